@@ -108,8 +108,15 @@ impl KubeApiListener {
             Some(_) => AllowedHosts::default(),
             None => AllowedHosts::new(allowed_hosts, address, listener.address()),
         };
-        let (exchanges, handler) = (Some(exchanges), Some(Handler::KubeApi));
-        let options = ListenOptions { hosts, ready, tls, exchanges, handler, ..ListenOptions::default() };
+        let options = ListenOptions {
+            hosts,
+            ready,
+            own_probes: true,
+            tls,
+            exchanges: Some(exchanges),
+            handler: Some(Handler::KubeApi),
+            ..ListenOptions::default()
+        };
         tracing::info!(address = %listener.address(), "serving the Kubernetes API");
         let authenticator = access.map(|access| access.authenticator.clone());
         Ok(Some(Self { listener, routes: api.router(), task, options, authenticator }))
@@ -164,15 +171,24 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
     }
 }
 
-/// Decides by what the API server says of callers. Documents are the same for everybody, and availability is probed by them,
-/// so that they depend on nobody's answer.
+/// Decides by what the API server says of callers. Documents and probes are the same for everybody who does not pretend to be
+/// somebody else: kube-apiserver judges by them whether the API is available, so that they need no answer.
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
-        if attributes.resource.is_none() {
-            return Box::pin(async { Decision::Allow { reader: None, user: None } });
-        }
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
         let (credentials, access) = (credentials.map(Credentials::into_owned), access.clone());
+        if attributes.resource.is_none() {
+            return Box::pin(async move {
+                let authenticated = match &credentials {
+                    Ok(credentials) => access.callers.authenticate(credentials).await,
+                    Err(denied) => Err(denied.clone()),
+                };
+                match authenticated {
+                    Err(Denied::Unauthenticated) => Decision::Unauthenticated,
+                    _ => Decision::Allow { reader: None, user: None },
+                }
+            });
+        }
         Box::pin(async move {
             // A token says who its bearer is only to the API server, and whoever sends one comes by itself.
             let user = match &credentials {

@@ -10,7 +10,7 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http_facts::peer::Peer;
-use tokio::task::spawn_blocking;
+use serving::Turns;
 
 use super::access::credentials;
 use crate::exposition::{Format, Sources};
@@ -28,21 +28,30 @@ pub(super) struct Scrapers {
     pub(super) authenticator: Option<Authenticator>,
 }
 
-/// Returns the route of metrics. Without `scrapers` everybody may read them.
-pub(super) fn routes(sources: Sources, scrapers: Option<Scrapers>) -> Router {
-    Router::new().route(METRICS, get(metrics)).with_state(Arc::new((sources, scrapers)))
+/// What the page is made of, and for whom.
+struct Page {
+    sources: Sources,
+    scrapers: Option<Scrapers>,
+    /// Bounds the pages that are written at a time.
+    turns: Turns<Peer>,
 }
 
-async fn metrics(State(state): State<Arc<(Sources, Option<Scrapers>)>>, request: Request) -> Response {
-    let (sources, scrapers) = &*state;
-    if let Some(scrapers) = scrapers
+/// Returns the route of metrics. Without `scrapers` everybody may read them.
+pub(super) fn routes(sources: Sources, scrapers: Option<Scrapers>) -> Router {
+    let page = Page { sources, scrapers, turns: Turns::per_processor() };
+    Router::new().route(METRICS, get(metrics)).with_state(Arc::new(page))
+}
+
+async fn metrics(State(page): State<Arc<Page>>, request: Request) -> Response {
+    if let Some(scrapers) = &page.scrapers
         && let Err(denied) = scrapers.authorize(request.headers(), request.extensions()).await
     {
         return refuse(&denied);
     }
-    let (sources, format) = (sources.clone(), Format::of(request.headers()));
+    let (sources, format) = (page.sources.clone(), Format::of(request.headers()));
+    let turn = page.turns.take(&Peer::of(request.extensions())).await;
     // It reads the folder of the store.
-    match spawn_blocking(move || sources.page(format)).await {
+    match turn.run(move || sources.page(format)).await {
         Ok(page) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
         Err(error) => {
             tracing::error!(%error, "cannot write the page of metrics");

@@ -326,6 +326,9 @@ fn whoever_is_not_the_api_server_speaks_for_nobody_else() {
     }
     let document = fixture.ask(None, "", &format!("/apis/{GROUP}/v1")).expect("there is a response");
     assert_eq!(document.0, 200, "{}", document.1);
+    let probe = |headers| fixture.ask(None, headers, "/healthz").map(|(status, _)| status);
+    let bad = "Authorization: Bearer none\r\n";
+    assert_eq!([probe(""), probe(bad)], [Some(200), Some(401)]);
 
     fixture.0.plane.stop_api_server();
     assert_eq!(fixture.status(Some("front-proxy"), &proxied("new")), Some(500));

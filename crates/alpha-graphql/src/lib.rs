@@ -30,7 +30,7 @@ mod write;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::HttpBody as _;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::Uri;
 use axum::response::Response;
@@ -74,6 +74,9 @@ pub const UNCOUNTED_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Work, in units, up to which a request is executed where it arrives: about half a millisecond.
 const SHORT_WORK: u64 = 500;
+
+/// Length in bytes of a body from which it is parsed in a turn.
+const LONG_BODY_BYTES: usize = 64 << 10;
 
 /// Returns the name of the catalog that a path is about, or the response to a path that names none.
 pub type ParseName = fn(&Uri) -> Result<String, Response>;
@@ -139,12 +142,11 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);
     let Ok(_room) = permit(&service.requests, length, UNCOUNTED_REQUEST_BYTES) else { return response::overloaded() };
     let Some(body) = request::read(body).await else { return response::bad_request("Invalid request body") };
-    let request = match request::parse(&body) {
-        Ok(request) => request,
-        Err(malformed) => return response::bad_request(&malformed.to_string()),
-    };
-    drop(body);
     let peer = Peer::of(&head.extensions);
+    let request = match service.request(body, peer).await {
+        Ok(request) => request,
+        Err(refusal) => return refusal,
+    };
     let codings = AcceptableCodings::from_headers(&head.headers);
     let served = head.extensions.get().unwrap_or(&service.catalogs).snapshot().get(&name).cloned();
     let key = served.as_ref().map(|served| service.key(served, &request));
@@ -155,7 +157,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         return service.send(cached);
     }
     // What a document is worth by itself is said before whether the catalog is there.
-    let answer = match (service.parse(&request.query), served) {
+    let answer = match (service.document(&request, peer).await, served) {
         (Ok(document), Some(served)) => service.answer(document, request, &served.content, peer).await,
         (Ok(_), None) => return response::not_found(),
         (Err(error), _) => Err(vec![error]),
@@ -186,6 +188,26 @@ fn permit(budget: &Permits, bytes: usize, uncounted: usize) -> Result<Option<Per
 }
 
 impl Service {
+    /// Parses a body, in a turn of the peer if that takes long.
+    async fn request(&self, body: Bytes, peer: Peer) -> Result<AlphaRequest, Response> {
+        let parsed = if body.len() > LONG_BODY_BYTES {
+            let parsed = self.engine.run_in_turn(peer, move |_| request::parse(&body)).await;
+            parsed.map_err(|_| response::overloaded())?
+        } else {
+            request::parse(&body)
+        };
+        parsed.map_err(|malformed| response::bad_request(&malformed.to_string()))
+    }
+
+    /// Parses the document of a request, in a turn of the peer if that takes long.
+    async fn document(self: &Arc<Self>, request: &AlphaRequest, peer: Peer) -> Result<ParsedDocument, Error> {
+        if !request.is_long() {
+            return self.parse(&request.query);
+        }
+        let (service, query) = (Arc::clone(self), request.query.clone());
+        self.engine.run_in_turn(peer, move |_| service.parse(&query)).await?
+    }
+
     /// Parses a document and checks it against the limits that depend on it alone: upstream's, then the engine's.
     fn parse(&self, query: &str) -> Result<ParsedDocument, Error> {
         // Upstream's own limits of these are other ones, and are checked with it.
@@ -207,9 +229,19 @@ impl Service {
     ) -> Result<Vec<u8>, Vec<Error>> {
         let schema = self.schemas.get(&self.engine, peer, content).await.map_err(|error| vec![error])?;
         let limits = self.engine.limits();
-        let document = schema.schema.validate(document, limits).map_err(|error| vec![error])?;
         let catalog = Arc::clone(&content.catalog);
+        let is_long = request.is_long();
         let AlphaRequest { operation_name, variables, .. } = request;
+        if is_long {
+            let limits = limits.clone();
+            let answer = move |cancellation| {
+                let document = schema.schema.validate(document, &limits).map_err(|error| vec![error])?;
+                let selected = schema.schema.select(&document, operation_name.as_deref(), &variables, &limits)?;
+                write(&catalog, &schema, &selected, &limits, cancellation).map_err(|error| vec![error])
+            };
+            return self.engine.run_in_turn(peer, answer).await.map_err(|error| vec![error])?;
+        }
+        let document = schema.schema.validate(document, limits).map_err(|error| vec![error])?;
         if document.introspects() {
             let limits = limits.clone();
             let answer = move |cancellation| {

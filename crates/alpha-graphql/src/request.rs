@@ -18,12 +18,22 @@ pub const MAX_QUERY_BYTES: usize = 100_000;
 /// Maximum size in bytes of the variables of a request.
 pub const MAX_VARIABLES_BYTES: usize = 100_000;
 
+/// Length in bytes of a document from which parsing and validating it may take longer than half a millisecond.
+const LONG_QUERY_BYTES: usize = 1 << 10;
+
 /// A request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AlphaRequest {
     pub(crate) query: String,
     pub(crate) operation_name: Option<String>,
     pub(crate) variables: Map<String, Value>,
+}
+
+impl AlphaRequest {
+    /// Returns whether it is parsed and validated in a turn.
+    pub(crate) fn is_long(&self) -> bool {
+        self.query.len() > LONG_QUERY_BYTES
+    }
 }
 
 /// Why a body is no request, in upstream's words.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::shape::{FieldKind, Fields, Scalar, Shape};
+use graphql::runtime_schema::FLOAT_OBJECT;
+
+use super::shape::{FLOAT, FieldKind, Fields, Scalar, Shape};
 
 /// Types and arguments that every catalog has.
 const SUMMARIES: &str = "type CatalogSummary{totalSchemas:Int schemas:[SchemaSummary]}\n\
@@ -16,8 +18,9 @@ pub(crate) fn write(shape: &Shape) -> String {
     let mut sdl = String::from(SUMMARIES);
     let mut root = String::from("schema{query:Query}\ntype Query{summary:CatalogSummary");
     for (field, ty) in &shape.types {
-        add(&mut root, format_args!("\n{field}{ARGUMENTS}:[{}]", ty.name));
-        object(&mut sdl, &ty.name, &ty.fields);
+        let name = if ty.name == FLOAT { FLOAT_OBJECT } else { &ty.name };
+        add(&mut root, format_args!("\n{field}{ARGUMENTS}:[{name}]"));
+        object(&mut sdl, name, &ty.fields);
     }
     sdl + &root + "}\n"
 }

@@ -27,7 +27,11 @@ pub const MAX_KEYS: usize = 20_000;
 pub const MAX_NAME_BYTES: usize = 2 << 20;
 
 /// Names of types that no schema may have.
-const RESERVED: [&str; 7] = ["Query", "String", "Int", "Float", "Boolean", "CatalogSummary", "SchemaSummary"];
+const RESERVED: [&str; 6] = ["Query", "String", "Int", "Boolean", "CatalogSummary", "SchemaSummary"];
+
+/// Name of a type that a schema may have where no field has the scalar of that name: as upstream, whose schemas have only
+/// those scalars that they use.
+pub(crate) const FLOAT: &str = "Float";
 
 /// The types of a catalog.
 #[derive(Debug, Default)]
@@ -119,8 +123,9 @@ impl Shape {
         let gathered = Gathering::of(catalog, work)?;
         let mut shape = Self::default();
         // Schemas before nested types, so that they keep their names.
-        let mut taken: BTreeMap<String, String> =
-            RESERVED.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+        let has_floats = gathered.values().any(|object| object.fields.iter().any(GatheredField::has_floats));
+        let reserved = RESERVED.into_iter().chain(has_floats.then_some(FLOAT));
+        let mut taken: BTreeMap<String, String> = reserved.map(|name| (name.to_owned(), String::new())).collect();
         let mut kept = Vec::new();
         for (schema, object) in gathered {
             let fields = object.fields.len();

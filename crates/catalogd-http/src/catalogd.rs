@@ -20,13 +20,16 @@ use axum::http::{HeaderValue, Uri};
 use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use fbc::work::{UNIT, Work, WorkStopped};
+use http_facts::peer::Peer;
 use http_facts::permits::Permits;
-use serving::{Catalogs, Served};
+use serving::{Catalogs, Served, Turns};
 
 use parameters::Parameters;
 use resource::Resource;
 use texts::Refusal;
 
+use super::body::Slices;
 use super::catalogs_of;
 
 pub use clean::MAX_TARGET_BYTES;
@@ -55,7 +58,12 @@ struct ApiState {
     permits: Permits,
     /// Bounds the bytes of the places of filtered blobs.
     places: Permits,
+    /// Bounds what is found and compressed at a time.
+    turns: Turns<Peer>,
 }
+
+/// Units of work up to which blobs are found where the request arrives: a tenth of a millisecond.
+const SHORT_WORK: u64 = 100;
 
 /// All paths of this module.
 pub(super) const ROUTES: [&str; 3] = [ALL, LEGACY_ALL, METAS];
@@ -78,6 +86,7 @@ pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
             build,
             permits: Permits::new(MAX_COMPRESSED_STREAMS),
             places: Permits::new(MAX_PLACES_BYTES),
+            turns: Turns::per_processor(),
         })
 }
 
@@ -87,8 +96,10 @@ fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
 
 async fn all(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match name::parse_name(&head.uri).and_then(|name| find(catalogs_of(&head.extensions, &state.catalogs), &name)) {
-        Ok(served) => Resource::all(&served).respond(&head, &state.permits),
+    match name::parse_name(&head.uri)
+        .and_then(|name| find_catalog(catalogs_of(&head.extensions, &state.catalogs), &name))
+    {
+        Ok(served) => Resource::all(&served).respond(&head, &state.permits, &state.turns).await,
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -96,12 +107,47 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
 async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let (served, parameters) = match parse_request(catalogs_of(&head.extensions, &state.catalogs), &head.uri) {
-        Ok(request) => request,
+        Ok((served, parameters)) => (served, Arc::new(parameters)),
         Err(refusal) => return refusal.into_response(),
     };
-    match Resource::metas(&served, &parameters, state.build, &state.places) {
-        Some(resource) => resource.respond(&head, &state.permits),
+    match state.find(&served, &parameters, Peer::of(&head.extensions)).await {
+        Some(lines) => {
+            let resource = Resource::metas(&served, &parameters, state.build, lines);
+            resource.respond(&head, &state.permits, &state.turns).await
+        }
         None => texts::overloaded(),
+    }
+}
+
+impl ApiState {
+    /// Finds the lines of the blobs that match a filter, in a turn of the peer if that takes long; `None` if there is no room for
+    /// their places.
+    async fn find(&self, served: &Arc<Served>, parameters: &Arc<Parameters>, peer: Peer) -> Option<Slices> {
+        if let Ok(lines) = self.find_soon(served, parameters) {
+            return lines;
+        }
+        let (served, parameters, room) = (Arc::clone(served), Arc::clone(parameters), self.places.clone());
+        let found = self.turns.take(&peer).await.run(move || find(&served, &parameters, &Work::unlimited(), &room));
+        found.await.ok().and_then(Result::ok).flatten()
+    }
+
+    fn find_soon(&self, served: &Served, parameters: &Parameters) -> Result<Option<Slices>, WorkStopped> {
+        let check = |drawn: u64| (drawn <= SHORT_WORK * UNIT).then_some(0);
+        find(served, parameters, &Work::new(&check), &self.places)
+    }
+}
+
+fn find(
+    served: &Served,
+    parameters: &Parameters,
+    work: &Work<'_>,
+    room: &Permits,
+) -> Result<Option<Slices>, WorkStopped> {
+    let catalog = &served.content.catalog;
+    match parameters.filter() {
+        _ if parameters.is_empty() => Ok(Some(Slices::whole(catalog.content().clone()))),
+        Some(filter) => lines::find_lines(catalog, &filter, work, room),
+        None => Ok(Some(Slices::new(catalog.content().clone()))),
     }
 }
 
@@ -124,10 +170,10 @@ pub fn parse_catalog(uri: &Uri) -> Result<String, Response> {
 fn parse_request(catalogs: &Catalogs, uri: &Uri) -> Result<(Arc<Served>, Parameters), Refusal> {
     let name = name::parse_name(uri)?;
     let parameters = Parameters::parse(uri.query().unwrap_or_default()).ok_or(Refusal::Query)?;
-    Ok((find(catalogs, &name)?, parameters))
+    Ok((find_catalog(catalogs, &name)?, parameters))
 }
 
-fn find(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, Refusal> {
+fn find_catalog(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, Refusal> {
     catalogs.snapshot().get(name).cloned().ok_or(Refusal::Catalog)
 }
 

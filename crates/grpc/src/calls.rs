@@ -14,6 +14,7 @@ use tonic::codec::CompressionEncoding;
 use tonic::server::Grpc as Server;
 use tonic::{Code, Status, Streaming};
 
+use crate::body::BodyInTurns;
 use crate::choice::Choice;
 use crate::codec::Codec;
 use crate::health;
@@ -82,6 +83,8 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         .max_decoding_message_size(MAX_REQUEST_BYTES);
     let response = if call == Call::Reflect {
         server.streaming(Reflecting, request).await
+    } else if call.is_streamed() {
+        server.streaming(Calling(Arc::clone(&context)), request).await
     } else {
         server.server_streaming(Calling(Arc::clone(&context)), request).await
     };
@@ -92,11 +95,17 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         head.headers.insert(Status::GRPC_STATUS, (Code::ResourceExhausted as i32).into());
     }
     context.grpc.metrics.count(call, code);
+    // An error is whole, and reflection waits for requests.
+    if call == Call::Reflect || head.headers.contains_key(Status::GRPC_STATUS) {
+        return Response::from_parts(head, Body::new(body));
+    }
+    let body = BodyInTurns::new(body, &context.grpc.work, context.peer);
     Response::from_parts(head, Body::new(body))
 }
 
 struct Calling(Arc<Context>);
 
+/// For calls with one message as their response, whose further requests Go's library ignores, as tonic does.
 impl tonic::server::ServerStreamingService<Request> for Calling {
     type Response = Message;
     type ResponseStream = Answers;
@@ -105,6 +114,32 @@ impl tonic::server::ServerStreamingService<Request> for Calling {
     fn call(&mut self, request: tonic::Request<Request>) -> Self::Future {
         let context = Arc::clone(&self.0);
         Box::pin(async move { context.answer(request.into_inner()).await.map(tonic::Response::new) })
+    }
+}
+
+/// For calls with a stream of messages as their response, whose further requests are an error.
+impl tonic::server::StreamingService<Request> for Calling {
+    type Response = Message;
+    type ResponseStream = Answers;
+    type Future = Pin<Box<dyn Future<Output = Result<tonic::Response<Answers>, Status>> + Send>>;
+
+    fn call(&mut self, requests: tonic::Request<Streaming<Request>>) -> Self::Future {
+        let context = Arc::clone(&self.0);
+        Box::pin(async move {
+            let request = only_request(requests.into_inner()).await?;
+            context.answer(request).await.map(tonic::Response::new)
+        })
+    }
+}
+
+/// Reads the request of a call that has one. The errors are those of Go's library.
+async fn only_request(mut requests: Streaming<Request>) -> Result<Request, Status> {
+    let violation =
+        |received| Status::internal(format!("cardinality violation: received {received} non-client-streaming RPC"));
+    let request = requests.message().await?.ok_or_else(|| violation("no request message from"))?;
+    match requests.message().await? {
+        None => Ok(request),
+        Some(_) => Err(violation("multiple request messages for")),
     }
 }
 
@@ -142,9 +177,9 @@ impl Context {
         drop(snapshot);
         let is_held = self.call.is_large() || self.call.is_search();
         let turn = if is_held { Some(self.grpc.large.take(&self.peer).await) } else { None };
-        let messages = if self.call.is_search() {
-            let (search, call) = (self.grpc.searches.take(&self.peer).await, self.call);
-            let found = search.run(move || find(call, &registry, &request)).await;
+        let messages = if self.call.is_search() || self.call.reads_first() {
+            let (work, call) = (self.grpc.work.take(&self.peer).await, self.call);
+            let found = work.run(move || find(call, &registry, &request)).await;
             found.map_err(|error| Status::internal(error.to_string()))?
         } else {
             find(self.call, &registry, &request)

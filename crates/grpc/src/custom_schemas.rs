@@ -10,12 +10,6 @@ use serde_json::Value as Json;
 /// Maximum number of nested collections of a blob that is shown: what clients of every language read.
 pub const MAX_STRUCT_DEPTH: usize = 32;
 
-/// Returns whether upstream accepts a text as name of a schema or of its package: `^[a-zA-Z0-9][a-zA-Z0-9._-]*$`.
-pub(crate) fn is_name(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    text.bytes().all(is_part) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
-}
-
 /// Converts a blob; `None` if it is nested too deep, or if a number is beyond what the protocol can say.
 pub(crate) fn to_struct(blob: Meta<'_>) -> Option<Struct> {
     let Json::Object(members) = serde_json::from_slice(blob.blob().raw()).ok()? else { return None };

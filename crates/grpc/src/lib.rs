@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+mod body;
 mod bundle;
 mod calls;
 mod choice;
@@ -45,9 +46,6 @@ pub const LARGE_RESPONSES: usize = 256;
 /// Maximum number of bytes of encoded bundles that are cached.
 pub const CACHED_BUNDLE_BYTES: usize = 2 * 1024 * 1024;
 
-/// Maximum number of searches through a catalog at a time, half of them for one peer; further ones wait.
-pub const SEARCHES: usize = 2;
-
 /// Time in which a client must have taken a response.
 pub const STREAM_TIME: Duration = Duration::from_mins(10);
 
@@ -58,7 +56,8 @@ pub struct Grpc {
     /// The catalog that all calls are about; `None` where they say so.
     catalog: Option<Arc<str>>,
     large: Turns<Peer>,
-    searches: Turns<Peer>,
+    /// Bounds what is found, and what is encoded, at a time.
+    work: Turns<Peer>,
     bundles: Arc<BundleCache>,
     metrics: Arc<GrpcMetrics>,
 }
@@ -70,7 +69,7 @@ impl Grpc {
             catalogs,
             catalog: None,
             large: Turns::new(LARGE_RESPONSES),
-            searches: Turns::new(SEARCHES),
+            work: Turns::per_processor(),
             bundles: Arc::new(BundleCache::new(usize::MAX, CACHED_BUNDLE_BYTES)),
             metrics: Arc::default(),
         }

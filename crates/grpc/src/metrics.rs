@@ -107,6 +107,24 @@ impl Call {
         )
     }
 
+    /// Returns whether its response is a stream of messages.
+    pub(crate) fn is_streamed(self) -> bool {
+        matches!(
+            self,
+            Self::ListPackages
+                | Self::GetChannelEntriesThatReplace
+                | Self::GetChannelEntriesThatProvide
+                | Self::GetLatestChannelEntriesThatProvide
+                | Self::ListBundles
+                | Self::ListCustomSchemas
+        )
+    }
+
+    /// Returns whether the call reads a bundle, or sorts channels, before it answers.
+    pub(crate) fn reads_first(self) -> bool {
+        matches!(self, Self::GetBundle | Self::GetBundleForChannel | Self::GetBundleThatReplaces | Self::ListBundles)
+    }
+
     /// Returns whether its messages can have manifests or whole blobs.
     pub(crate) fn is_large(self) -> bool {
         matches!(

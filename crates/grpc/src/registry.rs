@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use fbc::catalog::{Bundle, Channel, ChannelEntry, GroupVersionKind, Head, Package};
+use fbc::catalog::{
+    Bundle, CUSTOM_NAME_RULE, Channel, ChannelEntry, GroupVersionKind, Head, Package, TYPED_SCHEMAS, is_custom_name,
+};
 use fbc::{Catalog, Digest, Severity, go_quote};
 use prost::Message as _;
 use serving::{SecondChanceCache, Served};
 use tonic::Status;
 
 use crate::bundle::{BundleForm, write_bundle};
-use crate::custom_schemas::{is_name, to_struct};
+use crate::custom_schemas::to_struct;
 use crate::message::{EntryMatch, Message};
 use crate::wire::Request;
 
@@ -18,9 +20,6 @@ pub(crate) type Messages = Box<dyn Iterator<Item = Message> + Send>;
 
 /// Memory of a cached bundle in bytes, besides its message.
 const BYTES_PER_CACHED_BUNDLE: usize = 200;
-
-/// Schemas whose blobs are typed objects.
-const TYPED_SCHEMAS: [&str; 4] = ["olm.package", "olm.channel", "olm.bundle", "olm.deprecations"];
 
 /// Encoded bundles with their manifests, by the digest of their content and the place of their channel entry. Reading one from
 /// its lines takes several times as long as sending it.
@@ -169,9 +168,10 @@ impl Registry {
             return Err(Status::invalid_argument("schema is required"));
         }
         for (field, name) in [("schema", &schema), ("packageName", &package)] {
-            if !is_name(name) && !name.is_empty() {
-                let rule = "must match ^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
-                let text = format!("invalid custom schema query: invalid {field} {}: {rule}", go_quote(name));
+            if !is_custom_name(name) && !name.is_empty() {
+                let name = go_quote(name);
+                let text =
+                    format!("invalid custom schema query: invalid {field} {name}: must match {CUSTOM_NAME_RULE}");
                 return Err(Status::invalid_argument(text));
             }
         }

@@ -1,11 +1,12 @@
-//! Content codings (RFC 9110 §8.4.1): their names, and compression in one piece or in steps.
+//! Content codings (RFC 9110 §8.4.1): their names, compression in one piece or in steps, and decompression.
 //!
 //! This module does not decide what is compressed, and does not store the result.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::mem;
 
 use flate2::Compression;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 /// A content coding that responses may use.
@@ -56,6 +57,15 @@ impl Coding {
         let mut compressed = Vec::with_capacity(bytes.len() / 4);
         self.compress(bytes, level, &mut compressed).expect("writing to a vector does not fail");
         compressed
+    }
+
+    /// Decompresses what is read into a writer.
+    pub fn decompress(self, from: impl Read, mut to: impl Write) -> io::Result<()> {
+        match self {
+            Self::Gzip => io::copy(&mut MultiGzDecoder::new(from), &mut to)?,
+            Self::Zstd => io::copy(&mut zstd::Decoder::new(from)?, &mut to)?,
+        };
+        Ok(())
     }
 
     /// Compresses bytes into a writer.
@@ -130,17 +140,11 @@ impl StreamEncoder {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
 
     fn decompress(coding: Coding, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::new();
-        match coding {
-            Coding::Gzip => flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain),
-            Coding::Zstd => zstd::Decoder::new(bytes).unwrap().read_to_end(&mut plain),
-        }
-        .unwrap();
+        coding.decompress(bytes, &mut plain).unwrap();
         plain
     }
 

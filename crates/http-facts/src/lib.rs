@@ -1,5 +1,5 @@
-//! Facts of HTTP that several views share: content codings, their negotiation, preconditions, whom work counts for, and bounds
-//! on what bodies hold.
+//! Facts of HTTP that several views share: content codings, their negotiation, preconditions, the spelling of paths, whom
+//! work counts for, and bounds on what bodies hold.
 //!
 //! Everything here is a function of bytes and headers, independent of connections and of any web framework.
 
@@ -9,6 +9,7 @@
 pub mod coding;
 pub mod joined;
 pub mod negotiation;
+pub mod paths;
 pub mod peer;
 pub mod permits;
 pub mod preconditions;

@@ -1,26 +1,29 @@
-//! Lists that are written while they are sent: a response holds one chunk, however long the list is. Texts that are kept
-//! elsewhere are sent from there, and compressed ones as they are.
+//! Lists that are written while they are sent: a response holds one chunk, however long the list is, and each chunk is written
+//! in a turn of its own. Texts that are kept elsewhere are sent from there, and compressed ones as they are.
 
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use futures_util::stream;
+use futures_util::stream::{self, Stream, StreamExt as _};
 use http_facts::joined::JoinedGzip;
 use serde_json::Value;
 use serving::Turn;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::json::JsonText;
 use crate::negotiation::Format;
 use crate::response;
 use crate::status::Status;
 use crate::texts::KeptText;
+use crate::work::Work;
 
 /// Number of bytes of a list that are written at a time. As with upstream, shorter responses are never compressed.
 pub const CHUNK_BYTES: usize = 128 * 1024;
@@ -31,6 +34,10 @@ pub const MAX_STREAMED_LISTS: usize = 64;
 
 /// Longest time that such a list takes: until then the client has read it, or the connection is closed.
 pub const LIST_TIME: Duration = Duration::from_mins(10);
+
+/// Maximum number of bytes of one list that are compressed while it is sent, besides texts that are kept compressed: about a
+/// tenth of a second of a processor. What follows is sent in the same gzip stream as it is.
+pub const MAX_COMPRESSED_BYTES: usize = 16 << 20;
 
 /// Shortest text that is sent from where it is kept. Copying a shorter one costs less than a write of its own.
 const SHARED_BYTES: usize = 4 * 1024;
@@ -61,13 +68,29 @@ enum Part {
     Kept(KeptText),
 }
 
+/// Makes the chunks of a list: the frames of about [`CHUNK_BYTES`].
+struct Chunks<P> {
+    parts: P,
+    /// `None` for a list that is not compressed, and behind the end of one that is.
+    gzip: Option<JoinedGzip>,
+    /// Bytes that may still be compressed.
+    compressible: usize,
+}
+
+/// What of a list was not sent yet.
+type Rest = (Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>, Turn);
+
+/// The rest of a list, which is dropped when its time is over, whether the client reads or not.
+#[derive(Clone)]
+struct TimedRest(Arc<Mutex<Option<Rest>>>);
+
 /// Returns the response with a list: `head` has the other members of the object.
 pub(crate) fn respond(
     (head, member): (&Value, &'static str),
     items: impl Iterator<Item = JsonText> + Send + 'static,
     format: Format,
     headers: &HeaderMap,
-    turn: impl FnOnce() -> Option<Turn>,
+    (turn, work): (impl FnOnce() -> Option<Turn>, &Work),
 ) -> Result<Response, Status> {
     let mut parts = parts(head, member, items, format);
     let (mut first, mut length) = (Vec::new(), 0);
@@ -80,13 +103,14 @@ pub(crate) fn respond(
         first.push(part);
     }
     let turn = turn().ok_or_else(overloaded)?;
-    let parts = first.into_iter().chain(parts);
-    if !response::accepts_gzip(headers) {
-        return Ok(response::typed(body(parts.map(Part::into_bytes), turn), format.media_type()));
+    let gzip = response::accepts_gzip(headers).then(JoinedGzip::new);
+    let is_compressed = gzip.is_some();
+    let chunks = Chunks { parts: first.into_iter().chain(parts), gzip, compressible: MAX_COMPRESSED_BYTES };
+    let mut response = response::typed(body(chunks, turn, work), format.media_type());
+    if is_compressed {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     }
-    let mut response = response::typed(body(compressed(parts), turn), format.media_type());
-    response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     Ok(response)
 }
 
@@ -95,52 +119,83 @@ pub(crate) fn overloaded() -> Status {
     Status::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many requests at a time: try again later")
 }
 
-/// Returns the body of these frames. After [`LIST_TIME`] the rest is dropped with the turn, whether the client reads or not.
-fn body(frames: impl Iterator<Item = Bytes> + Send + 'static, turn: Turn) -> Body {
-    let rest = Arc::new(Mutex::new(Some((frames, turn))));
-    let late = Arc::downgrade(&rest);
+/// Returns the body of these chunks. After [`LIST_TIME`] the rest is dropped with the turn, whether the client reads or not.
+fn body(chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static, turn: Turn, work: &Work) -> Body {
+    let frames = work.stream(chunks).flat_map(|chunk| {
+        let frames: Vec<_> = match chunk {
+            Ok(frames) => frames.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(axum::Error::new(error))],
+        };
+        stream::iter(frames)
+    });
+    let (rest, end) = (TimedRest(Arc::new(Mutex::new(Some((Box::pin(frames), turn))))), Instant::now() + LIST_TIME);
+    let unsent = Arc::downgrade(&rest.0);
     let timer = Timer(tokio::spawn(async move {
-        sleep(LIST_TIME).await;
-        if let Some(late) = late.upgrade() {
-            drop(late.lock().unwrap_or_else(PoisonError::into_inner).take());
+        sleep_until(end).await;
+        if let Some(unsent) = unsent.upgrade() {
+            drop(TimedRest(unsent).lock().take());
         }
     }));
-    Body::from_stream(stream::iter(std::iter::from_fn(move || {
-        let _runs = &timer;
-        let mut rest = rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((frames, _)) = &mut *rest else {
-            return Some(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes too long to read the list")));
-        };
-        frames.next().map(Ok)
-    })))
+    Body::from_stream(stream::unfold((rest, timer, end), async |(rest, timer, end)| {
+        let frame = timeout_at(end, poll_fn(|context| rest.poll(context))).await;
+        Some((frame.unwrap_or_else(|_| Some(Err(late())))?, (rest, timer, end)))
+    }))
 }
 
-/// Compresses a list, but for the texts that are kept compressed.
-fn compressed(mut parts: impl Iterator<Item = Part>) -> impl Iterator<Item = Bytes> {
-    let (mut gzip, mut piece) = (Some(JoinedGzip::new()), None);
-    std::iter::from_fn(move || {
-        if let Some(piece) = piece.take() {
-            return Some(piece);
+fn late() -> axum::Error {
+    axum::Error::new("the client takes too long to read the list")
+}
+
+impl TimedRest {
+    fn lock(&self) -> MutexGuard<'_, Option<Rest>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Polls for the next frame.
+    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        match &mut *self.lock() {
+            Some((frames, _)) => frames.as_mut().poll_next(context),
+            None => Poll::Ready(Some(Err(late()))),
         }
-        while gzip.as_ref()?.waiting() < CHUNK_BYTES {
-            let Some(part) = parts.next() else { return Some(gzip.take()?.finish().into()) };
-            let gzip = gzip.as_mut()?;
-            if let Part::Kept(kept) = &part
-                && let Some((bytes, checksum)) = kept.deflated()
-            {
-                piece = Some(bytes);
-                return Some(gzip.follow(checksum).into());
-            }
-            let bytes = part.into_bytes();
-            if bytes.len() <= STORED_BYTES {
-                gzip.store(&bytes);
-            } else {
-                // Writing to memory does not fail.
-                gzip.compress(&bytes).ok()?;
+    }
+}
+
+impl<P: Iterator<Item = Part>> Iterator for Chunks<P> {
+    type Item = Vec<Bytes>;
+
+    fn next(&mut self) -> Option<Vec<Bytes>> {
+        let (mut frames, mut length) = (Vec::new(), 0);
+        while length < CHUNK_BYTES {
+            let Some(part) = self.parts.next() else {
+                frames.extend(self.gzip.take().map(|gzip| gzip.finish().into()));
+                break;
+            };
+            length += part.len();
+            match &mut self.gzip {
+                Some(gzip) => compress(part, gzip, &mut self.compressible, &mut frames),
+                None => frames.push(part.into_bytes()),
             }
         }
-        Some(gzip.as_mut()?.take_output().into())
-    })
+        frames.extend(self.gzip.as_mut().map(|gzip| gzip.take_output().into()));
+        frames.retain(|frame: &Bytes| !frame.is_empty());
+        (!frames.is_empty()).then_some(frames)
+    }
+}
+
+/// Adds a part to a compressed list. Texts that are kept compressed are frames of their own.
+fn compress(part: Part, gzip: &mut JoinedGzip, compressible: &mut usize, frames: &mut Vec<Bytes>) {
+    if let Part::Kept(kept) = &part
+        && let Some((bytes, checksum)) = kept.deflated()
+    {
+        return frames.extend([gzip.follow(checksum).into(), bytes]);
+    }
+    let bytes = part.into_bytes();
+    if bytes.len() <= STORED_BYTES || *compressible < bytes.len() {
+        return gzip.store(&bytes);
+    }
+    *compressible -= bytes.len();
+    // Writing to memory does not fail.
+    gzip.compress(&bytes).expect("a level is valid");
 }
 
 /// Returns the parts of a list. What is written for it has at least [`CHUNK_BYTES`], except before kept texts and at the end.
@@ -298,9 +353,18 @@ mod tests {
         assert!(chunks.len() > 5 && chunks.iter().all(|chunk| chunk.len() < 2 * CHUNK_BYTES), "{}", chunks.len());
         let all = chunks.concat();
         assert_eq!(serde_json::from_slice::<Value>(&all).unwrap()["items"].as_array().unwrap().len(), 100);
-        let packed = compressed(parts()).collect::<Vec<_>>().concat();
-        let mut unpacked = Vec::new();
-        flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
-        assert!(unpacked == all && packed.len() < all.len() / 10);
+        let packed = |compressible| {
+            let chunks = Chunks { parts: parts(), gzip: Some(JoinedGzip::new()), compressible };
+            let chunks: Vec<_> = chunks.map(|frames| frames.concat()).collect();
+            assert!(chunks.len() > 5, "{}", chunks.len());
+            let packed = chunks.concat();
+            let mut unpacked = Vec::new();
+            flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+            assert!(unpacked == all);
+            packed.len()
+        };
+        assert!(packed(all.len()) < all.len() / 10);
+        let half = packed(all.len() / 2);
+        assert!((all.len() / 2..all.len() * 2 / 3).contains(&half), "what is too much is sent as it is: {half}");
     }
 }

@@ -20,6 +20,7 @@ use crate::published::{CatalogObjects, Listed, Published};
 use crate::response;
 use crate::status::Status;
 use crate::version::{self, ResourceVersion};
+use crate::work::Work;
 
 /// The objects of a kind that a request sees: those of a namespace and of the global one, or all.
 #[derive(Debug)]
@@ -160,14 +161,8 @@ impl Collection {
         found.min_by_key(|place| self.key(state, *place))
     }
 
-    /// Returns how much work [`Collection::places`] takes: the number of objects, once and once more for each requirement.
-    pub(crate) fn work(&self, state: &Published) -> usize {
-        let seen = state.catalogs.iter().filter(|catalog| self.sees(&catalog.objects));
-        seen.map(|catalog| catalog.listed(self.kind).len()).sum::<usize>() * (1 + self.selection.requirements())
-    }
-
     /// Returns the objects that are selected, in order.
-    pub(crate) fn places(&self, state: &Published) -> Vec<Place> {
+    fn places(&self, state: &Published) -> Vec<Place> {
         let seen = state.catalogs.iter().enumerate().filter(|(_, catalog)| self.sees(&catalog.objects));
         let selected = seen.flat_map(|(catalog, published)| {
             let listed = published.listed(self.kind).iter().enumerate();
@@ -190,6 +185,11 @@ impl Collection {
         let name = published.listed(self.kind)[at].object.name.as_str();
         let namespace = self.namespace_of(objects).unwrap_or_default();
         (namespace, name, std::cmp::Reverse(objects.priority), &objects.catalog)
+    }
+
+    /// Returns whether the object of a name is so short that writing it takes no longer than handing it to another thread.
+    pub(crate) fn is_short(&self, state: &Published, name: &str) -> bool {
+        self.find(state, name).is_none_or(|place| self.item(state, place).is_short())
     }
 
     /// Responds with one object.
@@ -221,18 +221,22 @@ impl Collection {
                 out.close(b'}');
             }
         }
-        Ok(response::whole(out.into_bytes(), format))
+        let json = out.into_bytes();
+        response::check_convertible(json.len(), format)?;
+        Ok(response::whole(json, format))
     }
 
-    /// Responds with the objects at these places, or a page of them. `turn` is asked for if they are more than a chunk.
+    /// Responds with the objects that are selected, or a page of them. `turn` is asked for if they are more than a chunk, of
+    /// which the further ones are made as work of the same requester.
     pub(crate) fn list(
         self,
-        (state, mut places): (&Arc<Published>, Vec<Place>),
+        state: &Arc<Published>,
         options: &Options,
         (format, shape): (Format, Shape),
         headers: &HeaderMap,
-        turn: impl FnOnce() -> Option<Turn>,
+        (turn, work): (impl FnOnce() -> Option<Turn>, &Work),
     ) -> Result<Response, Status> {
+        let mut places = self.places(state);
         let continuation = options.continuation()?;
         let wanted = continuation.as_ref().and_then(|token| token.revision);
         let exact = options.resource_version()?;
@@ -264,8 +268,15 @@ impl Collection {
         let (mut head, member) = self.head(shape);
         head["metadata"] = metadata;
         let (state, now) = (Arc::clone(state), Timestamp::now());
+        if format != Format::Json {
+            let mut length = 0;
+            for place in &page {
+                length += self.text(&state, *place, shape, (include, now)).len();
+                response::check_convertible(length, format)?;
+            }
+        }
         let items = page.into_iter().map(move |place| self.text(&state, place, shape, (include, now)));
-        chunks::respond((&head, member), items, format, headers, turn)
+        chunks::respond((&head, member), items, format, headers, (turn, work))
     }
 
     /// Returns the objects behind the last one of a page.

@@ -11,6 +11,7 @@ use crate::published::{CatalogObjects, Listed, Published};
 pub const MAX_EVENTS: usize = 256;
 
 /// What leads from the state that a client knows to the next one.
+#[derive(Default)]
 pub(crate) struct Difference {
     /// Revision up to which the client knows the changes.
     pub(crate) since: u64,

@@ -106,6 +106,11 @@ impl JsonWriter {
 }
 
 impl JsonText {
+    /// Returns the number of bytes of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + self.kept.as_ref().map_or(0, |(_, kept)| kept.plain.len())
+    }
+
     /// Returns the text in one piece.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Self { bytes, kept } = self;

@@ -273,6 +273,14 @@ impl Kind {
         }
     }
 
+    /// Returns how many bytes [`Kind::write`] copies, roughly; `None` if it does more than that.
+    pub(crate) fn copied_bytes(self, catalog: &PublishedCatalog, listed: &Listed) -> Option<usize> {
+        match self {
+            Self::PackageManifest | Self::OperatorPackage => Some(catalog.texts.get(listed.place)?.plain.len()),
+            kind => Some(blobs::copied_bytes(kind, &catalog.served, listed.place)),
+        }
+    }
+
     /// Writes the members of an object that follow its metadata.
     pub(crate) fn write(self, catalog: &PublishedCatalog, listed: &Listed, out: &mut JsonWriter) {
         match self {

@@ -30,6 +30,7 @@ mod status;
 mod texts;
 mod version;
 mod watching;
+mod work;
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,8 +38,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::Method;
 use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use http_facts::peer::Peer;
 use serde_json::Value;
@@ -47,18 +48,19 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
-pub use chunks::{CHUNK_BYTES, LIST_TIME, MAX_STREAMED_LISTS};
+pub use chunks::{CHUNK_BYTES, LIST_TIME, MAX_COMPRESSED_BYTES, MAX_STREAMED_LISTS};
 pub use difference::MAX_EVENTS;
 pub use history::FORMER_STATES;
 pub use options::MAX_REQUIREMENTS;
 pub use remembered::VersionFile;
+pub use response::MAX_CONVERTED_BYTES;
 pub use texts::{CreateTextFile, KEPT_TEXT_BYTES, TextFile};
 pub use watching::{
     BOOKMARK_INTERVAL, MAX_WATCH_LAG, MAX_WATCH_TIME, MAX_WATCHES, RENEWAL_INTERVAL, RENEWAL_TIMEOUT, WATCH_STALL,
 };
 
 use access::Question;
-use collection::{Collection, Place};
+use collection::Collection;
 use negotiation::{Format, Shape, Target};
 use options::Options;
 use published::Published;
@@ -67,15 +69,10 @@ use request::{Object, Route};
 use status::Status;
 use texts::TextRoom;
 use version::ResourceVersion;
+use work::{Requester, Work};
 
 /// How long a request waits for a resource version that is not there yet.
 pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
-
-/// Number of objects that a list may look at, once for itself and once for each requirement, before it takes a turn.
-pub const SHORT_LIST: usize = 20_000;
-
-/// Maximum number of lists that look at more objects at a time; further ones wait.
-pub const MAX_LONG_LISTS: usize = 2;
 
 /// How long a request waits for the first state after the start.
 const FIRST_STATE_WAIT: Duration = Duration::from_secs(10);
@@ -96,14 +93,6 @@ pub struct KubeApiOptions {
     pub create_text_file: Option<CreateTextFile>,
     /// Where resource versions of objects are remembered for the next start; without it, all objects have new ones then.
     pub version_file: Option<Arc<dyn VersionFile>>,
-}
-
-/// Whose requests are counted together. All users come through the addresses of kube-apiserver, so that an address counts only
-/// where nobody says which user it is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Requester {
-    User(String),
-    Peer(Peer),
 }
 
 /// Who sends a request.
@@ -129,8 +118,8 @@ struct Shared {
     /// Bounds the lists that are sent in several chunks.
     lists: Turns<Requester>,
     watches: Turns<Requester>,
-    /// Bounds the lists that take long to put together.
-    long_lists: Turns<Requester>,
+    /// Bounds what is put together at a time.
+    work: Turns<Requester>,
 }
 
 /// Makes the states of an API; watches end when it is dropped.
@@ -157,7 +146,7 @@ impl KubeApi {
             states,
             lists: Turns::new(MAX_STREAMED_LISTS),
             watches: Turns::new(MAX_WATCHES),
-            long_lists: Turns::new(MAX_LONG_LISTS),
+            work: Turns::per_processor(),
         }));
         (api.clone(), KubeApiTask { api, states: sender, room })
     }
@@ -171,7 +160,7 @@ impl KubeApi {
         let head = Arc::new(request.into_parts().0);
         let format = Format::of_errors(&head.headers);
         let route = Route::parse(head.uri.path());
-        let options = Options::parse(head.uri.query().unwrap_or_default());
+        let options = Arc::new(Options::parse(head.uri.query().unwrap_or_default()));
         let caller = match self.authorize(&head, &route, &options).await {
             Ok(caller) => caller,
             Err(refusal) => return refusal.respond(format),
@@ -186,9 +175,9 @@ impl KubeApi {
     /// Responds to a request for objects.
     async fn object(
         &self,
-        head: &Parts,
+        head: &Arc<Parts>,
         object: Object,
-        options: &Options,
+        options: &Arc<Options>,
         caller: Caller,
     ) -> Result<Response, Status> {
         let (kind, object) = object.resolve()?;
@@ -197,13 +186,9 @@ impl KubeApi {
         }
         let collection =
             Collection::new(kind, object.namespace.as_deref(), &self.0.global_namespace, caller.reader.clone());
-        let state = self.state_since(&collection, ResourceVersion::Any).await?;
-        if let Some(name) = &object.name {
-            if object.subresource.is_some() {
-                return Ok(icon::respond(head, &collection, &state, name));
-            }
-            let (format, shape) = negotiation::negotiate(&head.headers, Target::Object)?;
-            return collection.get(&state, name, options.format(format), shape, options);
+        if let Some(name) = object.name {
+            let part = object.subresource;
+            return self.get(head, (collection, caller), (name, part), options).await;
         }
         let target = if options.is_watch() { Target::Object } else { Target::List };
         let (format, shape) = match negotiation::negotiate(&head.headers, target) {
@@ -214,19 +199,42 @@ impl KubeApi {
         self.list(head, (collection, caller), options, (options.format(format), shape)).await
     }
 
+    /// Responds with an object, or with a part of it.
+    async fn get(
+        &self,
+        head: &Arc<Parts>,
+        (collection, caller): (Collection, Caller),
+        (name, part): (String, Option<String>),
+        options: &Arc<Options>,
+    ) -> Result<Response, Status> {
+        let work = Work::new(&self.0.work, &caller.requester);
+        let state = self.state_since(&collection, ResourceVersion::Any, &work).await?;
+        let (head, options) = (Arc::clone(head), Arc::clone(options));
+        if part.is_some() {
+            return work.run(move || icon::respond(&head, &collection, &state, &name)).await;
+        }
+        let (format, shape) = negotiation::negotiate(&head.headers, Target::Object)?;
+        let format = options.format(format);
+        if format == Format::Json && collection.is_short(&state, &name) {
+            return collection.get(&state, &name, format, shape, &options);
+        }
+        work.run(move || collection.get(&state, &name, format, shape, &options)).await?
+    }
+
     /// Responds to a list or a watch.
     async fn list(
         &self,
-        head: &Parts,
+        head: &Arc<Parts>,
         (collection, Caller { requester, question, .. }): (Collection, Caller),
-        options: &Options,
+        options: &Arc<Options>,
         (format, shape): (Format, Shape),
     ) -> Result<Response, Status> {
         let kind = collection.kind;
         let selection = options.selection(kind)?;
         options.validate()?;
         let collection = collection.select(selection);
-        let state = self.state_since(&collection, options.resource_version()?).await?;
+        let work = Work::new(&self.0.work, &requester);
+        let state = self.state_since(&collection, options.resource_version()?, &work).await?;
         if options.is_watch() {
             let turn = self.0.watches.try_take(&requester).ok_or_else(chunks::overloaded)?;
             return watching::respond(
@@ -234,52 +242,49 @@ impl KubeApi {
                 (self.0.states.clone(), state),
                 options,
                 (shape, self.0.bookmark_interval),
-                turn,
+                (turn, work),
             );
         }
         if (format, shape) == (Format::Json, Shape::Whole) && response::accepts_gzip(&head.headers) {
-            deflate(state.not_deflated(|objects| collection.sees(objects))).await;
+            let texts = state.not_deflated(|objects| collection.sees(objects));
+            deflate(texts, &work).await?;
         }
-        let (collection, places) = self.places(collection, &state, &requester).await?;
-        let turn = || self.0.lists.try_take(&requester);
-        collection.list((&state, places), options, (format, shape), &head.headers, turn)
-    }
-
-    /// Finds the objects that a list shows: beside other requests, where that takes long.
-    async fn places(
-        &self,
-        collection: Collection,
-        state: &Arc<Published>,
-        requester: &Requester,
-    ) -> Result<(Collection, Vec<Place>), Status> {
-        if collection.work(state) <= SHORT_LIST {
-            let places = collection.places(state);
-            return Ok((collection, places));
-        }
-        let (turn, state) = (self.0.long_lists.take(requester).await, Arc::clone(state));
-        let found = turn.run(move || {
-            let places = collection.places(&state);
-            (collection, places)
-        });
-        found.await.map_err(|_| Status::internal("the list could not be put together"))
+        let (lists, head, options) = (self.0.lists.clone(), Arc::clone(head), Arc::clone(options));
+        let sending = work.clone();
+        let listed = move || {
+            let turn = || lists.try_take(&requester);
+            collection.list(&state, &options, (format, shape), &head.headers, (turn, &sending))
+        };
+        work.run(listed).await?
     }
 
     /// Asks whether the caller may do what it asks for, and what it may see.
     async fn authorize(&self, head: &Arc<Parts>, route: &Route, options: &Options) -> Result<Caller, Status> {
         let own = self.0.catalogs.clone();
         let peer = Requester::Peer(Peer::of(&head.extensions));
-        let Some(authorize) = self.0.authorize.as_ref().filter(|_| !route.is_public()) else {
+        let Some(authorize) = &self.0.authorize else {
             return Ok(Caller { reader: own, requester: peer, question: None });
         };
         let attributes = Attributes::new(&head.method, head.uri.path(), route, options);
-        let question = Question::new(authorize, (head, own), attributes);
-        let (reader, user) = question.ask().await?;
+        let question = Question::new(authorize, (head, own.clone()), attributes);
+        let answer = question.ask().await;
+        if route.is_public() {
+            // As upstream: whoever has no credentials or no rights may probe, and whoever has invalid ones may nothing.
+            let refusal = answer.err().filter(|status| status.code == StatusCode::UNAUTHORIZED);
+            return refusal.map_or(Ok(Caller { reader: own, requester: peer, question: None }), Err);
+        }
+        let (reader, user) = answer?;
         Ok(Caller { reader, requester: user.map_or(peer, Requester::User), question: Some(question) })
     }
 
     /// Waits for a state of at least this resource version that has all changes of the published set so far, and lists the objects
     /// of the kind in it.
-    async fn state_since(&self, collection: &Collection, wanted: ResourceVersion) -> Result<Arc<Published>, Status> {
+    async fn state_since(
+        &self,
+        collection: &Collection,
+        wanted: ResourceVersion,
+        work: &Work,
+    ) -> Result<Arc<Published>, Status> {
         let mut states = self.0.states.clone();
         let changes = *self.0.catalogs.changes().borrow();
         let is_first = states.borrow().revision == 0;
@@ -295,7 +300,7 @@ impl KubeApi {
         if !has_reached(&state) {
             return Err(Status::too_large_version(wanted.number(), collection.state_version(&state, 0)));
         }
-        Ok(prepared(state, collection.kind).await)
+        prepared(state, collection.kind, work).await
     }
 }
 
@@ -304,20 +309,17 @@ async fn respond(State(api): State<KubeApi>, request: Request) -> Response {
 }
 
 /// Lists the objects of a kind, where that has not been done: it takes long for a large catalog.
-async fn prepared(state: Arc<Published>, kind: kind::Kind) -> Arc<Published> {
-    if state.is_prepared(kind) {
-        return state;
+async fn prepared(state: Arc<Published>, kind: kind::Kind, work: &Work) -> Result<Arc<Published>, Status> {
+    if !state.is_prepared(kind) {
+        let listed = Arc::clone(&state);
+        work.run(move || listed.prepare(kind)).await?;
     }
-    let listed = Arc::clone(&state);
-    let _ = tokio::task::spawn_blocking(move || listed.prepare(kind)).await;
-    state
+    Ok(state)
 }
 
 /// Compresses texts, which takes a while.
-async fn deflate(texts: Vec<Arc<texts::Texts>>) {
-    if !texts.is_empty() {
-        let _ = tokio::task::spawn_blocking(move || texts.iter().for_each(|texts| texts.deflate())).await;
-    }
+async fn deflate(texts: Vec<Arc<texts::Texts>>, work: &Work) -> Result<(), Status> {
+    if texts.is_empty() { Ok(()) } else { work.run(move || texts.iter().for_each(|texts| texts.deflate())).await }
 }
 
 impl KubeApiTask {

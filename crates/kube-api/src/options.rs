@@ -29,13 +29,6 @@ pub(crate) struct Selection {
     pub(crate) is_partial: bool,
 }
 
-impl Selection {
-    /// Returns how many requirements an object is tested against.
-    pub(crate) fn requirements(&self) -> usize {
-        self.labels.len() + self.fields.len()
-    }
-}
-
 /// Which part of a row of a table stands for its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IncludeObject {
@@ -181,7 +174,9 @@ mod tests {
             let select = |count: usize| {
                 let requirements = vec![requirement; count].join(",").replace('=', "%3D");
                 let selection = Options::parse(&format!("{name}={requirements}")).selection(Kind::PackageManifest);
-                selection.map(|selection| selection.requirements()).map_err(|error| error.message)
+                selection
+                    .map(|selection| selection.labels.len() + selection.fields.len())
+                    .map_err(|error| error.message)
             };
             assert_eq!(select(64), Ok(64));
             assert_eq!(select(65), Err(format!("the {name} has 65 requirements: at most 64 are allowed")));

@@ -64,7 +64,7 @@ impl Route {
         }
     }
 
-    /// Returns whether everybody may read it: whoever probes has no credentials.
+    /// Returns whether everybody may read it whose credentials are not invalid: whoever probes usually has none.
     pub(crate) fn is_public(&self) -> bool {
         matches!(self, Self::Probe(_, None))
     }

@@ -7,9 +7,27 @@ use axum::response::Response;
 use serde_json::Value;
 
 use crate::negotiation::Format;
+use crate::status::Status;
 
 /// Value of `Cache-Control`: what callers may see differs, and changes at any time.
 pub(crate) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache, private");
+
+/// Maximum number of bytes of JSON that are converted to YAML, or to JSON with line breaks, for one response: every value is
+/// parsed and written anew for that, which takes up to a fifth of a second of a processor for so many.
+pub const MAX_CONVERTED_BYTES: usize = 16 << 20;
+
+/// Fails if so many bytes of JSON are too many for a format.
+pub(crate) fn check_convertible(length: usize, format: Format) -> Result<(), Status> {
+    let name = match format {
+        Format::Yaml if length > MAX_CONVERTED_BYTES => "YAML",
+        Format::PrettyJson if length > MAX_CONVERTED_BYTES => "`pretty`",
+        _ => return Ok(()),
+    };
+    Err(Status::not_acceptable(format!(
+        "cannot write the response as {name}: it has more than {MAX_CONVERTED_BYTES} bytes: accept application/json without \
+         `pretty`, or ask for a page with `limit`"
+    )))
+}
 
 /// Returns a response with a JSON text in a format.
 pub(crate) fn whole(json: Vec<u8>, format: Format) -> Response {

@@ -1,7 +1,8 @@
 //! Watches: the changes of a collection, one JSON object a line, for as long as the client listens.
 //!
 //! A change of the published set is compared by the hashes of its objects, some events at a time; an event is written when it
-//! is sent. A task writes them, so that a watch ends in time whether the client reads or not.
+//! is sent. A task writes them, so that a watch ends in time whether the client reads or not. What takes longer than a moment
+//! is done in turns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,10 +12,9 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use serving::Turn;
 use tokio::sync::{mpsc, watch};
-use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::access::Question;
@@ -27,6 +27,7 @@ use crate::options::{IncludeObject, Options};
 use crate::published::{CatalogObjects, Published};
 use crate::response;
 use crate::status::Status;
+use crate::work::Work;
 
 /// Interval of the bookmarks of a watch that asks for them: they tell it the current resource version.
 pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
@@ -57,7 +58,7 @@ pub const MAX_WATCH_LAG: Duration = Duration::from_mins(5);
 
 /// A watch that is being sent.
 struct Watch {
-    collection: Collection,
+    collection: Arc<Collection>,
     states: watch::Receiver<Arc<Published>>,
     state: Arc<Published>,
     difference: Difference,
@@ -81,7 +82,18 @@ struct Watch {
     renewal: Instant,
     /// Whether nothing follows any more.
     has_ended: bool,
+    work: Work,
     _turn: Turn,
+}
+
+/// Writes the event of a watch.
+struct EventWriter {
+    collection: Arc<Collection>,
+    state: Arc<Published>,
+    shape: Shape,
+    include: IncludeObject,
+    /// Whether a table has its columns.
+    has_columns: bool,
 }
 
 /// Responds with the changes of a collection after the resource version of the request; without one, all objects are
@@ -91,7 +103,7 @@ pub(crate) fn respond(
     (mut states, state): (watch::Receiver<Arc<Published>>, Arc<Published>),
     options: &Options,
     (shape, bookmark_interval): (Shape, Duration),
-    turn: Turn,
+    (turn, work): (Turn, Work),
 ) -> Result<Response, Status> {
     let version = options.resource_version()?;
     let known = collection.known_at(&state, version);
@@ -110,7 +122,7 @@ pub(crate) fn respond(
     let watch = Watch {
         is_behind: false,
         began: version.tick(),
-        collection,
+        collection: Arc::new(collection),
         states,
         state,
         difference: Difference { since, former, compared: Some(since) },
@@ -125,6 +137,7 @@ pub(crate) fn respond(
         question,
         renewal: now + RENEWAL_INTERVAL,
         has_ended: false,
+        work,
         _turn: turn,
     };
     let (sender, receiver) = mpsc::channel(1);
@@ -167,13 +180,10 @@ impl Watch {
                 return Some(self.end_with(&Status::expired("the client is too slow: there are later changes")));
             }
             if let Some(event) = self.events.pop_front() {
-                return Some(self.frame(&event));
+                return self.frame(event).await.ok();
             }
             if self.difference.compared.is_some() {
-                self.events = self.difference.next(&self.collection, &self.state);
-                self.is_behind |= !self.events.is_empty();
-                // Comparing many objects takes a while.
-                yield_now().await;
+                self.compare().await.ok()?;
                 continue;
             }
             if std::mem::take(&mut self.is_behind) && self.bookmarks.is_some() {
@@ -183,7 +193,7 @@ impl Watch {
             tokio::select! {
                 changed = self.states.changed() => {
                     changed.ok()?;
-                    self.follow().await;
+                    self.follow().await.ok()?;
                 }
                 () = sleep_until(self.end) => return None,
                 () = sleep_until(bookmark.unwrap_or(self.end)), if bookmark.is_some() => {
@@ -206,14 +216,28 @@ impl Watch {
     }
 
     /// Goes on from the state that the client knows to the next one.
-    async fn follow(&mut self) {
+    async fn follow(&mut self) -> Result<(), Status> {
         let next = Arc::clone(&self.states.borrow_and_update());
-        let next = crate::prepared(next, self.collection.kind).await;
+        let next = crate::prepared(next, self.collection.kind, &self.work).await?;
         let since = self.state.revision;
         self.difference = Difference { since, former: self.state.objects(), compared: Some(since) };
         // A change of what the caller may not see is none.
         self.is_behind = self.collection.revision(&next) > self.collection.revision(&self.state);
         self.state = next;
+        Ok(())
+    }
+
+    /// Finds the next events of the state.
+    async fn compare(&mut self) -> Result<(), Status> {
+        let (collection, state) = (Arc::clone(&self.collection), Arc::clone(&self.state));
+        let mut difference = std::mem::take(&mut self.difference);
+        let compared = move || {
+            let events = difference.next(&collection, &state);
+            (difference, events)
+        };
+        (self.difference, self.events) = self.work.run(compared).await?;
+        self.is_behind |= !self.events.is_empty();
+        Ok(())
     }
 
     /// Asks again whether the caller may watch, and what it may see.
@@ -227,7 +251,6 @@ impl Watch {
         if reader.visibility() != self.collection.reader.visibility() {
             return Err(Status::expired("what the caller may see has changed"));
         }
-        self.collection.reader = reader;
         self.renewal = Instant::now() + RENEWAL_INTERVAL;
         Ok(())
     }
@@ -244,44 +267,21 @@ impl Watch {
         line(out)
     }
 
-    fn frame(&mut self, event: &Event) -> Bytes {
-        let Event { name, revision, objects, listed, catalog } = event;
-        let kind = self.collection.kind;
-        let published = catalog.map(|at| (&self.state.catalogs[at], listed));
-        let revision = self.collection.version(*revision);
-        let namespace = self.collection.namespace_of(objects);
-        let item = Item { kind, objects, object: &listed.object, namespace, revision, published };
-        let mut out = JsonWriter::default();
-        out.open(b'{');
-        out.text_member("type", name);
-        out.key("object");
-        match self.shape {
-            Shape::Whole => item.write(true, &mut out),
-            Shape::Metadata(version) => item.write_partial(version, &mut out),
-            Shape::Table(version) => {
-                let mut row = JsonWriter::default();
-                item.write_row(version, self.include, Timestamp::now(), &mut row);
-                self.table(version, revision, &row.into_bytes(), &mut out);
-                self.is_first = false;
-            }
+    /// Returns the line of an event.
+    async fn frame(&mut self, event: Event) -> Result<Bytes, Status> {
+        let has_columns = self.is_first;
+        self.is_first &= !matches!(self.shape, Shape::Table(_));
+        let writer = EventWriter {
+            collection: Arc::clone(&self.collection),
+            state: Arc::clone(&self.state),
+            shape: self.shape,
+            include: self.include,
+            has_columns,
+        };
+        if writer.item(&event).is_short() {
+            return Ok(writer.line(&event));
         }
-        out.close(b'}');
-        line(out)
-    }
-
-    /// Writes a table with one row, or none.
-    fn table(&self, version: &str, revision: u64, row: &[u8], out: &mut JsonWriter) {
-        let mut head = self.collection.table_head(version, self.is_first);
-        head["metadata"] = json!({ "resourceVersion": revision.to_string() });
-        out.raw(head.to_string().as_bytes());
-        out.truncate(out.len() - 1);
-        out.key("rows");
-        out.open(b'[');
-        if !row.is_empty() {
-            out.raw(row);
-        }
-        out.close(b']');
-        out.close(b'}');
+        self.work.run(move || writer.line(&event)).await
     }
 
     /// Returns the line that tells the client the current resource version.
@@ -297,7 +297,7 @@ impl Watch {
             Shape::Whole => (kind.name(), kind.api_version()),
             Shape::Metadata(version) => ("PartialObjectMetadata", format!("meta.k8s.io/{version}")),
             Shape::Table(version) => {
-                self.table(version, current, b"", &mut out);
+                write_table(self.collection.table_head(version, self.is_first), current, b"", &mut out);
                 out.close(b'}');
                 return line(out);
             }
@@ -306,6 +306,51 @@ impl Watch {
         out.close(b'}');
         line(out)
     }
+}
+
+impl EventWriter {
+    fn item<'e>(&'e self, event: &'e Event) -> Item<'e> {
+        let Event { revision, objects, listed, catalog, .. } = event;
+        let kind = self.collection.kind;
+        let published = catalog.map(|at| (&self.state.catalogs[at], listed));
+        let revision = self.collection.version(*revision);
+        let namespace = self.collection.namespace_of(objects);
+        Item { kind, objects, object: &listed.object, namespace, revision, published }
+    }
+
+    fn line(&self, event: &Event) -> Bytes {
+        let item = self.item(event);
+        let mut out = JsonWriter::default();
+        out.open(b'{');
+        out.text_member("type", event.name);
+        out.key("object");
+        match self.shape {
+            Shape::Whole => item.write(true, &mut out),
+            Shape::Metadata(version) => item.write_partial(version, &mut out),
+            Shape::Table(version) => {
+                let mut row = JsonWriter::default();
+                item.write_row(version, self.include, Timestamp::now(), &mut row);
+                let head = self.collection.table_head(version, self.has_columns);
+                write_table(head, item.revision, &row.into_bytes(), &mut out);
+            }
+        }
+        out.close(b'}');
+        line(out)
+    }
+}
+
+/// Writes a table with one row, or none.
+fn write_table(mut head: Value, revision: u64, row: &[u8], out: &mut JsonWriter) {
+    head["metadata"] = json!({ "resourceVersion": revision.to_string() });
+    out.raw(head.to_string().as_bytes());
+    out.truncate(out.len() - 1);
+    out.key("rows");
+    out.open(b'[');
+    if !row.is_empty() {
+        out.raw(row);
+    }
+    out.close(b']');
+    out.close(b'}');
 }
 
 fn line(out: JsonWriter) -> Bytes {

@@ -13,13 +13,15 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
 use http_facts::coding::Coding;
 use http_facts::negotiation::AcceptableCodings;
+use http_facts::peer::Peer;
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators};
+use serving::Turns;
 use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
@@ -122,9 +124,19 @@ impl Pages {
         };
         let files = if self.playground == Offer::Served { playground } else { &[] };
         let playground = Site { files, policy: PLAYGROUND_POLICY, instead };
-        let page = |site: Site| get(async move |headers: HeaderMap| site.page(&headers));
-        let assets =
-            |site: Site| get(async move |Path(name): Path<String>, headers: HeaderMap| site.asset(&name, &headers));
+        let turns = Turns::per_processor();
+        let page = |site: Site| {
+            let turns = turns.clone();
+            get(async move |extensions: Extensions, headers: HeaderMap| {
+                site.page(&headers, (&turns, Peer::of(&extensions))).await
+            })
+        };
+        let assets = |site: Site| {
+            let turns = turns.clone();
+            get(async move |Path(name): Path<String>, extensions: Extensions, headers: HeaderMap| {
+                site.asset(&name, &headers, (&turns, Peer::of(&extensions))).await
+            })
+        };
         Router::new()
             .route("/", page(explorer))
             .route("/assets/{*name}", assets(explorer))
@@ -146,7 +158,7 @@ struct Site {
 
 impl Site {
     /// Responds with the document of the page, or with 304 where the client has it.
-    fn page(self, headers: &HeaderMap) -> Response {
+    async fn page(self, headers: &HeaderMap, turns: (&Turns<Peer>, Peer)) -> Response {
         let Some(compressed) = self.find(PAGE) else {
             return ([(CACHE_CONTROL, REVALIDATE)], self.instead).into_response();
         };
@@ -157,13 +169,13 @@ impl Site {
             let head = [(CACHE_CONTROL, REVALIDATE), (VARY, "accept-encoding"), (CONTENT_SECURITY_POLICY, self.policy)];
             return (StatusCode::NOT_MODIFIED, tag, head, Body::new(EmptyBody)).into_response();
         }
-        (tag, self.file(PAGE, compressed, REVALIDATE, headers)).into_response()
+        (tag, self.file(PAGE, compressed, REVALIDATE, headers, turns).await).into_response()
     }
 
-    fn asset(self, name: &str, headers: &HeaderMap) -> Response {
+    async fn asset(self, name: &str, headers: &HeaderMap, turns: (&Turns<Peer>, Peer)) -> Response {
         let path = format!("assets/{name}");
         if let Some(compressed) = self.find(&path) {
-            return self.file(&path, compressed, IMMUTABLE, headers);
+            return self.file(&path, compressed, IMMUTABLE, headers, turns).await;
         }
         let head = [(CACHE_CONTROL, "no-store")];
         (StatusCode::NOT_FOUND, head, "the page has no such file\n").into_response()
@@ -174,8 +186,15 @@ impl Site {
         self.files.iter().find(|(name, _)| *name == path).map(|(_, compressed)| *compressed)
     }
 
-    /// Responds with a file.
-    fn file(self, path: &str, compressed: &'static [u8], cache_control: &'static str, headers: &HeaderMap) -> Response {
+    /// Responds with a file, which is decompressed in a turn of the client if it does not accept gzip.
+    async fn file(
+        self,
+        path: &str,
+        compressed: &'static [u8],
+        cache_control: &'static str,
+        headers: &HeaderMap,
+        (turns, peer): (&Turns<Peer>, Peer),
+    ) -> Response {
         let head: [(HeaderName, &'static str); 6] = [
             (CONTENT_TYPE, media_type(path)),
             (CACHE_CONTROL, cache_control),
@@ -185,9 +204,11 @@ impl Site {
             (REFERRER_POLICY, "no-referrer"),
         ];
         if accepts_gzip(headers) {
-            (head, [(CONTENT_ENCODING, "gzip")], compressed).into_response()
-        } else {
-            (head, decompress(compressed)).into_response()
+            return (head, [(CONTENT_ENCODING, "gzip")], compressed).into_response();
+        }
+        match turns.take(&peer).await.run(|| decompress(compressed)).await {
+            Ok(content) => (head, content).into_response(),
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct LoadFailure {
 pub enum FailureReason {
     /// The directory, or something in it, cannot be read.
     SourceUnreadable,
-    /// The directory changed each time it was read.
+    /// The directory changed each time it was read, or has become empty a moment ago.
     SourceUnstable,
     /// The registry cannot be reached, does not answer in time, or has too many requests.
     RegistryUnavailable,
@@ -57,6 +57,8 @@ pub enum FailureReason {
     InvalidCatalog,
     /// The content cannot be stored.
     StorageFailed,
+    /// The stored content is damaged.
+    Damaged,
     /// A fault of this program.
     Internal,
 }
@@ -101,6 +103,7 @@ impl FailureReason {
                 | Self::RegistryUnavailable
                 | Self::Unauthorized
                 | Self::StorageFailed
+                | Self::Damaged
                 | Self::Internal
         )
     }

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::stream::{self, Stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
 /// Bounds the requests of one kind, which are counted together by `R`: a user or an address. Clones share the bound.
@@ -43,6 +45,12 @@ impl<R: Clone + Eq + Hash> Turns<R> {
         Self { all: Arc::new(Semaphore::new(maximum)), maximum_of_one: maximum.div_ceil(2), requesters: Arc::default() }
     }
 
+    /// Creates a bound of as many requests as the machine has processors, for work that never waits: more of it at a time would
+    /// gain nothing. There are two turns at least, so that one requester has not all of them.
+    pub fn per_processor() -> Self {
+        Self::new(std::thread::available_parallelism().map_or(1, NonZero::get).max(2))
+    }
+
     /// Returns a turn if there is one for this requester now.
     pub fn try_take(&self, requester: &R) -> Option<Turn> {
         let of_one = self.of_one(requester).try_acquire_owned().ok()?;
@@ -59,6 +67,29 @@ impl<R: Clone + Eq + Hash> Turns<R> {
     /// Waits for a turn; `None` if that takes longer than this.
     pub async fn take_within(&self, time: Duration, requester: &R) -> Option<Turn> {
         timeout(time, self.take(requester)).await.ok()
+    }
+
+    /// Makes a stream of what an iterator yields. Each item is made in a turn of its own, on a thread that serves no connections,
+    /// and when it is asked for: a response that is written so holds up neither probes nor, while its client reads nothing, the
+    /// turns of others. An item should take a few milliseconds at most.
+    ///
+    /// The stream ends with an error if the iterator panics.
+    pub fn stream<T, I>(&self, requester: R, items: I) -> impl Stream<Item = Result<T, JoinError>> + Send + use<R, T, I>
+    where
+        R: Send + Sync + 'static,
+        T: Send + 'static,
+        I: Iterator<Item = T> + Send + 'static,
+    {
+        stream::unfold((self.clone(), requester, Some(items)), async |(turns, requester, items)| {
+            let mut items = items?;
+            let turn = turns.take(&requester).await;
+            let made = turn.run(move || items.next().map(|item| (item, items))).await;
+            match made {
+                Ok(Some((item, items))) => Some((Ok(item), (turns, requester, Some(items)))),
+                Ok(None) => None,
+                Err(error) => Some((Err(error), (turns, requester, None))),
+            }
+        })
     }
 
     fn of_one(&self, requester: &R) -> Arc<Semaphore> {
@@ -80,8 +111,9 @@ async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
+    use std::thread;
 
-    use futures_util::FutureExt as _;
+    use futures_util::{FutureExt as _, StreamExt as _};
 
     use super::*;
 
@@ -129,5 +161,31 @@ mod tests {
         assert!(turns.take(&"b").now_or_never().is_none());
         go_on.send(()).unwrap();
         turns.take(&"b").await;
+    }
+
+    #[tokio::test]
+    async fn items_are_made_on_other_threads_when_they_are_asked_for_and_hold_no_turn_meanwhile() {
+        let turns = Turns::new(1);
+        let made = |name: &'static str| (0..2).map(move |at| (name, at, thread::current().id()));
+        let mut streams = ["first", "second"].map(|name| Box::pin(turns.stream(name, made(name))));
+        let mut order = Vec::new();
+        for at in [0, 1, 1, 0] {
+            let (name, item, thread) = streams[at].next().await.expect("there is another").expect("nothing panics");
+            assert_ne!(thread, thread::current().id(), "this thread serves connections");
+            order.push((name, item));
+        }
+        assert_eq!(order, [("first", 0), ("second", 0), ("second", 1), ("first", 1)]);
+        for stream in &mut streams {
+            assert!(stream.next().await.is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_whose_iterator_panics_ends_with_an_error() {
+        let turns = Turns::new(1);
+        let items = [1, 0].into_iter().map(|divisor: u32| 1_u32.checked_div(divisor).expect("this one panics"));
+        let made: Vec<_> = turns.stream("a", items).map(Result::ok).collect().await;
+        assert_eq!(made, [Some(1), None]);
+        assert!(turns.try_take(&"a").is_some(), "the turn is given back");
     }
 }

@@ -57,6 +57,16 @@ pub(super) struct GatheredField {
     pub(super) nested: Option<Vec<GatheredField>>,
 }
 
+impl GatheredField {
+    /// Returns whether it is of the scalar type `Float`, or a list of these, or of objects with such fields.
+    pub(super) fn has_floats(&self) -> bool {
+        match &self.nested {
+            Some(nested) => nested.iter().any(Self::has_floats),
+            None => matches!(self.first, First::Scalar(Scalar::Float) | First::List(Scalar::Float)),
+        }
+    }
+}
+
 /// The pass over a catalog.
 #[derive(Default)]
 pub(super) struct Gathering {

@@ -64,6 +64,24 @@ fn a_shape_takes_no_more_work_than_it_may() {
 }
 
 #[test]
+fn a_schema_has_the_name_of_the_scalar_float_where_no_field_has_that_scalar() {
+    let float = "{\"name\":\"f\",\"schema\":\"float\"}\n";
+    for other in ["", "{\"schema\":\"s\",\"v\":[1,1.5]}\n", "{\"schema\":\"s\",\"v\":[{\"n\":2}]}\n"] {
+        let shape = shape(&format!("{float}{other}"));
+        assert_eq!((&*shape.types["floats"].name, shape.left_out), ("Float", Vec::new()), "{other}");
+    }
+    for other in [
+        "{\"schema\":\"s\",\"v\":1.5}\n",
+        "{\"schema\":\"s\",\"v\":[1.5]}\n",
+        "{\"schema\":\"s\",\"v\":[{\"n\":2.5}]}\n",
+        "{\"schema\":\"float\",\"v\":1e300}\n",
+    ] {
+        let expected = LeftOut::Name { schema: "float".to_owned(), name: FLOAT.to_owned() };
+        assert_eq!(shape(&format!("{float}{other}")).left_out, [expected], "{other}");
+    }
+}
+
+#[test]
 fn what_is_left_out_is_said() {
     let shape = shape("{\"schema\":\"a.b\"}\n{\"schema\":\"a_b\"}\n{\"schema\":\"1\"}\n{\"schema\":\"query\"}\n");
     let texts: Vec<_> = shape.left_out.iter().map(ToString::to_string).collect();

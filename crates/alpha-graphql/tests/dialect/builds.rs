@@ -78,6 +78,22 @@ async fn of_schemas_whose_names_meet_the_first_is_served_and_lists_whose_types_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_schema_named_float_is_served_where_no_number_is_a_float() {
+    let mut server = Server::new();
+    let float = json!({ "schema": "float", "name": "f" }).to_string();
+    server.publish_text("accepted-float", &float);
+    let query = "{ floats { __typename name ... on Float { schema } } summary { schemas { name totalFields } } }";
+    let expected = json!({
+        "floats": [{ "__typename": "Float", "name": "f", "schema": "float" }],
+        "summary": { "schemas": [{ "name": "float", "totalFields": 2 }] },
+    });
+    assert_eq!(server.ask("accepted-float", query).await, json!({ "data": expected }));
+    server.publish_text("both", &format!("{float}\n{}\n", json!({ "schema": "s", "v": 1.5 })));
+    assert_eq!(server.ask("both", "{ ss { v } }").await, json!({ "data": { "ss": [{ "v": 1.5 }] } }));
+    assert!(server.error("both", "{ floats { name } }").await.contains("`floats`"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_catalog_has_as_many_schemas_and_keys_as_the_limits_allow_and_the_error_says_which_it_exceeds() {
     let mut server = Server::new();
     let schemas = |count| blobs(count, |number| json!({ "schema": format!("s{number}"), "name": "x" }));

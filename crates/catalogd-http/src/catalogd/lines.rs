@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fbc::Catalog;
 use fbc::catalog::MetaFilter;
-use fbc::work::Work;
+use fbc::work::{Work, WorkStopped};
 
 use http_facts::permits::Permits;
 
@@ -26,20 +26,30 @@ struct Run {
     last: u32,
 }
 
-/// Finds the lines of the blobs that match a filter; `None` if `room` has none for their places.
-pub(super) fn find_lines(catalog: &Arc<Catalog>, filter: &MetaFilter<'_>, room: &Permits) -> Option<Slices> {
-    let found = catalog.find_metas(filter, &Work::unlimited()).expect("an account without limit stops nothing");
+/// Finds the lines of the blobs that match a filter, as far as an account of work allows it; `None` if `room` has none for their
+/// places.
+pub(super) fn find_lines(
+    catalog: &Arc<Catalog>,
+    filter: &MetaFilter<'_>,
+    work: &Work<'_>,
+    room: &Permits,
+) -> Result<Option<Slices>, WorkStopped> {
+    let found = catalog.find_metas(filter, work)?;
     let runs = runs(catalog, &found);
     let length = runs.iter().map(|run| span(catalog, *run).len() as u64).sum();
     let bytes = size_of_val(&*runs);
-    let permit = if bytes > UNCOUNTED_PLACES_BYTES { Some(room.try_acquire(bytes)?) } else { None };
+    let is_counted = bytes > UNCOUNTED_PLACES_BYTES;
+    let permit = is_counted.then(|| room.try_acquire(bytes));
+    if let Some(None) = permit {
+        return Ok(None);
+    }
     let content = catalog.content().clone();
     let catalog = Arc::clone(catalog);
     let spans = runs.into_iter().map(move |run| {
         let _held = &permit;
         span(&catalog, run)
     });
-    Some(Slices::lazy(content, length, spans))
+    Ok(Some(Slices::lazy(content, length, spans)))
 }
 
 fn runs(catalog: &Catalog, metas: &[u32]) -> Box<[Run]> {
@@ -90,7 +100,7 @@ mod tests {
     #[test]
     fn places_of_unread_responses_have_a_bound() {
         let catalog = alternating(100_000);
-        let find = |room| find_lines(&catalog, &by_package("p1"), room);
+        let find = |room| find_lines(&catalog, &by_package("p1"), &Work::unlimited(), room).unwrap();
         let room = Permits::new(1_000_000);
         let unread: Vec<_> = (0..1000).map_while(|_| find(&room)).collect();
         assert_eq!(unread.len(), 2);
@@ -106,7 +116,9 @@ mod tests {
     #[test]
     fn a_short_list_of_places_is_never_refused() {
         let short = u32::try_from(UNCOUNTED_PLACES_BYTES / size_of::<Run>() * 2).unwrap();
-        let found = |lines| find_lines(&alternating(lines), &by_package("p1"), &Permits::new(0)).is_some();
+        let room = Permits::new(0);
+        let find = |lines| find_lines(&alternating(lines), &by_package("p1"), &Work::unlimited(), &room);
+        let found = |lines| find(lines).unwrap().is_some();
         assert_eq!((found(short), found(short + 2)), (true, false));
     }
 }

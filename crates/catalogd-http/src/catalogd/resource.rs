@@ -12,14 +12,14 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
 use http_facts::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
+use http_facts::peer::Peer;
 use http_facts::permits::{Permit, Permits};
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
-use serving::Served;
+use serving::{Served, Turns};
 use sha2::{Digest as _, Sha256};
 
 use super::super::body::{CompressedSlices, Slices};
 use super::super::ranges::Ranges;
-use super::lines::find_lines;
 use super::parameters::Parameters;
 use super::{parts, texts};
 
@@ -75,24 +75,18 @@ impl<'s> Resource<'s> {
         Self { served, lines, is_whole: true, has_ranges: true, tag: served.content.digest.hex() }
     }
 
-    /// Creates the resource of the blobs that match a filter; `None` if `room` has none for the list of their places.
-    pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str, room: &Permits) -> Option<Self> {
-        let is_whole = parameters.is_empty();
-        let catalog = &served.content.catalog;
-        let lines = match parameters.filter() {
-            _ if is_whole => Slices::whole(catalog.content().clone()),
-            Some(filter) => find_lines(catalog, &filter, room)?,
-            None => Slices::new(catalog.content().clone()),
-        };
-        Some(Self { served, lines, is_whole, has_ranges: false, tag: metas_tag(served, parameters, build) })
+    /// Creates the resource of the blobs that match a filter, whose lines these are.
+    pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str, lines: Slices) -> Self {
+        let tag = metas_tag(served, parameters, build);
+        Self { served, lines, is_whole: parameters.is_empty(), has_ranges: false, tag }
     }
 
     /// Responds to a `GET` or `HEAD` request.
-    pub(super) fn respond(self, head: &Parts, permits: &Permits) -> Response {
+    pub(super) async fn respond(self, head: &Parts, permits: &Permits, turns: &Turns<Peer>) -> Response {
         let representation = self.select(head, permits);
         let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
-            PreconditionResult::Satisfied => self.send(representation, &head.headers, &validators),
+            PreconditionResult::Satisfied => self.send(representation, head, &validators, turns).await,
             PreconditionResult::NotModified => {
                 (StatusCode::NOT_MODIFIED, validator_headers(&validators), Body::new(EmptyBody)).into_response()
             }
@@ -156,16 +150,27 @@ impl<'s> Resource<'s> {
     }
 
     /// Responds with a representation whose preconditions are satisfied.
-    fn send(self, representation: Representation, request: &HeaderMap, validators: &Validators) -> Response {
-        let Some(coding) = representation.coding() else { return self.send_plain(request, validators) };
+    async fn send(
+        self,
+        representation: Representation,
+        head: &Parts,
+        validators: &Validators,
+        turns: &Turns<Peer>,
+    ) -> Response {
+        let Some(coding) = representation.coding() else { return self.send_plain(&head.headers, validators) };
+        let peer = Peer::of(&head.extensions);
         let body = match representation {
-            Representation::Stored(_, bytes) => Body::from(Slices::whole(bytes)),
-            Representation::Streamed(_, permit) => match CompressedSlices::new(self.lines, coding, permit) {
-                Ok(body) => body.into(),
-                Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-            },
-            _ => Body::from(coding.compress_to_vec(&self.lines.concat(), CompressionLevel::Fast)),
+            Representation::Stored(_, bytes) => Some(Body::from(Slices::whole(bytes))),
+            Representation::Streamed(_, permit) => {
+                CompressedSlices::new(self.lines, coding, permit).ok().map(|slices| slices.body(turns, peer))
+            }
+            _ => {
+                let lines = self.lines;
+                let compress = move || coding.compress_to_vec(&lines.concat(), CompressionLevel::Fast);
+                turns.take(&peer).await.run(compress).await.ok().map(Body::from)
+            }
         };
+        let Some(body) = body else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
         let mut headers = representation_headers(validators);
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         (headers, body).into_response()

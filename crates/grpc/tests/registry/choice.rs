@@ -110,6 +110,38 @@ async fn a_request_of_more_than_its_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn a_call_with_a_stream_as_its_response_has_one_request() {
+    let (mut writer, reader) = catalogs();
+    publish(&mut writer, "a");
+    let router = Grpc::new(reader).router();
+    for (method, is_streamed) in [
+        ("api.Registry/ListPackages", true),
+        ("api.Registry/ListBundles", true),
+        ("api.Registry/GetLatestChannelEntriesThatProvide", true),
+        ("api.Registry/GetPackage", false),
+        ("grpc.health.v1.Health/Check", false),
+    ] {
+        let mut answers = Vec::new();
+        for count in 0..4 {
+            let call = Call { method, requests: vec![b"\x0a\x04in-a".to_vec(); count], ..Call::default() };
+            let Answer { messages, code, text } = client::send(&router, call).await;
+            answers.push((messages.is_empty(), client::code_name(code), text));
+        }
+        let violated = |received: &str| {
+            (true, "Internal", format!("cardinality violation: received {received} non-client-streaming RPC"))
+        };
+        assert_eq!((answers[0].0, answers[0].1), (true, "Internal"), "{method}");
+        assert_ne!(answers[1].1, "Internal", "{method}");
+        if is_streamed {
+            assert_eq!(answers[0], violated("no request message from"), "{method}");
+            assert_eq!(answers[2..], [(); 2].map(|()| violated("multiple request messages for")), "{method}");
+        } else {
+            assert_eq!(answers[2..], [(); 2].map(|()| answers[1].clone()), "{method}: Go's library ignores the others");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_content_that_is_replaced_in_the_middle_of_a_stream_arrives_whole() {
     let (mut writer, reader) = catalogs();
     let channel = (0..500).map(|number| format!("v1.{number}.0")).collect::<Vec<_>>().join(" <- ");

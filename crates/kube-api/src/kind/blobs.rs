@@ -115,6 +115,20 @@ pub(super) fn write(kind: Kind, served: &Served, source: &CatalogSource, at: usi
     }
 }
 
+/// Returns how many bytes of blobs the members of an object have.
+pub(super) fn copied_bytes(kind: Kind, served: &Served, at: usize) -> usize {
+    let catalog = &served.content.catalog;
+    match kind {
+        Kind::BundleMetadata => catalog.bundle_at(at).meta().blob().raw().len(),
+        Kind::CatalogMetadata => catalog.meta_at(at).blob().raw().len(),
+        _ => {
+            let package = catalog.package_at(at);
+            let channels = package.channels().map(|channel| channel.meta().blob().raw().len());
+            package.meta().blob().raw().len() + channels.sum::<usize>()
+        }
+    }
+}
+
 fn write_blob(name: &str, catalog: &Catalog, at: usize, out: &mut JsonWriter) {
     let meta = catalog.meta_at(at);
     out.key("spec");

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use serving::catalogs;
 
-use super::{Answer, Api, packages, runtime, source};
+use super::{Answer, Api, packages, runtime, served_fixture, source};
 
 fn names(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().unwrap().iter();
@@ -182,6 +182,40 @@ fn every_schema_that_a_document_refers_to_is_in_it() {
             let missing: Vec<_> = references.filter(|name| !schemas.contains_key(*name)).collect();
             assert_eq!(missing, Vec::<&str>::new());
             assert!(schemas.len() > 5);
+        }
+    });
+}
+
+#[test]
+fn what_is_too_long_for_yaml_and_line_breaks_is_refused_with_a_way_out() {
+    runtime().block_on(async {
+        let lines = |count: usize| {
+            let blob =
+                |at: usize| format!("{{\"schema\":\"x\",\"name\":\"{at}\",\"text\":\"{}\"}}\n", "y".repeat(1 << 20));
+            (0..count).map(blob).collect::<String>()
+        };
+        let count = kube_api::MAX_CONVERTED_BYTES >> 20;
+        let yaml = [("accept", "application/yaml")];
+        let blobs = "/apis/catalogd.operatorframework.io/v1beta1/catalogmetadata";
+        for (count, expected) in [(count - 1, 200), (count, 406)] {
+            let api = Api::new([served_fixture("a", &lines(count))], None);
+            let pretty = format!("{blobs}?pretty=true");
+            for (path, headers, name) in [(blobs, &yaml[..], "YAML"), (&*pretty, &[][..], "`pretty`")] {
+                let answer = api.ask("GET", path, headers).await;
+                assert_eq!(answer.status.as_u16(), expected, "{path}");
+                if expected == 406 {
+                    let message = String::from_utf8(answer.body).unwrap();
+                    let text = format!("cannot write the response as {name}: it has more than 16777216 bytes");
+                    assert!(message.contains(&text) && message.contains("`limit`"), "{message}");
+                    let page = format!("{path}{}limit=3", if path.contains('?') { "&" } else { "?" });
+                    assert_eq!(api.ask("GET", &page, headers).await.status, 200);
+                }
+            }
+            assert_eq!(
+                api.get(blobs).await.json()["items"].as_array().unwrap().len(),
+                count,
+                "plain JSON is not bounded"
+            );
         }
     });
 }

@@ -295,3 +295,33 @@ fn short(value: &Value) -> String {
 fn short_body(value: &Value) -> String {
     format!("{} {} {}", value["status"], value["type"].as_str().unwrap(), value["body"])
 }
+
+#[test]
+fn a_probe_with_invalid_credentials_is_refused_and_any_other_is_answered() {
+    runtime().block_on(async {
+        let api = Api::new([source("crafted").served()], Some(authorize()));
+        for path in ["/healthz", "/livez", "/readyz?verbose"] {
+            for (headers, expected) in [
+                (&[][..], 200),
+                (&[("authorization", "Bearer good-nobody")], 200),
+                (&[("authorization", "Bearer unknown")], 401),
+                (&[(CERTIFICATE, "frontwrong"), ("x-remote-user", "viewer-user")], 401),
+                (&[(CERTIFICATE, "front")], 401),
+            ] {
+                let answer = api.ask("GET", path, headers).await;
+                assert_eq!(answer.status.as_u16(), expected, "{path} {headers:?}");
+            }
+        }
+        for decision in
+            [Decision::Deny { user: "jane".to_owned(), reason: None }, Decision::Unknown("no answer".to_owned())]
+        {
+            let authorize: Authorize = Arc::new(move |_, _| {
+                let decision = decision.clone();
+                Box::pin(async { decision })
+            });
+            let api = Api::new([source("crafted").served()], Some(authorize));
+            let answer = api.get("/livez").await;
+            assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"ok"[..]), "it depends on nobody's answer");
+        }
+    });
+}

@@ -9,7 +9,7 @@ use axum::http::Request;
 use futures_util::{FutureExt as _, StreamExt as _};
 use kube_api::{
     Authorize, Decision, KubeApiOptions, LIST_TIME, MAX_EVENTS, MAX_STREAMED_LISTS, MAX_WATCH_LAG, MAX_WATCHES,
-    RENEWAL_INTERVAL, RENEWAL_TIMEOUT, SHORT_LIST, WATCH_STALL,
+    RENEWAL_INTERVAL, RENEWAL_TIMEOUT, WATCH_STALL,
 };
 use serde_json::{Value, json};
 use serving::{Visibility, catalogs};
@@ -235,7 +235,7 @@ fn a_user_has_half_of_the_long_responses_for_ten_minutes() {
 #[test]
 fn a_list_that_takes_long_is_that_of_its_selector() {
     runtime().block_on(async {
-        let count = SHORT_LIST / 65 + 1;
+        let count = 308;
         let (api, _) = start(count);
         let list = async |requirements: usize, last: &str| {
             let selector = format!("{}catalog{last}a", "!x,".repeat(requirements - 1)).replace('=', "%3D");

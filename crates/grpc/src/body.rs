@@ -1,0 +1,59 @@
+//! Bodies that are encoded in turns: messages are written and compressed on threads that serve no connections, because whatever
+//! those do, probes wait for it.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use axum::body::{Bytes, HttpBody};
+use futures_util::{Stream, StreamExt as _, stream};
+use http_body::Frame;
+use http_facts::peer::Peer;
+use serving::Turns;
+use tonic::{Status, body::Body};
+
+/// Number of bytes that are encoded in a turn, and a message more.
+const STEP_BYTES: usize = 32 * 1024;
+
+/// A body that is encoded in turns of a peer.
+pub(crate) struct BodyInTurns {
+    frames: Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Status>> + Send>>,
+}
+
+/// The frames of a body that waits for nothing.
+struct Steps(Option<Body>);
+
+impl BodyInTurns {
+    /// Encodes a body whose messages wait for nothing.
+    pub(crate) fn new(body: Body, turns: &Turns<Peer>, peer: Peer) -> Self {
+        let frames = turns
+            .stream(peer, Steps(Some(body)))
+            .flat_map(|step| stream::iter(step.unwrap_or_else(|error| vec![Err(Status::internal(error.to_string()))])));
+        Self { frames: Box::pin(frames) }
+    }
+}
+
+impl Iterator for Steps {
+    type Item = Vec<Result<Frame<Bytes>, Status>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (mut frames, mut length) = (Vec::new(), 0);
+        while let Some(body) = self.0.as_mut().filter(|_| length < STEP_BYTES) {
+            let Poll::Ready(Some(frame)) = Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop())) else {
+                self.0 = None;
+                break;
+            };
+            length += frame.as_ref().ok().and_then(Frame::data_ref).map_or(0, Bytes::len);
+            frames.push(frame);
+        }
+        (!frames.is_empty()).then_some(frames)
+    }
+}
+
+impl HttpBody for BodyInTurns {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        self.frames.as_mut().poll_next(context)
+    }
+}
