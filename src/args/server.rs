@@ -46,6 +46,11 @@ pub struct ServerArgs {
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     #[arg(help_heading = "Store")]
     pub compress_after: Duration,
+    /// Interval between two checks of the digests of all contents that are served, such as `30m` or `1h`; `0` never checks
+    /// them
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    #[arg(help_heading = "Store")]
+    pub store_check_interval: Duration,
     /// Time after which the server is ready without the catalogs that are still loading for the first time, such as `30s` or
     /// `2m`
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]

@@ -74,7 +74,7 @@ fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
 
 /// Reads the files of the catalog, those that `.indexignore` leaves in.
 pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Listing, Vec<SourceFile>)> {
-    let listing = directory::list_or_empty(folder.root())?;
+    let listing = directory::list_with_rules(folder.root())?;
     let add = |lines: &mut Vec<Arc<str>>, line: &str| lines.push(line.into());
     let lines = lines::read_files(&listing, |_| Vec::new(), add)?;
     let files = listing.files().iter().zip(lines).map(|(file, lines)| SourceFile::new(&file.path, lines)).collect();
@@ -118,7 +118,7 @@ fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, Director
 /// Replaces files, unless one of the directory changed since it was listed.
 pub(super) fn write(folder: &LockedFolder, listing: &Listing, changes: &[FileChange]) -> anyhow::Result<()> {
     // Files that do not change decided too what the edit does.
-    if directory::list_or_empty(folder.root())?.revision() != listing.revision() {
+    if directory::list_with_rules(folder.root())?.revision() != listing.revision() {
         return Err(FolderError::Conflict(folder.root().to_owned()).into());
     }
     folder.write(changes).with_context(|| format!("cannot change the catalog in `{}`", folder.root().display()))

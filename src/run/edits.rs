@@ -13,16 +13,18 @@ use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::requested_catalog;
-use edit::apply_and_check;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::folder::{FolderError, LockedFolder};
 use edit::journal::{Journal, Known, MAX_RESPONSE_BYTES};
 use edit::summary::EditSummary;
-use edit_http::{EditFailure, EditRequest, Edited, Editor};
+use edit::{EditError, Refusal, apply_within};
+use edit_http::{EditFailure, EditRequest, Edited, Editor, LIMITS, Publication};
 use fbc::Digest;
+use loading::Refresher;
 use loading::directory::Listing;
 use serde::Serialize;
 use serde_json::{Value, json};
+use serving::{CatalogName, Catalogs, Served};
 
 use super::access::{self, Access, credentials};
 use super::edit as command;
@@ -44,9 +46,19 @@ struct EditResponse {
     summary: Option<EditSummary>,
 }
 
-/// The directories that can be edited, by the names of their catalogs. Links to them are followed at each edit, as the loader
-/// follows them at each poll.
-struct Directories(BTreeMap<String, PathBuf>);
+/// The directories that can be edited, and what serves them.
+struct Directories {
+    /// The directories by the names of their catalogs. Links to them are followed at each edit, as the loader follows them at
+    /// each load.
+    roots: BTreeMap<String, PathBuf>,
+    publisher: Publisher,
+}
+
+/// Serves what was edited without waiting for the next poll of its directory.
+pub(super) struct Publisher {
+    pub(super) catalogs: Catalogs,
+    pub(super) refresher: Refresher,
+}
 
 /// The journal beside a directory, as it was read.
 struct JournalFile {
@@ -65,7 +77,7 @@ struct PreparedEdit {
 
 /// Returns the route of edits, which the layer of `access` guards where callers are told apart. Changes that were under way
 /// when the process ended are finished.
-pub(super) fn routes(editable: &[EditableArg], access: Option<Access>) -> anyhow::Result<Router> {
+pub(super) fn routes(editable: &[EditableArg], access: Option<Access>, publisher: Publisher) -> anyhow::Result<Router> {
     let (mut directories, mut roots) = (BTreeMap::new(), Vec::<PathBuf>::new());
     for EditableArg { name, directory } in editable {
         let root = recover(name, directory).with_context(|| format!("cannot let `{name}` be edited"))?;
@@ -75,7 +87,7 @@ pub(super) fn routes(editable: &[EditableArg], access: Option<Access>) -> anyhow
         roots.push(root);
         directories.insert(name.clone(), directory.clone());
     }
-    let routes = edit_http::router(Arc::new(Directories(directories)));
+    let routes = edit_http::router(Arc::new(Directories { roots: directories, publisher }));
     Ok(match access {
         Some(access) => routes.layer(from_fn_with_state(access, authorize)),
         None => routes,
@@ -124,11 +136,11 @@ async fn may_update(
 
 impl Editor for Directories {
     fn catalogs(&self) -> Vec<String> {
-        self.0.keys().cloned().collect()
+        self.roots.keys().cloned().collect()
     }
 
     fn edit(&self, catalog: &str, request: &EditRequest) -> Result<Edited, EditFailure> {
-        let root = self.0.get(catalog).ok_or(EditFailure::NotEditable)?;
+        let root = self.roots.get(catalog).ok_or(EditFailure::NotEditable)?;
         let edited = edit(root, request);
         match &edited {
             Ok(Edited { digest: Some(digest), .. }) => tracing::info!(catalog, %digest, "catalog edited"),
@@ -138,21 +150,38 @@ impl Editor for Directories {
         }
         edited
     }
+
+    fn publish<'e>(&'e self, catalog: &'e str, digest: Digest) -> Publication<'e> {
+        Box::pin(self.publisher.publish(catalog, digest))
+    }
+}
+
+impl Publisher {
+    async fn publish(&self, catalog: &str, digest: Digest) -> Result<(), String> {
+        // The caller may edit the catalog, whatever else it may see.
+        let is_served = |served: &Arc<Served>| served.content.digest == digest;
+        if self.catalogs.published().get(catalog).is_some_and(is_served) {
+            return Ok(());
+        }
+        let name = CatalogName::new(catalog).map_err(|error| error.to_string())?;
+        // Another content is served if somebody else has changed files since. It has the edit too.
+        self.refresher.refresh(&name).await.map(drop).map_err(|error| error.to_string())
+    }
 }
 
 fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
     let folder = lock(root, request.is_dry_run)?;
-    let (listing, files) = command::read(&folder).map_err(|error| internal(&error))?;
     let journal = JournalFile::read(&folder).map_err(|error| internal(&error))?;
     if let Some(replayed) = journal.replay(request)? {
         return Ok(replayed);
     }
+    let (listing, files) = command::read(&folder).map_err(|error| internal(&error))?;
     let former = file::digest(&files);
     request.check(former)?;
     let PreparedEdit { mut changes, digest, response } = prepare(&listing, &files, former, request)?;
     let body = json!(response).to_string();
     if request.is_dry_run {
-        return Ok(Edited { digest: None, body });
+        return Ok(Edited { digest: None, body, unserved: None });
     }
     if let Some((key, fingerprint)) = &request.key {
         let short = || json!(EditResponse { summary: None, ..response }).to_string();
@@ -165,7 +194,7 @@ fn edit(root: &Path, request: &EditRequest) -> Result<Edited, EditFailure> {
             _ => internal(&error),
         })?;
     }
-    Ok(Edited { digest: Some(digest), body })
+    Ok(Edited { digest: Some(digest), body, unserved: None })
 }
 
 /// Locks a directory. Only what may write finishes a change that was interrupted.
@@ -186,16 +215,29 @@ fn prepare(
     request: &EditRequest,
 ) -> Result<PreparedEdit, EditFailure> {
     let content = file::content(files);
-    let done = apply_and_check(&content, &request.batch);
-    let (edited, summary) = done.map_err(|refusal| EditFailure::Refused(refusal.to_string()))?;
+    let (edited, summary) = apply_within(&content, &request.batch, LIMITS).map_err(|refusal| refused(&refusal))?;
     let changes = command::changes(listing, files, &content, &edited).map_err(|error| match error {
         error @ (ChangeError::PackageName(_) | ChangeError::Ignored(_)) => EditFailure::Refused(error.to_string()),
         ChangeError::Conflict(_) => EditFailure::Busy,
         error @ ChangeError::Io { .. } => internal(&error.into()),
     })?;
-    let digest = file::digest(&file::changed(files, &changes).map_err(|error| internal(&error.into()))?);
+    // Files could be read before, so that it is the batch that has what no file may have.
+    let unreadable = |error| EditFailure::Refused(format!("the catalog could not be read any more: {error}"));
+    let digest = file::digest(&file::changed(files, &changes).map_err(unreadable)?);
     let response = EditResponse { digest: digest.to_string(), former: former.to_string(), summary: Some(summary) };
     Ok(PreparedEdit { changes, digest, response })
+}
+
+fn refused(refusal: &Refusal) -> EditFailure {
+    let limit = refusal.0.iter().find_map(|error| match error {
+        EditError::TooManyEdges(limit) => Some(("entries and skips in the packages that change", *limit)),
+        EditError::TooManyBytes(limit) => Some(("bytes in the packages that change", *limit)),
+        _ => None,
+    });
+    match limit {
+        Some((what, limit)) => EditFailure::TooMany { what, limit },
+        None => EditFailure::Refused(refusal.to_string()),
+    }
 }
 
 impl JournalFile {
@@ -224,7 +266,7 @@ impl JournalFile {
         let digest = facts["digest"].as_str().and_then(Digest::parse);
         let digest =
             digest.ok_or_else(|| internal(&anyhow!("cannot read the journal of edits: no digest for `{key}`")))?;
-        Ok(Some(Edited { digest: Some(digest), body }))
+        Ok(Some(Edited { digest: Some(digest), body, unserved: None }))
     }
 
     /// Adds the response to a request with a new key; returns how the file changes.

@@ -37,6 +37,9 @@ pub(super) fn push(args: &PushArgs) -> anyhow::Result<ExitCode> {
 fn pack(args: &PushArgs, scratch: &Path) -> anyhow::Result<PackedImage> {
     let directory = &args.directory;
     let listing = directory::list(directory)?;
+    if listing.files().is_empty() {
+        bail!("it has no file: it is empty or .indexignore leaves out every file");
+    }
     validate(args)?;
     let mut packer = Packer::new(scratch)?;
     for file in listing.files() {

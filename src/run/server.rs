@@ -21,11 +21,11 @@ use graphql::limits::Limits;
 use graphql::{Engine, ServerInfo};
 use graphql_http::GraphqlHttp;
 use jiff::Timestamp;
-use loading::{LoadStatistics, Loader, LoaderTask};
+use loading::{LoadStatistics, Loader, LoaderTask, Refresher};
 use pages::Pages;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serving::{Catalogs, Visibility, catalogs};
-use store::Store;
+use store::{Store, UnprotectedFiles};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -34,7 +34,7 @@ use tokio::time::timeout;
 
 use super::access::{self, Access};
 use super::background::BackgroundTasks;
-use super::edits;
+use super::edits::{self, Publisher};
 use super::grpc::{GrpcListeners, RunningGrpc};
 use super::kube_api::{self, KubeApiListener, RunningKubeApi};
 use super::metrics::{self, Scrapers};
@@ -90,9 +90,17 @@ pub(super) struct StoreFolder {
 /// Opens the store and creates the loader of a server.
 pub(super) fn open(args: &ServerArgs, folder: &Path) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
     let store = Store::open(folder, args.store_quota.0, CONTENT_BUILD)?;
+    let UnprotectedFiles { repaired, removed } = store.unprotected_files();
+    if repaired > 0 || removed > 0 {
+        let message =
+            "others could write to files of the store, which were protected, or removed where others own them";
+        tracing::warn!(folder = %folder.display(), protected = repaired, removed, "{message}");
+    }
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(store, writer);
-    Ok((loader, task.compress_after(args.compress_after).ready_after(args.ready_after), catalogs))
+    let check_interval = Some(args.store_check_interval).filter(|interval| !interval.is_zero());
+    let task = task.compress_after(args.compress_after).ready_after(args.ready_after).check_interval(check_interval);
+    Ok((loader, task, catalogs))
 }
 
 /// Returns the folder that `--store` names, or else one in the user's cache folder. Where that cannot be created, as for a
@@ -212,7 +220,12 @@ impl Server {
     }
 
     /// Lets requests edit directories. Without callers that are told apart, only this machine may.
-    pub(super) fn add_edits(&mut self, args: &ServerArgs, editable: &[EditableArg]) -> anyhow::Result<()> {
+    pub(super) fn add_edits(
+        &mut self,
+        args: &ServerArgs,
+        editable: &[EditableArg],
+        refresher: Refresher,
+    ) -> anyhow::Result<()> {
         if editable.is_empty() {
             return Ok(());
         }
@@ -225,7 +238,8 @@ impl Server {
         }
         // They are not below the layer of CORS, so that no page of another origin can edit.
         let access = self.access.clone().filter(|_| is_delegated);
-        self.routes = std::mem::take(&mut self.routes).merge(edits::routes(editable, access)?);
+        let publisher = Publisher { catalogs: self.sources.catalogs.clone(), refresher };
+        self.routes = std::mem::take(&mut self.routes).merge(edits::routes(editable, access, publisher)?);
         Ok(())
     }
 

@@ -86,12 +86,12 @@ fn an_empty_directory_is_edited_over_http_and_served() {
     let server = start(&folders);
     let created = edit(server.address, &[], &create("etcd"));
     assert_eq!(created.status, 200, "{}", body(&created));
-    server.answers_in_time(crate::support::PACKAGES, &packages(&["etcd"]));
-    // The entity tag is the digest of the content that is served.
+    // What is told as done is served, and the entity tag is its digest.
     let current = || -> String {
         let answer: Value = serde_json::from_str(&graphql(server.address, DIGEST)).unwrap();
         answer["data"]["catalogs"][0]["digest"].as_str().unwrap().to_owned()
     };
+    assert_eq!(graphql(server.address, crate::support::PACKAGES), packages(&["etcd"]));
     assert_eq!((digest(&created), &body(&created)["digest"]), (format!("\"{}\"", current()), &json!(current())));
 
     let batch = json!([
@@ -103,7 +103,7 @@ fn an_empty_directory_is_edited_over_http_and_served() {
     let changes = body(&added)["changes"].clone();
     let stable = changes.as_array().unwrap().iter().find(|blob| blob["name"] == "stable").unwrap();
     assert_eq!(stable["graph"]["toHeads"], json!(["etcd.v1.1.0"]));
-    server.answers_in_time(crate::support::PACKAGES, &packages(&["argo", "etcd"]));
+    assert_eq!(graphql(server.address, crate::support::PACKAGES), packages(&["argo", "etcd"]));
     assert_eq!(format!("\"{}\"", current()), digest(&added));
     assert_eq!(run(catalogql().args(["validate", &folders.text("catalog")])).status, Some(0));
 }
@@ -225,6 +225,100 @@ fn a_request_with_a_key_is_done_once_also_after_a_restart() {
 }
 
 #[test]
+fn what_eight_writers_are_told_is_done_is_served_to_each_at_once() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let address = server.address;
+    assert_eq!(edit(address, &[], &create("etcd")).status, 200);
+    let channels = || -> BTreeSet<String> {
+        let answer: Value = serde_json::from_str(&graphql(
+            address,
+            "{ package(catalog: \"mine\", name: \"etcd\") { channels { name } } }",
+        ))
+        .unwrap();
+        let channels = answer["data"]["package"]["channels"].as_array().unwrap_or_else(|| panic!("{answer}")).iter();
+        channels.map(|channel| channel["name"].as_str().unwrap().to_owned()).collect()
+    };
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let channels = &channels;
+            scope.spawn(move || {
+                for number in 0..6 {
+                    let channel = format!("channel-{writer}-{number}");
+                    let entries = [json!({ "name": "etcd.v1.0.0" })];
+                    let batch =
+                        json!([{ "op": "add-channel", "package": "etcd", "channel": channel, "entries": entries }]);
+                    let done = edit(address, &[], &batch);
+                    assert_eq!(done.status, 200, "{}", body(&done));
+                    assert!(channels().contains(&channel), "{channel}");
+                }
+            });
+        }
+    });
+    assert_eq!(channels().len(), 49);
+}
+
+#[test]
+fn a_batch_that_would_cost_too_much_is_refused_before_anything_is_done() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let chain: Vec<_> = (0..60)
+        .map(|number| {
+            let replaces = if number == 0 { String::new() } else { format!("etcd.v1.{}.0", number - 1) };
+            bundle("etcd", &format!("1.{number}.0"), &replaces)
+        })
+        .collect();
+    let former = edit(server.address, &[], &json!([{ "op": "add", "bundles": chain }]));
+    assert_eq!(former.status, 200, "{}", body(&former));
+    let detail = |batch: &Value| {
+        let refused = post(server.address, DRY_RUN, &[("content-type", "application/json")], &batch.to_string());
+        (refused.status, body(&refused)["detail"].clone())
+    };
+    let skips: Vec<_> = (0..10_000).map(|number| format!("etcd.v0.{number}.0")).collect();
+    let entry = |skips: &[String]| {
+        let entries = [json!({ "name": "etcd.v1.59.0", "replaces": "etcd.v1.58.0", "skips": skips })];
+        json!([{ "op": "set-entry", "package": "etcd", "channel": "stable", "entries": entries }])
+    };
+    let names = "the batch has more than 10000 names of packages, channels, bundles and images";
+    assert_eq!(detail(&entry(&skips)), (422, json!(names)));
+    assert_eq!(detail(&entry(&skips[1..])).0, 200);
+    let twice = [entry(&skips[..5_000]), entry(&skips[5_000..])].map(|batch| batch[0].clone());
+    assert_eq!(detail(&json!(twice)), (422, json!(names)));
+    // A bundle takes the chain below it into each of its channels.
+    let many = |channels: usize| {
+        let mut next = bundle("etcd", "1.60.0", "etcd.v1.59.0");
+        let channels: Vec<_> = (0..channels).map(|number| format!("channel-{number}")).collect();
+        let annotations = json!({ "annotations": {
+            "operators.operatorframework.io.bundle.package.v1": "etcd",
+            "operators.operatorframework.io.bundle.channels.v1": channels.join(","),
+            "operators.operatorframework.io.bundle.channel.default.v1": "channel-0",
+        } });
+        next["files"]["metadata/annotations.yaml"] = json!(annotations.to_string());
+        json!([{ "op": "add", "bundles": [next] }])
+    };
+    let edges = "the batch has more than 20000 entries and skips in the packages that change";
+    // Sixty entries are there, and each channel gets sixty-one.
+    assert_eq!(detail(&many(327)), (422, json!(edges)));
+    assert_eq!(detail(&many(326)).0, 200);
+    assert_eq!(digest(&edit(server.address, &[], &json!([]))), digest(&former));
+}
+
+#[test]
+fn no_query_but_that_of_a_dry_run_is_taken() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let headers = [("content-type", "application/json")];
+    let dry = post(server.address, "mine?dry%52un=All", &headers, &create("etcd").to_string());
+    assert_eq!((dry.status, dry.header("etag")), (200, None), "{}", body(&dry));
+    for (query, name) in [("DRYRUN=All", "DRYRUN"), ("x=1", "x"), ("dryRun=All&dryrun=All", "dryrun")] {
+        let refused = post(server.address, &format!("mine?{query}"), &headers, &create("etcd").to_string());
+        let detail = format!("cannot use the query parameter \"{name}\": the only one is `dryRun=All`");
+        assert_eq!((refused.status, &body(&refused)["detail"]), (400, &json!(detail)));
+    }
+    assert_eq!(std::fs::read_dir(folders.path("catalog")).unwrap().count(), 0);
+}
+
+#[test]
 fn of_five_hundred_batches_at_once_none_is_lost() {
     let folders = Folders::new();
     let server = start(&folders);
@@ -331,4 +425,36 @@ fn nobody_edits_unasked_or_from_elsewhere() {
     assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (405, None));
     let answer = edit(server.address, &[("origin", "http://a.example")], &json!([]));
     assert_eq!(answer.header("access-control-allow-origin"), None);
+}
+
+#[test]
+fn a_bundle_that_no_catalog_could_have_is_a_bad_request_that_says_what_is_wrong_with_it() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let send = |bundle: &str| {
+        let batch = format!(r#"[{{"op":"add","bundles":[{bundle}]}}]"#);
+        let response = post(server.address, "mine", &[("content-type", "application/json")], &batch);
+        (response.status, body(&response)["detail"].as_str().unwrap_or_default().to_owned())
+    };
+    let rendered = |value: &str| {
+        let package = r#"{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}"#;
+        let properties = format!(r#"[{package},{{"type":"x","value":{value}}}]"#);
+        format!(
+            r#"{{"blob":{{"schema":"olm.bundle","package":"etcd","name":"etcd.v1","image":"i","properties":{properties}}},
+               "channels":["a"],"defaultChannel":"a"}}"#
+        )
+    };
+    let (status, detail) = send(&rendered(&"1".repeat(1_000_000)));
+    let invalid = "cannot read the batch: cannot read a rendered bundle: not a JSON value of at most 200 levels, with numbers in \
+                   the range of a double";
+    assert_eq!((status, &*detail), (400, invalid));
+    let unread = r#"{"image":"i","files":{"manifests/csv.yaml":"kind: *a\n"}}"#;
+    let (status, detail) = send(unread);
+    assert_eq!(status, 400);
+    assert!(
+        detail.contains("no bundle objects found: cannot read manifest `csv.yaml`: line 1: ")
+            && detail.ends_with("unknown anchor referenced"),
+        "{detail}"
+    );
+    assert_eq!(send(&rendered("1e308")).0, 200);
 }

@@ -32,6 +32,8 @@ pub enum EditFailure {
     },
     /// The query asks for an unknown dry run.
     DryRun,
+    /// The query has a parameter that edits do not have, by its name.
+    Parameter(String),
     /// The idempotency key is empty, too long or not a string.
     Key,
     /// Another request had the idempotency key.
@@ -54,7 +56,7 @@ impl EditFailure {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::LengthRequired => StatusCode::LENGTH_REQUIRED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Malformed(_) | Self::DryRun | Self::Key => StatusCode::BAD_REQUEST,
+            Self::Malformed(_) | Self::DryRun | Self::Parameter(_) | Self::Key => StatusCode::BAD_REQUEST,
             Self::TooMany { .. } | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::PreconditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Self::Refused(_) => StatusCode::CONFLICT,
@@ -73,6 +75,9 @@ impl EditFailure {
             Self::Malformed(reason) => format!("cannot read the batch: {reason}"),
             Self::TooMany { what, limit } => format!("the batch has more than {limit} {what}"),
             Self::DryRun => "cannot do this dry run: the only one is `dryRun=All`".to_owned(),
+            Self::Parameter(name) => {
+                format!("cannot use the query parameter {name:?}: the only one is `dryRun=All`")
+            }
             Self::Key => format!("the idempotency key must be a string of 1 to {MAX_KEY_BYTES} characters"),
             Self::KeyReused => "another request had this idempotency key".to_owned(),
             Self::PreconditionFailed(current) => format!("the catalog has the content {current} now"),

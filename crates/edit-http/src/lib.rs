@@ -7,23 +7,27 @@
 mod failure;
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH};
-use axum::http::{HeaderMap, HeaderName, Uri};
-use axum::response::{AppendHeaders, IntoResponse as _, Response};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::post;
-use edit::Operation;
 use edit::bundle::{BundleError, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, InputError, read_batch};
+use edit::{EditLimits, Operation};
 use fbc::Digest;
 use http_facts::preconditions::{PreconditionResult, Validators};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 pub use failure::EditFailure;
 
@@ -39,6 +43,20 @@ pub const MAX_OPERATIONS: usize = 100;
 /// Maximum number of bundles that a batch adds.
 pub const MAX_BUNDLES: usize = 100;
 
+/// Maximum number of names that the operations of a batch list: of packages, channels, bundles and what they skip, images
+/// and references.
+pub const MAX_NAMES: usize = 10_000;
+
+/// Limits of what a batch may change.
+pub const LIMITS: EditLimits = EditLimits { edges: MAX_CHANGED_EDGES, bytes: MAX_CHANGED_BYTES };
+
+/// Maximum number of entries, and of what they skip, in the channels of all packages that a batch changes. A bundle that is
+/// added to a channel gets the whole chain below it, so that a small batch can make many.
+pub const MAX_CHANGED_EDGES: usize = 20_000;
+
+/// Maximum length in bytes of the blobs of all packages that a batch changes. Packages that it removes do not count.
+pub const MAX_CHANGED_BYTES: usize = 32 << 20;
+
 /// Maximum number of bytes that the files of a batch's bundles have as canonical lines, in which the aliases of YAML are
 /// resolved. Without aliases, they have about as many as they were posted with.
 pub const MAX_RENDERED_BYTES: usize = 16 << 20;
@@ -51,6 +69,9 @@ pub const PENDING_OVERHEAD_BYTES: usize = 16 << 10;
 
 /// Maximum length in bytes of an idempotency key.
 pub const MAX_KEY_BYTES: usize = 255;
+
+/// Time that a batch which is done waits until it is served. Then the response says that it is not served yet.
+pub const MAX_PUBLISHING: Duration = Duration::from_secs(10);
 
 /// Name of the header with the key (draft-ietf-httpapi-idempotency-key-header).
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -74,7 +95,12 @@ pub struct Edited {
     pub digest: Option<Digest>,
     /// The response: a JSON object.
     pub body: String,
+    /// Why the content is not served yet; `None` if it is, and for a dry run.
+    pub unserved: Option<String>,
 }
+
+/// Completes when a content is served; the error says why it is not yet.
+pub type Publication<'e> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'e>>;
 
 /// Edits catalogs. One batch of a catalog is done at a time.
 pub trait Editor: Send + Sync + 'static {
@@ -83,6 +109,9 @@ pub trait Editor: Send + Sync + 'static {
 
     /// Does a batch, and returns when it is durable, unless it is a dry run. It blocks.
     fn edit(&self, catalog: &str, request: &EditRequest) -> Result<Edited, EditFailure>;
+
+    /// Serves the content that a batch has made, which has this digest. Nothing else is edited meanwhile.
+    fn publish<'e>(&'e self, catalog: &'e str, digest: Digest) -> Publication<'e>;
 }
 
 /// State shared by all requests.
@@ -106,10 +135,7 @@ pub fn router(editor: Arc<dyn Editor>) -> Router {
 
 async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: Request) -> Response {
     match edits.respond(&catalog, request).await {
-        Ok(Edited { digest, body }) => {
-            let etag = digest.map(|digest| AppendHeaders([(ETAG, format!("\"{digest}\""))]));
-            ([(CONTENT_TYPE, "application/json")], etag, body).into_response()
-        }
+        Ok(edited) => edited.into_response(),
         Err(failure) => failure.into_response(),
     }
 }
@@ -129,16 +155,32 @@ impl Edits {
         let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
         // It is never closed.
         let Ok(turn) = Arc::clone(turn).acquire_owned().await else { return Err(EditFailure::Busy) };
-        let (editor, catalog) = (Arc::clone(&self.editor), catalog.to_owned());
+        let (edits, catalog) = (self.clone(), catalog.to_owned());
         // It goes on when the client goes away, and the next one waits for its end.
-        let done = spawn_blocking(move || {
+        let done = tokio::spawn(async move {
             let _held = (turn, pending);
-            // A batch that waits takes no more memory than its bytes.
-            let batch = read_and_render(&body)?;
-            let key = key.map(|key| (key, Digest::new(Sha256::digest(&body).into())));
-            editor.edit(&catalog, &EditRequest { batch, conditions, key, is_dry_run })
+            let editor = Arc::clone(&edits.editor);
+            let editing = spawn_blocking({
+                let catalog = catalog.clone();
+                move || {
+                    // A batch that waits takes no more memory than its bytes.
+                    let batch = read_and_render(&body)?;
+                    let key = key.map(|key| (key, Digest::new(Sha256::digest(&body).into())));
+                    editor.edit(&catalog, &EditRequest { batch, conditions, key, is_dry_run })
+                }
+            });
+            let edited = editing.await.unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))?;
+            Ok(edits.publish(&catalog, edited).await)
         });
         done.await.unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))
+    }
+
+    /// Serves what a batch has made. The next batch waits for it, so that what is read is what the batch has checked.
+    async fn publish(&self, catalog: &str, edited: Edited) -> Edited {
+        let Some(digest) = edited.digest else { return edited };
+        let served = timeout(MAX_PUBLISHING, self.editor.publish(catalog, digest)).await;
+        let too_long = |_| Err(format!("loading it takes longer than {} s", MAX_PUBLISHING.as_secs()));
+        Edited { unserved: served.unwrap_or_else(too_long).err(), ..edited }
     }
 
     /// Admits a batch by its length, which must be known.
@@ -150,6 +192,19 @@ impl Edits {
         }
         let bytes = u32::try_from(length + PENDING_OVERHEAD_BYTES).map_err(|_| EditFailure::TooLarge)?;
         Arc::clone(&self.pending).try_acquire_many_owned(bytes).map_err(|_| EditFailure::Busy)
+    }
+}
+
+impl IntoResponse for Edited {
+    fn into_response(self) -> Response {
+        let Self { digest, mut body, unserved } = self;
+        let etag = digest.map(|digest| AppendHeaders([(ETAG, format!("\"{digest}\""))]));
+        let status = if unserved.is_some() { StatusCode::ACCEPTED } else { StatusCode::OK };
+        if let (Some(reason), Ok(Value::Object(mut members))) = (unserved, serde_json::from_str(&body)) {
+            members.insert("unserved".to_owned(), json!(reason));
+            body = Value::Object(members).to_string();
+        }
+        (status, [(CONTENT_TYPE, "application/json")], etag, body).into_response()
     }
 }
 
@@ -183,20 +238,24 @@ fn read_and_render(body: &[u8]) -> Result<Vec<Operation<RenderedBundle>>, EditFa
             error => EditFailure::Malformed(error.to_string()),
         })
     };
-    batch.into_iter().map(|operation| operation.try_map(&mut render)).collect()
+    let batch: Vec<_> =
+        batch.into_iter().map(|operation| operation.try_map(&mut render)).collect::<Result<_, EditFailure>>()?;
+    if batch.iter().map(Operation::names).sum::<usize>() > MAX_NAMES {
+        return Err(EditFailure::TooMany { what: "names of packages, channels, bundles and images", limit: MAX_NAMES });
+    }
+    Ok(batch)
 }
 
 /// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`. Whoever writes anything
-/// else, also nothing, did not ask for an edit.
+/// else, also another name, did not ask for an edit.
 fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
-    let parameters = uri.query().unwrap_or_default().split('&');
-    let parameters = parameters.map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
     let mut is_dry_run = false;
-    for (_, value) in parameters.filter(|(name, _)| *name == "dryRun") {
-        if value != "All" {
-            return Err(EditFailure::DryRun);
+    for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+        match (&*name, &*value) {
+            ("dryRun", "All") => is_dry_run = true,
+            ("dryRun", _) => return Err(EditFailure::DryRun),
+            _ => return Err(EditFailure::Parameter(name.into_owned())),
         }
-        is_dry_run = true;
     }
     Ok(is_dry_run)
 }

@@ -22,7 +22,11 @@ impl Editor for Gate {
     fn edit(&self, _: &str, request: &EditRequest) -> Result<Edited, EditFailure> {
         self.began.send(request.batch.len()).unwrap();
         self.end.lock().unwrap().recv().unwrap();
-        Ok(Edited { digest: None, body: "{}".to_owned() })
+        Ok(Edited { digest: None, body: "{}".to_owned(), unserved: None })
+    }
+
+    fn publish<'e>(&'e self, _: &'e str, _: Digest) -> Publication<'e> {
+        unreachable!("a dry run is not served")
     }
 }
 
@@ -69,7 +73,7 @@ async fn a_batch_is_read_when_it_is_its_turn() {
     }
     assert!(!second.is_finished());
     ended.send(()).unwrap();
-    assert_eq!(first.await.unwrap(), Ok(Edited { digest: None, body: "{}".to_owned() }));
+    assert_eq!(first.await.unwrap(), Ok(Edited { digest: None, body: "{}".to_owned(), unserved: None }));
     assert!(matches!(second.await.unwrap(), Err(EditFailure::Malformed(_))));
 }
 
@@ -91,16 +95,33 @@ async fn bundles_are_rendered_up_to_a_number_of_bytes_whatever_was_posted() {
 
 #[test]
 fn a_dry_run_is_asked_for_in_one_way_and_no_other_is_taken_for_an_edit() {
+    let unknown = |name: &str| Err(EditFailure::Parameter(name.to_owned()));
     for (query, expected) in [
         ("", Ok(false)),
         ("?", Ok(false)),
-        ("?pretty&dryRunning=All", Ok(false)),
+        ("?&", Ok(false)),
         ("?dryRun=All", Ok(true)),
-        ("?pretty&dryRun=All&x=y", Ok(true)),
+        ("?dryRun=All&dryRun=All", Ok(true)),
+        ("?dry%52un=All", Ok(true)),
+        ("?%64%72%79%52%75%6E=%41%6c%6C&", Ok(true)),
         ("?dryRun", Err(EditFailure::DryRun)),
         ("?dryRun=", Err(EditFailure::DryRun)),
         ("?dryRun=true", Err(EditFailure::DryRun)),
+        ("?dryRun=all", Err(EditFailure::DryRun)),
         ("?dryRun=All&dryRun", Err(EditFailure::DryRun)),
+        ("?dryRun=All%", Err(EditFailure::DryRun)),
+        ("?dryRun=All;x", Err(EditFailure::DryRun)),
+        ("?DRYRUN=All", unknown("DRYRUN")),
+        ("?x=1", unknown("x")),
+        ("?=All", unknown("")),
+        ("?+dryRun=All", unknown(" dryRun")),
+        ("?dry%5=All", unknown("dry%5")),
+        ("?dry%2552un=All", unknown("dry%52un")),
+        ("?dryRun%00=All", unknown("dryRun\0")),
+        ("?dryRun[]=All", unknown("dryRun[]")),
+        ("?%ff=All", unknown("\u{fffd}")),
+        ("?pretty&dryRun=All", unknown("pretty")),
+        ("?dryRun=All&x=y", unknown("x")),
     ] {
         let uri = format!("/catalogs/mine/edits{query}").parse().unwrap();
         assert_eq!(is_dry_run(&uri), expected, "{query}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fbc::version::Version;
 
 use crate::bundle::RenderedBundle;
-use crate::content::Content;
+use crate::draft::Draft;
 use crate::error::{EditError, Refusal};
 use crate::notice::Notice;
 use crate::operation::Add;
@@ -28,7 +28,7 @@ pub(crate) enum Mode {
 
 /// Adds bundles; all reasons of the first kind that refuse them are told.
 pub(crate) fn add(
-    content: &mut Content,
+    draft: &mut Draft<'_>,
     request: &Add<RenderedBundle>,
     notices: &mut Vec<Notice>,
 ) -> Result<(), Refusal> {
@@ -42,12 +42,12 @@ pub(crate) fn add(
     let mut packages = by_package(&request.bundles);
     check_form(&packages, mode, request.enable_alpha)?;
     if mode == Mode::Replaces {
-        check_owners(content, &packages)?;
+        check_owners(draft, &packages)?;
     }
     let mut states = BTreeMap::new();
     let mut errors = Vec::new();
     for (name, new) in &packages {
-        let mut package = content.package(name)?;
+        let mut package = draft.package(name)?;
         let may_overwrite = request.overwrite_latest && mode == Mode::Replaces;
         let overwritten = if may_overwrite { overwrite(&mut package, new) } else { Ok(None) };
         match overwritten {
@@ -64,9 +64,9 @@ pub(crate) fn add(
     }
     for (name, mut package) in states {
         let new = packages.remove(&name).unwrap_or_default();
-        match place(&mut package, new, mode) {
+        match place(&mut package, new, mode, draft.max_edges()) {
             Ok(()) => {
-                if let Err(Refusal(faults)) = remove::finish(content, package, request.prune_stranded) {
+                if let Err(Refusal(faults)) = remove::finish(draft, package, request.prune_stranded) {
                     errors.extend(faults);
                 }
             }
@@ -76,17 +76,20 @@ pub(crate) fn add(
     if errors.is_empty() { Ok(()) } else { Err(Refusal(errors)) }
 }
 
-fn place(package: &mut Package, mut new: Vec<Bundle>, mode: Mode) -> Result<(), Vec<EditError>> {
+fn place(package: &mut Package, mut new: Vec<Bundle>, mode: Mode, max_edges: usize) -> Result<(), Vec<EditError>> {
     let is_new = package.blob.is_none();
     new.sort_by(|a, b| a.compare(b).then_with(|| a.name.cmp(&b.name)));
     match mode {
         Mode::Replaces => {
             let touched = substitute::substitute(package, &mut new);
-            replaces::place(package, new, touched)?;
+            replaces::place(package, new, touched, max_edges)?;
         }
         Mode::Semver { skips_patches } => {
             for bundle in new {
                 semver::place(package, bundle, skips_patches).map_err(|error| vec![error])?;
+                if package.edges() > max_edges {
+                    return Err(vec![EditError::TooManyEdges(max_edges)]);
+                }
             }
         }
     }
@@ -101,7 +104,7 @@ fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<Bundle>> {
     let mut packages: BTreeMap<String, Vec<Bundle>> = BTreeMap::new();
     for rendered in bundles {
         let members = rendered.blob.as_object().cloned().unwrap_or_default();
-        let bundle = Bundle { placement: Some(rendered.placement.clone()), ..Bundle::read(Blob { id: None, members }) };
+        let bundle = Bundle { placement: Some(rendered.placement.clone()), ..Bundle::read(Blob::new(members)) };
         let others = packages.entry(rendered.blob.str("package").to_owned()).or_default();
         let is_same = |other: &Bundle| other.image == bundle.image && other.name == bundle.name;
         if !others.iter().any(is_same) {
@@ -136,7 +139,7 @@ fn check_form(packages: &BTreeMap<String, Vec<Bundle>>, mode: Mode, alpha: bool)
 }
 
 /// Checks that the names that the bundles have, replace and skip belong to one package each.
-fn check_owners(content: &Content, packages: &BTreeMap<String, Vec<Bundle>>) -> Result<(), Refusal> {
+fn check_owners(draft: &mut Draft<'_>, packages: &BTreeMap<String, Vec<Bundle>>) -> Result<(), Refusal> {
     let mut owners: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (package, bundles) in packages {
         for bundle in bundles {
@@ -154,7 +157,7 @@ fn check_owners(content: &Content, packages: &BTreeMap<String, Vec<Bundle>>) -> 
             let packages = packages.into_iter().map(str::to_owned).collect();
             errors.push(EditError::SeveralPackages { bundle, packages });
         } else if let Some(package) = packages.first()
-            && let Some(owner) = content.owner(&bundle, package)?
+            && let Some(owner) = draft.owner(&bundle, package)?
         {
             errors.push(EditError::ForeignEdge { bundle, owner, package: (*package).to_owned() });
         }

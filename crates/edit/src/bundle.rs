@@ -6,6 +6,7 @@ mod files;
 mod properties;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use fbc::catalog::Manifests;
 
@@ -16,7 +17,7 @@ use csv::csv_metadata;
 use files::{ParsedManifests, manifests, metadata};
 
 pub use files::RenderBudget;
-pub(crate) use files::first_document;
+pub(crate) use files::{first_document, rendered_blob};
 pub(crate) use properties::is_large as is_large_property;
 
 /// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up to 1.5 MiB.
@@ -86,11 +87,11 @@ pub struct RenderedBundle {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
     /// No manifest can be read.
-    #[error("no bundle objects found")]
-    NoObjects,
+    #[error("no bundle objects found{0}")]
+    NoObjects(UnreadFiles),
     /// No manifest is a `ClusterServiceVersion`.
-    #[error("no csv in bundle")]
-    NoCsv,
+    #[error("no csv in bundle{0}")]
+    NoCsv(UnreadFiles),
     /// An owned API is malformed or has no manifest.
     #[error("error checking provided apis in bundle {bundle}: {fault}")]
     Apis {
@@ -100,11 +101,31 @@ pub enum BundleError {
         fault: String,
     },
     /// No metadata file has annotations.
-    #[error("Could not find annotations file")]
-    NoAnnotations,
+    #[error("Could not find annotations file{0}")]
+    NoAnnotations(UnreadFiles),
     /// The files have more bytes than may be read.
     #[error("its files are too large once the aliases in them are resolved")]
     TooLarge,
+}
+
+/// Why files of a bundle were not read, for an error about what is missing: it may be in one of them. Its text begins with a
+/// colon, and is empty where every file was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnreadFiles(Vec<String>);
+
+/// Maximum number of unread files that an error names.
+const NAMED_FILES: usize = 3;
+
+impl fmt::Display for UnreadFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, file) in self.0.iter().take(NAMED_FILES).enumerate() {
+            write!(f, "{}{file}", if at == 0 { ": " } else { "; " })?;
+        }
+        match self.0.len().saturating_sub(NAMED_FILES) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
 }
 
 /// The parsed files of a bundle.
@@ -133,11 +154,12 @@ pub fn render_within(
     let ParsedManifests { csv, defined, objects } = manifests(&files.manifests, !has_metadata, budget, &mut warnings)?;
     let name = csv.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
     apis::check(&csv, &defined).map_err(|fault| BundleError::Apis { bundle: name.clone(), fault })?;
-    let metadata = metadata(&files.metadata, budget)?;
+    let mut unread = Vec::new();
+    let metadata = metadata(&files.metadata, budget, &mut unread)?;
     let annotations = metadata.iter().find_map(|value| value.get("annotations").filter(|found| has_any(found)));
     let list = |key: &str| metadata.iter().map(|value| value.list(&[key]).to_vec()).find(|found| !found.is_empty());
     let parsed = Parsed {
-        annotations: annotations.cloned().ok_or(BundleError::NoAnnotations)?,
+        annotations: annotations.cloned().ok_or(BundleError::NoAnnotations(UnreadFiles(unread)))?,
         dependencies: list("dependencies").unwrap_or_default(),
         properties: list("properties").unwrap_or_default(),
         defined,

@@ -1,6 +1,6 @@
 //! A content that operations change into another one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fbc::catalog::IndexError;
@@ -8,11 +8,8 @@ use fbc::origin::FileOrigin;
 use fbc::problem::Severity;
 use fbc::{Catalog, Origins};
 
-use crate::error::EditError;
 use crate::meta::Meta;
-use crate::state::Package;
 use crate::summary::NewProblem;
-use crate::value::Value;
 
 /// The blobs of a catalog. Operations make another content of it and leave it as it is.
 #[derive(Clone, Debug, Default)]
@@ -71,52 +68,38 @@ impl Content {
         all.into_values().filter(|change| change.before != change.after).collect()
     }
 
-    pub(crate) fn package(&self, name: &str) -> Result<Package, EditError> {
-        Package::read(name, self.metas.iter().filter(|meta| &*meta.package == name))
+    /// Returns the blobs of a package, in catalog order.
+    pub(crate) fn of_package(&self, name: &str) -> impl Iterator<Item = &Meta> {
+        self.metas.iter().filter(move |meta| &*meta.package == name)
     }
 
-    /// Replaces a package: blobs that stay keep their place, new ones follow the last of the package.
-    pub(crate) fn set_package(&mut self, package: &Package) -> Result<(), EditError> {
-        // Written in the same way, so that only what an operation changed differs.
-        let former: BTreeMap<usize, Value> =
-            self.package(&package.name)?.blobs().into_iter().filter_map(|(id, value)| Some((id?, value))).collect();
-        let mut current: BTreeMap<usize, Value> = BTreeMap::new();
-        let mut new = Vec::new();
-        for (id, value) in package.blobs() {
-            if let Some(id) = id {
-                current.insert(id, value);
-            } else {
-                new.push(Meta::of(self.next, &value));
-                self.next += 1;
-            }
-        }
-        self.metas.retain(|meta| current.contains_key(&meta.id) || !former.contains_key(&meta.id));
-        for meta in &mut self.metas {
-            if let Some(value) = current.get(&meta.id).filter(|value| former.get(&meta.id) != Some(value)) {
-                *meta = Meta::of(meta.id, value);
-            }
-        }
-        let last = self.metas.iter().rposition(|meta| *meta.package == *package.name);
-        let at = last.map_or(self.metas.len(), |last| last + 1);
-        self.metas.splice(at..at, new);
-        Ok(())
+    /// Returns the number that the next new blob would have.
+    pub(crate) fn next_id(&self) -> usize {
+        self.next
     }
 
-    pub(crate) fn remove_package(&mut self, name: &str) {
-        self.metas.retain(|meta| &*meta.package != name);
-    }
-
-    /// Finds packages, other than the one given, with an entry or a bundle of a name.
-    pub(crate) fn owner(&self, bundle: &str, except: &str) -> Result<Option<String>, EditError> {
-        let quoted = Value::text(bundle).to_json();
-        for meta in self.metas.iter().filter(|meta| &*meta.package != except && meta.line.contains(&quoted)) {
-            let is_bundle = &*meta.schema == "olm.bundle" && &*meta.name == bundle;
-            let is_entry = || Ok(meta.value()?.list(&["entries"]).iter().any(|entry| entry.str("name") == bundle));
-            if is_bundle || (&*meta.schema == "olm.channel" && is_entry()?) {
-                return Ok(Some(meta.package.to_string()));
+    /// Creates a content of the blobs that stay and new ones by package, which follow the last of their package, or else all
+    /// others, in the order of their numbers. `next` is the number of the next new blob.
+    pub(crate) fn with_new(stays: Vec<Meta>, mut new: BTreeMap<Arc<str>, Vec<Meta>>, next: usize) -> Self {
+        for metas in new.values_mut() {
+            metas.sort_by_key(|meta| meta.id);
+        }
+        let mut last: HashMap<Arc<str>, usize> = HashMap::new();
+        for (at, meta) in stays.iter().enumerate().filter(|(_, meta)| new.contains_key(&meta.package)) {
+            last.insert(Arc::clone(&meta.package), at);
+        }
+        let mut metas = Vec::with_capacity(stays.len());
+        for (at, meta) in stays.into_iter().enumerate() {
+            let package = Arc::clone(&meta.package);
+            metas.push(meta);
+            if last.get(&package) == Some(&at) {
+                metas.extend(new.remove(&package).into_iter().flatten());
             }
         }
-        Ok(None)
+        let mut rest: Vec<_> = new.into_values().collect();
+        rest.sort_by_key(|metas| metas.first().map(|meta| meta.id));
+        metas.extend(rest.into_iter().flatten());
+        Self { metas, next }
     }
 
     /// Lists the problems of some packages, as `opm validate` finds them.

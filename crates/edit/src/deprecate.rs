@@ -1,9 +1,9 @@
 //! Deprecation: messages, and truncation at a bundle.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::bundle::property;
-use crate::content::Content;
+use crate::draft::Draft;
 use crate::error::{EditError, Refusal};
 use crate::operation::{Deprecate, DeprecateTruncate, Reference, Undeprecate};
 use crate::package::existing;
@@ -11,56 +11,76 @@ use crate::state::{Blob, Channel, Package};
 use crate::value::{Members, Value};
 
 /// Sets messages of deprecation, in the package's one `olm.deprecations`.
-pub(crate) fn deprecate(content: &mut Content, request: &Deprecate) -> Result<(), Refusal> {
-    let mut package = existing(content, &request.package)?;
+pub(crate) fn deprecate(draft: &mut Draft<'_>, request: &Deprecate) -> Result<(), Refusal> {
+    let mut package = existing(draft, &request.package)?;
     let mut entries = entries(&package);
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        places.entry(reference_of(entry)).or_insert(at);
+    }
     for wanted in &request.entries {
         let Reference { schema, name } = wanted.reference.clone();
         if wanted.message.is_empty() {
             return Err(EditError::NoMessage { schema, name }.into());
         }
+        let at = *places.entry((schema.clone(), name.clone())).or_insert(entries.len());
         let mut reference: Members = [("schema".to_owned(), Value::text(schema))].into();
         if !name.is_empty() {
             reference.insert("name".to_owned(), Value::text(name));
         }
         let entry =
             Value::object([("reference", Value::Object(reference)), ("message", Value::text(&*wanted.message))]);
-        match entries.iter_mut().find(|entry| is_about(entry, &wanted.reference)) {
+        match entries.get_mut(at) {
             Some(other) => *other = entry,
             None => entries.push(entry),
         }
     }
     set_entries(&mut package, entries);
-    Ok(content.set_package(&package)?)
+    Ok(draft.set_package(package)?)
 }
 
 /// Removes messages of deprecation, and the `olm.deprecations` when it has none left.
-pub(crate) fn undeprecate(content: &mut Content, request: &Undeprecate) -> Result<(), Refusal> {
-    let mut package = existing(content, &request.package)?;
+pub(crate) fn undeprecate(draft: &mut Draft<'_>, request: &Undeprecate) -> Result<(), Refusal> {
+    let mut package = existing(draft, &request.package)?;
+    let lost: HashSet<(String, String)> =
+        request.references.iter().cloned().map(|Reference { schema, name }| (schema, name)).collect();
     let mut entries = entries(&package);
-    entries.retain(|entry| !request.references.iter().any(|reference| is_about(entry, reference)));
+    entries.retain(|entry| !lost.contains(&reference_of(entry)));
     set_entries(&mut package, entries);
-    Ok(content.set_package(&package)?)
+    Ok(draft.set_package(package)?)
 }
 
 /// Removes the messages about channels and bundles that a package no longer has, and the `olm.deprecations` when it has
 /// none left. Messages about what it did not have before either stay: they are mistakes that are told.
 pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
     let all = entries(package);
-    let kept: Vec<_> = all.iter().filter(|entry| !is_about_lost(entry, package, former)).cloned().collect();
+    if all.is_empty() {
+        return;
+    }
+    let lost = |former: Vec<&str>, current: Vec<&str>| -> HashSet<String> {
+        let current: HashSet<&str> = current.into_iter().collect();
+        former.into_iter().filter(|name| !current.contains(name)).map(str::to_owned).collect()
+    };
+    let channels = lost(former.channel_names(), package.channel_names());
+    let bundles = lost(former.bundle_names(), package.bundle_names());
+    let is_lost = |entry: &Value| {
+        let (schema, name) = reference_of(entry);
+        match &*schema {
+            "olm.channel" => channels.contains(&name),
+            "olm.bundle" => bundles.contains(&name),
+            _ => false,
+        }
+    };
+    let kept: Vec<_> = all.iter().filter(|entry| !is_lost(entry)).cloned().collect();
     if kept.len() < all.len() {
         set_entries(package, kept);
     }
 }
 
-fn is_about_lost(entry: &Value, package: &Package, former: &Package) -> bool {
-    let Some(reference) = entry.get("reference") else { return false };
-    let name = reference.str("name");
-    match reference.str("schema") {
-        "olm.channel" => former.channel(name).is_some() && package.channel(name).is_none(),
-        "olm.bundle" => former.bundle(name).is_some() && package.bundle(name).is_none(),
-        _ => false,
-    }
+/// Returns the schema and the name of what a message is about; empty if there is none.
+fn reference_of(entry: &Value) -> (String, String) {
+    let text = |key: &str| entry.get("reference").map(|reference| reference.str(key)).unwrap_or_default().to_owned();
+    (text("schema"), text("name"))
 }
 
 fn entries(package: &Package) -> Vec<Value> {
@@ -77,36 +97,33 @@ fn set_entries(package: &mut Package, entries: Vec<Value>) {
     }
     let blob = package.deprecations.get_or_insert_with(|| {
         let members = [("schema", Value::text("olm.deprecations")), ("package", Value::text(&*package.name))];
-        Blob { id: None, members: members.map(|(key, value)| (key.to_owned(), value)).into() }
+        Blob::new(members.map(|(key, value)| (key.to_owned(), value)).into())
     });
-    blob.members.insert("entries".to_owned(), Value::Array(entries));
-}
-
-fn is_about(entry: &Value, reference: &Reference) -> bool {
-    entry
-        .get("reference")
-        .is_some_and(|found| (found.str("schema"), found.str("name")) == (&reference.schema, &reference.name))
+    blob.members_mut().insert("entries".to_owned(), Value::Array(entries));
 }
 
 /// Truncates packages at the bundles of some images: what these replace or skip goes, and they stay without edges.
-pub(crate) fn truncate(content: &mut Content, request: &DeprecateTruncate) -> Result<(), Refusal> {
+pub(crate) fn truncate(draft: &mut Draft<'_>, request: &DeprecateTruncate) -> Result<(), Refusal> {
     let mut images = request.images.clone();
-    let mut packages = packages_of(content, &images)?;
-    let is_known = |image: &String| packages.iter().any(|package| bundle_of(package, image).is_some());
-    let (known, unknown): (Vec<_>, Vec<_>) = images.into_iter().partition(is_known);
+    let wanted: HashSet<&str> = images.iter().map(String::as_str).collect();
+    let mut packages = draft.with_images(&wanted)?;
+    let known: HashSet<String> =
+        packages.iter().flat_map(|package| &package.bundles).map(|bundle| bundle.image.clone()).collect();
+    let (known, unknown): (Vec<_>, Vec<_>) = images.into_iter().partition(|image| known.contains(image));
     if !unknown.is_empty() && !request.permissive {
         return Err(EditError::UnknownImages(unknown).into());
     }
     images = known;
     if request.allow_package_removal {
-        remove_whole(content, &mut packages, &mut images)?;
+        remove_whole(draft, &mut packages, &mut images)?;
     }
     let mut errors = Vec::new();
     for package in &mut packages {
         let former = package.clone();
-        for image in &images {
-            if let Some(name) = bundle_of(package, image) {
-                errors.extend(truncate_at(package, &former, &name, image).err());
+        for (name, image) in bundles_of(package, &images) {
+            // A truncation above it may have removed it.
+            if package.bundle(&name).is_some() {
+                errors.extend(truncate_at(package, &former, &name, &image).err());
             }
         }
         if request.drop_truncated {
@@ -118,29 +135,27 @@ pub(crate) fn truncate(content: &mut Content, request: &DeprecateTruncate) -> Re
         return Err(Refusal(errors));
     }
     for package in packages {
-        content.set_package(&package)?;
+        draft.set_package(package)?;
     }
     Ok(())
 }
 
-/// Finds the packages that have bundles of these images.
-fn packages_of(content: &Content, images: &[String]) -> Result<Vec<Package>, EditError> {
-    let quoted: Vec<_> = images.iter().map(|image| Value::text(&**image).to_json()).collect();
-    let has_any = |line: &str| quoted.iter().any(|image| line.contains(image));
-    let metas = content.metas().iter().filter(|meta| &*meta.schema == "olm.bundle" && has_any(&meta.line));
-    let names: BTreeSet<_> = metas.map(|meta| &meta.package).collect();
-    names.into_iter().map(|name| content.package(name)).collect()
-}
-
-fn bundle_of(package: &Package, image: &str) -> Option<String> {
-    package.bundles.iter().find(|bundle| bundle.image == image).map(|bundle| bundle.name.clone())
+/// Finds the bundles of some images in a package, each once and with its image, in the order of the images.
+fn bundles_of(package: &Package, images: &[String]) -> Vec<(String, String)> {
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    for bundle in &package.bundles {
+        names.entry(&bundle.image).or_insert(&bundle.name);
+    }
+    let found = images.iter().filter_map(|image| Some((names.remove(&**image)?.to_owned(), image.clone())));
+    found.collect()
 }
 
 /// Removes packages whose default channel's head is listed, if all their heads are.
-fn remove_whole(content: &mut Content, packages: &mut Vec<Package>, images: &mut Vec<String>) -> Result<(), Refusal> {
+fn remove_whole(draft: &mut Draft<'_>, packages: &mut Vec<Package>, images: &mut Vec<String>) -> Result<(), Refusal> {
     let mut removed = Vec::new();
+    let wanted: HashSet<&String> = images.iter().collect();
     for package in &*packages {
-        let listed = |name: &str| package.bundle(name).is_some_and(|bundle| images.contains(&bundle.image));
+        let listed = |name: &str| package.bundle(name).is_some_and(|bundle| wanted.contains(&bundle.image));
         let default = package.channel(package.default_channel());
         let is_whole = default.is_some_and(|channel| channel.heads().iter().any(|head| listed(&head.name)));
         if !is_whole {
@@ -156,10 +171,11 @@ fn remove_whole(content: &mut Content, packages: &mut Vec<Package>, images: &mut
         removed.push(package.name.clone());
     }
     for name in removed {
-        content.remove_package(&name);
+        draft.remove_package(&name);
         let is_removed = |package: &mut Package| package.name == name;
         for package in packages.extract_if(.., is_removed) {
-            images.retain(|image| bundle_of(&package, image).is_none());
+            let gone: HashSet<&String> = package.bundles.iter().map(|bundle| &bundle.image).collect();
+            images.retain(|image| !gone.contains(image));
         }
     }
     Ok(())
@@ -197,8 +213,7 @@ fn truncate_at(package: &mut Package, former: &Package, name: &str, image: &str)
     package
         .bundles
         .retain(|bundle| keep.next().unwrap_or(true) || !(tail.contains(&bundle.name) || bundle.name == name));
-    mark(package, name);
-    Ok(())
+    mark(package, name)
 }
 
 /// Finds everything that a bundle leads to by `replaces` and `skips`, in any channel.
@@ -230,15 +245,17 @@ fn above(channel: &Channel, without: &str) -> BTreeSet<String> {
 }
 
 /// Gives a bundle the property `olm.deprecated`.
-fn mark(package: &mut Package, name: &str) {
+fn mark(package: &mut Package, name: &str) -> Result<(), EditError> {
     let Some(bundle) = package.bundles.iter_mut().find(|bundle| bundle.name == name && !bundle.is_truncated) else {
-        return;
+        return Ok(());
     };
     bundle.is_truncated = true;
-    let properties = bundle.blob.members.entry("properties".to_owned()).or_insert(Value::Array(Vec::new()));
+    let members = bundle.blob.members_mut()?;
+    let properties = members.entry("properties".to_owned()).or_insert(Value::Array(Vec::new()));
     if let Value::Array(properties) = properties {
         properties.push(property("olm.deprecated", Value::Object(Members::new())));
     }
+    Ok(())
 }
 
 fn drop_truncated(package: &mut Package) {

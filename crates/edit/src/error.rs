@@ -4,6 +4,9 @@ use std::fmt;
 
 use fbc::version::VersionError;
 
+/// Maximum number of reasons that a refusal tells.
+pub const MAX_REASONS: usize = 100;
+
 /// Why an edit is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
@@ -276,8 +279,14 @@ pub enum EditError {
         channel: String,
     },
     /// The result has problems that were not there before.
-    #[error("the catalog would be invalid: {}", .0.join("; "))]
+    #[error("the catalog would be invalid: {}", first(.0, "; "))]
     WouldInvalidate(Vec<String>),
+    /// The packages that are changed have too many entries and skips.
+    #[error("cannot change so much at once: the packages that change have more than {0} entries and skips: send fewer")]
+    TooManyEdges(usize),
+    /// The packages that are changed are too large.
+    #[error("cannot change so much at once: the packages that change have more than {0} bytes: change fewer at a time")]
+    TooManyBytes(usize),
     /// A blob is nested too deeply to be edited.
     #[error("cannot edit {schema} `{name}`: {fault}")]
     Unreadable {
@@ -320,13 +329,12 @@ pub struct Refusal(pub Vec<EditError>);
 impl std::error::Error for Refusal {}
 
 impl fmt::Display for Refusal {
-    /// Writes one reason as it is, and several in brackets, as `opm` does.
+    /// Writes one reason as it is, and several in brackets, as `opm` does, but not thousands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [error] = &self.0[..] {
             return error.fmt(f);
         }
-        let texts: Vec<_> = self.0.iter().map(ToString::to_string).collect();
-        write!(f, "[{}]", texts.join(", "))
+        write!(f, "[{}]", first(&self.0, ", "))
     }
 }
 
@@ -334,6 +342,15 @@ impl From<EditError> for Refusal {
     fn from(error: EditError) -> Self {
         Self(vec![error])
     }
+}
+
+/// Joins the first reasons, and says how many more there are.
+fn first(reasons: &[impl ToString], separator: &str) -> String {
+    let mut texts: Vec<_> = reasons.iter().take(MAX_REASONS).map(ToString::to_string).collect();
+    if reasons.len() > MAX_REASONS {
+        texts.push(format!("and {} more", reasons.len() - MAX_REASONS));
+    }
+    texts.join(separator)
 }
 
 fn them(names: &[String]) -> &'static str {

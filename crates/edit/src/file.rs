@@ -3,7 +3,7 @@
 mod layout;
 
 use std::borrow::{Borrow, Cow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
@@ -223,6 +223,7 @@ pub fn changes(
     }
     let mut changed: BTreeMap<usize, BlobChanges> = BTreeMap::new();
     let mut new_packages: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut homes: HashMap<String, Option<usize>> = HashMap::new();
     for change in from.changes(to) {
         let value = change.after.as_ref().map(parsed);
         match (change.before, value) {
@@ -232,7 +233,8 @@ pub fn changes(
             }
             (None, Some(value)) => {
                 let package = change.after.map(|meta| meta.package.to_string()).unwrap_or_default();
-                match home(&package, from, &places) {
+                let home = homes.entry(package.clone()).or_insert_with(|| home(&package, from, &places));
+                match *home {
                     Some(file) => changed.entry(file).or_default().added.push(value),
                     None => new_packages.entry(package).or_default().push(value),
                 }

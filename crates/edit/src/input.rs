@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::bundle::{
     BundleError, BundleFile, BundleFiles, Migration, Placement, RenderBudget, RenderedBundle, render_within,
+    rendered_blob,
 };
 use crate::operation::Operation;
-use crate::value::{InvalidJson, Value};
 
 /// Member of an operation that has bundles.
 const BUNDLES: &str = "bundles";
@@ -53,9 +53,9 @@ pub enum InputError {
         /// What is wrong with them.
         source: BundleError,
     },
-    /// Its blob is too deep.
+    /// Its blob could not be read from a catalog.
     #[error("cannot read a rendered bundle: {0}")]
-    Blob(#[from] InvalidJson),
+    Blob(String),
 }
 
 /// Reads a batch: a JSON array of operations. Blobs keep the digits of their numbers.
@@ -88,7 +88,8 @@ impl BundleInput {
             (None, None, Some(blob)) => {
                 let others = Placement::default();
                 let placement = Placement { channels, default_channel, replaces, skips, skip_range, ..others };
-                Ok(RenderedBundle { blob: Value::parse(blob.get())?, placement, warnings: Vec::new() })
+                let blob = rendered_blob(blob.get()).map_err(InputError::Blob)?;
+                Ok(RenderedBundle { blob, placement, warnings: Vec::new() })
             }
             _ => Err(InputError::Kind),
         }
@@ -125,6 +126,24 @@ mod tests {
         let rendered = std::mem::take(&mut add.bundles[0]).render(&mut RenderBudget::unlimited()).unwrap();
         assert_eq!(rendered.blob.to_json(), r#"{"x":1.0,"y":1e3}"#);
         assert_eq!((&*rendered.placement.replaces, &rendered.placement.channels[..]), ("b", &["a".to_owned()][..]));
+    }
+
+    #[test]
+    fn a_rendered_bundle_that_no_catalog_could_have_is_refused() {
+        let deep = format!(r#"{{"x":{}}}"#, "[".repeat(200) + &"]".repeat(200));
+        let large = format!(r#"{{"x":{}}}"#, "1".repeat(1_000_000));
+        let invalid = "not a JSON value of at most 200 levels, with numbers in the range of a double";
+        for (blob, expected) in [
+            (&*large, invalid),
+            (&*deep, invalid),
+            (r#"{"name":"a","Name":"b"}"#, "line 1: duplicate keys for key \"name\": [Name name]"),
+            (r#"{"schema":1}"#, "line 1: expected value for key \"schema\" to be a string, got 1"),
+            ("[]", "line 1: cannot unmarshal array into a mapping"),
+        ] {
+            let input: BundleInput = serde_json::from_str(&format!(r#"{{"blob":{blob},"channels":["a"]}}"#)).unwrap();
+            let error = input.render(&mut RenderBudget::unlimited()).unwrap_err().to_string();
+            assert_eq!(error, format!("cannot read a rendered bundle: {expected}"));
+        }
     }
 
     #[test]

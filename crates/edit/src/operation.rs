@@ -1,19 +1,35 @@
 //! What can be done to a content, and doing it: a batch is done as a whole or not at all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use fbc::problem::Severity;
 use serde::Deserialize;
 
 use crate::bundle::RenderedBundle;
 use crate::content::Content;
+use crate::draft::Draft;
 use crate::error::{EditError, Refusal};
 use crate::notice::Notice;
-use crate::summary::{EditSummary, summarize};
+use crate::summary::{EditSummary, NewProblem, summarize};
 use crate::{add, deprecate, package, remove};
 
 /// Maximum number of operations of a batch.
 pub const MAX_OPERATIONS: usize = 1_000;
+
+/// Limits of what a batch may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EditLimits {
+    /// Maximum number of entries, and of what they skip, in the channels of all packages that are changed. Each is written to
+    /// the content, to its file and to the summary.
+    pub edges: usize,
+    /// Maximum length in bytes of the blobs of all packages that are changed, before the batch. They are checked with it.
+    pub bytes: usize,
+}
+
+impl EditLimits {
+    /// No limits, for authors on their own machine.
+    pub const NONE: Self = Self { edges: usize::MAX, bytes: usize::MAX };
+}
 
 /// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one. None has a member that it
 /// does not know: what a client meant to say by it could narrow the operation.
@@ -247,6 +263,36 @@ fn replaces() -> String {
     "replaces".to_owned()
 }
 
+impl Operation<RenderedBundle> {
+    /// Counts the names that the operation lists: of packages, channels, bundles and what they skip, images and references.
+    pub fn names(&self) -> usize {
+        match self {
+            Self::Add(add) => {
+                let of_bundle =
+                    |bundle: &RenderedBundle| bundle.placement.channels.len() + bundle.placement.skips.len();
+                add.bundles.iter().map(of_bundle).sum()
+            }
+            // One may hold several, separated by commas.
+            Self::Rm(request) | Self::Prune(request) => {
+                request.packages.iter().map(|names| names.split(',').count()).sum()
+            }
+            Self::DeprecateTruncate(request) => request.images.len(),
+            Self::Deprecate(request) => request.entries.len(),
+            Self::Undeprecate(request) => request.references.len(),
+            Self::AddChannel(request) | Self::SetEntry(request) => {
+                request.entries.iter().map(|entry| 1 + entry.skips.len()).sum()
+            }
+            Self::CreatePackage(_)
+            | Self::SetPackage(_)
+            | Self::PruneStranded {}
+            | Self::RemoveChannel { .. }
+            | Self::Promote { .. }
+            | Self::DeleteLatest { .. }
+            | Self::DeleteBundle { .. } => 0,
+        }
+    }
+}
+
 impl<B> Operation<B> {
     /// Replaces the bundles that are added, such as by what they are rendered to.
     pub fn try_map<C, E>(self, mut bundle: impl FnMut(B) -> Result<C, E>) -> Result<Operation<C>, E> {
@@ -288,56 +334,73 @@ pub fn apply_and_check(
     content: &Content,
     batch: &[Operation<RenderedBundle>],
 ) -> Result<(Content, EditSummary), Refusal> {
-    let (mut edited, mut notices) = (content.clone(), Vec::new());
+    apply_within(content, batch, EditLimits::NONE)
+}
+
+/// Does a batch as [`apply_and_check`] does it, unless it would change more than it may.
+pub fn apply_within(
+    content: &Content,
+    batch: &[Operation<RenderedBundle>],
+    limits: EditLimits,
+) -> Result<(Content, EditSummary), Refusal> {
+    let mut draft = Draft::new(content, limits);
+    let mut notices = Vec::new();
     for operation in batch {
-        do_one(&mut edited, operation, &mut notices)?;
+        do_one(&mut draft, operation, &mut notices)?;
     }
-    let touched: BTreeSet<String> = content
-        .changes(&edited)
-        .iter()
-        .filter_map(|change| {
-            let meta = change.after.as_ref().or(change.before.as_ref())?;
-            Some(meta.package.to_string())
-        })
-        .collect();
-    let invalid = |errors: Vec<String>| Refusal::from(EditError::WouldInvalidate(errors));
-    let former = content.problems(&touched).unwrap_or_default();
-    let problems = edited.problems(&touched).map_err(|error| invalid(vec![error.to_string()]))?;
-    let new = problems.into_iter().filter(|(_, problem)| !former.iter().any(|(_, former)| former == problem));
+    let edited = draft.finish();
+    let problems = check(content, &edited)?;
+    let summary = EditSummary { changes: summarize(content, &edited), problems, notices };
+    Ok((edited, summary))
+}
+
+/// Finds the problems that a content has and the former one did not have. Those that make it invalid are an error.
+fn check(former: &Content, edited: &Content) -> Result<Vec<NewProblem>, EditError> {
+    let changes = former.changes(edited);
+    let metas = changes.iter().filter_map(|change| change.after.as_ref().or(change.before.as_ref()));
+    let all = edited.packages();
+    // A package that was removed has no problems.
+    let touched = metas.map(|meta| &meta.package).filter(|package| package.is_empty() || all.contains(*package));
+    let touched: BTreeSet<String> = touched.map(ToString::to_string).collect();
+    let problems = edited.problems(&touched).map_err(|error| EditError::WouldInvalidate(vec![error.to_string()]))?;
+    if problems.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known: HashSet<_> =
+        former.problems(&touched).unwrap_or_default().into_iter().map(|(_, problem)| problem).collect();
+    let new = problems.into_iter().filter(|(_, problem)| !known.contains(problem));
     let (errors, warnings): (Vec<_>, Vec<_>) = new.partition(|(severity, _)| *severity == Severity::Error);
     if errors.is_empty() {
-        let problems = warnings.into_iter().map(|(_, problem)| problem).collect();
-        let summary = EditSummary { changes: summarize(content, &edited), problems, notices };
-        Ok((edited, summary))
-    } else {
-        Err(invalid(errors.into_iter().map(|(_, problem)| problem.refusal(content)).collect()))
+        return Ok(warnings.into_iter().map(|(_, problem)| problem).collect());
     }
+    let texts = errors.into_iter().map(|(_, problem)| problem.refusal(former)).collect();
+    Err(EditError::WouldInvalidate(texts))
 }
 
 fn do_one(
-    content: &mut Content,
+    draft: &mut Draft<'_>,
     operation: &Operation<RenderedBundle>,
     notices: &mut Vec<Notice>,
 ) -> Result<(), Refusal> {
     match operation {
-        Operation::Add(add) => add::add(content, add, notices),
-        Operation::Rm(packages) => remove::packages(content, packages),
-        Operation::Prune(packages) => remove::all_but(content, packages, notices),
-        Operation::PruneStranded {} => remove::prune_stranded(content),
+        Operation::Add(add) => add::add(draft, add, notices),
+        Operation::Rm(packages) => remove::packages(draft, packages),
+        Operation::Prune(packages) => remove::all_but(draft, packages, notices),
+        Operation::PruneStranded {} => remove::prune_stranded(draft),
         Operation::RemoveChannel { package, channel, prune_stranded } => {
-            remove::channel(content, package, channel, *prune_stranded)
+            remove::channel(draft, package, channel, *prune_stranded)
         }
         Operation::DeleteLatest { package, drop_empty_channels } => {
-            remove::latest(content, package, *drop_empty_channels)
+            remove::latest(draft, package, *drop_empty_channels)
         }
-        Operation::DeleteBundle { package, bundle, policy } => remove::bundle(content, package, bundle, *policy),
-        Operation::DeprecateTruncate(request) => deprecate::truncate(content, request),
-        Operation::Deprecate(request) => deprecate::deprecate(content, request),
-        Operation::Undeprecate(request) => deprecate::undeprecate(content, request),
-        Operation::CreatePackage(fields) => package::create(content, fields),
-        Operation::SetPackage(fields) => package::set(content, fields),
-        Operation::AddChannel(entries) => package::add_channel(content, entries),
-        Operation::SetEntry(entries) => package::set_entry(content, entries),
-        Operation::Promote { package, bundle, channel } => package::promote(content, package, bundle, channel),
+        Operation::DeleteBundle { package, bundle, policy } => remove::bundle(draft, package, bundle, *policy),
+        Operation::DeprecateTruncate(request) => deprecate::truncate(draft, request),
+        Operation::Deprecate(request) => deprecate::deprecate(draft, request),
+        Operation::Undeprecate(request) => deprecate::undeprecate(draft, request),
+        Operation::CreatePackage(fields) => package::create(draft, fields),
+        Operation::SetPackage(fields) => package::set(draft, fields),
+        Operation::AddChannel(entries) => package::add_channel(draft, entries),
+        Operation::SetEntry(entries) => package::set_entry(draft, entries),
+        Operation::Promote { package, bundle, channel } => package::promote(draft, package, bundle, channel),
     }
 }

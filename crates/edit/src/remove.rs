@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::content::Content;
 use crate::deprecate::drop_lost;
+use crate::draft::Draft;
 use crate::error::{EditError, Refusal};
 use crate::notice::Notice;
 use crate::operation::{Packages, ReplacedPolicy};
@@ -11,59 +11,57 @@ use crate::package::{existing, unknown_channel};
 use crate::state::Package;
 
 /// Removes packages; every one that there is not is told.
-pub(crate) fn packages(content: &mut Content, request: &Packages) -> Result<(), Refusal> {
+pub(crate) fn packages(draft: &mut Draft<'_>, request: &Packages) -> Result<(), Refusal> {
     let names = names(request);
-    let all = content.packages();
+    let all = draft.packages();
     let unknown: Vec<_> = names.iter().filter(|name| !all.contains(name.as_str())).collect();
     if !unknown.is_empty() && !request.permissive {
         return Err(Refusal(unknown.into_iter().map(|name| EditError::NothingToRemove(name.clone())).collect()));
     }
     for name in &names {
-        content.remove_package(name);
+        draft.remove_package(name);
     }
-    prune_stranded(content)
+    prune_stranded(draft)
 }
 
 /// Removes every package that is not listed. Names that there are not are told: they may be misspelled.
-pub(crate) fn all_but(content: &mut Content, request: &Packages, notices: &mut Vec<Notice>) -> Result<(), Refusal> {
-    let (wanted, all) = (names(request), content.packages());
+pub(crate) fn all_but(draft: &mut Draft<'_>, request: &Packages, notices: &mut Vec<Notice>) -> Result<(), Refusal> {
+    let (wanted, all) = (names(request), draft.packages());
     let unknown = wanted.iter().filter(|name| !all.contains(name.as_str()));
     notices.extend(unknown.map(|name| Notice::NothingToKeep(name.clone())));
-    let (kept, removed): (Vec<_>, Vec<_>) = all.into_iter().partition(|name| wanted.contains(&**name));
+    let (kept, removed): (Vec<_>, Vec<_>) = all.iter().cloned().partition(|name| wanted.contains(&**name));
     if kept.is_empty() && !removed.is_empty() && !request.allow_empty {
         return Err(EditError::WouldEmpty.into());
     }
     for name in &removed {
-        content.remove_package(name);
+        draft.remove_package(name);
     }
     Ok(())
 }
 
-pub(crate) fn prune_stranded(content: &mut Content) -> Result<(), Refusal> {
-    for name in content.packages() {
-        let former = content.package(&name)?;
-        if !former.stranded().is_empty() {
-            let mut package = former.clone();
-            package.prune_stranded();
-            drop_lost(&mut package, &former);
-            content.set_package(&package)?;
-        }
+pub(crate) fn prune_stranded(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    for name in draft.with_stranded()? {
+        let former = draft.package(&name)?;
+        let mut package = former.clone();
+        package.prune_stranded();
+        drop_lost(&mut package, &former);
+        draft.set_package(package)?;
     }
     Ok(())
 }
 
-pub(crate) fn channel(content: &mut Content, name: &str, channel: &str, prune: bool) -> Result<(), Refusal> {
-    let mut package = existing(content, name)?;
+pub(crate) fn channel(draft: &mut Draft<'_>, name: &str, channel: &str, prune: bool) -> Result<(), Refusal> {
+    let mut package = existing(draft, name)?;
     if package.channel(channel).is_none() {
         return Err(unknown_channel(name, channel).into());
     }
     package.channels.retain(|other| other.name != channel);
-    finish(content, package, prune)
+    finish(draft, package, prune)
 }
 
 /// Removes the head of the default channel from each channel that it heads.
-pub(crate) fn latest(content: &mut Content, name: &str, drop_empty: bool) -> Result<(), Refusal> {
-    let mut package = existing(content, name)?;
+pub(crate) fn latest(draft: &mut Draft<'_>, name: &str, drop_empty: bool) -> Result<(), Refusal> {
+    let mut package = existing(draft, name)?;
     let default = package.default_channel().to_owned();
     let heads = package.channel(&default).map(|channel| channel.heads());
     let Some(head) = heads.and_then(|heads| heads.first().map(|head| head.name.clone())) else {
@@ -80,11 +78,11 @@ pub(crate) fn latest(content: &mut Content, name: &str, drop_empty: bool) -> Res
     package.channels.retain(|channel| !channel.entries.is_empty());
     let is_used = package.channels.iter().any(|channel| channel.entry(&head).is_some());
     package.bundles.retain(|bundle| bundle.name != head || is_used);
-    finish(content, package, false)
+    finish(draft, package, false)
 }
 
-pub(crate) fn bundle(content: &mut Content, name: &str, bundle: &str, policy: ReplacedPolicy) -> Result<(), Refusal> {
-    let mut package = existing(content, name)?;
+pub(crate) fn bundle(draft: &mut Draft<'_>, name: &str, bundle: &str, policy: ReplacedPolicy) -> Result<(), Refusal> {
+    let mut package = existing(draft, name)?;
     if package.bundle(bundle).is_none() {
         return Err(EditError::UnknownBundle { package: name.to_owned(), bundle: bundle.to_owned() }.into());
     }
@@ -107,23 +105,23 @@ pub(crate) fn bundle(content: &mut Content, name: &str, bundle: &str, policy: Re
     }
     package.channels.retain(|channel| !channel.entries.is_empty());
     package.bundles.retain(|other| other.name != bundle);
-    finish(content, package, false)
+    finish(draft, package, false)
 }
 
 /// Stores a package unless bundles of it would be in no channel that were in one before. Messages of deprecation go with
 /// the channels and bundles that they are about.
-pub(crate) fn finish(content: &mut Content, mut package: Package, prune: bool) -> Result<(), Refusal> {
+pub(crate) fn finish(draft: &mut Draft<'_>, mut package: Package, prune: bool) -> Result<(), Refusal> {
     if prune {
         package.prune_stranded();
     }
-    let former = content.package(&package.name)?;
+    let former = draft.look(&package.name)?;
     let before = former.stranded();
-    let bundles: Vec<_> = package.stranded().into_iter().filter(|name| !before.contains(name)).collect();
+    let bundles: Vec<_> = package.stranded().difference(&before).map(|name| (*name).to_owned()).collect();
     if !bundles.is_empty() {
         return Err(EditError::WouldStrand { package: package.name, bundles }.into());
     }
-    drop_lost(&mut package, &former);
-    Ok(content.set_package(&package)?)
+    drop_lost(&mut package, former);
+    Ok(draft.set_package(package)?)
 }
 
 /// Splits names at commas, as `opm` does.

@@ -1,36 +1,31 @@
 //! Adding bundles with the edges of their CSVs: the channels that they name are rebuilt from their heads.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+mod graph;
 
-use crate::error::{EditError, PrunedBundle};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::error::{EditError, MAX_REASONS, PrunedBundle};
 use crate::state::{Bundle, Channel, Entry, Package};
 
-/// Places new bundles, which are in the order of their versions, and rebuilds the channels that they name and these.
+use graph::Graph;
+
+/// Places new bundles, which are in the order of their versions, and rebuilds the channels that they name and these. The
+/// channels may have `max_edges` entries and skips.
 pub(crate) fn place(
     package: &mut Package,
     new: Vec<Bundle>,
     mut touched: BTreeSet<String>,
+    max_edges: usize,
 ) -> Result<(), Vec<EditError>> {
     let former_default = package.default_channel().to_owned();
-    let names: BTreeSet<String> = new.iter().map(|bundle| bundle.name.clone()).collect();
+    let names: HashSet<String> = new.iter().map(|bundle| bundle.name.clone()).collect();
     touched.extend(new.iter().flat_map(channels_of).map(str::to_owned));
     package.bundles.extend(new);
     let one = |error| vec![error];
     unique_maximum(package).map_err(one)?;
-    let mut dropped = Vec::new();
-    let mut errors = Vec::new();
-    let snapshot = package.clone();
-    for name in &touched {
-        match rebuild(&snapshot, name) {
-            Ok(Some(channel)) => *package.channel_mut(name) = channel,
-            Ok(None) => dropped.push(name.clone()),
-            Err(error) => errors.push(error),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    let Rebuilt { channels, dropped } = rebuild_all(package, &touched, max_edges)?;
+    replace_channels(package, channels);
     package.channels.retain(|channel| !dropped.contains(&channel.name));
     let default = default_channel(package, &former_default, &dropped).map_err(one)?;
     if package.default_channel() != default {
@@ -38,6 +33,46 @@ pub(crate) fn place(
     }
     let pruned = pruned(package, &names);
     if pruned.is_empty() { Ok(()) } else { Err(pruned) }
+}
+
+/// Channels that were rebuilt.
+#[derive(Default)]
+struct Rebuilt {
+    /// The new channels by name.
+    channels: BTreeMap<String, Channel>,
+    /// Names of those that truncated bundles head.
+    dropped: BTreeSet<String>,
+}
+
+/// Rebuilds channels from their heads.
+fn rebuild_all(package: &Package, names: &BTreeSet<String>, max_edges: usize) -> Result<Rebuilt, Vec<EditError>> {
+    let graph = Graph::new(package);
+    let (mut rebuilt, mut errors) = (Rebuilt::default(), Vec::new());
+    let mut edges = 0;
+    for name in names {
+        match rebuild(&graph, name) {
+            Ok(Some(channel)) => {
+                edges += channel.edges();
+                rebuilt.channels.insert(name.clone(), channel);
+            }
+            Ok(None) => drop(rebuilt.dropped.insert(name.clone())),
+            Err(error) => errors.push(error),
+        }
+        if edges > max_edges {
+            return Err(vec![EditError::TooManyEdges(max_edges)]);
+        }
+    }
+    if errors.is_empty() { Ok(rebuilt) } else { Err(errors) }
+}
+
+/// Replaces channels in their places, or adds them at the end.
+fn replace_channels(package: &mut Package, mut rebuilt: BTreeMap<String, Channel>) {
+    for channel in &mut package.channels {
+        if let Some(new) = rebuilt.remove(&channel.name) {
+            *channel = new;
+        }
+    }
+    package.channels.extend(rebuilt.into_values());
 }
 
 /// Returns the channels that a new bundle names.
@@ -52,48 +87,63 @@ fn unique_maximum(package: &Package) -> Result<(), EditError> {
 }
 
 /// Rebuilds a channel from its head, the highest version; `None` for a channel that a truncated bundle heads.
-fn rebuild(package: &Package, name: &str) -> Result<Option<Channel>, EditError> {
-    let former = package.channel(name);
-    let is_member = |bundle: &&Bundle| {
-        channels_of(bundle).any(|channel| channel == name)
-            || former.is_some_and(|channel| channel.entry(&bundle.name).is_some())
-    };
-    let members: Vec<&Bundle> = package.bundles.iter().filter(is_member).collect();
+fn rebuild(graph: &Graph<'_>, name: &str) -> Result<Option<Channel>, EditError> {
+    let members = graph.members(name);
     let Some(head) = members.iter().copied().max_by(|a, b| a.compare(b)) else { return Ok(None) };
     if members.iter().any(|other| other.name != head.name && other.compare(head) == Ordering::Equal) {
-        return Err(EditError::SeveralHeads(package.name.clone()));
+        return Err(EditError::SeveralHeads(graph.package.name.clone()));
     }
     if head.is_truncated {
         return Ok(None);
     }
-    let entries = walk(package, name, head)?;
+    let entries = walk(graph, name, head)?;
     if entries.iter().any(|entry| entry.skips.contains(&head.name)) {
-        return Err(EditError::NoHead { package: package.name.clone(), channel: name.to_owned() });
+        return Err(EditError::NoHead { package: graph.package.name.clone(), channel: name.to_owned() });
     }
-    let mut channel = former.cloned().unwrap_or_else(|| Channel::new(&package.name, name));
-    channel.entries.retain(|entry| entries.iter().any(|kept| kept.name == entry.name));
-    for entry in entries {
-        channel.put(entry);
-    }
+    let former = graph.channel(name).cloned();
+    let mut channel = former.unwrap_or_else(|| Channel::new(&graph.package.name, name));
+    let kept: HashSet<&str> = entries.iter().map(|entry| &*entry.name).collect();
+    channel.entries.retain(|entry| kept.contains(&*entry.name));
+    channel.put(entries);
     Ok(Some(channel))
 }
 
+/// The entries of a channel, as the walk from its head finds them.
+#[derive(Default)]
+struct Chain {
+    entries: Vec<Entry>,
+    /// Names of the entries.
+    names: HashSet<String>,
+    /// The first entry that skips a bundle, by the name of the bundle.
+    skipped_by: HashMap<String, usize>,
+}
+
+impl Chain {
+    fn push(&mut self, entry: Entry) {
+        for skip in &entry.skips {
+            self.skipped_by.entry(skip.clone()).or_insert(self.entries.len());
+        }
+        self.names.insert(entry.name.clone());
+        self.entries.push(entry);
+    }
+}
+
 /// Follows the chain from a head: returns its entries and those of the bundles that they skip, in the order of versions.
-fn walk(package: &Package, channel: &str, head: &Bundle) -> Result<Vec<Entry>, EditError> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn walk(graph: &Graph<'_>, channel: &str, head: &Bundle) -> Result<Vec<Entry>, EditError> {
+    let mut chain = Chain::default();
     let mut end = None;
     let mut next = Some(head);
     while let Some(bundle) = next {
-        if let Some(above) = entries.iter().find(|above| above.skips.contains(&bundle.name)) {
-            end = Some((above.name.clone(), bundle));
+        if let Some(above) = chain.skipped_by.get(&bundle.name) {
+            end = Some((chain.entries[*above].name.clone(), bundle));
             break;
         }
-        let mut entry = edges(package, channel, bundle)?;
+        let mut entry = graph.edges(channel, bundle)?;
         if bundle.is_truncated {
             entry = Entry { name: entry.name, others: entry.others, ..Entry::default() };
         }
-        next = match package.bundle(&entry.replaces) {
-            Some(below) if below.name == bundle.name || entries.iter().any(|above| above.name == below.name) => {
+        next = match graph.bundle(&entry.replaces) {
+            Some(below) if below.name == bundle.name || chain.names.contains(&below.name) => {
                 return Err(EditError::Cycle { bundle: entry.name, replaces: entry.replaces });
             }
             None if !entry.replaces.is_empty() && bundle.placement.is_some() => {
@@ -101,13 +151,14 @@ fn walk(package: &Package, channel: &str, head: &Bundle) -> Result<Vec<Entry>, E
             }
             found => found,
         };
-        entries.push(entry);
+        chain.push(entry);
     }
-    add_skipped(package, channel, &mut entries)?;
+    add_skipped(graph, channel, &mut chain)?;
     if let Some((above, skipped)) = end {
-        check_below(package, channel, &above, skipped, &entries)?;
+        check_below(graph, channel, &above, skipped, &chain)?;
     }
-    let order = |a: &Entry, b: &Entry| match (package.bundle(&a.name), package.bundle(&b.name)) {
+    let mut entries = chain.entries;
+    let order = |a: &Entry, b: &Entry| match (graph.bundle(&a.name), graph.bundle(&b.name)) {
         (Some(a), Some(b)) => a.compare(b).then_with(|| a.name.cmp(&b.name)),
         _ => a.name.cmp(&b.name),
     };
@@ -116,12 +167,12 @@ fn walk(package: &Package, channel: &str, head: &Bundle) -> Result<Vec<Entry>, E
 }
 
 /// Adds entries for the bundles that entries skip, and for those that these skip.
-fn add_skipped(package: &Package, channel: &str, entries: &mut Vec<Entry>) -> Result<(), EditError> {
+fn add_skipped(graph: &Graph<'_>, channel: &str, chain: &mut Chain) -> Result<(), EditError> {
     let mut at = 0;
-    while at < entries.len() {
-        for name in entries[at].skips.clone() {
-            if let Some(bundle) = package.bundle(&name).filter(|_| !entries.iter().any(|entry| entry.name == name)) {
-                entries.push(edges(package, channel, bundle)?);
+    while at < chain.entries.len() {
+        for name in chain.entries[at].skips.clone() {
+            if let Some(bundle) = graph.bundle(&name).filter(|_| !chain.names.contains(&name)) {
+                chain.push(graph.edges(channel, bundle)?);
             }
         }
         at += 1;
@@ -131,19 +182,19 @@ fn add_skipped(package: &Package, channel: &str, entries: &mut Vec<Entry>) -> Re
 
 /// Checks that everything below a bundle that a chain skips and leads to is skipped too: the chain ends there.
 fn check_below(
-    package: &Package,
+    graph: &Graph<'_>,
     channel: &str,
     above: &str,
     skipped: &Bundle,
-    entries: &[Entry],
+    chain: &Chain,
 ) -> Result<(), EditError> {
-    let mut below = Vec::new();
-    let mut next = package.bundle(&edges(package, channel, skipped)?.replaces);
-    while let Some(bundle) = next.filter(|bundle| bundle.name != skipped.name && !below.contains(&bundle.name)) {
+    let (mut below, mut seen) = (Vec::new(), HashSet::new());
+    let mut next = graph.bundle(&graph.edges(channel, skipped)?.replaces);
+    while let Some(bundle) = next.filter(|bundle| bundle.name != skipped.name && seen.insert(&*bundle.name)) {
         below.push(bundle.name.clone());
-        next = package.bundle(&edges(package, channel, bundle)?.replaces);
+        next = graph.bundle(&graph.edges(channel, bundle)?.replaces);
     }
-    below.retain(|name| !entries.iter().any(|entry| entry.name == *name));
+    below.retain(|name| !chain.names.contains(name));
     if below.is_empty() {
         return Ok(());
     }
@@ -151,33 +202,8 @@ fn check_below(
     Err(EditError::SkipsOwnChain { channel, head, skipped, below })
 }
 
-/// Returns the edges of a bundle in a channel: those of its CSV if it is new, else those of its entry here, else those of
-/// its entries elsewhere.
-pub(crate) fn edges(package: &Package, channel: &str, bundle: &Bundle) -> Result<Entry, EditError> {
-    let name = bundle.name.clone();
-    if let Some(placement) = &bundle.placement {
-        let (replaces, skips) = (placement.replaces.clone(), placement.skips.clone());
-        let here = package.channel(channel).and_then(|channel| channel.entry(&name));
-        let others = here.map(|entry| entry.others.clone()).unwrap_or_default();
-        return Ok(Entry { name, replaces, skips, skip_range: placement.skip_range.clone(), others });
-    }
-    if let Some(entry) = package.channel(channel).and_then(|channel| channel.entry(&name)) {
-        return Ok(entry.clone());
-    }
-    let elsewhere = package.channels.iter().filter_map(|channel| Some((&channel.name, channel.entry(&name)?)));
-    let elsewhere: Vec<_> = elsewhere.collect();
-    match &elsewhere[..] {
-        [] => Ok(Entry { name, ..Entry::default() }),
-        [(_, first), rest @ ..] if rest.iter().all(|(_, entry)| entry.has_edges_of(first)) => Ok((*first).clone()),
-        _ => {
-            let channels = elsewhere.iter().map(|(channel, _)| (*channel).clone()).collect();
-            Err(EditError::EdgesDiffer { bundle: name, channels })
-        }
-    }
-}
-
 /// Finds the default channel: what the highest bundle names, or the one below it, and so on.
-fn default_channel(package: &Package, former: &str, dropped: &[String]) -> Result<String, EditError> {
+fn default_channel(package: &Package, former: &str, dropped: &BTreeSet<String>) -> Result<String, EditError> {
     let mut bundles: Vec<&Bundle> = package.bundles.iter().collect();
     bundles.sort_by(|a, b| a.compare(b));
     let hint = |bundle: &Bundle| match &bundle.placement {
@@ -198,12 +224,14 @@ fn default_channel(package: &Package, former: &str, dropped: &[String]) -> Resul
 }
 
 /// Finds new bundles that the chain of a channel that they name does not reach.
-fn pruned(package: &Package, new: &BTreeSet<String>) -> Vec<EditError> {
+fn pruned(package: &Package, new: &HashSet<String>) -> Vec<EditError> {
+    let graph = Graph::new(package);
     let mut errors = Vec::new();
     for bundle in package.bundles.iter().filter(|bundle| new.contains(&bundle.name)) {
-        for channel in channels_of(bundle).filter_map(|name| package.channel(name)) {
+        let missing = channels_of(bundle).filter(|name| graph.entry(name, &bundle.name).is_none());
+        for channel in missing.filter_map(|name| graph.channel(name)) {
             let heads = channel.heads();
-            let Some(head) = heads.first().filter(|_| channel.entry(&bundle.name).is_none()) else { continue };
+            let Some(head) = heads.first() else { continue };
             let replaces = [&head.replaces].into_iter().filter(|name| !name.is_empty());
             errors.push(EditError::Pruned(Box::new(PrunedBundle {
                 bundle: bundle.name.clone(),
@@ -213,6 +241,9 @@ fn pruned(package: &Package, new: &BTreeSet<String>) -> Vec<EditError> {
                 head: head.name.clone(),
                 edges: head.skips.iter().chain(replaces).cloned().collect(),
             })));
+            if errors.len() == MAX_REASONS {
+                return errors;
+            }
         }
     }
     errors

@@ -1,6 +1,7 @@
 //! Adding a bundle by its version: it replaces the next lower bundle of each channel, and the next higher replaces it.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use fbc::version::Version;
 
@@ -11,11 +12,14 @@ use crate::state::{Bundle, Channel, Entry, Package};
 pub(crate) fn place(package: &mut Package, bundle: Bundle, skips_patches: bool) -> Result<(), EditError> {
     let placement = bundle.placement.clone().unwrap_or_default();
     let is_highest = package.bundles.iter().all(|other| other.compare(&bundle) == Ordering::Less);
+    let places = package.channels.iter().enumerate().map(|(at, channel)| (channel.name.clone(), at));
+    let mut places: HashMap<String, usize> = places.collect();
     for name in &placement.channels {
-        let bundles = std::mem::take(&mut package.bundles);
-        let placed = insert(&bundles, package.channel_mut(name), &bundle, skips_patches);
-        package.bundles = bundles;
-        placed?;
+        let at = *places.entry(name.clone()).or_insert_with(|| {
+            package.channels.push(Channel::new(&package.name, name));
+            package.channels.len() - 1
+        });
+        insert(&package.bundles, &mut package.channels[at], &bundle, skips_patches)?;
     }
     let hint = &placement.default_channel;
     if package.default_channel().is_empty() {
@@ -39,13 +43,14 @@ struct Versioned<'b> {
     name: &'b str,
     version: Version<'b>,
     is_skipped: bool,
+    is_truncated: bool,
 }
 
 fn insert(bundles: &[Bundle], channel: &mut Channel, new: &Bundle, skips_patches: bool) -> Result<(), EditError> {
     let invalid = |_| EditError::InvalidVersion(new.version.clone());
     let version = Version::parse(&new.version).map_err(invalid)?;
     let others = versions(bundles, channel)?;
-    check_version(bundles, channel, new, &version, &others)?;
+    check_version(channel, new, &version, &others)?;
     let is_patch = |other: &Versioned<'_>| {
         skips_patches && (other.version.major(), other.version.minor()) == (version.major(), version.minor())
     };
@@ -66,19 +71,21 @@ fn insert(bundles: &[Bundle], channel: &mut Channel, new: &Bundle, skips_patches
             ahead.replaces.clone_from(&name);
         }
     }
-    channel.put(Entry { name, replaces, skips, skip_range, ..Entry::default() });
+    channel.put([Entry { name, replaces, skips, skip_range, ..Entry::default() }]);
     Ok(())
 }
 
 /// Returns the entries of a channel in the order of their versions.
 fn versions<'b>(bundles: &'b [Bundle], channel: &Channel) -> Result<Vec<Versioned<'b>>, EditError> {
-    let members = bundles.iter().filter(|bundle| channel.entry(&bundle.name).is_some());
+    let listed: HashSet<&str> = channel.entries.iter().map(|entry| &*entry.name).collect();
+    let skipped: HashSet<&String> = channel.entries.iter().flat_map(|entry| &entry.skips).collect();
+    let members = bundles.iter().filter(|bundle| listed.contains(&*bundle.name));
     let versioned = |bundle: &'b Bundle| {
         let invalid =
             |_| EditError::InvalidExistingVersion { bundle: bundle.name.clone(), version: bundle.version.clone() };
         let version = Version::parse(&bundle.version).map_err(invalid)?;
-        let is_skipped = channel.entries.iter().any(|entry| entry.skips.contains(&bundle.name));
-        Ok(Versioned { name: &bundle.name, version, is_skipped })
+        let (is_skipped, is_truncated) = (skipped.contains(&bundle.name), bundle.is_truncated);
+        Ok(Versioned { name: &bundle.name, version, is_skipped, is_truncated })
     };
     let mut versions: Vec<_> = members.map(versioned).collect::<Result<_, _>>()?;
     versions.sort_by(|a, b| a.version.precedence(&b.version));
@@ -86,7 +93,6 @@ fn versions<'b>(bundles: &'b [Bundle], channel: &Channel) -> Result<Vec<Versione
 }
 
 fn check_version(
-    bundles: &[Bundle],
     channel: &Channel,
     new: &Bundle,
     version: &Version<'_>,
@@ -95,11 +101,8 @@ fn check_version(
     if others.iter().any(|other| other.version.precedence(version).is_eq()) {
         return Err(EditError::VersionExists(new.version.clone()));
     }
-    let is_truncated = |other: &&Versioned<'_>| {
-        let truncated = bundles.iter().any(|bundle| bundle.name == other.name && bundle.is_truncated);
-        truncated && other.version.precedence(version).is_gt()
-    };
-    match others.iter().find(is_truncated) {
+    let is_truncated_above = |other: &&Versioned<'_>| other.is_truncated && other.version.precedence(version).is_gt();
+    match others.iter().find(is_truncated_above) {
         None => Ok(()),
         Some(deprecated) => Err(EditError::BelowTruncation {
             bundle: new.name.clone(),

@@ -1,14 +1,15 @@
 //! A package while it is edited: its blobs with what operations look at.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+mod bundle;
 
-use fbc::version::Version;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::bundle::Placement;
 use crate::error::EditError;
 use crate::meta::Meta;
 use crate::value::{Members, Value};
+
+pub(crate) use bundle::{Bundle, BundleBlob};
 
 /// A package while it is edited.
 #[derive(Clone, Debug, Default)]
@@ -22,15 +23,23 @@ pub(crate) struct Package {
 }
 
 /// A blob whose members are edited as they are.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Blob {
     /// Number in the content; `None` for a new blob.
     pub(crate) id: Option<usize>,
-    pub(crate) members: Members,
+    pub(crate) members: Arc<Members>,
+}
+
+/// A blob of a package.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Part<'p> {
+    Blob(&'p Blob),
+    Channel(&'p Channel),
+    Bundle(&'p BundleBlob),
 }
 
 /// An `olm.channel`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Channel {
     pub(crate) name: String,
     pub(crate) entries: Vec<Entry>,
@@ -49,30 +58,17 @@ pub(crate) struct Entry {
     pub(crate) others: Members,
 }
 
-/// An `olm.bundle`.
-#[derive(Clone, Debug)]
-pub(crate) struct Bundle {
-    pub(crate) name: String,
-    pub(crate) image: String,
-    pub(crate) version: String,
-    pub(crate) release: String,
-    /// Whether the package was truncated at this bundle.
-    pub(crate) is_truncated: bool,
-    pub(crate) blob: Blob,
-    /// Where it is to go; `None` for a bundle that was there before.
-    pub(crate) placement: Option<Placement>,
-}
-
 impl Package {
     /// Collects a package from its blobs. Of several with one key the first counts.
     pub(crate) fn read<'m>(name: &str, metas: impl Iterator<Item = &'m Meta>) -> Result<Self, EditError> {
         let mut package = Self { name: name.to_owned(), ..Self::default() };
+        let mut known: HashSet<(&str, &str)> = HashSet::new();
         for meta in metas {
-            let blob = || Ok(Blob { id: Some(meta.id), members: meta.members()? });
+            let blob = || Ok(Blob::of(meta.id, meta.members()?));
             match &*meta.schema {
                 "olm.package" if package.blob.is_none() => package.blob = Some(blob()?),
-                "olm.channel" if package.channel(&meta.name).is_none() => package.channels.push(Channel::read(blob()?)),
-                "olm.bundle" if package.bundle(&meta.name).is_none() => package.bundles.push(Bundle::read(blob()?)),
+                "olm.channel" if known.insert(("channel", &meta.name)) => package.channels.push(Channel::read(blob()?)),
+                "olm.bundle" if known.insert(("bundle", &meta.name)) => package.bundles.push(Bundle::of(meta)?),
                 "olm.deprecations" if package.deprecations.is_none() => package.deprecations = Some(blob()?),
                 _ => {}
             }
@@ -97,6 +93,14 @@ impl Package {
         self.bundles.iter().find(|bundle| bundle.name == name)
     }
 
+    pub(crate) fn channel_names(&self) -> Vec<&str> {
+        self.channels.iter().map(|channel| &*channel.name).collect()
+    }
+
+    pub(crate) fn bundle_names(&self) -> Vec<&str> {
+        self.bundles.iter().map(|bundle| &*bundle.name).collect()
+    }
+
     pub(crate) fn default_channel(&self) -> &str {
         let found = self.blob.as_ref().and_then(|blob| blob.members.get("defaultChannel"));
         found.and_then(Value::as_str).unwrap_or_default()
@@ -112,37 +116,92 @@ impl Package {
         let name = &self.name;
         let new = || {
             let members = [("schema", Value::text("olm.package")), ("name", Value::text(name))];
-            Blob { id: None, members: members.map(|(key, value)| (key.to_owned(), value)).into() }
+            Blob::new(members.map(|(key, value)| (key.to_owned(), value)).into())
         };
-        &mut self.blob.get_or_insert_with(new).members
+        self.blob.get_or_insert_with(new).members_mut()
     }
 
     /// Removes bundles that no channel has, and the channels that have no entry.
     pub(crate) fn prune_stranded(&mut self) {
         self.channels.retain(|channel| !channel.entries.is_empty());
-        let placed = self.placed();
-        self.bundles.retain(|bundle| placed.contains(&bundle.name));
+        let placed: HashSet<&str> = placed(&self.channels).collect();
+        self.bundles.retain(|bundle| placed.contains(&*bundle.name));
     }
 
-    /// Finds the bundles that no channel has, sorted.
-    pub(crate) fn stranded(&self) -> Vec<String> {
-        let placed = self.placed();
-        let names: BTreeSet<_> = self.bundles.iter().map(|bundle| &bundle.name).collect();
-        names.into_iter().filter(|name| !placed.contains(*name)).cloned().collect()
+    /// Finds the bundles that no channel has.
+    pub(crate) fn stranded(&self) -> BTreeSet<&str> {
+        let placed: HashSet<&str> = placed(&self.channels).collect();
+        self.bundles.iter().map(|bundle| &*bundle.name).filter(|name| !placed.contains(name)).collect()
     }
 
-    fn placed(&self) -> BTreeSet<String> {
-        self.channels.iter().flat_map(|channel| &channel.entries).map(|entry| entry.name.clone()).collect()
+    /// Returns the blobs of the package.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let channels = self.channels.iter().map(Part::Channel);
+        let bundles = self.bundles.iter().map(|bundle| Part::Bundle(&bundle.blob));
+        self.blob.iter().map(Part::Blob).chain(channels).chain(bundles).chain(self.deprecations.iter().map(Part::Blob))
     }
 
-    /// Returns the blobs of the package, each with its number in the content, if it has one.
-    pub(crate) fn blobs(&self) -> Vec<(Option<usize>, Value)> {
-        let whole = |blob: &Blob| (blob.id, Value::Object(blob.members.clone()));
-        let mut blobs: Vec<_> = self.blob.iter().map(whole).collect();
-        blobs.extend(self.channels.iter().map(|channel| (channel.blob.id, channel.value())));
-        blobs.extend(self.bundles.iter().map(|bundle| whole(&bundle.blob)));
-        blobs.extend(self.deprecations.iter().map(whole));
-        blobs
+    /// Counts the entries of its channels and what these skip.
+    pub(crate) fn edges(&self) -> usize {
+        self.channels.iter().map(Channel::edges).sum()
+    }
+
+    /// Ends an operation: new blobs get numbers, and new bundles are bundles like others.
+    pub(crate) fn settle(&mut self, next: &mut usize) {
+        let mut number = |id: &mut Option<usize>| {
+            id.get_or_insert_with(|| {
+                *next += 1;
+                *next - 1
+            });
+        };
+        self.blob.iter_mut().for_each(|blob| number(&mut blob.id));
+        self.channels.iter_mut().for_each(|channel| number(&mut channel.blob.id));
+        for bundle in &mut self.bundles {
+            if let BundleBlob::Parsed(blob) = &mut bundle.blob {
+                number(&mut blob.id);
+            }
+            bundle.placement = None;
+        }
+        self.deprecations.iter_mut().for_each(|blob| number(&mut blob.id));
+    }
+}
+
+impl Blob {
+    /// Creates a new blob.
+    pub(crate) fn new(members: Members) -> Self {
+        Self { id: None, members: Arc::new(members) }
+    }
+
+    pub(super) fn of(id: usize, members: Members) -> Self {
+        Self { id: Some(id), members: Arc::new(members) }
+    }
+
+    pub(crate) fn members_mut(&mut self) -> &mut Members {
+        Arc::make_mut(&mut self.members)
+    }
+
+    fn value(&self) -> Value {
+        Value::Object(Members::clone(&self.members))
+    }
+}
+
+impl Part<'_> {
+    /// Returns the number in the content.
+    pub(crate) fn id(&self) -> Option<usize> {
+        match *self {
+            Self::Blob(blob) | Self::Bundle(BundleBlob::Parsed(blob)) => blob.id,
+            Self::Channel(channel) => channel.blob.id,
+            Self::Bundle(BundleBlob::Unparsed(meta)) => Some(meta.id),
+        }
+    }
+
+    pub(crate) fn value(&self) -> Value {
+        match *self {
+            Self::Blob(blob) | Self::Bundle(BundleBlob::Parsed(blob)) => blob.value(),
+            Self::Channel(channel) => channel.value(),
+            // It was not parsed, so that it did not change.
+            Self::Bundle(BundleBlob::Unparsed(meta)) => meta.value().unwrap_or(Value::Null),
+        }
     }
 }
 
@@ -150,18 +209,18 @@ impl Channel {
     pub(crate) fn new(package: &str, name: &str) -> Self {
         let members = [("schema", "olm.channel"), ("package", package), ("name", name)];
         let members = members.map(|(key, text)| (key.to_owned(), Value::text(text))).into();
-        Self { name: name.to_owned(), entries: Vec::new(), blob: Blob { id: None, members } }
+        Self { name: name.to_owned(), entries: Vec::new(), blob: Blob::new(members) }
     }
 
     pub(crate) fn read(mut blob: Blob) -> Self {
-        let entries = blob.members.remove("entries");
+        let entries = blob.members_mut().remove("entries");
         let entries = if let Some(Value::Array(items)) = &entries { &items[..] } else { &[] };
         let name = text_of(&blob.members, "name");
         Self { name, entries: entries.iter().map(Entry::read).collect(), blob }
     }
 
     pub(crate) fn value(&self) -> Value {
-        let mut members = self.blob.members.clone();
+        let mut members = Members::clone(&self.blob.members);
         members.insert("entries".to_owned(), Value::Array(self.entries.iter().map(Entry::value).collect()));
         Value::Object(members)
     }
@@ -170,21 +229,31 @@ impl Channel {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// Replaces the entry of the same name in its place, or adds it at the end.
-    pub(crate) fn put(&mut self, entry: Entry) {
-        match self.entries.iter_mut().find(|other| other.name == entry.name) {
-            Some(other) => *other = entry,
-            None => self.entries.push(entry),
+    /// Counts its entries and what they skip.
+    pub(crate) fn edges(&self) -> usize {
+        self.entries.iter().map(|entry| 1 + entry.skips.len()).sum()
+    }
+
+    /// Replaces entries of the same names in their places, or adds them at the end.
+    pub(crate) fn put(&mut self, entries: impl IntoIterator<Item = Entry>) {
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            places.entry(entry.name.clone()).or_insert(at);
+        }
+        for entry in entries {
+            let at = *places.entry(entry.name.clone()).or_insert(self.entries.len());
+            match self.entries.get_mut(at) {
+                Some(other) => *other = entry,
+                None => self.entries.push(entry),
+            }
         }
     }
 
     /// Finds the entries that no other entry replaces or skips.
     pub(crate) fn heads(&self) -> Vec<&Entry> {
-        let is_covered = |entry: &&Entry| {
-            let covers = |other: &Entry| other.replaces == entry.name || other.skips.contains(&entry.name);
-            self.entries.iter().any(covers)
-        };
-        self.entries.iter().filter(|entry| !is_covered(entry)).collect()
+        let covered = self.entries.iter().flat_map(|entry| entry.skips.iter().chain([&entry.replaces]));
+        let covered: HashSet<&String> = covered.collect();
+        self.entries.iter().filter(|entry| !covered.contains(&entry.name)).collect()
     }
 }
 
@@ -221,43 +290,9 @@ impl Entry {
     }
 }
 
-impl Bundle {
-    /// Reads an `olm.bundle`.
-    pub(crate) fn read(blob: Blob) -> Self {
-        let empty = Vec::new();
-        let properties = if let Some(Value::Array(items)) = blob.members.get("properties") { items } else { &empty };
-        let package = properties.iter().find(|property| property.str("type") == "olm.package");
-        let of_package =
-            |key: &str| package.and_then(|property| property.get("value")).map(|value| value.str(key).to_owned());
-        let is_truncated = properties.iter().any(|property| property.str("type") == "olm.deprecated");
-        Self {
-            name: text_of(&blob.members, "name"),
-            image: text_of(&blob.members, "image"),
-            version: of_package("version").unwrap_or_default(),
-            release: of_package("release").unwrap_or_default(),
-            is_truncated,
-            blob,
-            placement: None,
-        }
-    }
-
-    /// Orders bundles by version, build metadata and release.
-    pub(crate) fn compare(&self, other: &Self) -> Ordering {
-        let versions = (Version::parse(&self.version), Version::parse(&other.version));
-        let (Ok(version), Ok(other_version)) = versions else { return versions.0.is_ok().cmp(&versions.1.is_ok()) };
-        let builds = || compare_identifiers(version.build(), other_version.build());
-        let releases = || compare_identifiers(&self.release, &other.release);
-        version.precedence(&other_version).then_with(builds).then_with(releases)
-    }
-}
-
-/// Orders lists of identifiers as prereleases are ordered; no list comes first.
-fn compare_identifiers(a: &str, b: &str) -> Ordering {
-    let (x, y) = (format!("0.0.0-{a}"), format!("0.0.0-{b}"));
-    match (Version::parse(&x), Version::parse(&y)) {
-        (Ok(x), Ok(y)) => x.precedence(&y),
-        _ => a.cmp(b),
-    }
+/// Returns the names of the entries of channels.
+fn placed(channels: &[Channel]) -> impl Iterator<Item = &str> {
+    channels.iter().flat_map(|channel| &channel.entries).map(|entry| &*entry.name)
 }
 
 /// Returns the text of a member; empty if there is none.

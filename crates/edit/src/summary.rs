@@ -24,7 +24,7 @@ pub struct EditSummary {
 }
 
 /// A problem that an edit makes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct NewProblem {
     /// Code, which `docs/reference/problems.md` explains.
     pub code: ProblemCode,
@@ -157,7 +157,7 @@ fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {
 fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
     let channel = |meta: Option<&Meta>| {
         let members = meta.and_then(|meta| meta.members().ok()).unwrap_or_default();
-        Channel::read(Blob { id: None, members })
+        Channel::read(Blob::new(members))
     };
     let (before, after) = (channel(before), channel(after));
     let heads = |channel: &Channel| channel.heads().into_iter().map(|head| head.name.clone()).collect();

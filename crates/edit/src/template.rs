@@ -5,6 +5,7 @@
 mod semver;
 mod substitutes;
 
+use crate::format::with_usual_keys;
 use crate::meta::{Meta, sort};
 use crate::value::{Members, Value};
 
@@ -34,6 +35,9 @@ pub enum TemplateError {
     /// A bundle of a basic template has more than an image.
     #[error("rendering template: unexpected fields present in basic template bundle")]
     UnexpectedFields,
+    /// An entry of a basic template is no blob: it has no schema.
+    #[error("rendering template: {0}")]
+    Entry(#[from] EntryWithoutSchema),
     /// An image cannot be rendered.
     #[error("rendering template: {0}")]
     Image(String),
@@ -46,9 +50,15 @@ pub enum TemplateError {
     /// A template of versions names no bundle.
     #[error("rendering template: render: no bundles specified or no bundles could be rendered")]
     NoBundles,
+    /// An entry of a template of substitutes is no blob: it has no schema.
+    #[error("rendering template: render: unable to create declarative config from entries: {0}")]
+    SubstitutesEntry(EntryWithoutSchema),
     /// The entries of a template of substitutes are no valid catalog.
     #[error("rendering template: render: entries are not valid FBC: {0}")]
     InvalidEntries(String),
+    /// Two substitutes stand in for one bundle.
+    #[error("rendering template: render: cannot reuse the same substitution base {0:?}")]
+    BaseReused(String),
     /// A substitute stands in for two bundles.
     #[error(
         "rendering template: render: cannot reuse the same substitution {name:?} for different bases ({first:?} and {second:?})"
@@ -72,6 +82,11 @@ pub enum TemplateError {
         fault: String,
     },
 }
+
+/// An entry of a template without a schema, as JSON with the line feed that `opm` prints behind it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("object '{0}\n' is missing root schema field")]
+pub struct EntryWithoutSchema(String);
 
 /// Renders the bundle of an image; the error says why it cannot be had.
 pub type RenderImage<'r> = &'r mut dyn FnMut(&str) -> Result<Value, String>;
@@ -152,11 +167,20 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     if let Some(Value::Array(items)) = field(value, name) { items } else { &[] }
 }
 
+/// Returns the entries of a template, known fields with keys of their usual case. Each is a blob, which has a schema.
+fn entries(template: &Value) -> Result<Vec<Value>, EntryWithoutSchema> {
+    let blob = |entry: &Value| match &*schema(entry) {
+        "" => Err(EntryWithoutSchema(entry.to_json())),
+        _ => Ok(with_usual_keys(entry)),
+    };
+    list(template, "entries").iter().map(blob).collect()
+}
+
 fn basic(template: &Value, image: RenderImage<'_>) -> Result<Vec<Value>, TemplateError> {
     let mut blobs = Vec::new();
-    for entry in list(template, "entries") {
+    for entry in entries(template)? {
         if entry.str("schema") != "olm.bundle" {
-            blobs.push(entry.clone());
+            blobs.push(entry);
             continue;
         }
         let none = Members::new();

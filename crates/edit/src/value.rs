@@ -27,9 +27,10 @@ pub enum Value {
     Object(Members),
 }
 
-/// A text that is not a JSON value of at most [`MAX_DEPTH`] levels.
+/// A text that is not a JSON value of at most [`MAX_DEPTH`] levels, with numbers in the range of a double: other numbers cannot
+/// be read from a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a JSON value of at most {MAX_DEPTH} levels")]
+#[error("not a JSON value of at most {MAX_DEPTH} levels, with numbers in the range of a double")]
 pub struct InvalidJson;
 
 impl Value {
@@ -162,7 +163,8 @@ fn parse(raw: &RawValue, depth: usize) -> Result<Value, InvalidJson> {
         Some(b't') => Value::Bool(true),
         Some(b'f') => Value::Bool(false),
         Some(b'n') => Value::Null,
-        _ => Value::Number(text.to_owned()),
+        _ if text.parse().is_ok_and(f64::is_finite) => Value::Number(text.to_owned()),
+        _ => return Err(InvalidJson),
     })
 }
 
@@ -177,6 +179,17 @@ mod tests {
         let sorted =
             r#"{"a":{"y":true,"z":null},"b":[1.0,1e3,12345678901234567890,-0.0],"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
         assert_eq!(Value::parse(text).unwrap().to_json(), sorted);
+    }
+
+    #[test]
+    fn a_number_is_in_the_range_of_a_double_however_many_digits_it_has() {
+        let long = "1".repeat(1_000_000);
+        for digits in ["1e308", "-1e308", &format!("0.{long}")] {
+            assert_eq!(Value::parse(digits), Ok(Value::Number(digits.to_owned())));
+        }
+        for digits in ["1e309", "-1e309", &long] {
+            assert_eq!(Value::parse(&format!("[{digits}]")), Err(InvalidJson));
+        }
     }
 
     #[test]

@@ -68,9 +68,13 @@ impl Contents {
     }
 
     fn find_own(&self, key: &str, state: &SourceState) -> Result<Option<Content>, StoreError> {
+        // Before it is opened, for which all of it is hashed.
+        if !self.store.has_revision(key, state.revision.as_deref()) {
+            return Ok(None);
+        }
         let Some(stored) = self.store.get(key) else { return Ok(None) };
         // Another build may read the same files otherwise.
-        if stored.record.revision != state.revision || stored.analysis.problems.is_none() {
+        if stored.analysis.problems.is_none() {
             return Ok(None);
         }
         match self.open(stored) {
@@ -130,6 +134,13 @@ impl Contents {
             outline,
         });
         remembered.collect()
+    }
+
+    /// Removes a content from the store and from what is shared, so that it is read from its source again.
+    pub(crate) fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner).retain(|(content, _), _| content != digest);
+        self.encodings.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+        self.store.discard(digest)
     }
 
     fn encodings(&self, digest: Digest) -> Arc<Encodings> {

@@ -73,18 +73,22 @@ pub(crate) enum Look {
     Unreadable(String),
 }
 
-/// Finds every file of the catalog below a directory, without opening any but `.indexignore`.
+/// Finds every file of the catalog below a directory, without opening any but `.indexignore`. There may be none.
 pub fn list(directory: &Path) -> Result<Listing, DirectoryError> {
-    let listing = Listing { rules: None, ..list_or_empty(directory)? };
-    if listing.files.is_empty() { Err(DirectoryError::Empty(listing.root)) } else { Ok(listing) }
+    Ok(Listing { rules: None, ..list_with_rules(directory)? })
 }
 
-/// Lists as [`list`] does, also a directory that has no file yet, and keeps what [`Listing::includes`] looks at.
-pub fn list_or_empty(directory: &Path) -> Result<Listing, DirectoryError> {
+/// Lists as [`list`] does, and keeps what [`Listing::includes`] looks at.
+pub fn list_with_rules(directory: &Path) -> Result<Listing, DirectoryError> {
     walk::list(directory, ENTRIES)
 }
 
 impl Listing {
+    /// The directory, without links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The files, in catalog order.
     pub fn files(&self) -> &[ListedFile] {
         &self.files
@@ -100,7 +104,7 @@ impl Listing {
         &self.revision
     }
 
-    /// Whether a file at this path would be one of the catalog that [`list_or_empty`] has listed: no `.indexignore` leaves it
+    /// Whether a file at this path would be one of the catalog that [`list_with_rules`] has listed: no `.indexignore` leaves it
     /// out.
     pub fn includes(&self, path: &str) -> bool {
         self.rules.as_ref().is_none_or(|rules| !rules.is_ignored(path))

@@ -7,8 +7,11 @@
 //! served. This crate does not know who asks for catalogs or who shows its reports.
 
 mod contents;
+mod demand;
 pub mod directory;
+mod emptied;
 mod image;
+mod integrity;
 mod loader;
 mod low_priority;
 mod metrics;
@@ -20,11 +23,13 @@ mod span;
 mod spec;
 mod status;
 
+pub use demand::{RefreshError, Refresher};
 pub use directory::ATTEMPTS;
 pub use image::PULLS;
+pub use integrity::CHECK_INTERVAL;
 pub use loader::{COMPRESS_AFTER, Event, Loader, LoaderTask, READY_AFTER, Report};
 pub use metrics::{CatalogLoads, LoadResult, LoadStatistics, SourceKind, Stage};
-pub use read::{FREE_GROWTH_BYTES, MAX_GROWTH, READERS, ReadFailure};
+pub use read::{BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, MAX_GROWTH, READERS, ReadFailure};
 pub use refresh::{JITTER, POLL, PollPolicy, RETRY, RefreshPolicy, WatchInterval};
 pub use serving::FailureReason;
 pub use source::{InvalidSource, Source};

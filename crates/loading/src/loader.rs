@@ -1,9 +1,10 @@
 //! Serves the catalogs that are wanted: one task a source, one owner of the published set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use fbc::Digest;
 use jiff::{SignedDuration, Timestamp};
 use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served};
 use store::Store;
@@ -11,6 +12,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::demand::{Demand, RefreshRequest, Refresher};
+use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
 use crate::metrics::{LoadResult, LoadStatistics};
 use crate::source_task::{Attempt, SourceTask, Stages, Step};
 use crate::{CatalogSpec, LoadError, Source, SourceSpec, SyncStatus};
@@ -27,16 +30,20 @@ pub const READY_AFTER: Duration = Duration::from_mins(2);
 #[derive(Debug)]
 pub struct Loader {
     specs: watch::Sender<Vec<CatalogSpec>>,
+    refresher: Refresher,
 }
 
 /// Loads catalogs and publishes them; see [`LoaderTask::run`].
 #[derive(Debug)]
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
+    requests: mpsc::Receiver<RefreshRequest>,
     stages: Arc<Stages>,
     writer: CatalogsWriter,
     compress_after: Duration,
     ready_after: Duration,
+    /// Between two checks of the stored contents; `None` never checks them.
+    check_interval: Option<Duration>,
     /// The sources that are kept current.
     sources: Vec<RunningSource>,
     /// The identifier of the next task.
@@ -109,6 +116,7 @@ struct RunningSource {
     spec: SourceSpec,
     catalogs: Vec<CatalogSpec>,
     abort: AbortHandle,
+    demand: Demand,
     started: Instant,
     last_attempt: Option<Attempt>,
     load_status: LoadStatus,
@@ -121,6 +129,8 @@ struct CatalogState {
     published: Option<(Content, CatalogMetadata)>,
     /// The source and the status that were reported last.
     reported: Option<(Arc<Source>, SyncStatus)>,
+    /// Whether a stored file of the content that is served is damaged, so that it is served only until its source was read.
+    is_damaged: bool,
     /// The background work on the content that is served.
     finishing: Option<AbortHandle>,
 }
@@ -129,12 +139,15 @@ impl Loader {
     /// Creates a loader that publishes through this writer and keeps contents in this store, and the task that does it.
     pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
         let (sender, receiver) = watch::channel(Vec::new());
+        let (request, requests) = mpsc::channel(1);
         let task = LoaderTask {
             specs: receiver,
+            requests,
             stages: Arc::new(Stages::new(store)),
             writer,
             compress_after: COMPRESS_AFTER,
             ready_after: READY_AFTER,
+            check_interval: Some(CHECK_INTERVAL),
             sources: Vec::new(),
             next_task: 0,
             catalogs: BTreeMap::new(),
@@ -144,7 +157,7 @@ impl Loader {
             is_late_reported: false,
             waiting: Vec::new(),
         };
-        (Self { specs: sender }, task)
+        (Self { specs: sender, refresher: Refresher(request) }, task)
     }
 
     /// Replaces the set of wanted catalogs, at any time and as often as it changes. No two may have one name: the last
@@ -154,6 +167,11 @@ impl Loader {
     /// content that it has. One whose source changed keeps its content until the new source has given one.
     pub fn set(&self, specs: Vec<CatalogSpec>) {
         self.specs.send_replace(specs);
+    }
+
+    /// Returns what asks this loader for loads.
+    pub fn refresher(&self) -> Refresher {
+        self.refresher.clone()
     }
 }
 
@@ -170,6 +188,12 @@ impl LoaderTask {
         Self { ready_after: delay, ..self }
     }
 
+    /// Sets the interval between two checks of the stored contents; [`CHECK_INTERVAL`] otherwise. `None` never checks them.
+    #[must_use]
+    pub fn check_interval(self, interval: Option<Duration>) -> Self {
+        Self { check_interval: interval, ..self }
+    }
+
     /// Returns what reads the counters of this loader, also while it runs.
     pub fn statistics(&self) -> LoadStatistics {
         LoadStatistics(Arc::clone(&self.stages))
@@ -180,9 +204,13 @@ impl LoaderTask {
     pub async fn run(mut self, observe: impl Fn(Event) + Clone + Send + Sync + 'static) {
         let (sender, mut attempts) = mpsc::channel(1);
         let mut sender = Some(sender);
+        let (damage, mut damaged) = mpsc::channel(1);
+        let mut check = ContentCheck::new(self.check_interval);
         loop {
             let deadline = self.deadline();
             tokio::select! {
+                // A load may be asked for as soon as its catalog is wanted.
+                biased;
                 changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
                     (Ok(()), Some(attempts)) => {
                         let specs = self.specs.borrow_and_update().clone();
@@ -190,16 +218,28 @@ impl LoaderTask {
                     }
                     _ => sender = None,
                 },
+                Some(RefreshRequest { name, served }) = self.requests.recv() => {
+                    let of_catalog = |running: &&mut RunningSource| running.catalogs.iter().any(|spec| spec.name == name);
+                    // Whoever asks for another catalog learns by the end of the channel that it is not loaded.
+                    if let Some(running) = self.sources.iter_mut().find(of_catalog) {
+                        running.demand.add(served);
+                    }
+                }
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
                 },
+                Some(damaged) = damaged.recv() => if let Some(attempts) = &sender {
+                    self.mend(&damaged, attempts, &observe);
+                },
+                () = check.due() => check.begin(check_all(Arc::clone(&self.stages), self.digests(), damage.clone())),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     self.is_overdue = true;
                     self.settle(&observe);
                 }
             }
         }
+        drop(check);
         // The store is free for another loader once nothing of this one is left.
         while self.tasks.join_next().await.is_some() {}
     }
@@ -281,11 +321,43 @@ impl LoaderTask {
     ) -> RunningSource {
         self.next_task += 1;
         let (id, name) = (self.next_task, catalogs[0].name.clone());
-        let task = SourceTask { id, name, spec: spec.clone(), stages: Arc::clone(&self.stages) };
+        let (demand, requested) = Demand::new();
+        let task = SourceTask { id, name, spec: spec.clone(), stages: Arc::clone(&self.stages), requested };
         self.stages.contents.store.hold(&spec.key());
         let abort = self.tasks.spawn(task.run(attempts.clone(), observe.clone()));
         let (last_attempt, load_status) = (None, LoadStatus::default());
-        RunningSource { task: id, spec, catalogs, abort, started: Instant::now(), last_attempt, load_status }
+        RunningSource { task: id, spec, catalogs, abort, demand, started: Instant::now(), last_attempt, load_status }
+    }
+
+    /// Returns the digests of the contents that are served.
+    fn digests(&self) -> Vec<Digest> {
+        let published = self.catalogs.values().filter_map(|state| state.published.as_ref());
+        let digests: BTreeSet<_> = published.map(|(content, _)| content.digest).collect();
+        digests.into_iter().collect()
+    }
+
+    /// Has the sources of catalogs with a damaged content read again. It is served until that is done, and then no more.
+    fn mend(
+        &mut self,
+        damaged: &DamagedContent,
+        attempts: &mpsc::Sender<Attempt>,
+        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+    ) {
+        let serves = |state: &&mut CatalogState| matches!(&state.published, Some((content, _)) if content.digest == damaged.digest);
+        for state in self.catalogs.values_mut().filter(serves) {
+            state.is_damaged = true;
+        }
+        let is_damaged = |spec: &CatalogSpec| self.catalogs.get(&spec.name).is_some_and(|state| state.is_damaged);
+        let (restarting, sources): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.sources).into_iter().partition(|running| running.catalogs.iter().any(is_damaged));
+        self.sources = sources;
+        for RunningSource { spec, catalogs, abort, load_status, .. } in restarting {
+            abort.abort();
+            let restarted = self.start(spec, catalogs, attempts, observe);
+            let attempt = Attempt::damaged(restarted.task, damaged);
+            self.sources.push(RunningSource { load_status, ..restarted });
+            self.apply(&attempt, observe);
+        }
     }
 
     fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(Event)) {
@@ -310,6 +382,9 @@ impl LoaderTask {
             self.count(&spec.name, attempt);
             self.update(&spec, attempt, observe);
             self.writer.statuses().set(spec.name.as_str(), load_status.clone());
+        }
+        if let Some(running) = self.sources.iter_mut().find(|running| running.task == attempt.task) {
+            running.demand.answer(attempt);
         }
         self.report_waiting(observe);
         self.settle(observe);
@@ -342,7 +417,7 @@ impl LoaderTask {
     /// Publishes what an attempt gave for one of the catalogs of its source, and reports the outcome where it is news.
     fn update(&mut self, spec: &CatalogSpec, attempt: &Attempt, observe: &impl Fn(Event)) {
         let Some(state) = self.catalogs.get(&spec.name) else { return };
-        let before = state.published.as_ref();
+        let before = state.published.as_ref().filter(|_| !state.is_damaged || attempt.is_of_damage());
         let is_new = |content: &Content| before.is_none_or(|(before, _)| !before.is_same(content));
         let is_described = before.is_none_or(|(_, metadata)| *metadata == spec.metadata);
         let source = &spec.source.source;
@@ -352,8 +427,10 @@ impl LoaderTask {
         let content = attempt.content.as_ref().filter(|_| before.is_none() || attempt.status.error().is_none());
         let content = content.or(before.map(|(content, _)| content)).cloned();
         let is_new = content.as_ref().is_some_and(is_new);
-        if let Some(content) = content.clone().filter(|_| is_new || !is_described) {
-            self.publish(spec, content, is_new);
+        match content.clone() {
+            Some(content) if is_new || !is_described => self.publish(spec, content, is_new),
+            Some(_) => {}
+            None => self.withdraw_damaged(&spec.name),
         }
         if is_reported && !is_new {
             return;
@@ -374,9 +451,20 @@ impl LoaderTask {
         });
         let Some(state) = self.catalogs.get_mut(&spec.name) else { return };
         state.published = Some((content, spec.metadata.clone()));
+        state.is_damaged &= !is_new;
         if let Some(finish) = finish {
             state.finishing.replace(finish).inspect(AbortHandle::abort);
         }
+    }
+
+    /// Stops serving a damaged content whose source cannot be read.
+    fn withdraw_damaged(&mut self, name: &CatalogName) {
+        let Some(state) = self.catalogs.get_mut(name).filter(|state| state.is_damaged) else { return };
+        state.is_damaged = false;
+        state.published = None;
+        state.finishing.take().inspect(AbortHandle::abort);
+        self.writer.withdraw(name.as_str());
+        tracing::error!(catalog = %name, "damaged content withdrawn");
     }
 
     /// Sends [`Event::AllAttempted`] once every catalog was attempted, and [`Event::FirstAttemptsLate`] when the time of the
@@ -453,6 +541,9 @@ impl Report {
         let age_seconds = self.age().map(|age| age.as_secs());
         let duration_seconds = duration.as_secs_f64();
         match status {
+            SyncStatus::Synced if is_new && content.is_some_and(|content| content.catalog.meta_count() == 0) => {
+                tracing::warn!(%catalog, digest, image, duration_seconds, "serving new content, which has no blob");
+            }
             SyncStatus::Synced if is_new => {
                 tracing::info!(%catalog, digest, image, duration_seconds, "serving new content");
             }

@@ -31,6 +31,17 @@ pub const MAX_GROWTH: u64 = 8;
 /// How many bytes of lines a content may have however small its files are.
 pub const FREE_GROWTH_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Number of documents that a catalog may have however small its files are: YAML documents and JSON values, also empty ones,
+/// of which nothing is left but the time that it takes to read them.
+pub const FREE_DOCUMENTS: u64 = 500_000;
+
+/// Number of bytes of its files for which a catalog may have one document more than [`FREE_DOCUMENTS`]. Documents of real
+/// catalogs have more than 1,000 bytes on average.
+pub const BYTES_PER_DOCUMENT: u64 = 128;
+
+/// Bytes of a file after which a reader hands on what it collected, also where that is little.
+const CHUNK_INPUT: u64 = 4 * 1024 * 1024;
+
 /// How many files may be waiting for the one that is being written.
 const AHEAD: usize = 2;
 
@@ -65,9 +76,11 @@ struct Chunk {
     unlisted: ProblemCounts,
     /// How many bytes of the file were read for it.
     read: u64,
+    /// Number of documents that were read for it.
+    documents: u64,
 }
 
-/// Collects the origins of a content, and bounds its notices and its growth.
+/// Collects the origins of a content, and bounds its notices, its documents and its growth.
 struct OriginsBuilder {
     origins: Origins,
     /// Numbers of notices that files list.
@@ -76,6 +89,8 @@ struct OriginsBuilder {
     file_bytes: u64,
     /// Bytes of lines so far.
     line_bytes: u64,
+    /// Number of documents so far.
+    documents: u64,
 }
 
 /// The chunks of one file, as they are read.
@@ -121,7 +136,8 @@ pub(super) fn read(
 impl OriginsBuilder {
     fn new(files: &impl Files) -> Self {
         let file_bytes = (0..files.count()).map(|file| files.bytes(file)).sum();
-        Self { origins: Origins::default(), listed: ProblemCounts::default(), file_bytes, line_bytes: 0 }
+        let (origins, listed) = (Origins::default(), ProblemCounts::default());
+        Self { origins, listed, file_bytes, line_bytes: 0, documents: 0 }
     }
 
     /// Writes the chunks of one file until its reader is done.
@@ -137,6 +153,7 @@ impl OriginsBuilder {
         for chunk in chunks {
             let chunk = chunk?;
             self.check_growth(chunk.lines.len())?;
+            self.check_documents(chunk.documents)?;
             writer.write(&chunk.lines)?;
             origin.lines.extend(chunk.begins);
             origin.bytes += chunk.read;
@@ -160,6 +177,16 @@ impl OriginsBuilder {
                 self.origins.unlisted.add(notice.code, 1);
             }
         }
+    }
+
+    /// Refuses a content with more documents than files of its size need.
+    fn check_documents(&mut self, documents: u64) -> Result<(), LoadError> {
+        self.documents += documents;
+        let max = FREE_DOCUMENTS.saturating_add(self.file_bytes / BYTES_PER_DOCUMENT);
+        if self.documents > max {
+            return Err(LoadError::TooManyDocuments { max });
+        }
+        Ok(())
     }
 
     /// Refuses a content that would be much larger than the files that it is read from.
@@ -205,6 +232,7 @@ fn read_file(
 ) -> Result<(), LoadError> {
     let mut open = files.open(file)?;
     let mut chunk = Chunk::empty(buffers);
+    let mut handed_on = 0;
     loop {
         let failure = |error| ReadFailure { path: files.path(file).to_owned(), error };
         match reader.next().map_err(failure)? {
@@ -220,10 +248,16 @@ fn read_file(
             ReadEvent::Notice(notice) => chunk.notices.push(notice),
             ReadEvent::End => break,
         }
-        if chunk.lines.len() >= CHUNK && sender.send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers)))).is_err() {
+        chunk.documents = reader.documents() - handed_on;
+        let is_full = chunk.lines.len() >= CHUNK || chunk.read >= CHUNK_INPUT;
+        if is_full {
+            handed_on = reader.documents();
+        }
+        if is_full && sender.send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers)))).is_err() {
             return Ok(());
         }
     }
+    chunk.documents = reader.documents() - handed_on;
     chunk.unlisted = reader.unlisted_notices().clone();
     // When nobody receives it the load was given up already.
     let _ = sender.send(Ok(chunk));
@@ -276,7 +310,7 @@ impl Files for ImageFiles {
 impl Chunk {
     fn empty(buffers: &Buffers) -> Self {
         let (lines, unlisted) = (buffers.take(), ProblemCounts::default());
-        Self { lines, begins: Vec::new(), notices: Vec::new(), unlisted, read: 0 }
+        Self { lines, begins: Vec::new(), notices: Vec::new(), unlisted, read: 0, documents: 0 }
     }
 }
 
@@ -298,7 +332,17 @@ mod tests {
     use super::*;
 
     fn builder(file_bytes: u64) -> OriginsBuilder {
-        OriginsBuilder { origins: Origins::default(), listed: ProblemCounts::default(), file_bytes, line_bytes: 0 }
+        let (origins, listed) = (Origins::default(), ProblemCounts::default());
+        OriginsBuilder { origins, listed, file_bytes, line_bytes: 0, documents: 0 }
+    }
+
+    #[test]
+    fn a_content_has_as_many_documents_as_its_files_justify() {
+        let mut builder = builder(10 * BYTES_PER_DOCUMENT);
+        assert!(builder.check_documents(FREE_DOCUMENTS).is_ok());
+        assert!(builder.check_documents(10).is_ok());
+        let error = builder.check_documents(1).unwrap_err();
+        assert!(matches!(error, LoadError::TooManyDocuments { max } if max == FREE_DOCUMENTS + 10), "{error}");
     }
 
     #[test]

@@ -2,29 +2,31 @@
 //! next poll is due.
 
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fbc::Origins;
+use fbc::{Digest, Origins};
 use futures_util::FutureExt;
 use jiff::Timestamp;
 use opentelemetry::Context;
 use serving::{CatalogName, Content, LoadFailure, LoadStatus};
 use store::{SourceState, Store, WrittenContent};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::sleep;
 
 use crate::contents::Contents;
 use crate::directory::{self, Listing};
+use crate::emptied::EmptiedDirectories;
 use crate::image::{FetchedImage, ImageState, Pulls};
+use crate::integrity::DamagedContent;
 use crate::loader::Event;
 use crate::low_priority::{COMPRESSING, LOADING, panic_message, spawn_low_priority};
 use crate::metrics::{LoadMetrics, Stage};
 use crate::read::read;
 use crate::refresh::jittered;
 use crate::span::LoadSpan;
-use crate::{LoadError, Source, SourceSpec, SyncStatus};
+use crate::{LoadError, Source, SourceSpec, SyncStatus, WatchInterval};
 
 /// What happens to the bytes of a source, in this order. Only images are fetched and unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,11 +45,12 @@ pub(crate) struct Stages {
     pub(crate) contents: Contents,
     pub(crate) pulls: Pulls,
     pub(crate) metrics: LoadMetrics,
+    emptied: EmptiedDirectories,
     /// Held while a content is read or indexed, so that only one of them is in memory in parts.
     exclusive: Arc<Semaphore>,
     /// Held while a content that is served already is made faster to query.
     background: Arc<Semaphore>,
-    /// Held while a content is compressed, which takes a minute for a large one and few megabytes of memory.
+    /// Held while a content is checked, or compressed, which takes a minute for a large one and few megabytes of memory.
     compression: Arc<Semaphore>,
 }
 
@@ -71,6 +74,8 @@ pub(crate) struct SourceTask {
     pub(crate) name: CatalogName,
     pub(crate) spec: SourceSpec,
     pub(crate) stages: Arc<Stages>,
+    /// Number of loads that were asked for.
+    pub(crate) requested: watch::Receiver<u64>,
 }
 
 /// The outcome of an attempt to load a source.
@@ -82,6 +87,8 @@ pub(crate) struct Attempt {
     pub(crate) content: Option<Content>,
     pub(crate) status: SyncStatus,
     pub(crate) duration: Duration,
+    /// Number of loads that were asked for before it began.
+    pub(crate) requested: u64,
     /// Number of failed attempts in a row, this one included.
     pub(crate) failures: u32,
     /// When it ended.
@@ -110,6 +117,7 @@ impl Stages {
             contents: Contents::new(store),
             pulls: Pulls::default(),
             metrics: LoadMetrics::default(),
+            emptied: EmptiedDirectories::default(),
             exclusive,
             background,
             compression,
@@ -139,6 +147,18 @@ impl Stages {
             Ok(())
         };
         self.run_one(&self.compression, COMPRESSING, compress).await
+    }
+
+    /// Checks the stored files of a content. Returns the one that is damaged; the content is removed from the store then.
+    pub(crate) async fn check(self: &Arc<Self>, digest: Digest) -> Result<Option<PathBuf>, LoadError> {
+        let check = move |stages: &Self| {
+            let damaged = stages.contents.store.find_damage(&digest);
+            if damaged.is_some() {
+                stages.contents.discard(&digest)?;
+            }
+            Ok(damaged)
+        };
+        self.run_one(&self.compression, COMPRESSING, check).await
     }
 
     async fn run_one<T: Send + 'static>(
@@ -230,7 +250,7 @@ impl Fetched {
         self,
         key: &str,
         mut state: SourceState,
-        Stages { contents, metrics, .. }: &Stages,
+        Stages { contents, metrics, emptied, .. }: &Stages,
         progress: &impl Fn(Step, u64, u64),
     ) -> Result<Content, LoadError> {
         let (written, origins): (WrittenContent<'_>, Origins) = match self {
@@ -238,6 +258,7 @@ impl Fetched {
                 let reading = |done, total| progress(Step::Read, done, total);
                 let read = || directory::read_unchanged(listing, || contents.store.writer(), reading);
                 let (listing, written, origins) = metrics.time(Stage::Read, read)?;
+                emptied.check(key, &listing, written.content.is_empty(), contents.store.last_bytes(key))?;
                 // An equal revision proves an equal content only once the file system's clock has moved on.
                 state.revision = listing.is_settled().then(|| listing.revision().as_str().to_owned());
                 (written, origins)
@@ -257,6 +278,25 @@ impl Fetched {
 }
 
 impl Attempt {
+    /// The outcome for a content whose stored file was found to be damaged.
+    pub(crate) fn damaged(task: u64, damaged: &DamagedContent) -> Self {
+        Self {
+            task,
+            content: None,
+            status: SyncStatus::Failed(Arc::new(LoadError::Damaged(damaged.path.clone()))),
+            duration: Duration::ZERO,
+            requested: 0,
+            failures: 1,
+            at: Timestamp::now(),
+            next_check: None,
+        }
+    }
+
+    /// Whether it tells that a stored file is damaged.
+    pub(crate) fn is_of_damage(&self) -> bool {
+        matches!(self.status.error(), Some(LoadError::Damaged(_)))
+    }
+
     /// The load status after this attempt.
     pub(crate) fn load_status(&self, before: &LoadStatus) -> LoadStatus {
         let (last_success, last_failure) = match &self.status {
@@ -304,6 +344,7 @@ impl SourceTask {
         }
         let mut failures = 0_u32;
         loop {
+            let requested = *self.requested.borrow();
             let before = self.look().await;
             let begun = Instant::now();
             let (content, status) = match self.attempt(served.as_ref(), observe).await {
@@ -317,15 +358,23 @@ impl SourceTask {
                 }
             };
             let failed = status.error().is_some();
+            let is_emptied = matches!(status.error(), Some(LoadError::Emptied { .. }));
             failures = if failed { failures.saturating_add(1) } else { 0 };
             self.prepare(served.as_ref(), content.as_ref()).await;
             served.clone_from(&content);
             let delay = self.delay(failures);
             let next_check = delay.and_then(|delay| Timestamp::now().checked_add(delay).ok());
-            let attempt = Attempt { failures, next_check, ..self.ended(content, status, begun) };
+            let attempt = Attempt { requested, failures, next_check, ..self.ended(content, status, begun) };
             self.send(attempts, attempt).await?;
-            if !self.wait(before, delay, failures > 0).await {
-                return Ok(());
+            tokio::select! {
+                is_worth_it = self.wait(before, delay, failures > 0) => if !is_worth_it {
+                    if !is_emptied {
+                        return Ok(());
+                    }
+                    // A directory that is not watched is read a second time.
+                    sleep(WatchInterval::default().retry).await;
+                },
+                () = self.requested_after(requested) => {}
             }
         }
     }
@@ -389,6 +438,16 @@ impl SourceTask {
         true
     }
 
+    /// Waits until a load is asked for that is not one of the first `answered`. It is safe to cancel.
+    async fn requested_after(&self, answered: u64) {
+        let mut requested = self.requested.clone();
+        let more = requested.wait_for(|requested| *requested > answered).await.is_ok();
+        if !more {
+            // Nobody can ask any more.
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// The stored content of the source, and whether this build has analyzed it.
     async fn last(&self) -> Option<(Content, bool)> {
         let key = self.spec.key();
@@ -398,7 +457,7 @@ impl SourceTask {
     /// An attempt that began at this moment and ends now.
     fn ended(&self, content: Option<Content>, status: SyncStatus, begun: Instant) -> Attempt {
         let (duration, at) = (begun.elapsed(), Timestamp::now());
-        Attempt { task: self.id, content, status, duration, failures: 0, at, next_check: None }
+        Attempt { task: self.id, content, status, duration, requested: 0, failures: 0, at, next_check: None }
     }
 
     async fn send(&self, attempts: &mpsc::Sender<Attempt>, attempt: Attempt) -> Result<(), Closed> {

@@ -60,6 +60,15 @@ pub enum LoadError {
         /// Maximum size of the blobs of such files, in bytes.
         max: u64,
     },
+    /// The files have more documents than files of their size need.
+    #[error(
+        "cannot read the source: its files have more than {max} documents, which is the most for files of this size: remove \
+         empty documents"
+    )]
+    TooManyDocuments {
+        /// Maximum number of documents of such files.
+        max: u64,
+    },
     /// The content cannot be stored.
     #[error("cannot store the content")]
     Store(#[from] StoreError),
@@ -74,6 +83,20 @@ pub enum LoadError {
         /// How often it was read.
         attempts: usize,
     },
+    /// The directory has no blob, and had some when it was read before.
+    #[error(
+        "`{}` has become empty: the empty catalog is served if the next attempt finds the directory as it is now", root.display()
+    )]
+    Emptied {
+        /// The directory.
+        root: PathBuf,
+    },
+    /// A stored file of the content that is served has other bytes than were written.
+    #[error(
+        "the stored file `{}` is damaged: another program has written to it, or the disk is faulty; its source is read again",
+        .0.display()
+    )]
+    Damaged(PathBuf),
     /// A fault of this program.
     #[error("cannot read the content: internal error: {0}")]
     Panicked(String),
@@ -113,14 +136,16 @@ impl LoadError {
     pub fn reason(&self) -> FailureReason {
         match self {
             Self::Directory(_) => FailureReason::SourceUnreadable,
-            Self::Unstable { .. } => FailureReason::SourceUnstable,
+            Self::Unstable { .. } | Self::Emptied { .. } => FailureReason::SourceUnstable,
             Self::Image(error) => image_reason(error),
             Self::Unpack(UnpackError::NoRoot) | Self::NoFiles { .. } => FailureReason::NoCatalog,
             Self::Unpack(UnpackError::Io { .. }) | Self::Store(_) => FailureReason::StorageFailed,
             Self::Unpack(_) => FailureReason::InvalidImage,
-            Self::Read(_) | Self::Grown { .. } | Self::Index(IndexError::TooManyObjects { .. }) => {
-                FailureReason::InvalidCatalog
-            }
+            Self::Read(_)
+            | Self::Grown { .. }
+            | Self::TooManyDocuments { .. }
+            | Self::Index(IndexError::TooManyObjects { .. }) => FailureReason::InvalidCatalog,
+            Self::Damaged(_) => FailureReason::Damaged,
             Self::Index(_) | Self::Panicked(_) => FailureReason::Internal,
         }
     }

@@ -1,5 +1,7 @@
 //! One source through all stages: what is served after each thing that can happen to it.
 
+mod damage;
+mod demand;
 mod images;
 mod kills;
 mod sets;
@@ -24,6 +26,9 @@ use crate::source_task::Stages;
 
 const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
 const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChannel\":\"\"}\n";
+
+/// The canonical line of [`ETCD`].
+const ETCD_LINE: &str = "{\"defaultChannel\":\"\",\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
 
 /// Longer than anything here takes; a test that waits for it fails.
 const TOO_LONG: Duration = Duration::from_mins(1);
@@ -286,6 +291,53 @@ async fn a_watched_source_is_loaded_again_and_a_broken_change_leaves_the_former_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_empty_directory_is_served_with_a_warning_and_one_that_empties_when_it_was_found_so_twice() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    fs::create_dir(folders.0.path().join("empty")).unwrap();
+    let mut watching = Watching::start(&folders, vec![folders.wanted("empty", "empty")]);
+    let empty = watching.report().await;
+    let codes = |report: &Report| -> Vec<_> {
+        let content = report.content.as_ref().unwrap();
+        content.catalog.problems().iter().map(|problem| problem.code.as_str()).collect()
+    };
+    assert_eq!((packages(&empty), folders.shown(&empty)), (Some(vec![]), None));
+    assert_eq!(codes(&empty), ["CATALOG_EMPTY"]);
+
+    watching.set(vec![folders.wanted("a", "a")]);
+    assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
+    fs::remove_file(folders.0.path().join("a/catalog.json")).unwrap();
+    let emptied = watching.report().await;
+    let expected =
+        "`@/a` has become empty: the empty catalog is served if the next attempt finds the directory as it is now";
+    assert_eq!(
+        (packages(&emptied), folders.shown(&emptied).as_deref()),
+        (Some(vec!["etcd".to_owned()]), Some(expected))
+    );
+    let confirmed = watching.report().await;
+    assert_eq!((packages(&confirmed), folders.shown(&confirmed)), (Some(vec![]), None));
+
+    // A file without a blob is no more than no file, and one that is filled in time is never missed.
+    folders.write("a", ARGO);
+    assert_eq!(packages(&watching.report().await), Some(vec!["argo".to_owned()]));
+    folders.write("a", "");
+    assert_eq!(folders.shown(&watching.report().await).as_deref(), Some(expected));
+    folders.write("a", ETCD);
+    assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_is_empty_at_a_restart_does_not_replace_its_stored_content_at_once() {
+    let folders = Folders::new(&[("a", ETCD)]);
+    folders.load(vec![folders.wanted("a", "a")]).await;
+    fs::remove_file(folders.0.path().join("a/catalog.json")).unwrap();
+    let mut restarted = Watching::start(&folders, Vec::new());
+    // It is not watched, and would be read a second time after half a minute.
+    restarted.loader.set(vec![folders.wanted("a", "a")]);
+    let report = restarted.report().await;
+    assert_eq!((packages(&report), report.error().is_some()), (Some(vec!["etcd".to_owned()]), true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_fails_at_first_is_served_when_it_is_mended() {
     let folders = Folders::new(&[]);
     let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
@@ -360,6 +412,27 @@ async fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
     let content = current(folders.stages(), &folders, change).await.unwrap();
     let packages: Vec<_> = content.catalog.packages().map(|package| package.name().to_owned()).collect();
     assert_eq!(packages, ["argo"]);
+}
+
+#[tokio::test]
+async fn a_catalog_of_empty_documents_is_refused_before_all_of_it_is_read() {
+    let folders = Folders::new(&[]);
+    let root = folders.0.path().join("a");
+    fs::create_dir(&root).unwrap();
+    // Neither file has too many, but both together have.
+    for file in ["a.yaml", "b.yaml"] {
+        fs::write(root.join(file), "#\n---\n".repeat(300_000)).unwrap();
+    }
+    let error = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap_err();
+    let max = FREE_DOCUMENTS + 2 * 6 * 300_000 / BYTES_PER_DOCUMENT;
+    let expected = format!(
+        "cannot read the source: its files have more than {max} documents, which is the most for files of this size: remove \
+         empty documents"
+    );
+    assert_eq!((error.to_string(), error.reason()), (expected, FailureReason::InvalidCatalog));
+    fs::remove_file(root.join("b.yaml")).unwrap();
+    let content = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
+    assert_eq!(content.catalog.all_problems().counts.of_code(fbc::ProblemCode::DocumentEmpty), 300_000);
 }
 
 #[tokio::test]

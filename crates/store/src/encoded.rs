@@ -11,10 +11,13 @@ use http_facts::coding::{Coding, CompressionLevel};
 use super::file::{self, FileKind, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
+/// How many times smaller than the content a compressed form is at best.
+const MAX_COMPRESSION: u64 = 32;
+
 impl Store {
     /// Returns the stored compressed form of a content; `None` if it was not made, or was evicted.
     pub fn compressed(&self, digest: &Digest, coding: Coding) -> Option<Bytes> {
-        file::map(&self.encoded_path(digest, coding)).ok()
+        file::map(&self.encoded_path(digest, coding), self.protection)
     }
 
     /// Returns the compressed form of a content, and creates it if it is missing, which takes seconds. `None` if it does
@@ -26,8 +29,13 @@ impl Store {
         coding: Coding,
     ) -> Result<Option<Bytes>, StoreError> {
         let path = self.encoded_path(digest, coding);
-        if let Ok(bytes) = file::map(&path) {
+        if let Some(bytes) = file::map(&path, self.protection) {
             return Ok(Some(bytes));
+        }
+        // It would be made at each start, and removed.
+        let smallest = content.len() as u64 / MAX_COMPRESSION;
+        if self.used_bytes()?.saturating_add(smallest) > self.quota {
+            return Ok(None);
         }
         let mut file = TempFile::create(&self.folder.join(CONTENT), FileKind::Encoded)?;
         file.write_with(|file| coding.compress(content, CompressionLevel::Compact, file))?;

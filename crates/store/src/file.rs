@@ -12,6 +12,7 @@ use bytes::Bytes;
 use tempfile::TempPath;
 
 use super::StoreError;
+use super::protection::Protection;
 
 /// Prefix of the names of temporary files and folders.
 const TEMPORARY_PREFIX: &str = "new-";
@@ -20,7 +21,7 @@ const TEMPORARY_PREFIX: &str = "new-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// Mode of files that are mapped: only their owner reads them, and nobody writes to them.
-const MAPPED_MODE: u32 = 0o400;
+pub(super) const MAPPED_MODE: u32 = 0o400;
 
 /// The kind of a file or folder that is being written. Tests name crash points by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,10 +140,13 @@ pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX)
 }
 
-/// Maps a file.
-pub(super) fn map(path: &Path) -> Result<Bytes, StoreError> {
-    let file = File::open(path).map_err(|source| io_error("open", path, source))?;
-    map_file(&file).map_err(|source| io_error("map", path, source))
+/// Maps a file; `None` if there is none, or others can write to it.
+pub(super) fn map(path: &Path, protection: Protection) -> Option<Bytes> {
+    let file = File::open(path).ok()?;
+    if !protection.covers(&file.metadata().ok()?) {
+        return None;
+    }
+    map_file(&file).ok()
 }
 
 /// Maps an open file. The map exists for as long as the bytes, also after the file is removed.
@@ -155,8 +159,9 @@ pub(super) fn map_file(file: &File) -> io::Result<Bytes> {
         return Ok(Bytes::new());
     }
     // SAFETY: this program wrote the file and renamed it once it was complete, in a folder that is locked against other
-    // processes of this program (or the file has no name). It is replaced and removed, but never changed, and has no
-    // permission to write. Who may write to it nevertheless can end this process, as the reference of the store says.
+    // processes of this program (or the file has no name). It is replaced and removed, but never changed. It belongs to the
+    // user of this process and nobody has the permission to write to it. Who may write to it nevertheless, which is root and
+    // who has the rights of this process, can end this process, as the reference of the store says.
     let map = unsafe { memmap2::Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -20,7 +20,9 @@ mod analysis;
 mod crash_points;
 mod encoded;
 mod file;
+mod integrity;
 mod outlines;
+mod protection;
 mod record;
 mod scratch;
 mod sweep;
@@ -39,12 +41,14 @@ use fbc::Digest;
 use tempfile::TempDir;
 
 pub use analysis::Analysis;
+pub use protection::UnprotectedFiles;
 pub use record::{PreviousContent, Record, SourceState};
 pub use scratch::ScratchFolder;
 pub use unnamed::UnnamedFile;
 pub use writer::{ContentWriter, WrittenContent};
 
 use file::{Durability, FileKind, io_error};
+use protection::Protection;
 use verified::VerifiedFiles;
 
 /// Default quota of the folder in bytes.
@@ -80,6 +84,9 @@ pub struct Store {
     write_lock: Mutex<()>,
     /// Contents whose files were checked against their digests.
     verified: VerifiedFiles,
+    /// Which files nobody else can write to.
+    protection: Protection,
+    unprotected: UnprotectedFiles,
     lock: File,
     /// The temporary folder of an ephemeral store.
     ephemeral: Option<TempDir>,
@@ -150,26 +157,29 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced files. `build`
-    /// identifies the code that reads and checks contents.
+    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced files. Files that others can
+    /// write to are protected or removed. `build` identifies the code that reads and checks contents.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
         let lock = lock(folder)?;
         for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
             let part = folder.join(part);
             fs::create_dir_all(&part).map_err(|source| io_error("create the folder", &part, source))?;
         }
-        let store = Self {
+        let mut store = Self {
             folder: folder.to_owned(),
             quota,
             build: build.to_owned(),
             in_use: Mutex::default(),
             write_lock: Mutex::default(),
             verified: VerifiedFiles::default(),
+            protection: Protection::of_folder(&folder.join(CONTENT))?,
+            unprotected: UnprotectedFiles::default(),
             lock,
             ephemeral: None,
         };
         store.sweep_unfinished()?;
         store.sweep_scratch()?;
+        store.protect()?;
         store.sweep()?;
         Ok(store)
     }
@@ -199,6 +209,16 @@ impl Store {
         self.open_record(self.record(key)?)
     }
 
+    /// Returns whether the content that a source provided last is of this revision, without opening it.
+    pub fn has_revision(&self, key: &str, revision: Option<&str>) -> bool {
+        self.record(key).is_some_and(|record| record.revision.as_deref() == revision)
+    }
+
+    /// Returns the size in bytes of the content that a source provided last; 0 if it is unknown.
+    pub fn last_bytes(&self, key: &str) -> u64 {
+        self.record(key).map_or(0, |record| record.bytes)
+    }
+
     /// Finds the content that another source provided in the same state, and records it for this source too. `None` if
     /// there is none, or this build has not checked it.
     pub fn reuse(&self, key: &str, state: &SourceState) -> Result<Option<StoredContent>, StoreError> {
@@ -217,7 +237,7 @@ impl Store {
     /// Maps the content of a record; `None` if a file is missing or damaged, or does not have the bytes of its digest. A
     /// content is hashed when this process opens it first, and again when its file has changed.
     fn open_record(&self, record: Record) -> Option<StoredContent> {
-        let content = self.verified.open(&self.content_path(&record.content), record.content)?;
+        let content = self.verified.open(&self.content_path(&record.content), record.content, self.protection)?;
         if content.len() as u64 != record.bytes {
             return None;
         }

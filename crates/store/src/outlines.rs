@@ -34,7 +34,7 @@ impl Store {
 
     /// Reads the outline of a content.
     fn outline(&self, digest: &Digest) -> Option<Outline> {
-        Outline::from_bytes(file::map(&self.outline_path(digest)).ok()?)
+        Outline::from_bytes(file::map(&self.outline_path(digest), self.protection)?)
     }
 
     /// Path of the outline of a content.

@@ -103,7 +103,7 @@ impl Store {
     }
 
     /// Returns the paths of all files in some folders of the store.
-    fn files(&self, parts: &[&str]) -> Result<Vec<PathBuf>, StoreError> {
+    pub(super) fn files(&self, parts: &[&str]) -> Result<Vec<PathBuf>, StoreError> {
         let mut files = Vec::new();
         for part in parts {
             let folder = self.folder.join(part);
@@ -121,7 +121,7 @@ fn file_name(path: &Path) -> Option<&str> {
 }
 
 /// Returns whether a store uses names like this one for its complete files.
-fn is_store_file(path: &Path) -> bool {
+pub(super) fn is_store_file(path: &Path) -> bool {
     let parts = file_name(path).and_then(|name| name.split_once('.'));
     parts.is_some_and(|(hex, extension)| {
         Digest::parse(&format!("sha256:{hex}")).is_some()

@@ -335,7 +335,7 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
         move |path: &Path| {
             let text = fs::read_to_string(path).unwrap();
             assert!(text.contains(from), "{text}");
-            overwrite(path, &text.replacen(from, to, 1));
+            overwrite(path, text.replacen(from, to, 1));
         }
     };
     for part in [CONTENT, ANALYSES, SOURCES] {
@@ -418,9 +418,9 @@ fn a_content_takes_no_more_than_the_share_of_its_source() {
 }
 
 /// Writes to a file in place, also where its mode forbids that.
-fn overwrite(path: &Path, text: &str) {
+pub(super) fn overwrite(path: &Path, bytes: impl AsRef<[u8]>) {
     fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
-    fs::write(path, text).unwrap();
+    fs::write(path, bytes).unwrap();
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Which content files have the bytes of their digest, so that each is hashed once by a process and again only when the
 //! file system says that it changed.
 //!
-//! A file that another program changes while it is mapped is not noticed before it is opened the next time.
+//! A file that another program changes while it is mapped is noticed when it is opened the next time, or by
+//! [`super::Store::find_damage`].
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -13,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use fbc::Digest;
 
+use super::protection::Protection;
 use super::{file, lock_mutex, record};
 
 /// Time after a change of a file in which another change may leave the same times: clocks of file systems are coarse.
@@ -34,10 +36,14 @@ struct FileIdentity {
 }
 
 impl VerifiedFiles {
-    /// Maps the file of a content; `None` if it is missing, or does not have these bytes.
-    pub(super) fn open(&self, path: &Path, digest: Digest) -> Option<Bytes> {
+    /// Maps the file of a content; `None` if it is missing, does not have these bytes, or others can write to it.
+    pub(super) fn open(&self, path: &Path, digest: Digest, protection: Protection) -> Option<Bytes> {
         let file = File::open(path).ok()?;
-        let identity = FileIdentity::new(&file.metadata().ok()?);
+        let metadata = file.metadata().ok()?;
+        if !protection.covers(&metadata) {
+            return None;
+        }
+        let identity = FileIdentity::new(&metadata);
         let bytes = file::map_file(&file).ok()?;
         if lock_mutex(&self.0).get(&digest) == Some(&identity) {
             return Some(bytes);
@@ -94,12 +100,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content");
         std::fs::write(&path, "a").unwrap();
+        let protection = Protection::of_folder(folder.path()).unwrap();
         let (files, right, wrong) = (VerifiedFiles::default(), record::digest(b"a"), record::digest(b"b"));
-        assert!(files.open(&path, right).is_some() && files.open(&path, wrong).is_none());
+        let is_open = |digest| files.open(&path, digest, protection).is_some();
+        assert!(is_open(right) && !is_open(wrong));
         // As if this was found out before.
         lock_mutex(&files.0).insert(wrong, FileIdentity::new(&path.metadata().unwrap()));
-        assert!(files.open(&path, wrong).is_some());
+        assert!(is_open(wrong));
         files.retain(|digest| *digest == right);
-        assert!(files.open(&path, wrong).is_none());
+        assert!(!is_open(wrong));
     }
 }

@@ -6,7 +6,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 
 use super::apis::{self, Api};
-use super::{BundleError, BundleFile, MAX_FILE_BYTES, is_csv, property};
+use super::{BundleError, BundleFile, MAX_FILE_BYTES, UnreadFiles, is_csv, property};
 use crate::value::{MAX_DEPTH, Value};
 
 /// Bytes of files that may still be read, of one bundle or several. A file counts as its canonical line does, with what
@@ -31,6 +31,15 @@ pub(super) struct ParsedManifests {
     pub(super) objects: Vec<Value>,
 }
 
+impl DocumentError {
+    fn into_text(self) -> String {
+        match self {
+            Self::Unreadable(fault) => fault,
+            Self::TooLarge => BundleError::TooLarge.to_string(),
+        }
+    }
+}
+
 impl RenderBudget {
     /// Allows to read so many bytes.
     pub fn new(bytes: usize) -> Self {
@@ -50,15 +59,25 @@ impl RenderBudget {
 
 /// Reads the first object of a file, JSON or YAML; the error says why it cannot be read.
 pub(crate) fn first_document(bytes: &[u8]) -> Result<Value, String> {
-    read_document(bytes, &mut RenderBudget::unlimited()).map_err(|error| match error {
-        DocumentError::Unreadable(fault) => fault,
-        DocumentError::TooLarge => BundleError::TooLarge.to_string(),
-    })
+    read_document(bytes, &mut RenderBudget::unlimited()).map_err(DocumentError::into_text)
+}
+
+/// Reads a rendered blob as files of catalogs are read, so that whatever is accepted here can be read from the file that it is
+/// written to.
+pub(crate) fn rendered_blob(json: &str) -> Result<Value, String> {
+    // What is no JSON is read as YAML, which makes texts of numbers beyond the range of a double.
+    Value::parse(json).map_err(|error| error.to_string())?;
+    let limits = ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() };
+    read_within(json.as_bytes(), limits, &mut RenderBudget::unlimited()).map_err(DocumentError::into_text)
 }
 
 fn read_document(bytes: &[u8], budget: &mut RenderBudget) -> Result<Value, DocumentError> {
-    let unreadable = |fault: &dyn ToString| DocumentError::Unreadable(fault.to_string());
     let limits = ReadLimits { blob_bytes: MAX_FILE_BYTES, depth: MAX_DEPTH, ..ReadLimits::default() };
+    read_within(bytes, limits, budget)
+}
+
+fn read_within(bytes: &[u8], limits: ReadLimits, budget: &mut RenderBudget) -> Result<Value, DocumentError> {
+    let unreadable = |fault: &dyn ToString| DocumentError::Unreadable(fault.to_string());
     let mut reader = FileReader::new(limits);
     reader.push(bytes);
     reader.finish();
@@ -111,19 +130,25 @@ pub(super) fn manifests(
         }
     }
     if is_empty {
-        return Err(BundleError::NoObjects);
+        return Err(BundleError::NoObjects(UnreadFiles(warnings.clone())));
     }
-    let csv = csv.ok_or(BundleError::NoCsv)?;
+    let csv = csv.ok_or_else(|| BundleError::NoCsv(UnreadFiles(warnings.clone())))?;
     Ok(ParsedManifests { csv, defined, objects: bundle_objects(data) })
 }
 
-/// Reads the metadata in the order of the names of its files; those that are no objects do not count.
-pub(super) fn metadata(files: &[BundleFile], budget: &mut RenderBudget) -> Result<Vec<Value>, BundleError> {
+/// Reads the metadata in the order of the names of its files. Those that are no objects do not count; `unread` says why.
+pub(super) fn metadata(
+    files: &[BundleFile],
+    budget: &mut RenderBudget,
+    unread: &mut Vec<String>,
+) -> Result<Vec<Value>, BundleError> {
     let mut all = Vec::new();
     for file in sorted(files) {
         match read_document(&file.bytes, budget) {
             Ok(object) => all.push(object),
-            Err(DocumentError::Unreadable(_)) => {}
+            Err(DocumentError::Unreadable(fault)) => {
+                unread.push(format!("cannot read metadata `{}`: {fault}", file.name));
+            }
             Err(DocumentError::TooLarge) => return Err(BundleError::TooLarge),
         }
     }
@@ -154,6 +179,34 @@ mod tests {
 
     fn file(name: &str, text: &str) -> BundleFile {
         BundleFile { name: name.to_owned(), bytes: text.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn an_error_about_what_is_missing_names_the_files_that_were_not_read() {
+        let annotations = "annotations: {operators.operatorframework.io.bundle.package.v1: a}\n";
+        let csv = "kind: ClusterServiceVersion\nmetadata: {name: a.v1}\n";
+        let render = |manifests: &[(&str, &str)], metadata: &str| {
+            let manifests = manifests.iter().map(|(name, text)| file(name, text)).collect();
+            let files = BundleFiles { manifests, metadata: vec![file("annotations.yaml", metadata)] };
+            render(&files, "image", Migration::CsvMetadata).unwrap_err().to_string()
+        };
+        assert_eq!(render(&[], annotations), "no bundle objects found");
+        let unread = "error converting YAML to JSON: yaml: unknown anchor referenced";
+        assert_eq!(
+            render(&[("csv.yaml", "kind: *a\n")], annotations),
+            format!("no bundle objects found: cannot read manifest `csv.yaml`: line 1: {unread}")
+        );
+        assert_eq!(
+            render(&[("a.yaml", "kind: X\n"), ("csv.yaml", "kind: *a\n")], annotations),
+            format!("no csv in bundle: cannot read manifest `csv.yaml`: line 1: {unread}")
+        );
+        assert_eq!(
+            render(&[("csv.yaml", csv)], "annotations: *a\n"),
+            format!("Could not find annotations file: cannot read metadata `annotations.yaml`: line 1: {unread}")
+        );
+        let many = [("a", "*a"), ("b", ""), ("c", "[]"), ("d", "1"), ("e", "x: y")];
+        let told = render(&many, annotations);
+        assert!(told.contains("`c`") && !told.contains("`d`") && told.ends_with("; and 2 more"), "{told}");
     }
 
     #[test]

@@ -73,11 +73,12 @@ fn a_new_package_goes_to_the_file_of_its_name_whatever_that_has() {
     let texts = [("a.yaml", YAML), ("empty/catalog.yaml", ""), ("quay/catalog.yaml", other)];
     let files = texts.map(|(path, text)| SourceFile::read(path, text.as_bytes()).unwrap());
     let from = content(&files);
-    let mut to = from.clone();
+    let mut draft = crate::draft::Draft::new(&from, crate::EditLimits::NONE);
     for package in ["empty", "new", "quay"] {
         let fields = PackageFields { package: package.to_owned(), ..PackageFields::default() };
-        crate::package::create(&mut to, &fields).unwrap();
+        crate::package::create(&mut draft, &fields).unwrap();
     }
+    let to = draft.finish();
     let read = |path: &str| Ok(texts.iter().find(|(other, _)| *other == path).unwrap().1.into());
     let change = |path: &str, before: Option<&str>, after: &str| {
         let (path, before, after) = (path.to_owned(), before.map(Into::into), Some(after.into()));

@@ -27,7 +27,7 @@ pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Val
             let blob = image(name).map_err(TemplateError::Image)?;
             package.get_or_insert_with(|| blob.str("package").to_owned());
             let members = blob.as_object().cloned().unwrap_or_default();
-            bundles.push(Bundle::read(Blob { id: None, members }));
+            bundles.push(Bundle::read(Blob::new(members)));
             blobs.insert(blob.str("name").to_owned(), blob);
         }
         stages.push((stage, linked(bundles)?));

@@ -6,39 +6,39 @@ use std::collections::{BTreeMap, BTreeSet};
 use fbc::problem::Severity;
 use fbc::version::Version;
 
-use super::{RenderImage, TemplateError, list};
+use super::{RenderImage, TemplateError, entries, field, list};
 use crate::content::Content;
 use crate::state::{Blob, Bundle, Channel, Entry};
 use crate::value::{Members, Value};
 
 pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Value>, TemplateError> {
-    let mut blobs = list(template, "entries").to_vec();
-    check(&blobs)?;
-    let substitutions: Vec<(&str, &str)> =
-        list(template, "substitutions").iter().map(|item| (item.str("name"), item.str("base"))).collect();
+    let mut blobs = entries(template).map_err(TemplateError::SubstitutesEntry)?;
+    check(&blobs).map_err(TemplateError::InvalidEntries)?;
     let mut bases: BTreeMap<&str, &str> = BTreeMap::new();
-    for (name, base) in &substitutions {
-        if let Some(first) = bases.insert(name, base).filter(|first| first != base) {
-            let [name, first, second] = [*name, first, *base].map(str::to_owned);
+    for item in list(template, "substitutions") {
+        let [name, base] = ["name", "base"].map(|key| field(item, key).and_then(Value::as_str).unwrap_or_default());
+        if bases.values().any(|other| *other == base) {
+            return Err(TemplateError::BaseReused(base.to_owned()));
+        }
+        if let Some(first) = bases.insert(name, base) {
+            let [name, first, second] = [name, first, base].map(str::to_owned);
             return Err(TemplateError::SubstituteReused { name, first, second });
         }
-    }
-    for (name, base) in substitutions {
         let done = substitute(&mut blobs, name, base, image);
         done.map_err(|fault| TemplateError::Substitution { base: base.to_owned(), name: name.to_owned(), fault })?;
     }
     Ok(blobs)
 }
 
-/// Checks that the entries are a valid catalog.
-fn check(blobs: &[Value]) -> Result<(), TemplateError> {
-    let content = Content::of_lines(blobs.iter().map(Value::to_json));
-    let packages: BTreeSet<String> = content.packages().iter().map(ToString::to_string).collect();
-    let invalid = TemplateError::InvalidEntries;
-    let problems = content.problems(&packages).map_err(|error| invalid(error.to_string()))?;
+/// Checks that blobs are a valid catalog; the error lists what is wrong.
+fn check<'b>(blobs: impl IntoIterator<Item = &'b Value>) -> Result<(), String> {
+    let content = Content::of_lines(blobs.into_iter().map(Value::to_json));
+    // Those that belong to no package too: there is no such channel or bundle.
+    let packages: BTreeSet<String> = content.metas().iter().map(|meta| meta.package.to_string()).collect();
+    let problems = content.problems(&packages).map_err(|error| error.to_string())?;
     let errors = problems.into_iter().filter(|(severity, _)| *severity == Severity::Error);
     let errors: Vec<_> = errors.map(|(_, problem)| problem.to_string()).collect();
-    if errors.is_empty() { Ok(()) } else { Err(invalid(errors.join("; "))) }
+    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
 }
 
 fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage<'_>) -> Result<(), String> {
@@ -48,28 +48,39 @@ fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage
     if base.is_empty() {
         return Err("substitution base cannot be empty".to_owned());
     }
+    if name == base {
+        return Err("substitution name and base cannot be the same".to_owned());
+    }
     let blob = image(name).map_err(|fault| format!("failed to render bundle image reference {name:?}: {fault}"))?;
     let is_base = |blob: &&Value| blob.str("schema") == "olm.bundle" && blob.str("name") == base;
-    let former = blobs.iter().find(is_base).map(bundle).ok_or_else(|| format!("unknown base bundle {base:?}"))?;
+    let former = blobs.iter().find(is_base);
+    let former = former.ok_or_else(|| format!("base bundle {base:?} does not exist in catalog"))?;
+    let packages = [former.str("package"), blob.str("package")].map(str::to_owned);
     let new = bundle(&blob);
-    if compare(&former, &new) != Ordering::Less {
+    if compare(&bundle(former), &new) != Ordering::Less {
         return Err(format!("base bundle {base:?} is not less than substitute bundle {name:?}"));
     }
-    let package = blob.str("package").to_owned();
     for other in blobs.iter_mut() {
-        if other.str("schema") == "olm.channel" && other.str("package") == package {
+        if other.str("schema") == "olm.channel" && other.str("package") == packages[0] {
             let members = other.as_object().cloned().unwrap_or_default();
-            let mut channel = Channel::read(Blob { id: None, members });
+            let mut channel = Channel::read(Blob::new(members));
             relink(&mut channel, base, &new.name);
             *other = channel.value();
         }
     }
     blobs.push(blob);
-    Ok(())
+    // Other packages were valid before. A substitute of another package is none: no channel may list it.
+    let is_touched = |blob: &&Value| packages.iter().any(|package| place(blob) == *package);
+    check(blobs.iter().filter(is_touched)).map_err(|fault| format!("resulting config is not valid FBC: {fault}"))
+}
+
+/// Returns the package that a blob belongs to; an `olm.package` belongs to itself.
+fn place(blob: &Value) -> &str {
+    blob.str(if blob.str("schema") == "olm.package" { "name" } else { "package" })
 }
 
 fn bundle(blob: &Value) -> Bundle {
-    let mut bundle = Bundle::read(Blob { id: None, members: blob.as_object().cloned().unwrap_or_default() });
+    let mut bundle = Bundle::read(Blob::new(blob.as_object().cloned().unwrap_or_default()));
     let metadata = blob.list(&["properties"]).iter().find(|property| property.str("type") == "olm.csv.metadata");
     let annotations = metadata.and_then(|property| property.at(&["value", "annotations"]));
     let is_substitute = annotations.is_some_and(|annotations| !annotations.str("olm.substitutesFor").is_empty());

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
 
 mod bundles;
+mod limits;
 mod notices;
 mod properties;
 mod rendering;

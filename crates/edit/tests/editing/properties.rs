@@ -181,3 +181,32 @@ fn a_real_catalog_is_written_so_that_it_is_read_back_equal() {
     assert!(documents > 200, "{documents}");
     assert!(as_they_were * 10 > documents * 4, "{as_they_were} of {documents} documents are written as they were");
 }
+
+#[test]
+fn a_batch_gives_what_its_operations_give_one_after_the_other() {
+    let mut by_package: BTreeMap<String, Vec<RenderedBundle>> = BTreeMap::new();
+    for bundle in rendered() {
+        by_package.entry(bundle.blob.str("package").to_owned()).or_default().push(bundle);
+    }
+    let packages: Vec<_> = by_package.values().filter(|bundles| bundles.len() > 3).collect();
+    let mut longest = 0;
+    for seed in 0..SEQUENCES / 4 {
+        let mut random = Rng::with_seed(seed);
+        let chosen = [0, 0, 0].map(|_| packages[random.usize(0..packages.len())]);
+        let bundles: Vec<_> = chosen.into_iter().flatten().cloned().collect();
+        let mut content = Content::default();
+        let mut batch = Vec::new();
+        for _ in 0..12 {
+            let operation = choose(&mut random, &content, &bundles);
+            if let Ok(edited) = apply(&content, std::slice::from_ref(&operation)) {
+                content = edited;
+                batch.push(operation);
+            }
+        }
+        let lines = |content: &Content| -> Vec<_> { content.metas().iter().map(|meta| meta.line.clone()).collect() };
+        let at_once = apply(&Content::default(), &batch).unwrap_or_else(|refusal| panic!("{seed}: {refusal}"));
+        assert_eq!(lines(&at_once), lines(&content), "{seed}: {batch:#?}");
+        longest = longest.max(batch.len());
+    }
+    assert!(longest > 6, "{longest}");
+}

@@ -6,6 +6,7 @@ use edit::file::SourceFile;
 use edit::template::{TemplateKind, parse};
 use edit::{Format, Value};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::support::{lines, text};
 
@@ -89,4 +90,84 @@ fn a_catalog_becomes_the_template_that_opm_makes_of_it() {
         let values = |text: &str| serde_json::from_str::<serde_json::Value>(&without_empty(text)).unwrap();
         assert_eq!(values(&found), values(&expected.lines()[0]), "{}", case.name);
     }
+}
+
+/// Renders a template whose images are bundles by their references.
+fn render(template: &serde_json::Value, bundles: &[(&str, serde_json::Value)]) -> Result<String, String> {
+    let bundles = bundles.iter().map(|(image, bundle)| ((*image).to_owned(), bundle.clone())).collect();
+    let (name, template) = (String::new(), template.to_string());
+    rendered(&Case { name, template, bundles, error: None, error_set: Vec::new(), yaml: None, kind: None })
+}
+
+fn bundle(package: &str, version: &str) -> serde_json::Value {
+    json!({
+        "schema": "olm.bundle", "package": package, "name": format!("{package}.v{version}"), "image": format!("i/{package}"),
+        "properties": [{ "type": "olm.package", "value": { "packageName": package, "version": version } }],
+    })
+}
+
+/// A template with the packages `tongs` and `other`, and one substitution.
+fn substitutes(name: &str, base: &str) -> serde_json::Value {
+    let of = |package: &str| {
+        let head = format!("{package}.v1.0.0");
+        let channel =
+            json!({ "schema": "olm.channel", "package": package, "name": "a", "entries": [{ "name": head }] });
+        [json!({ "schema": "olm.package", "name": package, "defaultChannel": "a" }), channel, bundle(package, "1.0.0")]
+    };
+    let entries = ["tongs", "other"].map(of).concat();
+    json!({
+        "schema": "olm.template.substitutes",
+        "entries": entries,
+        "substitutions": [{ "name": name, "base": base }],
+    })
+}
+
+#[test]
+fn a_substitute_that_makes_the_catalog_invalid_is_refused() {
+    let refused = |template: &serde_json::Value, substitute: serde_json::Value| {
+        render(template, &[("s", substitute)]).unwrap_err()
+    };
+    let prefix = "rendering template: render: error processing substitution \"tongs.v1.0.0\" -> \"s\": ";
+    let invalid = format!("{prefix}resulting config is not valid FBC: ");
+    let template = substitutes("s", "tongs.v1.0.0");
+    // Of another package, known or not, or of none.
+    for package in ["other", "unknown", ""] {
+        let message = refused(&template, bundle(package, "2.0.0"));
+        assert!(message.starts_with(&invalid), "{package}: {message}");
+    }
+    // Of a version that the package has.
+    let mut again = substitutes("s", "tongs.v1.0.0");
+    let other = again["entries"].as_array_mut().unwrap();
+    other
+        .push(json!({ "schema": "olm.channel", "package": "tongs", "name": "b", "entries": [{ "name": "tongs.v2" }] }));
+    other.push(json!({ "name": "tongs.v2", "package": "tongs", "schema": "olm.bundle", "image": "i",
+        "properties": bundle("tongs", "2.0.0")["properties"] }));
+    let message = refused(&again, bundle("tongs", "2.0.0"));
+    assert!(message.starts_with(&invalid), "{message}");
+    let unknown = refused(&substitutes("s", "tongs.v9"), bundle("tongs", "2.0.0"));
+    assert!(unknown.ends_with("-> \"s\": base bundle \"tongs.v9\" does not exist in catalog"), "{unknown}");
+    let same = refused(&substitutes("s", "s"), bundle("tongs", "2.0.0"));
+    assert!(same.ends_with(": substitution name and base cannot be the same"), "{same}");
+    let twice = json!([{ "name": "s", "base": "tongs.v1.0.0" }, { "name": "t", "base": "tongs.v1.0.0" }]);
+    let mut template = template;
+    template["substitutions"] = twice;
+    let message = refused(&template, bundle("tongs", "2.0.0"));
+    assert_eq!(message, "rendering template: render: cannot reuse the same substitution base \"tongs.v1.0.0\"");
+}
+
+#[test]
+fn an_entry_without_a_schema_is_refused() {
+    for entry in [json!({ "name": "x" }), json!({ "name": "x", "schema": "" })] {
+        let fault = format!("object '{entry}\n' is missing root schema field");
+        let basic = json!({ "schema": "olm.template.basic", "entries": [entry] });
+        assert_eq!(render(&basic, &[]), Err(format!("rendering template: {fault}")));
+        let mut substitutes = substitutes("s", "tongs.v1.0.0");
+        substitutes["entries"].as_array_mut().unwrap().push(entry);
+        let expected = format!("rendering template: render: unable to create declarative config from entries: {fault}");
+        assert_eq!(render(&substitutes, &[]), Err(expected));
+    }
+    // Whatever the case of its key.
+    let basic = json!({ "schema": "olm.template.basic", "entries": [{ "Schema": "olm.bundle", "Image": "s" }, { "SCHEMA": "x" }] });
+    let tongs = render(&basic, &[("s", bundle("tongs", "1.0.0"))]).unwrap();
+    assert_eq!(tongs.matches("name: tongs.v1.0.0").count(), 1, "{tongs}");
 }

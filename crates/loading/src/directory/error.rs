@@ -21,9 +21,6 @@ pub enum DirectoryError {
         /// Why not.
         source: io::Error,
     },
-    /// There is no file to read.
-    #[error("`{}` has no file to read: it is empty or .indexignore leaves out every file", .0.display())]
-    Empty(PathBuf),
     /// The tree is larger than it may be.
     #[error("`{}` has more than {limit} entries", root.display())]
     TooManyEntries {

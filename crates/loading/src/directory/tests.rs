@@ -213,10 +213,9 @@ fn a_name_that_is_not_utf_8_is_refused() {
 }
 
 #[test]
-fn a_source_without_files_is_refused() {
-    let nothing = "`@/catalog` has no file to read: it is empty or .indexignore leaves out every file";
-    assert_eq!(read(&tree(&[("catalog/empty", Folder)])), Err(nothing.to_owned()));
-    assert_eq!(read(&tree(&[("catalog/.indexignore", File("*")), ("catalog/a", File(""))])), Err(nothing.to_owned()));
+fn a_source_without_files_has_none_and_one_that_is_no_directory_is_refused() {
+    assert_eq!(read(&tree(&[("catalog/empty", Folder)])), Ok(Vec::new()));
+    assert_eq!(read(&tree(&[("catalog/.indexignore", File("*")), ("catalog/a", File(""))])), Ok(Vec::new()));
 
     let folder = tree(&[("a.yaml", File("a"))]);
     fs::remove_dir(folder.path().join("catalog")).unwrap();

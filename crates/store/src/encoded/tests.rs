@@ -5,7 +5,10 @@ use std::path::Path;
 use http_facts::coding::Coding;
 
 use super::super::CONTENT;
+use super::super::crash_points::DISK_FULL_AT;
+use super::super::file::{CrashPoint, FileKind};
 use super::super::tests::{keep_text, open, open_with};
+use super::MAX_COMPRESSION;
 
 /// The names of the compressed forms there are.
 fn encoded(folder: &Path) -> Vec<String> {
@@ -62,4 +65,23 @@ fn compressed_forms_take_no_room_from_contents() {
         None,
         "there is no room for it"
     );
+}
+
+#[test]
+fn a_content_is_not_compressed_where_no_compressed_form_can_have_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "{\"schema\":\"x\"}\n".repeat(10_000);
+    let digest = keep_text(&open(folder.path()), "a", &text);
+    let used = open(folder.path()).used_bytes().unwrap();
+    let smallest = text.len() as u64 / MAX_COMPRESSION;
+    let attempt = |quota| {
+        let store = open_with(folder.path(), quota);
+        // An attempt would fail at its first step.
+        DISK_FULL_AT.set(Some((FileKind::Encoded, CrashPoint::Created)));
+        let attempt = store.load_or_compress(&digest, text.as_bytes(), Coding::Zstd);
+        DISK_FULL_AT.set(None);
+        attempt
+    };
+    assert!(matches!(attempt(used + smallest - 1), Ok(None)));
+    assert!(attempt(used + smallest).is_err());
 }

@@ -1,0 +1,77 @@
+//! Checks the stored files of the contents that are served against their digests, in the background: one at a time, and with
+//! the lowest priority. What is damaged is removed from the store, and who owns the published set has it read again.
+
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fbc::Digest;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
+
+use crate::source_task::Stages;
+
+/// Default interval between two checks of the contents that are served.
+pub const CHECK_INTERVAL: Duration = Duration::from_hours(1);
+
+/// A content with a damaged file.
+#[derive(Clone, Debug)]
+pub(crate) struct DamagedContent {
+    pub(crate) digest: Digest,
+    /// The file, which is removed.
+    pub(crate) path: PathBuf,
+}
+
+/// The check that runs at an interval.
+#[derive(Debug)]
+pub(crate) struct ContentCheck {
+    interval: Option<Duration>,
+    next: Instant,
+    running: Option<AbortHandle>,
+}
+
+impl ContentCheck {
+    /// Creates a check that is due after this interval, or never.
+    pub(crate) fn new(interval: Option<Duration>) -> Self {
+        Self { interval, next: Instant::now() + interval.unwrap_or_default(), running: None }
+    }
+
+    /// Waits until the next check is due. It is safe to cancel.
+    pub(crate) async fn due(&self) {
+        match self.interval {
+            Some(_) => sleep_until(self.next).await,
+            None => pending().await,
+        }
+    }
+
+    /// Begins a check, unless the last one still runs.
+    pub(crate) fn begin(&mut self, check: impl Future<Output = ()> + Send + 'static) {
+        self.next = Instant::now() + self.interval.unwrap_or_default();
+        if self.running.as_ref().is_none_or(AbortHandle::is_finished) {
+            self.running = Some(tokio::spawn(check).abort_handle());
+        }
+    }
+}
+
+impl Drop for ContentCheck {
+    fn drop(&mut self) {
+        self.running.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// Checks contents one after the other, and sends those that are damaged.
+pub(crate) async fn check_all(stages: Arc<Stages>, digests: Vec<Digest>, damaged: mpsc::Sender<DamagedContent>) {
+    for digest in digests {
+        match stages.check(digest).await {
+            Ok(None) => {}
+            Ok(Some(path)) => {
+                if damaged.send(DamagedContent { digest, path }).await.is_err() {
+                    return;
+                }
+            }
+            Err(error) => tracing::error!(%digest, error = error.chain(), "cannot check a stored content"),
+        }
+    }
+}
