@@ -46,9 +46,9 @@ use bytes::Bytes;
 pub use bundle::{Bundle, BundleKey, BundleVersion, RelatedImage};
 pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
 pub use find::{
-    ApiFilter, BundleFilter, Completion, CompletionKind, CompletionMatch, Facet, FacetCounts, FacetValue,
+    ApiFilter, BundleFilter, BundleSort, Completion, CompletionKind, CompletionMatch, Facet, FacetCounts, FacetValue,
     FoundPackages, MAX_COMPLETED_LETTERS, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS,
-    MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter, SearchField, SearchMatch,
+    MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter, SearchField, SearchMatch, SortDirection,
 };
 pub use icon::{FoundIcon, Icon, Icons, detect_media_type};
 pub use lifecycle::{LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
@@ -64,6 +64,7 @@ pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind,
 pub use requirement::{REQUIREMENT_TYPES, Requirement, RequirementRule};
 pub use summary::Summary;
 pub use value::WrongType;
+pub use values::{CUSTOM_NAME_RULE, TYPED_SCHEMAS, is_custom_name};
 
 pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};
 

@@ -103,7 +103,7 @@ codes! {
     /// An empty YAML document, such as `---` alone.
     DocumentEmpty = "DOCUMENT_EMPTY", Error;
     /// Text of a document that was not read, because a document ends with its first node.
-    TextNotRead = "TEXT_NOT_READ", Error;
+    TextNotRead = "TEXT_NOT_READ", Warning;
     /// Keys of one mapping that are alike once they are text; the last one counts.
     KeysCollide = "KEYS_COLLIDE", Warning;
 
@@ -212,4 +212,8 @@ codes! {
     SchemaReserved = "SCHEMA_RESERVED", Warning;
     /// A template of `opm`, not a catalog's blob.
     SchemaTemplate = "SCHEMA_TEMPLATE", Warning;
+    /// A custom schema, or the package of its blob, with a name that `opm serve` refuses.
+    SchemaNameInvalid = "SCHEMA_NAME_INVALID", Warning;
+    /// A catalog without any blob.
+    CatalogEmpty = "CATALOG_EMPTY", Warning;
 }

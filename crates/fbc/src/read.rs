@@ -131,6 +131,8 @@ pub struct FileReader {
     writer: CanonicalWriter,
     /// Notices that the caller has not taken yet.
     notices: VecDeque<Notice>,
+    /// Number of documents that were read, empty ones included.
+    documents: u64,
     /// Numbers of notices of this file.
     noticed: ProblemCounts,
     /// Those of them that the caller is not given: it gets [`MAX_PROBLEMS_PER_CODE`] of each code.
@@ -178,6 +180,7 @@ impl FileReader {
             writer: CanonicalWriter::default(),
             notices: VecDeque::new(),
             noticed: ProblemCounts::default(),
+            documents: 0,
             unlisted: ProblemCounts::default(),
         }
     }
@@ -191,7 +194,13 @@ impl FileReader {
         self.state = ReaderState::Unknown;
         self.notices.clear();
         self.noticed = ProblemCounts::default();
+        self.documents = 0;
         self.unlisted = ProblemCounts::default();
+    }
+
+    /// Returns the number of YAML documents and JSON values of this file that were read so far, also those that are empty.
+    pub fn documents(&self) -> u64 {
+        self.documents
     }
 
     /// Returns the numbers of notices of this file that were no event, because there were too many of their code.
@@ -336,6 +345,7 @@ impl FileReader {
             return self.fall_back(values, TextError { line, kind });
         }
         let at = self.line + line;
+        self.documents += 1;
         self.consume(end);
         self.state = ReaderState::Json { values: values + 1, retry_at: 0 };
         Ok(self.take_written(at))
@@ -395,6 +405,7 @@ impl FileReader {
             let line = read.line;
             return Err(self.error(TextError { line, kind }));
         }
+        self.documents += 1;
         let is_empty = self.writer.written() == b"null";
         let at = self.line + if is_empty { 0 } else { read.line };
         let event = self.take_written(at);

@@ -16,7 +16,8 @@ use graphql::errors::{Error, Outcome};
 use graphql::metrics::OperationKind;
 use graphql::{PreparedRequest, Subscription, SubscriptionEvent};
 use http_facts::negotiation::AcceptableCodings;
-use tokio::sync::OwnedSemaphorePermit;
+use http_facts::peer::Peer;
+use serving::Turn;
 use tokio::time::timeout;
 
 use super::budget::BytePermit;
@@ -39,7 +40,7 @@ struct EventStream {
     waiting: Waiting,
     phase: Phase,
     counted: CountedStream,
-    _permit: OwnedSemaphorePermit,
+    _turn: Turn,
     /// For the document and the variables, which the subscription keeps.
     _room: BytePermit,
 }
@@ -67,17 +68,18 @@ const NO_BUFFER: HeaderName = HeaderName::from_static("x-accel-buffering");
 pub(super) async fn respond(
     server: &Arc<GraphqlService>,
     prepared: Result<PreparedRequest<'_>, Error>,
+    peer: Peer,
     room: BytePermit,
 ) -> Response {
     match prepared {
-        Ok(prepared) if prepared.is_subscription() => subscribe(server, &prepared, &room),
+        Ok(prepared) if prepared.is_subscription() => subscribe(server, &prepared, peer, &room),
         Ok(prepared) => respond_once(server, &prepared).await,
         Err(error) => send_errors(&[error]),
     }
 }
 
-fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, room: &BytePermit) -> Response {
-    let Ok(permit) = Arc::clone(&server.streams).try_acquire_owned() else {
+fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, peer: Peer, room: &BytePermit) -> Response {
+    let Some(turn) = server.streams.try_take(&peer) else {
         return server.no_stream();
     };
     let Some(room) = server.subscriptions.try_acquire(room.bytes()) else {
@@ -89,7 +91,7 @@ fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, room:
             let phase = Phase::Opening;
             let counted = server.metrics.open(StreamTransport::Sse);
             let waiting = wait(subscription);
-            let events = EventStream { server, waiting, phase, counted, _permit: permit, _room: room };
+            let events = EventStream { server, waiting, phase, counted, _turn: turn, _room: room };
             stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),

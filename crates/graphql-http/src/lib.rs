@@ -29,9 +29,8 @@ use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use http_facts::preconditions::{PreconditionResult, Validators};
-use serving::Catalogs;
+use serving::{Catalogs, Turns};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
 
 pub use event_stream::EVENT_TIMEOUT;
 pub use metrics::{StreamTransport, TransportMetrics};
@@ -52,10 +51,10 @@ struct GraphqlService {
     waiting: ByteBudget,
     /// Budget for the bytes of the requests of subscriptions, which have them for as long as they run.
     subscriptions: ByteBudget,
-    /// Permits for event streams and operations of WebSocket connections.
-    streams: Arc<Semaphore>,
-    /// Permits for WebSocket connections.
-    sockets: Arc<Semaphore>,
+    /// Turns of event streams and operations of WebSocket connections.
+    streams: Turns<Peer>,
+    /// Turns of WebSocket connections.
+    sockets: Turns<Peer>,
     /// Origins whose pages may open a WebSocket, besides the server's own.
     origins: Box<[HeaderValue]>,
     /// Validators of the schema's text.
@@ -130,7 +129,6 @@ impl GraphqlService {
         let limits = engine.limits();
         let (in_flight, streams) = (limits.in_flight_bytes, limits.streams.streams);
         let large = in_flight - in_flight / SMALL_RESPONSES_DIVISOR;
-        let semaphore = |size| Arc::new(Semaphore::new(size));
         let in_flight = ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES);
         Self {
             metrics: TransportMetrics::new(in_flight.clone()),
@@ -138,8 +136,8 @@ impl GraphqlService {
             reading: ByteBudget::new(READING_BYTES, READING_BYTES, 0),
             waiting: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
             subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
-            streams: semaphore(streams),
-            sockets: semaphore(streams),
+            streams: Turns::new(streams),
+            sockets: Turns::new(streams),
             origins: origins.into(),
             schema: Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None),
             engine,
@@ -295,11 +293,11 @@ async fn respond(
         Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
         Err(refusal) => return refusal.into_response(),
     };
-    let prepared = server.engine.prepare(&request, catalogs, peer);
+    let prepared = server.engine.prepare_in_turn(&request, catalogs, peer).await;
     match (stream, prepared) {
-        (StreamPreference::Always, prepared) => event_stream::respond(server, prepared, room).await,
+        (StreamPreference::Always, prepared) => event_stream::respond(server, prepared, peer, room).await,
         (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {
-            event_stream::respond(server, Ok(prepared), room).await
+            event_stream::respond(server, Ok(prepared), peer, room).await
         }
         (_, prepared) => {
             let Some(media) = media else { return not_acceptable() };

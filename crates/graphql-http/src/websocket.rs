@@ -30,8 +30,7 @@ use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serving::{Catalogs, RenewalError};
-use tokio::sync::OwnedSemaphorePermit;
+use serving::{Catalogs, RenewalError, Turn};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
@@ -97,7 +96,8 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         Ok(response) => response,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("not a WebSocket handshake: {error}")).into_response(),
     };
-    let Ok(permit) = Arc::clone(&server.sockets).try_acquire_owned() else {
+    let peer = Peer::of(request.extensions());
+    let Some(turn) = server.sockets.try_take(&peer) else {
         return server.no_stream();
     };
     let has_protocol = offers_protocol(request.headers());
@@ -107,7 +107,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     let maximum = Some(server.engine.limits().body_bytes);
     let limits = WebSocketConfig::default().max_message_size(maximum).max_frame_size(maximum);
     let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
-    let (peer, upgrade) = (Peer::of(request.extensions()), hyper::upgrade::on(&mut request));
+    let upgrade = hyper::upgrade::on(&mut request);
     let catalogs = request.extensions_mut().remove().unwrap_or_else(|| server.engine.catalogs().clone());
     let client = Client { catalogs, authorizer: request.extensions_mut().remove(), peer };
     tokio::spawn(async move {
@@ -116,7 +116,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         // Held until the end, because a listener may count connections by what it added to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
-        serve(socket, server, client, has_protocol, permit).await;
+        serve(socket, server, client, has_protocol, turn).await;
     });
     response
 }
@@ -135,13 +135,7 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
     is_own || origins.iter().any(|named| named == "*" || named == origin)
 }
 
-async fn serve(
-    mut socket: WebSocket,
-    server: Arc<GraphqlService>,
-    client: Client,
-    has_protocol: bool,
-    _permit: OwnedSemaphorePermit,
-) {
+async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, client: Client, has_protocol: bool, _turn: Turn) {
     // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
@@ -231,7 +225,7 @@ impl WebSocketConnection<'_> {
             }
             _ => self.renew().await?,
         }
-        self.on_message(message)
+        self.on_message(message).await
     }
 
     /// Finds out what the client may see now, as for each request over HTTP.
@@ -247,7 +241,7 @@ impl WebSocketConnection<'_> {
     }
 
     /// Handles a message; `None` is a malformed one. Returns the immediate reply.
-    fn on_message(&mut self, message: Option<Incoming<'_>>) -> Result<Option<String>, Close> {
+    async fn on_message(&mut self, message: Option<Incoming<'_>>) -> Result<Option<String>, Close> {
         match message {
             Some(Incoming::Init(_)) if self.is_ready => close(4429, "Too many initialisation requests"),
             Some(Incoming::Init(_)) => {
@@ -263,7 +257,7 @@ impl WebSocketConnection<'_> {
             Some(Incoming::Subscribe { id, payload }) => {
                 let operation = match self.server.room(weight::of_json(payload.get().as_bytes())) {
                     Ok(room) => match message::request(payload) {
-                        Some(request) => self.start(request.into_owned(), room),
+                        Some(request) => self.start(request.into_owned(), room).await,
                         None => return close(4400, "Invalid message received"),
                     },
                     Err(error) => self.refuse(OperationKind::Query, error),
@@ -286,24 +280,23 @@ impl WebSocketConnection<'_> {
     }
 
     /// Starts an operation, which holds the `room` of its request.
-    fn start(&self, request: Request<'static>, room: BytePermit) -> Operation {
+    async fn start(&mut self, request: Request<'static>, room: BytePermit) -> Operation {
         let maximum = self.server.engine.limits().streams.operations;
-        let permit = Arc::clone(&self.server.streams).try_acquire_owned();
-        let permit = match permit {
-            Ok(permit) if self.operations.len() < maximum => permit,
+        let turn = match self.server.streams.try_take(&self.client.peer) {
+            Some(turn) if self.operations.len() < maximum => turn,
             _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
         let (server, catalogs, peer) = (Arc::clone(self.server), self.client.catalogs.clone(), self.client.peer);
-        let subscription = match server.engine.prepare(&request, &catalogs, peer) {
+        let subscription = match server.engine.prepare_in_turn(&request, &catalogs, peer).await {
             Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
-                Some(room) => prepared.subscribe().map(|subscription| {
-                    (subscription, (server.metrics.open(StreamTransport::WebSocket), permit, room))
-                }),
+                Some(room) => prepared
+                    .subscribe()
+                    .map(|subscription| (subscription, (server.metrics.open(StreamTransport::WebSocket), turn, room))),
                 None => return self.refuse(OperationKind::Subscription, refusal::streams()),
             },
             Ok(_) => {
                 let messages = async move {
-                    let _permits = (permit, room);
+                    let _held = (turn, room);
                     let response = run_as_task(async move { respond_once(&server, &request, (&catalogs, peer)).await });
                     response.await.unwrap_or_else(|| {
                         vec![Outgoing::errors(&[Error::request(Code::Internal, "internal server error")])]
@@ -386,7 +379,7 @@ async fn respond_once(
     request: &Request<'_>,
     (catalogs, peer): (&Catalogs, Peer),
 ) -> Vec<Outgoing> {
-    let response = match server.engine.prepare(request, catalogs, peer) {
+    let response = match server.engine.prepare_in_turn(request, catalogs, peer).await {
         Ok(prepared) => prepared.respond(&AcceptableCodings::default()).await,
         Err(error) => Err(vec![error]),
     };

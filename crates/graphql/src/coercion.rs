@@ -10,14 +10,16 @@ mod show;
 use apollo_compiler::ast::{InputValueDefinition, Type};
 use apollo_compiler::parser::SourceSpan;
 use apollo_compiler::schema::{ExtendedType, InputObjectType};
-use apollo_compiler::{Node, ast, executable};
+use apollo_compiler::{Name, Node, ast, executable};
 use serde_json::{Map, Value};
 
-use super::document::{Document, Schema};
+use super::document::{Document, Schema, suggestions};
 use super::errors::{Code, Error};
+use super::limits::{IntrospectionPolicy, Limits};
 use show::show;
 
 pub(super) use arguments::{Arguments, StringSet, arguments, condition};
+pub use show::MAX_SHOWN_BYTES;
 
 /// Error of a value that cannot be coerced to its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,22 +35,26 @@ enum InputPathStep<'a> {
     Item(usize),
 }
 
-/// Coerces the variables of an operation. A list may have at most `list_items` items.
+/// Maximum number of errors of variables that a response lists, as in graphql-js: each shows a value, which may have
+/// many errors.
+pub const MAX_VARIABLE_ERRORS: usize = 50;
+
+/// Coerces the variables of an operation.
 ///
 /// # Errors
-/// Every error of every variable.
+/// Every error of every variable, up to [`MAX_VARIABLE_ERRORS`].
 pub(super) fn variables(
     schema: &Schema,
     document: &Document,
     operation: &executable::Operation,
     raw_variables: &Map<String, Value>,
-    list_items: usize,
+    limits: &Limits,
 ) -> Result<Map<String, Value>, Vec<Error>> {
     let mut coerced = Map::new();
     let mut errors = Vec::new();
     for definition in &operation.variables {
         let name = definition.name.as_str();
-        let mut coercion = VariableCoercion { schema, list_items, path: Vec::new(), errors: Vec::new() };
+        let mut coercion = VariableCoercion { schema, limits, path: Vec::new(), errors: Vec::new() };
         let value = match (raw_variables.get(name), &definition.default_value) {
             (Some(value), _) => coercion.value(&definition.ty, value),
             (None, Some(default)) => match arguments::constant(schema, &definition.ty, default) {
@@ -58,10 +64,8 @@ pub(super) fn variables(
                     Value::Null
                 }
             },
-            (None, None) if definition.ty.is_non_null() => {
-                coercion.add_error(format!("Expected a value of non-null type \"{}\" to be provided.", definition.ty));
-                Value::Null
-            }
+            (None, None) if definition.ty.is_non_null() => coercion
+                .add_error(|| format!("Expected a value of non-null type \"{}\" to be provided.", definition.ty)),
             (None, None) => continue,
         };
         coerced.insert(name.to_owned(), value);
@@ -69,16 +73,22 @@ pub(super) fn variables(
             let message = format!("Variable \"${name}\" has invalid value{path}: {message}");
             Error::request(Code::BadUserInput, message).at(document.location(definition.location()))
         }));
+        if errors.len() > MAX_VARIABLE_ERRORS {
+            errors.truncate(MAX_VARIABLE_ERRORS);
+            let message = "Too many errors processing variables, error limit reached. Execution aborted.";
+            errors.push(Error::request(Code::BadUserInput, message));
+            break;
+        }
     }
     if errors.is_empty() { Ok(coerced) } else { Err(errors) }
 }
 
-/// Coercion of one variable: converts its JSON value and collects all errors.
+/// Coercion of one variable: converts its JSON value and collects errors.
 struct VariableCoercion<'a> {
     schema: &'a Schema,
-    list_items: usize,
+    limits: &'a Limits,
     path: Vec<InputPathStep<'a>>,
-    /// Path and message of each error.
+    /// Path and message of each error, up to one more than a response lists.
     errors: Vec<(String, String)>,
 }
 
@@ -86,7 +96,7 @@ impl<'a> VariableCoercion<'a> {
     fn value(&mut self, ty: &Type, value: &'a Value) -> Value {
         if value.is_null() {
             if ty.is_non_null() {
-                self.add_error(format!("Expected value of non-null type \"{ty}\" not to be null."));
+                self.add_error(|| format!("Expected value of non-null type \"{ty}\" not to be null."));
             }
             return Value::Null;
         }
@@ -94,9 +104,9 @@ impl<'a> VariableCoercion<'a> {
             return self.named(ty.inner_named_type(), value);
         }
         match value {
-            Value::Array(items) if items.len() > self.list_items => {
-                let maximum = self.list_items;
-                self.add_error(format!("Expected a list of at most {maximum} items, found {}.", items.len()))
+            Value::Array(items) if items.len() > self.limits.list_items => {
+                let maximum = self.limits.list_items;
+                self.add_error(|| format!("Expected a list of at most {maximum} items, found {}.", items.len()))
             }
             Value::Array(items) => items
                 .iter()
@@ -112,18 +122,25 @@ impl<'a> VariableCoercion<'a> {
             Some(ExtendedType::InputObject(definition)) => self.object(definition, value),
             Some(ExtendedType::Enum(definition)) => match value.as_str() {
                 Some(text) if definition.values.contains_key(text) => value.clone(),
-                Some(text) => self.add_error(format!("Value \"{text}\" does not exist in \"{name}\" enum.")),
-                None => self.add_error(format!("Enum \"{name}\" cannot represent non-string value: {}.", show(value))),
+                Some(text) => {
+                    let values = definition.values.keys().map(Name::as_str);
+                    let end = self.did_you_mean("the enum value ", text, values).unwrap_or_else(|| ".".to_owned());
+                    self.add_error(|| format!("Value \"{text}\" does not exist in \"{name}\" enum{end}"))
+                }
+                None => {
+                    self.add_error(|| format!("Enum \"{name}\" cannot represent non-string value: {}.", show(value)))
+                }
             },
-            _ => scalar(name, value).unwrap_or_else(|message| self.add_error(message)),
+            _ => scalar(name, value).unwrap_or_else(|message| self.add_error(|| message)),
         }
     }
 
     fn object(&mut self, definition: &'a InputObjectType, value: &'a Value) -> Value {
         let type_name = &definition.name;
         let Value::Object(members) = value else {
-            let found = show(value);
-            return self.add_error(format!("Expected value of type \"{type_name}\" to be an object, found: {found}."));
+            return self.add_error(|| {
+                format!("Expected value of type \"{type_name}\" to be an object, found: {}.", show(value))
+            });
         };
         let mut coerced = Map::new();
         for (name, field) in &definition.fields {
@@ -131,19 +148,24 @@ impl<'a> VariableCoercion<'a> {
                 let value = self.within(InputPathStep::Field(name), |coercion| coercion.value(&field.ty, value));
                 coerced.insert(name.to_string(), value);
             } else if field.is_required() {
-                let found = show(value);
-                self.add_error(format!(
-                    "Expected value of type \"{type_name}\" to include required field \"{name}\", found: {found}."
-                ));
+                self.add_error(|| {
+                    let found = show(value);
+                    format!(
+                        "Expected value of type \"{type_name}\" to include required field \"{name}\", found: {found}."
+                    )
+                });
             } else if let Some(value) = default_of(self.schema, field) {
                 coerced.insert(name.to_string(), value);
             }
         }
         for name in members.keys().filter(|name| !definition.fields.contains_key(name.as_str())) {
-            let found = show(value);
-            self.add_error(format!(
-                "Expected value of type \"{type_name}\" not to include unknown field \"{name}\", found: {found}."
-            ));
+            let known = definition.fields.keys().map(Name::as_str);
+            let end = self.did_you_mean("", name, known).map(|question| question + " Found");
+            let end = end.unwrap_or_else(|| ", found".to_owned());
+            self.add_error(|| {
+                let found = show(value);
+                format!("Expected value of type \"{type_name}\" not to include unknown field \"{name}\"{end}: {found}.")
+            });
         }
         if definition.is_one_of() {
             self.one_of(definition, members);
@@ -155,11 +177,13 @@ impl<'a> VariableCoercion<'a> {
         let mut known = members.iter().filter(|(name, _)| definition.fields.contains_key(name.as_str()));
         match (known.next(), known.next()) {
             (Some((name, Value::Null)), None) => {
-                self.within(InputPathStep::Field(name), |coercion| coercion.add_error(exactly_one(&definition.name)));
+                self.within(InputPathStep::Field(name), |coercion| {
+                    coercion.add_error(|| exactly_one(&definition.name))
+                });
             }
             (Some(_), None) => {}
             _ => {
-                self.add_error(exactly_one(&definition.name));
+                self.add_error(|| exactly_one(&definition.name));
             }
         }
     }
@@ -171,9 +195,22 @@ impl<'a> VariableCoercion<'a> {
         value
     }
 
-    fn add_error(&mut self, message: String) -> Value {
-        self.errors.push((path_text(&self.path), message));
+    /// Asks which name was meant, if clients may read the schema; `None` if none is similar.
+    fn did_you_mean<'n>(&self, what: &str, written: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+        let may_be_told = self.limits.introspection == IntrospectionPolicy::Enabled && !self.has_too_many_errors();
+        may_be_told.then(|| suggestions::question(what, written, names)).filter(|question| !question.is_empty())
+    }
+
+    /// Adds an error, unless there are too many. Returns the value in the place of the one that has it.
+    fn add_error(&mut self, message: impl FnOnce() -> String) -> Value {
+        if !self.has_too_many_errors() {
+            self.errors.push((path_text(&self.path), message()));
+        }
         Value::Null
+    }
+
+    fn has_too_many_errors(&self) -> bool {
+        self.errors.len() > MAX_VARIABLE_ERRORS
     }
 }
 

@@ -9,6 +9,7 @@ mod places;
 
 use std::cmp::Ordering;
 
+use fbc::catalog::SortDirection;
 use serde_json::Value;
 use serving::Served;
 
@@ -73,6 +74,15 @@ impl Direction {
         match (a, b) {
             (Some(a), Some(b)) => self.apply(compare(a, b)),
             (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+}
+
+impl From<Direction> for SortDirection {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Ascending => Self::Ascending,
+            Direction::Descending => Self::Descending,
         }
     }
 }

@@ -7,7 +7,7 @@ mod commas;
 mod diagnostics;
 mod list_arguments;
 mod source_positions;
-mod suggestions;
+pub(super) mod suggestions;
 mod syntax_check;
 
 use std::collections::HashMap;
@@ -25,6 +25,10 @@ use super::limits::{self, IntrospectionPolicy, Limits};
 
 /// Source text of the schema (`schema.graphql`).
 pub const SDL: &str = include_str!("../../../schema.graphql");
+
+/// Name that an object type `Float` has in the text of a schema: the parser knows that name as a scalar's, which a schema
+/// without fields of that scalar need not have.
+pub(super) const FLOAT_OBJECT: &str = "Float_";
 
 /// The schema that documents are validated against.
 pub(super) struct Schema {
@@ -62,7 +66,8 @@ impl Schema {
     /// # Errors
     /// The text of the first error in it.
     pub(super) fn parse_sdl(sdl: &str) -> Result<Self, String> {
-        let valid = apollo_compiler::Schema::parse_and_validate(sdl, "schema.graphql").map_err(|invalid| {
+        let parsed = apollo_compiler::Schema::parse(sdl, "schema.graphql").map(with_float_objects);
+        let valid = parsed.and_then(apollo_compiler::Schema::validate).map_err(|invalid| {
             let first = invalid.errors.iter().next();
             first.map_or_else(|| "not a valid schema".to_owned(), |first| first.error.to_string())
         })?;
@@ -239,6 +244,32 @@ impl Document {
     /// Source text of the document.
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+}
+
+/// Gives the object type [`FLOAT_OBJECT`] of a schema the name `Float`, in the place of the scalar.
+fn with_float_objects(mut schema: apollo_compiler::Schema) -> apollo_compiler::Schema {
+    let Some(ExtendedType::Object(mut object)) = schema.types.shift_remove(FLOAT_OBJECT) else { return schema };
+    let name = apollo_compiler::name!("Float");
+    object.make_mut().name = name.clone();
+    schema.types.insert(name.clone(), ExtendedType::Object(object));
+    for definition in schema.types.values_mut() {
+        if let ExtendedType::Object(object) = definition {
+            for field in object.make_mut().fields.values_mut() {
+                if field.ty.inner_named_type() == FLOAT_OBJECT {
+                    rename(&mut field.make_mut().ty, &name);
+                }
+            }
+        }
+    }
+    schema
+}
+
+/// Replaces the name within a type.
+fn rename(ty: &mut ast::Type, name: &Name) {
+    match ty {
+        ast::Type::Named(old) | ast::Type::NonNullNamed(old) => *old = name.clone(),
+        ast::Type::List(item) | ast::Type::NonNullList(item) => rename(item, name),
     }
 }
 

@@ -25,6 +25,10 @@ const BYTES_PER_DOCUMENT: usize = 1_024;
 /// Memory of a parsed document in bytes, for each byte of its text: about 25 if names are long, 60 if they are short.
 const BYTES_PER_BYTE: usize = 40;
 
+/// Length in bytes of a document from which parsing and validating it may take longer than half a millisecond: one of names with
+/// one letter.
+const LONG_DOCUMENT_BYTES: usize = 1 << 10;
+
 /// Which documents are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DocumentPolicy {
@@ -120,12 +124,22 @@ impl Documents {
         Ok(self.trusted.by_digest.len())
     }
 
-    /// Finds the document of a request: a trusted or cached one, or else the one in the request, which is then cached.
+    /// Returns the document in a request and its digest, if [`Self::resolve`] would parse it and that takes long.
+    pub(super) fn unparsed<'r>(&self, request: &'r Request<'_>) -> Option<(Digest, &'r str)> {
+        let text = request.query.as_deref().filter(|text| text.len() > LONG_DOCUMENT_BYTES)?;
+        let digest = digest(text);
+        let is_known = self.trusted.by_digest.contains_key(&digest) || self.cache.get(&digest).is_some();
+        (!is_known && self.policy == DocumentPolicy::Any).then_some((digest, text))
+    }
+
+    /// Finds the document of a request: a trusted or cached one, or else the one in the request, which is then cached. `parsed` is
+    /// what that has been parsed to, if it has.
     pub(super) fn resolve<'r>(
         &self,
         request: &'r Request<'r>,
         schema: &Schema,
         limits: &Limits,
+        parsed: Option<Result<Arc<Document>, Error>>,
     ) -> Result<ResolvedRequest<'r>, Error> {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
@@ -143,7 +157,10 @@ impl Documents {
         let document = match self.trusted.by_digest.get(&digest) {
             Some(document) => Arc::clone(document),
             None if self.policy == DocumentPolicy::TrustedOnly => return Err(not_trusted()),
-            None => self.untrusted(digest, request, schema, limits)?,
+            None => match parsed {
+                Some(parsed) => parsed?,
+                None => self.untrusted(digest, request, schema, limits)?,
+            },
         };
         Ok(ResolvedRequest { request, digest, document, includes_cost: request.includes_cost() })
     }
@@ -160,7 +177,17 @@ impl Documents {
         }
         // The message on which Apollo's clients send the text.
         let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
-        let text = request.query.as_ref().ok_or_else(not_found)?;
+        self.parse(digest, request.query.as_ref().ok_or_else(not_found)?, schema, limits)
+    }
+
+    /// Parses and validates a document with this digest, and caches it.
+    pub(super) fn parse(
+        &self,
+        digest: Digest,
+        text: &str,
+        schema: &Schema,
+        limits: &Limits,
+    ) -> Result<Arc<Document>, Error> {
         let begun = Instant::now();
         let parsed = schema.parse(text, limits);
         self.parse.observe_duration(begun.elapsed());

@@ -153,14 +153,7 @@ impl Error {
         }
         if !self.path.is_empty() {
             out.extend_from_slice(b",\"path\":");
-            for (at, segment) in self.path.iter().enumerate() {
-                out.push(if at == 0 { b'[' } else { b',' });
-                match segment {
-                    Segment::Key(key) => output::string(out, key),
-                    Segment::Index(index) => write_text(out, format_args!("{index}")),
-                }
-            }
-            out.push(b']');
+            write_path(&self.path, out);
         }
         write_text(out, format_args!(",\"extensions\":{{\"code\":\"{}\"", self.code.as_str()));
         if let Some(Cost { cost, maximum }) = self.cost {
@@ -189,6 +182,18 @@ pub fn write_list(errors: &[Error], out: &mut Vec<u8>) {
     for (at, error) in errors.iter().enumerate() {
         out.push(if at == 0 { b'[' } else { b',' });
         error.write(out);
+    }
+    out.push(b']');
+}
+
+/// Appends the JSON array of a path, which must not be empty.
+pub(super) fn write_path(path: &[Segment], out: &mut Vec<u8>) {
+    for (at, segment) in path.iter().enumerate() {
+        out.push(if at == 0 { b'[' } else { b',' });
+        match segment {
+            Segment::Key(key) => output::string(out, key),
+            Segment::Index(index) => write_text(out, format_args!("{index}")),
+        }
     }
     out.push(b']');
 }

@@ -13,7 +13,7 @@ use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Cost, Error, Outcome};
 use super::plan::Plan;
 use super::write::{self, CatalogChange, Context, ExecutionResult};
-use super::{Engine, coercion, executor, plan, suggestion};
+use super::{Engine, coercion, plan, suggestion};
 
 /// The response to a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(super) struct Execution<'e> {
 pub(super) enum Turn {
     /// Nothing that takes long, because it holds up a thread that serves connections.
     Short,
-    /// All that the limits allow, until the client leaves.
+    /// All that the limits allow, until the client leaves, on a thread that serves no connections.
     Long(Cancellation),
 }
 
@@ -87,13 +87,17 @@ impl Engine {
         turn: Turn,
     ) -> Result<Option<Response>, Vec<Error>> {
         let begun = Instant::now();
-        let variables = coercion::variables(&self.schema, document, operation, raw_variables, self.limits.list_items)?;
+        let variables = coercion::variables(&self.schema, document, operation, raw_variables, &self.limits)?;
         let plan = match plan::plan(&self.schema, document, operation, &variables) {
             Ok(plan) => plan,
             Err(error) => return Ok(Some(Response::without_data(document, &error))),
         };
         let cost = self.check_cost(&plan).map_err(|error| vec![error])?;
         let cache = &self.introspection_cache;
+        // To introspect the whole schema takes milliseconds.
+        if matches!(turn, Turn::Short) && !cache.has(document, operation, &variables, &plan) {
+            return Ok(None);
+        }
         let introspection = match cache.execute(&self.schema, document, operation, &variables, &plan) {
             Ok(introspection) => introspection,
             Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
@@ -107,11 +111,9 @@ impl Engine {
             Turn::Long(cancellation) => Budget::new(&self.limits, cancellation),
         };
         let planned = Instant::now();
-        let written = executor::run(is_long, || {
-            let mut out = Vec::with_capacity(initial_capacity(cost));
-            out.extend_from_slice(b"{\"data\":");
-            write::write(&plan, context, &budget, out)
-        });
+        let mut out = Vec::with_capacity(initial_capacity(cost));
+        out.extend_from_slice(b"{\"data\":");
+        let written = write::write(&plan, context, &budget, out);
         if !(written.is_err() && budget.was_too_short()) {
             self.metrics.plan.observe_duration(planned.duration_since(begun));
             self.metrics.write.observe_duration(planned.elapsed());

@@ -1,5 +1,4 @@
-//! Bounds how many long requests are executed at one time and how many wait, and selects their threads. It does not know
-//! what they do.
+//! Bounds how many long requests are executed at one time and how many wait. It does not know what they do.
 //!
 //! Short requests are executed where they arrive, without a permit: they take less time than waiting would. Long ones
 //! wait for a permit, on other threads than those that serve connections, so that short ones never wait behind them.
@@ -11,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http_facts::peer::Peer;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -161,17 +159,6 @@ impl Drop for QueueEntry<'_> {
 
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs work; long work does not hold up the connections of the calling thread.
-///
-/// `block_in_place` needs no owned copies of what the work borrows, as `spawn_blocking` would; [`Executor`] bounds how
-/// many threads it can take. A runtime with one thread has no other to hand its connections to, and outside of a
-/// runtime there are none.
-pub(super) fn run<T>(is_long: bool, work: impl FnOnce() -> T) -> T {
-    let has_other_threads =
-        || Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if is_long && has_other_threads() { tokio::task::block_in_place(work) } else { work() }
 }
 
 #[cfg(test)]

@@ -36,7 +36,28 @@ struct IntrospectionKey {
     variables: Map<String, Value>,
 }
 
+impl IntrospectionKey {
+    fn new(document: &Document, operation: &executable::Operation, variables: &Map<String, Value>) -> Self {
+        Self {
+            text: document.text().into(),
+            operation: operation.name.as_ref().map(|name| name.as_str().into()),
+            variables: variables.clone(),
+        }
+    }
+}
+
 impl IntrospectionCache {
+    /// Returns whether [`Self::execute`] finds the result in the cache, or has nothing to execute.
+    pub(super) fn has(
+        &self,
+        document: &Document,
+        operation: &executable::Operation,
+        variables: &Map<String, Value>,
+        plan: &Plan<'_>,
+    ) -> bool {
+        !introspects(plan) || self.get(&IntrospectionKey::new(document, operation, variables)).is_some()
+    }
+
     /// Returns the result of the introspection fields of a plan, cached or executed now; empty if it has none.
     pub(super) fn execute(
         &self,
@@ -49,11 +70,7 @@ impl IntrospectionCache {
         if !introspects(plan) {
             return Ok(Arc::default());
         }
-        let key = IntrospectionKey {
-            text: document.text().into(),
-            operation: operation.name.as_ref().map(|name| name.as_str().into()),
-            variables: variables.clone(),
-        };
+        let key = IntrospectionKey::new(document, operation, variables);
         if let Some(data) = self.get(&key) {
             return Ok(data);
         }

@@ -80,6 +80,7 @@ use response_key::ResponseKeys;
 use server_info::ServerState;
 use subscription::Streams;
 
+pub use coercion::{MAX_SHOWN_BYTES, MAX_VARIABLE_ERRORS};
 pub use dialect::DialectKey;
 pub use document::SDL;
 pub use execute::Response;
@@ -88,7 +89,7 @@ pub use prepared::{EncodedResponse, PreparedRequest};
 pub use response_key::Validator;
 pub use server_info::ServerInfo;
 pub use subscription::{RENEWAL_TIMEOUT, StreamLimits, Subscription, SubscriptionEvent};
-pub use suggestion::MAX_SUGGESTED_FIELDS;
+pub use suggestion::{MAX_COMPARED_NAMES, MAX_SUGGESTED_FIELDS};
 
 /// Answers GraphQL requests about the catalogs that are served.
 pub struct Engine {
@@ -98,7 +99,7 @@ pub struct Engine {
     limits: Limits,
     documents: Documents,
     response_keys: ResponseKeys,
-    response_cache: ResponseCache,
+    response_cache: Arc<ResponseCache>,
     introspection_cache: IntrospectionCache,
     executor: Executor,
     streams: Streams,
@@ -136,7 +137,7 @@ impl Engine {
             server: ServerState::default(),
             documents: Documents::new(&limits),
             response_keys: ResponseKeys::new(build, &limits),
-            response_cache: ResponseCache::new(&limits),
+            response_cache: Arc::new(ResponseCache::new(&limits)),
             introspection_cache: IntrospectionCache::default(),
             executor: Executor::default(),
             streams: Streams::default(),
@@ -206,7 +207,38 @@ impl Engine {
         catalogs: &'r Catalogs,
         peer: Peer,
     ) -> Result<PreparedRequest<'r>, Error> {
-        let resolved = self.documents.resolve(request, &self.schema, &self.limits);
+        self.prepare_parsed(request, catalogs, peer, None)
+    }
+
+    /// Prepares a request as [`Self::prepare`] does. A long document that is not known is parsed when it is the peer's turn, on a
+    /// thread that serves no connections.
+    ///
+    /// # Errors
+    /// Those of [`Self::prepare`], or too many long requests wait already.
+    pub async fn prepare_in_turn<'r>(
+        self: &'r Arc<Self>,
+        request: &'r Request<'r>,
+        catalogs: &'r Catalogs,
+        peer: Peer,
+    ) -> Result<PreparedRequest<'r>, Error> {
+        let Some((digest, text)) = self.documents.unparsed(request) else {
+            return self.prepare(request, catalogs, peer);
+        };
+        let (engine, text) = (Arc::clone(self), text.to_owned());
+        let parse = move |_| engine.documents.parse(digest, &text, &engine.schema, &engine.limits);
+        let parsed = self.run_in_turn(peer, parse).await.and_then(|parsed| parsed);
+        self.prepare_parsed(request, catalogs, peer, Some(parsed))
+    }
+
+    /// Prepares a request whose document has been parsed to this, if it has.
+    fn prepare_parsed<'r>(
+        self: &'r Arc<Self>,
+        request: &'r Request<'r>,
+        catalogs: &'r Catalogs,
+        peer: Peer,
+        parsed: Option<Result<Arc<document::Document>, Error>>,
+    ) -> Result<PreparedRequest<'r>, Error> {
+        let resolved = self.documents.resolve(request, &self.schema, &self.limits, parsed);
         let resolved = resolved.inspect_err(|error| self.metrics.refuse(OperationKind::Query, error.code))?;
         Ok(PreparedRequest::new(self, catalogs, resolved, peer))
     }
@@ -243,7 +275,7 @@ impl Engine {
 
     /// Executes a request on the engine's own catalogs as they are served now, without the response cache.
     pub fn execute(&self, request: &Request<'_>) -> Response {
-        let resolved = self.documents.resolve(request, &self.schema, &self.limits).map_err(|error| vec![error]);
+        let resolved = self.documents.resolve(request, &self.schema, &self.limits, None).map_err(|error| vec![error]);
         resolved
             .and_then(|resolved| {
                 let turn = Turn::Long(Cancellation::default());

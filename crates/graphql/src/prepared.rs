@@ -17,7 +17,7 @@ use super::metrics::{OperationKind, RequestResult};
 use super::response_cache::CachedResponse;
 use super::response_key::{ResponseKey, Validator};
 use super::subscription::Subscription;
-use super::{Engine, Response, executor};
+use super::{Engine, Response};
 
 /// Size in bytes from which compression takes a tenth of a millisecond or longer, and is kept off the threads that
 /// serve connections.
@@ -189,21 +189,24 @@ impl Engine {
         codings: &AcceptableCodings,
         peer: Peer,
     ) -> EncodedResponse {
-        let compress = |coding: Coding| coding.compress_to_vec(&body, CompressionLevel::Fast).into();
+        let body = Bytes::from(body);
+        let plain = body.clone();
+        let compress = move |coding: Coding| coding.compress_to_vec(&plain, CompressionLevel::Fast).into();
         match self.compress_in_turn(body.len(), codings, peer, compress).await {
             Some((coding, bytes)) => EncodedResponse { bytes, coding: Some(coding), outcome },
-            None => EncodedResponse { bytes: body.into(), coding: None, outcome },
+            None => EncodedResponse { bytes: body, coding: None, outcome },
         }
     }
 
     async fn encode_cached(
         &self,
         key: &ResponseKey,
-        cached: &CachedResponse,
+        cached: &Arc<CachedResponse>,
         codings: &AcceptableCodings,
         peer: Peer,
     ) -> EncodedResponse {
-        let encode = |coding| self.response_cache.encoded(key, cached, coding);
+        let (cache, key, own) = (Arc::clone(&self.response_cache), *key, Arc::clone(cached));
+        let encode = move |coding| cache.encoded(&key, &own, coding);
         let length = cached.plain.len();
         let encoded = match self.choose_coding(length, codings).filter(|coding| cached.has(*coding)) {
             Some(coding) => Some((coding, encode(coding))),
@@ -220,14 +223,14 @@ impl Engine {
         length: usize,
         codings: &AcceptableCodings,
         peer: Peer,
-        compress: impl FnOnce(Coding) -> Bytes,
+        compress: impl FnOnce(Coding) -> Bytes + Send + 'static,
     ) -> Option<(Coding, Bytes)> {
         let coding = self.choose_coding(length, codings)?;
         if length < LONG_COMPRESSION_BYTES {
             return Some((coding, compress(coding)));
         }
-        let _permit = self.executor.acquire(peer).await.ok()?;
-        Some((coding, executor::run(true, || compress(coding))))
+        let compressed = self.run_in_turn(peer, move |_| compress(coding)).await.ok()?;
+        Some((coding, compressed))
     }
 
     /// Returns the coding for a response of so many bytes; `None` to send it uncompressed.

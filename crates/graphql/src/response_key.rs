@@ -147,6 +147,11 @@ impl ResponseKeys {
         match dependencies.catalogs(variables)? {
             ScopedCatalogs::Every => text.add(scope.as_bytes()),
             ScopedCatalogs::Named(names) => {
+                // A response about a catalog that is not served suggests names of others.
+                if names.iter().any(|name| snapshot.get(name).is_none()) {
+                    text.add(&snapshot.by_name().len().to_be_bytes());
+                    snapshot.by_name().for_each(|served| text.add(served.name.as_bytes()));
+                }
                 // That a catalog is not served is a state of it as well.
                 for name in &names {
                     let revision = snapshot.revision_of(name);

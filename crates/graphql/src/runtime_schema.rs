@@ -9,7 +9,7 @@ use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Value};
 
 use super::coercion::{self, Arguments};
-use super::document::{Document, ParsedText, Schema};
+use super::document::{self, Document, ParsedText, Schema};
 use super::errors::{Code, Cost, Error};
 use super::introspection;
 use super::limits::Limits;
@@ -18,6 +18,9 @@ use super::plan::{self, Plan, PlannedField, ValuePlan};
 /// Maximum number of values of introspection that a request may have, estimated as the fields that it selects times what
 /// the schema declares: memory, because all of them are made before the first one is written.
 pub const MAX_INTROSPECTED_VALUES: u64 = 2_000_000;
+
+/// Name that an object type has in the text of a schema in which its name is `Float`; no field may have the scalar then.
+pub const FLOAT_OBJECT: &str = document::FLOAT_OBJECT;
 
 /// A schema that was made when the program ran.
 pub struct RuntimeSchema {
@@ -128,7 +131,7 @@ impl RuntimeSchema {
         limits: &Limits,
     ) -> Result<Vec<SelectedField>, Vec<Error>> {
         let operation = document.operation(operation_name).map_err(|error| vec![error])?;
-        let variables = coercion::variables(&self.schema, document, operation, raw_variables, limits.list_items)?;
+        let variables = coercion::variables(&self.schema, document, operation, raw_variables, limits)?;
         let plan = plan::plan(&self.schema, document, operation, &variables);
         let planned = plan.and_then(|plan| plan.first_error().map_or(Ok(plan), Err));
         let plan = planned.map_err(|error| {
@@ -208,6 +211,26 @@ mod tests {
         assert_eq!(of_x.iter().map(|field| &*field.key).collect::<Vec<_>>(), ["c", "b"]);
         assert!(matches!(&typename.value, SelectedValue::TypeName(name) if &**name == "Query"));
         assert!(matches!(&ty.value, SelectedValue::Introspection(text) if **text == *br#"{"name":"A"}"#));
+    }
+
+    #[test]
+    fn an_object_type_may_have_the_name_of_the_scalar_that_no_field_has() {
+        let sdl = "type Query { floats: [Float_] } type Float_ { name: String of: Float_ }";
+        let (schema, limits) = (RuntimeSchema::parse(sdl).unwrap(), Limits::default());
+        let select = |query: &str| {
+            let document = schema.validate(ParsedDocument::parse(query, &limits).unwrap(), &limits).unwrap();
+            schema.select(&document, None, &Map::new(), &limits).unwrap()
+        };
+        let fields = select("{ floats { __typename name ... on Float { of { name } } } }");
+        let SelectedValue::Object(of_float) = &fields[0].value else { panic!("{fields:?}") };
+        assert!(matches!(&of_float[0].value, SelectedValue::TypeName(name) if &**name == "Float"));
+        assert_eq!(of_float.iter().map(|field| &*field.key).collect::<Vec<_>>(), ["__typename", "name", "of"]);
+        let fields = select("{ __type(name: \"Float\") { kind fields { name type { name } } } }");
+        let SelectedValue::Introspection(text) = &fields[0].value else { panic!("{fields:?}") };
+        assert_eq!(
+            str::from_utf8(text).unwrap(),
+            r#"{"kind":"OBJECT","fields":[{"name":"name","type":{"name":"String"}},{"name":"of","type":{"name":"Float"}}]}"#
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::errors::{self, Code, Error};
 use super::execute::{Execution, Turn};
+use super::executor::Permit;
 use super::write::CatalogChange;
 use super::{Engine, coercion, plan};
 
@@ -172,8 +173,7 @@ impl Subscription {
     ) -> Result<Self, Vec<Error>> {
         let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
         let raw_variables = request.variables.clone().unwrap_or_default();
-        let maximum = engine.limits.list_items;
-        let variables = coercion::variables(&engine.schema, document, operation, &raw_variables, maximum)?;
+        let variables = coercion::variables(&engine.schema, document, operation, &raw_variables, &engine.limits)?;
         let refused = |error: &coercion::CoercionError| {
             let location = document.location(error.span);
             vec![Error::request(Code::BadUserInput, error.message.clone()).at(location)]
@@ -315,10 +315,14 @@ impl Subscription {
         if let Some(text) = streams.shared_text(published, &key) {
             return Some(text);
         }
-        let text = if let Some(_turn) = self.operation.engine.executor.try_acquire() {
-            self.operation.execute(now, change)
+        let text = if let Some(text) = self.operation.execute(now, change, Turn::Short) {
+            text
         } else {
-            self.operation.execute_in_turn(now, versions).await?
+            let (operation, now, versions) = (Arc::clone(&self.operation), Arc::clone(now), versions.clone());
+            match self.operation.engine.executor.try_acquire() {
+                Some(turn) => operation.execute_in(turn, now, versions).await?,
+                None => operation.execute_in_turn(now, versions).await?,
+            }
         };
         if text.len() <= SHARED_TEXT_BYTES {
             streams.share(published, key, &text);
@@ -328,30 +332,41 @@ impl Subscription {
 }
 
 impl SubscribedOperation {
-    /// Executes a long operation when it is its turn, in a task of its own: a client that reads nothing holds no turn.
+    /// Executes the operation when it is its turn, in a task of its own: a client that reads nothing holds no turn.
     ///
     /// `None` if the runtime is shutting down.
-    async fn execute_in_turn(self: &Arc<Self>, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
-        let (operation, now, versions) = (Arc::clone(self), Arc::clone(now), versions.clone());
+    async fn execute_in_turn(self: Arc<Self>, now: Arc<Snapshot>, versions: CatalogVersions) -> Option<Bytes> {
         let written = tokio::spawn(async move {
-            let _turn = operation.engine.executor.acquire_patiently(operation.peer).await;
-            operation.execute(&now, catalog_change(&versions))
+            let turn = self.engine.executor.acquire_patiently(self.peer).await?;
+            self.execute_in(turn, now, versions).await
         });
-        written.await.ok()
+        written.await.ok()?
     }
 
-    /// Executes the operation for an event.
-    fn execute(&self, now: &Snapshot, change: CatalogChange<'_>) -> Bytes {
+    /// Executes the operation in a turn, on a thread that serves no connections.
+    ///
+    /// `None` if the runtime is shutting down.
+    async fn execute_in(self: Arc<Self>, turn: Permit, now: Arc<Snapshot>, versions: CatalogVersions) -> Option<Bytes> {
+        let executed = tokio::task::spawn_blocking(move || {
+            // Held until the work has really ended.
+            let _turn = turn;
+            self.execute(&now, catalog_change(&versions), Turn::Long(Cancellation::default()))
+        });
+        executed.await.ok()?
+    }
+
+    /// Executes the operation for an event; `None` if it takes longer than a short turn.
+    fn execute(&self, now: &Snapshot, change: CatalogChange<'_>, turn: Turn) -> Option<Bytes> {
         let Self { engine, document, name, variables, .. } = self;
         let operation = document.operation(name.as_deref()).map_err(|error| vec![error]);
         let response = operation.and_then(|operation| {
             let change = Some(change);
             let execution = Execution { document, operation, raw_variables: variables, change, includes_cost: false };
-            engine.execute_operation(now, execution, Turn::Long(Cancellation::default()))
+            engine.execute_operation(now, execution, turn)
         });
         match response {
-            Ok(response) => response.expect("a long turn ends with a response").body.into(),
-            Err(errors) => errors::body(&errors).into(),
+            Ok(response) => Some(response?.body.into()),
+            Err(errors) => Some(errors::body(&errors).into()),
         }
     }
 }

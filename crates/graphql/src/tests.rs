@@ -8,6 +8,7 @@ mod every_field;
 mod finding;
 pub(crate) mod fixture;
 mod hostile;
+mod many_catalogs;
 mod odd;
 mod paging;
 mod solving;

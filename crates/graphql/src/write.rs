@@ -57,7 +57,7 @@ use super::opaque_key::{self, KeyTag};
 use super::output;
 use super::plan::{Plan, PlannedField, ValuePlan};
 use super::server_info::ServerState;
-use super::suggestion::{MAX_SUGGESTED_FIELDS, Suggestion};
+use super::suggestion::{MAX_COMPARED_NAMES, MAX_SUGGESTED_FIELDS, Suggestion};
 use metadata::MetadataId;
 use scans::Scans;
 
@@ -90,19 +90,34 @@ pub(super) fn write(
 ) -> Result<ExecutionResult, Error> {
     let check = |drawn| budget.check(drawn);
     let work = Work::new(&check);
-    write_within(plan, context, &work, out).map_err(|reason| {
-        let stopped = || Error::request(Code::Internal, "internal server error".to_owned());
-        reason.or_else(|| budget.error()).unwrap_or_else(stopped)
+    write_within(plan, context, &work, out).map_err(|abandonment| {
+        let Abandonment { limit, advice } = *abandonment;
+        if let Some(limit) = limit {
+            return limit;
+        }
+        let Some(stopped) = budget.error() else {
+            return Error::request(Code::Internal, "internal server error".to_owned());
+        };
+        let advice = advice.as_deref().unwrap_or("ask for smaller pages or fewer fields");
+        Error { message: format!("{}: {advice}", stopped.message), ..stopped }
     })
 }
 
-/// Executes an operation. An error is the limit of this writer that was exceeded, `None` if the account of work refused.
+/// Why an execution was abandoned.
+struct Abandonment {
+    /// The limit of the writer that was exceeded; `None` if the account of work refused.
+    limit: Option<Error>,
+    /// What to narrow.
+    advice: Option<String>,
+}
+
+/// Executes an operation.
 fn write_within<'a>(
     plan: &'a Plan<'a>,
     context: Context<'a>,
     work: &'a Work<'a>,
     out: Vec<u8>,
-) -> Result<ExecutionResult, Option<Error>> {
+) -> Result<ExecutionResult, Box<Abandonment>> {
     let start = out.len();
     let mut writer = ResponseWriter {
         context,
@@ -114,10 +129,12 @@ fn write_within<'a>(
         path: Vec::new(),
         errors: Vec::new(),
         suggestions: Vec::new(),
+        uncompared_names: MAX_COMPARED_NAMES,
         locations: HashMap::new(),
         error_bytes: 0,
         drawn_bytes: 0,
         abandoned: None,
+        advice: None,
     };
     let outcome = match context.change {
         Some(change) => writer.selection_set(diff::SubscriptionObject(change), plan),
@@ -129,7 +146,9 @@ fn write_within<'a>(
             writer.out.truncate(start);
             writer.null();
         }
-        Err(WriteError::Abandoned) => return Err(writer.abandoned),
+        Err(WriteError::Abandoned) => {
+            return Err(Box::new(Abandonment { limit: writer.abandoned, advice: writer.advice }));
+        }
     }
     let ResponseWriter { out: data, errors, suggestions, .. } = writer;
     Ok(ExecutionResult { data, errors, suggestions, work: work.units() })
@@ -193,6 +212,8 @@ struct ResponseWriter<'a> {
     path: Vec<PathStep<'a>>,
     errors: Vec<Error>,
     suggestions: Vec<Suggestion>,
+    /// Number of names that may still be compared for suggestions.
+    uncompared_names: usize,
     /// Locations of errors: a field may fail for each item of a list, and computing a location scans the source text.
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Size of the errors in bytes (approximate).
@@ -201,6 +222,8 @@ struct ResponseWriter<'a> {
     drawn_bytes: usize,
     /// The limit of this writer that was exceeded.
     abandoned: Option<Error>,
+    /// What to narrow in a request whose work was stopped.
+    advice: Option<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -357,20 +380,24 @@ impl<'a> ResponseWriter<'a> {
         }
     }
 
-    /// Suggests names for the value of an argument of a field at the root that names none of them.
+    /// Suggests names for the value of an argument of a field that names none of them, as far as the limits of a response
+    /// allow.
     fn suggest_names<'n>(
         &mut self,
         field: &'a PlannedField<'a>,
         argument: &'static str,
         names: impl Iterator<Item = &'n str>,
     ) -> WriteResult {
-        if self.suggestions.len() < MAX_SUGGESTED_FIELDS {
-            let value = arguments(field).string(argument).unwrap_or_default();
-            let similar: Vec<_> = similar_names(value, names, self.work)?.into_iter().map(ToOwned::to_owned).collect();
-            if !similar.is_empty() {
-                let (key, value) = (field.key.to_owned(), value.to_owned());
-                self.suggestions.push(Suggestion { key, argument, value, similar });
-            }
+        if self.suggestions.len() >= MAX_SUGGESTED_FIELDS {
+            return Ok(());
+        }
+        let value = arguments(field).string(argument).unwrap_or_default();
+        let uncompared = &mut self.uncompared_names;
+        let names = names.take(*uncompared).inspect(|_| *uncompared -= 1);
+        let similar: Vec<_> = similar_names(value, names, self.work)?.into_iter().map(ToOwned::to_owned).collect();
+        if !similar.is_empty() {
+            let path = self.path_of(Some(field));
+            self.suggestions.push(Suggestion { path, argument, value: value.to_owned(), similar });
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::names::Name;
 use super::record::{FileRecord, MetaRecord};
 use super::{BYTES_PER_OBJECT, Catalog, FREE_OBJECTS, IndexError, JsonText, MAX_CONTENT_BYTES, check, id, values};
 use crate::origin::Origins;
-use crate::problem::{Problem, ProblemCollector, Problems};
+use crate::problem::{Problem, ProblemCode, ProblemCollector, Problems};
 
 /// Indexes and validates lines.
 pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
@@ -28,6 +28,11 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
     }
     problems.count(&origins.unlisted);
     let (mut catalog, findings) = index(content, origins, Checks::All, &mut problems)?;
+    if catalog.meta_count() == 0 {
+        let message =
+            "the catalog has no blob: its directory is empty, or every file is empty or left out by .indexignore";
+        problems.add(ProblemCode::CatalogEmpty, || Problem::new(ProblemCode::CatalogEmpty, message.to_owned()));
+    }
     values::check(&catalog, &findings, &mut problems);
     check::check(&catalog, &mut problems);
     catalog.problems = problems.finish();

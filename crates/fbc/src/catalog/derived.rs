@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::find::{BundleFacts, BundleIndex, BundleRanks, Completions, MetaIndex, SearchIndex};
+use super::find::{BundleFacts, BundleIndex, BundleOrders, BundleRanks, Completions, MetaIndex, SearchIndex};
 use super::icon::Icons;
 use super::lifecycle::LifecycleBlobs;
 use super::metadata::CsvPositions;
@@ -19,6 +19,7 @@ pub(super) struct Derived {
     icons: OnceLock<Arc<Icons>>,
     bundles: OnceLock<BundleIndex>,
     ranks: OnceLock<BundleRanks>,
+    orders: OnceLock<BundleOrders>,
     facts: OnceLock<BundleFacts>,
     channels: OnceLock<Box<[u32]>>,
     lifecycles: OnceLock<LifecycleBlobs>,
@@ -37,6 +38,7 @@ impl Catalog {
         self.bundle_index();
         self.bundle_ranks();
         self.bundle_facts();
+        self.bundle_orders();
         self.channel_order();
         self.meta_index();
         self.search_index();
@@ -69,6 +71,10 @@ impl Catalog {
 
     pub(super) fn bundle_ranks(&self) -> &BundleRanks {
         self.index.derived.ranks.get_or_init(|| BundleRanks::new(self))
+    }
+
+    pub(super) fn bundle_orders(&self) -> &BundleOrders {
+        self.index.derived.orders.get_or_init(|| BundleOrders::new(self))
     }
 
     pub(super) fn bundle_facts(&self) -> &BundleFacts {

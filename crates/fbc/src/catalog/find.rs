@@ -22,6 +22,7 @@ use crate::range::MastermindsRange;
 pub use completions::{Completion, CompletionKind, CompletionMatch, MAX_COMPLETED_LETTERS};
 pub use facets::{Facet, FacetCounts, FacetValue};
 pub use packages::FoundPackages;
+pub use ranks::{BundleSort, SortDirection};
 pub use search::{
     MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, SearchField,
     SearchMatch,
@@ -31,7 +32,7 @@ pub(super) use bundles::BundleIndex;
 pub(super) use completions::Completions;
 pub(super) use facts::BundleFacts;
 pub(super) use metas::MetaIndex;
-pub(super) use ranks::BundleRanks;
+pub(super) use ranks::{BundleOrders, BundleRanks};
 pub(super) use search::{SearchIndex, fold_text};
 
 /// Conditions on packages; the default matches every package.

@@ -1,4 +1,4 @@
-//! Validates single blobs: missing and reserved schemas, and values that upstream's decoder rejects. Runs only when a
+//! Validates single blobs: missing, reserved and oddly named schemas, and values that upstream's decoder rejects. Runs only when a
 //! catalog is built, not when it is reopened.
 
 use std::collections::HashSet;
@@ -12,12 +12,19 @@ use crate::json::RawValue;
 use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 use crate::quote::go_quote;
 
+/// Schemas whose blobs are typed objects; all others are custom schemas.
+pub const TYPED_SCHEMAS: [&str; 4] = ["olm.package", "olm.channel", "olm.bundle", "olm.deprecations"];
+
+/// What upstream's gRPC server requires of the name of a custom schema, as a regular expression.
+pub const CUSTOM_NAME_RULE: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
+
 /// Maximum number of bytes of a blob that a message quotes.
 const QUOTED_BYTES: usize = 256;
 
 /// Adds the problems of single blobs.
 pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut ProblemCollector) {
     check_schemas(catalog, problems);
+    check_custom_names(catalog, problems);
     for package in catalog.packages() {
         check_icon(package, problems);
     }
@@ -53,6 +60,45 @@ fn check_schemas(catalog: &Catalog, problems: &mut ProblemCollector) {
             problems.add(code, || Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta));
         }
     }
+}
+
+/// Reports the first blob of each custom schema, and of each package in such blobs, with a name that `opm serve` refuses.
+fn check_custom_names(catalog: &Catalog, problems: &mut ProblemCollector) {
+    if catalog.schemas().iter().all(|schema| TYPED_SCHEMAS.contains(&&*schema.schema)) {
+        return;
+    }
+    let (mut schemas, mut packages) = (HashSet::new(), HashSet::new());
+    let is_invalid = |name: &str| !name.is_empty() && !is_custom_name(name);
+    for meta in (0..catalog.meta_count()).map(|at| catalog.meta_at(at)) {
+        let (schema, package) = (meta.schema(), meta.package_name().unwrap_or_default());
+        if TYPED_SCHEMAS.contains(&schema) {
+            continue;
+        }
+        if is_invalid(schema) && schemas.insert(schema) {
+            add_custom_name(meta, &format!("custom schema {}", go_quote(schema)), problems);
+        }
+        if is_invalid(package) && packages.insert(package) {
+            let what = format!("package {} of a blob of schema {}", go_quote(package), go_quote(schema));
+            add_custom_name(meta, &what, problems);
+        }
+    }
+}
+
+fn add_custom_name(meta: Meta<'_>, what: &str, problems: &mut ProblemCollector) {
+    problems.add(ProblemCode::SchemaNameInvalid, || {
+        let message = format!(
+            "{what} does not match {CUSTOM_NAME_RULE}: `opm serve` does not serve the catalog, and clients of OLM v0 cannot \
+             ask for the blob over gRPC"
+        );
+        Problem::new(ProblemCode::SchemaNameInvalid, message).at(meta)
+    });
+}
+
+/// Returns whether upstream's gRPC server accepts a text as name of a custom schema, or of the package of its blob:
+/// [`CUSTOM_NAME_RULE`].
+pub fn is_custom_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    text.bytes().all(is_part) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
 fn is_odd(schema: &str) -> bool {

@@ -186,3 +186,19 @@ fn a_reader_reads_another_file_after_a_file() {
     reader.filled(0);
     assert_eq!(reader.next(), Ok(ReadEvent::End));
 }
+
+#[test]
+fn documents_are_counted_also_where_nothing_is_in_them() {
+    for (text, documents) in [
+        ("", 0),
+        ("a: 1\n---\n# none\n---\n---\nb: 2\n", 3),
+        ("{\"a\":1} null {\"b\":2}", 3),
+        ("{\"a\":1}\n{\"b\":2,}\n", 2),
+    ] {
+        let mut reader = FileReader::new(ReadLimits::default());
+        reader.push(text.as_bytes());
+        reader.finish();
+        while !matches!(reader.next().unwrap(), ReadEvent::End) {}
+        assert_eq!(reader.documents(), documents, "{text}");
+    }
+}

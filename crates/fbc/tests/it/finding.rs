@@ -2,11 +2,12 @@
 
 use fbc::Catalog;
 use fbc::catalog::{
-    ApiFilter, Bundle, BundleFilter, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode, MetaFilter,
-    PackageFilter, Platform,
+    ApiFilter, Bundle, BundleFilter, BundleSort, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode,
+    MetaFilter, PackageFilter, Platform, SortDirection,
 };
 use fbc::range::MastermindsRange;
 use fbc::work::Work;
+use serde_json::json;
 use testing::fixture;
 
 const CATALOG: &str = r#"
@@ -383,4 +384,42 @@ fn ranks_are_the_order_of_versions_and_of_names() {
         "package a default=c\nchannel c: v1.0.0\nbundle v1.0.0\npackage b default=c\nchannel c: v1.0.0 <- v1.1.0\nbundle v1.0.0\nbundle v1.1.0",
     );
     assert_eq!(twins.version_ranks(), [Some(0), Some(2), Some(0)]);
+}
+
+#[test]
+fn all_bundles_are_sorted_both_ways_with_those_without_a_value_last() {
+    let bundle = |package: &str, name: &str, version: Option<&str>, created_at: Option<&str>| {
+        let mut properties = Vec::new();
+        properties.extend(
+            version
+                .map(|version| json!({"type": "olm.package", "value": {"packageName": package, "version": version}})),
+        );
+        properties.extend(created_at.map(
+            |created_at| json!({"type": "olm.csv.metadata", "value": {"annotations": {"createdAt": created_at}}}),
+        ));
+        json!({"image": "i", "name": name, "package": package, "properties": properties, "schema": "olm.bundle"})
+    };
+    let lines = [
+        json!({"name": "a", "schema": "olm.package"}),
+        bundle("a", "a.x", Some("1.0.0"), Some("2024-02-01")),
+        bundle("a", "a.y", Some("2.0.0"), Some("2024-01-01")),
+        bundle("a", "a.z", None, Some("2024-02-01")),
+        json!({"name": "b", "schema": "olm.package"}),
+        bundle("b", "a.x", Some("2.0.0"), None),
+        bundle("b", "b.x", Some("1.0.0"), Some("2024-02-01")),
+    ];
+    let catalog = fixture::catalog_of(&lines.map(|line| format!("{line}\n")).concat());
+    let sorted = |sort, direction| {
+        let places = catalog.sorted_bundles(sort, direction).iter();
+        let bundles = places.map(|&at| catalog.bundle_at(at as usize));
+        bundles.map(|bundle| format!("{}/{}", bundle.package().name(), bundle.name())).collect::<Vec<_>>().join(" ")
+    };
+    for (sort, ascending, descending) in [
+        (BundleSort::Version, "a/a.x b/b.x a/a.y b/a.x a/a.z", "a/a.y b/a.x a/a.x b/b.x a/a.z"),
+        (BundleSort::Name, "a/a.x b/a.x a/a.y a/a.z b/b.x", "b/b.x a/a.z a/a.y a/a.x b/a.x"),
+        (BundleSort::CreatedAt, "a/a.y a/a.x a/a.z b/b.x b/a.x", "a/a.x a/a.z b/b.x a/a.y b/a.x"),
+    ] {
+        assert_eq!(sorted(sort, SortDirection::Ascending), ascending, "{sort:?}");
+        assert_eq!(sorted(sort, SortDirection::Descending), descending, "{sort:?}");
+    }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use fbc::catalog::{BundleFilter, FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
 use fbc::origin::FileOrigin;
 use fbc::work::Work;
-use fbc::{Catalog, Origins, ProblemCode};
+use fbc::{Catalog, Origins, ProblemCode, Severity};
 use testing::fixture;
 
 const ETCD: &str = r#"
@@ -292,6 +292,45 @@ fn blobs_of_unknown_schemas_are_counted_and_kept() {
             (ProblemCode::SchemaMissing, "object '{\"name\":\"\"}\n' is missing root schema field"),
         ]
     );
+}
+
+#[test]
+fn custom_schemas_and_their_packages_with_names_that_opm_serve_refuses_are_reported_once() {
+    let catalog = fixture::catalog_of(concat!(
+        r#"{"package":"p","schema":"example.com/x"}"#,
+        "\n",
+        r#"{"package":"p","schema":"example.com/x"}"#,
+        "\n",
+        r#"{"package":"x/y","schema":"a"}"#,
+        "\n",
+        r#"{"package":"x/y","schema":"b"}"#,
+        "\n",
+        r#"{"package":"","schema":"0a._-Z"}"#,
+        "\n",
+        r#"{"schema":".a"}"#,
+        "\n",
+        r#"{"defaultChannel":"","name":"p/q","schema":"olm.package"}"#,
+        "\n",
+    ));
+    let invalid =
+        catalog.problems().iter().filter(|problem| problem.code == ProblemCode::SchemaNameInvalid).collect::<Vec<_>>();
+    let told = invalid.iter().map(|problem| (problem.line, problem.message.split_once(" does not").unwrap().0));
+    let expected = [
+        (Some(1), r#"custom schema "example.com/x""#),
+        (Some(3), r#"package "x/y" of a blob of schema "a""#),
+        (Some(6), r#"custom schema ".a""#),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let rest = " does not match ^[a-zA-Z0-9][a-zA-Z0-9._-]*$: `opm serve` does not serve the catalog, and clients of OLM v0 \
+                cannot ask for the blob over gRPC";
+    assert!(invalid.iter().all(|problem| problem.message.ends_with(rest) && problem.severity() == Severity::Warning));
+}
+
+#[test]
+fn a_catalog_without_blobs_is_accepted_with_a_warning() {
+    let catalog = Catalog::build(Bytes::new(), &Origins::default()).unwrap();
+    let problems: Vec<_> = catalog.problems().iter().map(|problem| (problem.code, problem.severity())).collect();
+    assert_eq!(problems, [(ProblemCode::CatalogEmpty, Severity::Warning)]);
 }
 
 #[test]

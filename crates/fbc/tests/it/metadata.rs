@@ -233,6 +233,36 @@ fn the_first_metadata_counts_and_a_manifest_only_without_it() {
     assert_eq!(of_each, [false, false, true]);
 }
 
+#[test]
+fn an_annotation_that_is_no_list_of_names_gives_no_names_and_one_of_subscriptions_gives_its_text() {
+    let lists = |text: &str| {
+        let annotations = json!({
+            "console.openshift.io/plugins": text,
+            "operators.openshift.io/valid-subscription": text,
+            "operators.operatorframework.io/internal-objects": text,
+        });
+        let catalog = catalog(&[property(&json!({"annotations": annotations}))]);
+        let metadata = catalog.bundle_at(0).metadata().unwrap();
+        [metadata.internal_objects(), metadata.console_plugins(), metadata.valid_subscriptions()]
+    };
+    let none: &[&str] = &[];
+    for (text, names, subscriptions) in [
+        (r#" ["a.b", "c.d"] "#, &["a.b", "c.d"][..], &["a.b", "c.d"][..]),
+        ("[]", none, none),
+        ("", none, none),
+        (" ", none, none),
+        ("[a.b]", none, &["[a.b]"]),
+        (r#"["a.b", c.d]"#, none, &[r#"["a.b", c.d]"#]),
+        (r#"["a.b", 1]"#, none, &[r#"["a.b", 1]"#]),
+        (r#"["a.b"],["c.d"]"#, none, &[r#"["a.b"],["c.d"]"#]),
+        (r#"{"a.b": "c.d"}"#, none, &[r#"{"a.b": "c.d"}"#]),
+        (r#""a.b""#, none, &[r#""a.b""#]),
+        (" none ", none, &["none"]),
+    ] {
+        assert_eq!(lists(text), [names, names, subscriptions], "{text:?}");
+    }
+}
+
 /// What a `ClusterServiceVersion` says of permissions and webhooks.
 fn installed(properties: &[Value]) -> Value {
     let catalog = catalog(properties);

@@ -41,10 +41,15 @@ async fn next(body: &mut BodyDataStream) -> Option<String> {
 
 impl Fixture {
     async fn post(&self, headers: &[(&str, &str)], body: &'static str) -> Response {
+        self.post_from(Peer::default(), headers, body).await
+    }
+
+    async fn post_from(&self, peer: Peer, headers: &[(&str, &str)], body: &'static str) -> Response {
         let mut request = HttpRequest::builder().method(Method::POST).uri("/graphql");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
+        let request = request.extension(peer);
         self.service.call(request.body(Body::from(body)).unwrap()).await.unwrap()
     }
 
@@ -107,14 +112,20 @@ async fn a_stream_that_has_nothing_to_tell_shows_that_it_is_alive() {
 }
 
 #[tokio::test]
-async fn as_many_streams_are_open_as_the_limit_says() {
-    let fixture = start(StreamLimits { streams: 2, ..StreamLimits::default() });
-    let (first, second) = (fixture.post(STREAM, CHANGES).await, fixture.post(STREAM, CHANGES).await);
+async fn as_many_streams_are_open_as_the_limit_says_half_of_them_for_one_peer() {
+    let fixture = start(StreamLimits { streams: 4, ..StreamLimits::default() });
+    let peer = |last: u8| Peer::new([192, 0, 2, last].into());
+    let first = fixture.post_from(peer(1), STREAM, CHANGES).await;
+    let second = fixture.post_from(peer(1), STREAM, CHANGES).await;
     assert_eq!([first.status(), second.status()], [StatusCode::OK; 2]);
-    let third = fixture.post(STREAM, CHANGES).await;
+    let third = fixture.post_from(peer(1), STREAM, CHANGES).await;
     assert_eq!((third.status().as_u16(), &third.headers()["retry-after"]), (503, &HeaderValue::from_static("10")));
+
+    let others = [fixture.post_from(peer(2), STREAM, CHANGES).await, fixture.post_from(peer(3), STREAM, CHANGES).await];
+    assert_eq!(others.each_ref().map(Response::status), [StatusCode::OK; 2], "the other half is for others");
+    assert_eq!(fixture.post_from(peer(4), STREAM, CHANGES).await.status(), StatusCode::SERVICE_UNAVAILABLE);
     drop(first);
-    assert_eq!(fixture.post(STREAM, CHANGES).await.status(), StatusCode::OK);
+    assert_eq!(fixture.post_from(peer(1), STREAM, CHANGES).await.status(), StatusCode::OK);
 }
 
 #[tokio::test]

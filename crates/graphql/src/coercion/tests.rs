@@ -8,18 +8,22 @@ use crate::tests::fixture::{ask_with, engine};
 
 /// What is wrong with a value for a type; nothing when it is right.
 fn faults(ty: &str, value: &Value) -> Vec<String> {
-    let schema = Schema::load();
+    faults_with(ty, value, IntrospectionPolicy::Enabled)
+}
+
+fn faults_with(ty: &str, value: &Value, introspection: IntrospectionPolicy) -> Vec<String> {
+    let (schema, limits) = (Schema::load(), Limits { list_items: 12, introspection, ..Limits::default() });
     let ty = Type::parse(ty, "type").unwrap();
-    let mut coercion = VariableCoercion { schema: &schema, list_items: 12, path: Vec::new(), errors: Vec::new() };
+    let mut coercion = VariableCoercion { schema: &schema, limits: &limits, path: Vec::new(), errors: Vec::new() };
     coercion.value(&ty, value);
     coercion.errors.into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
 }
 
 /// What a value becomes.
 fn coerced(ty: &str, value: &Value) -> Value {
-    let schema = Schema::load();
+    let (schema, limits) = (Schema::load(), Limits { list_items: 12, ..Limits::default() });
     let ty = Type::parse(ty, "type").unwrap();
-    let mut coercion = VariableCoercion { schema: &schema, list_items: 12, path: Vec::new(), errors: Vec::new() };
+    let mut coercion = VariableCoercion { schema: &schema, limits: &limits, path: Vec::new(), errors: Vec::new() };
     let coerced = coercion.value(&ty, value);
     assert_eq!(coercion.errors, []);
     coerced
@@ -90,6 +94,42 @@ fn what_does_not_have_its_type_is_told_as_graphql_js_tells_it() {
     }
 }
 
+#[test]
+fn names_that_may_have_been_meant_in_a_variable_are_told_as_graphql_js_tells_them() {
+    for (ty, value, told, hidden) in [
+        (
+            "PackageFilter",
+            json!({"serch": "a"}),
+            ": Expected value of type \"PackageFilter\" not to include unknown field \"serch\". Did you mean \"search\"? \
+             Found: { serch: \"a\" }.",
+            ": Expected value of type \"PackageFilter\" not to include unknown field \"serch\", found: { serch: \"a\" }.",
+        ),
+        (
+            "[PackageFilter]",
+            json!([{"capabilityLevels": ["AUTOPILOT"]}]),
+            " at [0].capabilityLevels[0]: Value \"AUTOPILOT\" does not exist in \"CapabilityLevel\" enum. Did you mean the \
+             enum value \"AUTO_PILOT\"?",
+            " at [0].capabilityLevels[0]: Value \"AUTOPILOT\" does not exist in \"CapabilityLevel\" enum.",
+        ),
+    ] {
+        assert_eq!(faults(ty, &value), [told], "{ty} {value}");
+        assert_eq!(faults_with(ty, &value, IntrospectionPolicy::Disabled), [hidden], "{ty} {value}");
+    }
+}
+
+#[test]
+fn errors_of_variables_are_listed_up_to_their_limit() {
+    let query = "query($a: PackageFilter, $b: Int) { packages(filter: $a, first: $b) { totalCount } }";
+    let errors = |unknown: usize, b: Value| {
+        let members: Map<_, _> = (0..unknown).map(|at| (format!("unknown{at}"), json!(1))).collect();
+        run(query, &json!({"a": members, "b": b})).as_array().unwrap().len()
+    };
+    assert_eq!(errors(MAX_VARIABLE_ERRORS, json!(1)), MAX_VARIABLE_ERRORS);
+    for (unknown, b) in [(MAX_VARIABLE_ERRORS, json!("x")), (MAX_VARIABLE_ERRORS + 1, json!(1)), (7_000, json!("x"))] {
+        assert_eq!(errors(unknown, b), MAX_VARIABLE_ERRORS + 1, "the last one says that there are more");
+    }
+}
+
 /// The answer's messages, or else its data.
 fn run(query: &str, variables: &Value) -> Value {
     let mut body = ask_with(&engine(Limits::default()), query, variables);
@@ -98,8 +138,6 @@ fn run(query: &str, variables: &Value) -> Value {
         _ => body["data"].take(),
     }
 }
-
-use crate::limits::Limits;
 
 #[test]
 fn every_variable_that_is_wrong_is_told() {

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Places in the order of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
     /// Consecutive places.
     Range(Range<u32>),
+    /// All places, in an order that the catalog keeps.
+    Sorted(Arc<[u32]>),
     /// Any places.
     List(Rc<[RankedPlace]>),
 }
@@ -37,6 +40,7 @@ impl Places {
     pub(crate) fn count(&self) -> usize {
         match self {
             Self::Range(range) => range.len(),
+            Self::Sorted(places) => places.len(),
             Self::List(list) => list.len(),
         }
     }
@@ -47,6 +51,7 @@ impl Places {
             Self::Range(range) => {
                 RankedPlace { place: range.start + u32::try_from(index).unwrap_or(u32::MAX), rank: 0 }
             }
+            Self::Sorted(places) => RankedPlace { place: places[index], rank: 0 },
             Self::List(list) => list[index],
         }
     }
@@ -77,6 +82,7 @@ mod tests {
         let places = |places: &Places| (0..places.count()).map(|at| places.get(at).place).collect::<Vec<_>>();
         assert_eq!(places(&Places::range(3..6)), [3, 4, 5]);
         assert_eq!(places(&[7, 2].into_iter().collect()), [7, 2]);
+        assert_eq!(places(&Places::Sorted([1, 0, 2].into())), [1, 0, 2]);
     }
 
     #[test]

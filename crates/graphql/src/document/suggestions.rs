@@ -56,6 +56,11 @@ fn of_field(schema: &Schema, type_name: &str, field: &str) -> String {
     sentence("", &similar(field, fields.keys().map(Name::as_str)))
 }
 
+/// Returns `. Did you mean "a"?` for names that are similar to what was written; empty if none is.
+pub(crate) fn question<'n>(what: &str, written: &str, names: impl Iterator<Item = &'n str>) -> String {
+    sentence(what, &similar(written, names))
+}
+
 /// Returns the names that are similar to what was written, best first.
 fn similar<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     if written.len() > NAME_BYTES {

@@ -27,7 +27,7 @@ impl Library {
     fn find(&self, request: &serde_json::Value) -> Result<String, &'static str> {
         let text = request.to_string();
         let request: Request<'_> = serde_json::from_str(&text).unwrap();
-        let known = self.documents.resolve(&request, &self.schema, &Limits::default());
+        let known = self.documents.resolve(&request, &self.schema, &Limits::default(), None);
         known.map(|known| known.document.text().to_owned()).map_err(|error| error.code.as_str())
     }
 }
@@ -119,9 +119,9 @@ fn documents_that_were_sent_are_bounded_by_their_texts() {
         let limits = Limits { document_bytes, ..Limits::default() };
         let documents = Documents::new(&limits);
         let sent = Request { query: Some(text.into()), ..Request::default() };
-        assert!(documents.resolve(&sent, &schema, &limits).is_ok());
+        assert!(documents.resolve(&sent, &schema, &limits, None).is_ok());
         let named = Request { document_id: Some(digest(text).to_string().into()), ..Request::default() };
-        let found = documents.resolve(&named, &schema, &limits).map(drop).map_err(|error| error.code);
+        let found = documents.resolve(&named, &schema, &limits, None).map(drop).map_err(|error| error.code);
         assert_eq!(found, kept, "{document_bytes}");
     }
 }

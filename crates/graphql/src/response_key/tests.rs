@@ -102,6 +102,8 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that was not there");
     writer.withdraw("gamma");
     assert_eq!(changed(&engine), [false, true, false, true], "a catalog that is gone");
+    writer.publish(served("gama", BETA, 2));
+    assert_eq!(changed(&engine), [false, true, false, true], "a catalog that may have been meant");
 }
 
 fn remember(engine: &Engine, url: &str, validator: Validator) {

@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use serving::{Caller, CatalogsWriter, Renewal, RenewalError, Visibility, catalogs};
+use tokio::task::unconstrained;
 
 use super::*;
 use crate::Request;
@@ -30,9 +31,20 @@ fn subscribe_for(engine: &Arc<Engine>, catalogs: &Catalogs, names: &Value) -> Su
     prepared.subscribe().unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-/// What a stream is told now, as short text; nothing when it has to wait.
+/// What a stream is told now, as short text; nothing when it has to wait for a change.
 fn told(stream: &mut Subscription) -> Option<String> {
-    let event = stream.next().now_or_never()?.expect("the stream goes on");
+    let engine = Arc::clone(&stream.operation.engine);
+    let mut next = Box::pin(unconstrained(stream.next()));
+    let event = loop {
+        if let Some(event) = (&mut next).now_or_never() {
+            break event.expect("the stream goes on");
+        }
+        // An event that is being written on another thread has a permit.
+        if engine.streams.permits.available_permits() == CONCURRENT_EVENTS {
+            return None;
+        }
+        std::thread::yield_now();
+    };
     let body: Value = serde_json::from_slice(&event.text).unwrap();
     assert_eq!(body.get("errors"), None);
     let change = &body["data"]["catalogChanged"];

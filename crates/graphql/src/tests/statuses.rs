@@ -74,6 +74,7 @@ fn every_reason_of_a_failure_is_in_the_schema() {
         FailureReason::NoCatalog,
         FailureReason::InvalidCatalog,
         FailureReason::StorageFailed,
+        FailureReason::Damaged,
         FailureReason::Internal,
     ];
     let (writer, reader) = catalogs();

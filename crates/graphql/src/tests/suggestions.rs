@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::fixture::{ask, data, engine, engine_of, served};
 use crate::documents::DocumentPolicy;
 use crate::limits::{IntrospectionPolicy, Limits};
-use crate::{Engine, SDL, ServerInfo};
+use crate::{Engine, MAX_COMPARED_NAMES, SDL, ServerInfo};
 
 #[track_caller]
 fn suggestions(query: &str) -> Value {
@@ -24,6 +24,16 @@ fn a_null_at_the_root_comes_with_similar_names() {
         (format!(r#"bundle({etcd}, name: "etcd.v1")"#), one("q", "name", "etcd.v1", &["etcd.v1.0.0", "etcd.v1.1.0"])),
         (r#"bundle(catalog: "alpha", package: "etc", name: "x")"#.to_owned(), one("q", "package", "etc", &["etcd"])),
         (r#"channel(catalog: "alpha", package: "zo", name: "stable")"#.to_owned(), one("q", "package", "zo", &["zoo"])),
+        (r#"catalog(name: "alhpa")"#.to_owned(), one("q", "name", "alhpa", &["alpha"])),
+        (r#"package(catalog: "bet", name: "etcd")"#.to_owned(), one("q", "catalog", "bet", &["beta"])),
+        (
+            r#"channel(catalog: "alph", package: "ectd", name: "stabel")"#.to_owned(),
+            one("q", "catalog", "alph", &["alpha"]),
+        ),
+        (
+            r#"bundle(catalog: "Alpha", package: "etcd", name: "x")"#.to_owned(),
+            one("q", "catalog", "Alpha", &["alpha"]),
+        ),
     ] {
         assert_eq!(suggestions(&format!("{{ q: {query} {{ name }} }}")), json!([expected]), "{query}");
     }
@@ -35,17 +45,55 @@ fn nothing_is_suggested_where_nothing_is_similar_or_something_is_found() {
         r#"package(catalog: "alpha", name: "etcd")"#,
         r#"package(catalog: "alpha", name: "quite-another")"#,
         r#"package(catalog: "alpha", name: "")"#,
-        // It would depend on all catalogs.
-        r#"package(catalog: "alhpa", name: "etcd")"#,
-        r#"catalog(name: "alhpa")"#,
+        r#"package(catalog: "quite-another", name: "etcd")"#,
+        r#"catalog(name: "quite-another")"#,
+        r#"catalog(name: "")"#,
         r#"channel(catalog: "alpha", package: "etcd", name: "stable")"#,
         r#"bundle(catalog: "alpha", package: "etcd", name: "etcd.v1.0.0")"#,
     ] {
         let body = ask(&engine(Limits::default()), &format!("{{ {query} {{ name }} }}"));
         assert_eq!(body.get("extensions"), None, "{query}");
     }
-    // Fields below would multiply.
-    assert_eq!(suggestions(r#"{ catalog(name: "alpha") { package(name: "ectd") { name } } }"#), Value::Null);
+}
+
+#[test]
+fn a_null_within_comes_with_similar_names_and_its_path() {
+    let one = |path: Value, argument: &str, value: &str, similar: &str| json!({"path": path, "argument": argument, "value": value, "similar": [similar]});
+    for (query, expected) in [
+        (
+            r#"{ c: catalog(name: "alpha") { p: package(name: "ectd") { name } } }"#,
+            one(json!(["c", "p"]), "name", "ectd", "etcd"),
+        ),
+        (
+            r#"{ catalog(name: "alpha") { package(name: "etcd") { b: channel(name: "stabel") { name } } } }"#,
+            one(json!(["catalog", "package", "b"]), "name", "stabel", "stable"),
+        ),
+        (
+            r#"{ packages(catalogs: ["alpha"], filter: {names: ["etcd"]}) { nodes { bundle(name: "etcd.v1.1.1.0") { name } } } }"#,
+            one(json!(["packages", "nodes", 0, "bundle"]), "name", "etcd.v1.1.1.0", "etcd.v1.1.0"),
+        ),
+        (
+            r#"{ catalogs { package(name: "zo") { name } } }"#,
+            one(json!(["catalogs", 1, "package"]), "name", "zo", "zoo"),
+        ),
+    ] {
+        assert_eq!(suggestions(query), json!([expected]), "{query}");
+    }
+}
+
+#[test]
+fn names_are_compared_up_to_the_limit_of_a_response() {
+    // In the order of names, the similar one is the last one that is compared, or the first one that is not.
+    let similar = |others: usize| {
+        let names = (0..others).map(|at| format!("a{at:05}")).chain(["zebra".to_owned()]);
+        let lines: Vec<_> = names.map(|name| json!({"name": name, "schema": "olm.package"}).to_string()).collect();
+        let engine = engine_of([served("alpha", &lines, 1)], Limits::default());
+        let body = ask(&engine, r#"{ package(catalog: "alpha", name: "zebar") { name } }"#);
+        assert_eq!((body.get("errors"), &body["data"]), (None, &json!({"package": null})));
+        body["extensions"]["suggestions"][0]["similar"].clone()
+    };
+    assert_eq!(similar(MAX_COMPARED_NAMES - 1), json!(["zebra"]));
+    assert_eq!(similar(MAX_COMPARED_NAMES), Value::Null);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! `BundleConnection`: filters and orders bundles.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use fbc::catalog::{Bundle, BundleFilter, BundleKey, BundleVersion};
+use fbc::Catalog;
+use fbc::catalog::{Bundle, BundleFilter, BundleKey, BundleSort, BundleVersion};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use serving::Served;
 
@@ -44,7 +46,7 @@ impl<'a> ResponseWriter<'a> {
     /// Writes the connection of the bundles of some catalogs; `packages` restricts it to the packages of these names.
     pub(super) fn bundles(
         &mut self,
-        catalogs: Vec<&'a Served>,
+        catalogs: &[&'a Served],
         packages: Option<Vec<&'a str>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
@@ -60,13 +62,16 @@ impl<'a> ResponseWriter<'a> {
             (None, None) => None,
         };
         let mut sources = Vec::with_capacity(catalogs.len());
-        for served in catalogs {
-            let places = if filter.is_none() && order == BundleOrder::Natural {
-                Places::all(served.content.catalog.bundles().len())
+        for &served in catalogs {
+            let places = if let Some(filter) = &filter {
+                let key = ScanKey::new(field, served, filter.packages.first().copied());
+                let found = self.scans.places.get_or_scan(key, || find(served, filter, order, self.work));
+                found.map_err(|_| {
+                    let packages = filter.packages.is_empty().then_some("packages in `packages`");
+                    self.stopped_search(field, catalogs.len(), packages)
+                })?
             } else {
-                let package = filter.as_ref().and_then(|filter| filter.packages.first().copied());
-                let key = ScanKey::new(field, served, package);
-                self.scans.places.get_or_scan(key, || find(served, filter.as_ref(), order, self.work))?
+                all(&served.content.catalog, order)
             };
             sources.push(ConnectionSource { served, places });
         }
@@ -88,18 +93,32 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
+/// Returns all bundles of a catalog, in an order, which the catalog keeps.
+fn all(catalog: &Catalog, order: BundleOrder) -> Places {
+    match order.sorted(catalog) {
+        Some(sorted) => Places::Sorted(Arc::clone(sorted)),
+        None => Places::all(catalog.bundles().len()),
+    }
+}
+
 /// Returns the bundles of a catalog that match a filter, in an order.
 fn find(
     served: &Served,
-    filter: Option<&BundleFilter<'_>>,
+    filter: &BundleFilter<'_>,
     order: BundleOrder,
     work: &Work<'_>,
 ) -> Result<Places, WorkStopped> {
     let catalog = &served.content.catalog;
-    let places = catalog.find_bundles(filter.unwrap_or(&BundleFilter::default()), work)?;
-    if order != BundleOrder::Natural {
+    let places = catalog.find_bundles(filter, work)?;
+    if let Some(sorted) = order.sorted(catalog) {
         let sorts = if matches!(order, BundleOrder::CreatedAt(_)) { 2 } else { 1 };
-        work.draw(Step::SortStep, sorts * sort_steps(places.len()))?;
+        let steps = sorts * sort_steps(places.len());
+        // Picking many bundles from all sorted ones takes less time than sorting them.
+        if steps > sorted.len() {
+            work.draw(Step::SortStep, sorted.len())?;
+            return Ok(pick(sorted, &places));
+        }
+        work.draw(Step::SortStep, steps)?;
     }
     let mut list: Vec<_> = places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect();
     match order {
@@ -121,6 +140,15 @@ fn find(
     Ok(Places::List(list.into()))
 }
 
+/// Returns those of all bundles, which are sorted, that were found.
+fn pick(sorted: &[u32], found: &[u32]) -> Places {
+    let mut is_found = vec![false; sorted.len()];
+    for &place in found {
+        is_found[place as usize] = true;
+    }
+    sorted.iter().copied().filter(|&place| is_found[place as usize]).collect()
+}
+
 /// Sorts bundles by rank; bundles of equal rank keep the order of the catalog.
 fn by_rank(list: &mut [RankedPlace], direction: Direction, rank: impl Fn(usize) -> Option<u32>) {
     let rank = |ranked: &RankedPlace| rank(ranked.place as usize);
@@ -139,6 +167,17 @@ impl BundleOrder {
             Some("CREATED_AT") => Self::CreatedAt(direction),
             _ => Self::Natural,
         }
+    }
+
+    /// Returns all bundles of a catalog in this order; `None` where that is the order of the catalog.
+    fn sorted(self, catalog: &Catalog) -> Option<&Arc<[u32]>> {
+        let (sort, direction) = match self {
+            Self::Natural => return None,
+            Self::Version(direction) => (BundleSort::Version, direction),
+            Self::Name(direction) => (BundleSort::Name, direction),
+            Self::CreatedAt(direction) => (BundleSort::CreatedAt, direction),
+        };
+        Some(catalog.sorted_bundles(sort, direction.into()))
     }
 
     fn tag(self) -> KeyTag {

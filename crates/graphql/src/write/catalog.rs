@@ -7,7 +7,7 @@ use serving::Served;
 
 use super::problem::ProblemItem;
 use super::scans::ScanKey;
-use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionSource, Places};
 use crate::fields::{CatalogField, KeyValueField, SchemaCountField};
 use crate::opaque_key::KeyTag;
@@ -61,13 +61,13 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 return writer.packages(vec![served], Vec::new(), field);
             }
             CatalogField::Package => {
-                let package = arguments(field).string("name").and_then(|name| InCatalog::package(served, name));
+                let package = writer.package_by_name(served, "name", field)?;
                 return writer.optional_object(package, field);
             }
             CatalogField::Bundles => {
-                return writer.bundles(vec![served], packages(field), field);
+                return writer.bundles(&[served], packages(field), field);
             }
-            CatalogField::Metas => return writer.metas(vec![served], field),
+            CatalogField::Metas => return writer.metas(&[served], field),
         }
         Ok(())
     }

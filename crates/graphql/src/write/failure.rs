@@ -49,19 +49,37 @@ impl<'a> ResponseWriter<'a> {
         let document = self.context.document;
         let location =
             span.and_then(|span| *self.locations.entry(span).or_insert_with(|| document.location(Some(span))));
-        let mut path: Vec<Segment> = self
-            .path
-            .iter()
-            .map(|step| match step {
-                PathStep::Key(key) => Segment::Key((*key).into()),
-                PathStep::Index(at) => Segment::Index(*at),
-            })
-            .collect();
-        path.extend(field.map(|field| Segment::Key(field.key.into())));
+        let path = self.path_of(field);
         self.error_bytes += error.message.len() + path.len() * 16 + 128;
         self.errors.push(Error { location, path, ..error });
         self.check_size()?;
         Err(WriteError::Null)
+    }
+
+    /// Returns the path of a field of the object that is being written, or of the object itself.
+    pub(super) fn path_of(&self, field: Option<&'a PlannedField<'a>>) -> Vec<Segment> {
+        let steps = self.path.iter().map(|step| match step {
+            PathStep::Key(key) => Segment::Key((*key).into()),
+            PathStep::Index(at) => Segment::Index(*at),
+        });
+        steps.chain(field.map(|field| Segment::Key(field.key.into()))).collect()
+    }
+
+    /// Says what to narrow in a request whose work was stopped in a search of so many catalogs by a field; `further` is
+    /// what can be named beside catalogs.
+    pub(super) fn stopped_search(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        catalogs: usize,
+        further: Option<&str>,
+    ) -> WriteError {
+        let fewer = (catalogs > 1).then_some("fewer of them in `catalogs`");
+        let names: Vec<_> = fewer.into_iter().chain(further).collect();
+        if !names.is_empty() {
+            let catalogs = if catalogs == 1 { "a catalog".to_owned() } else { format!("{catalogs} catalogs") };
+            self.advice = Some(format!("`{}` searches {catalogs}; name {}", field.name, names.join(" or ")));
+        }
+        WriteError::Abandoned
     }
 
     /// Checks the size of the response.

@@ -40,14 +40,17 @@ pub(super) struct MetaKey<'k> {
 
 impl<'a> ResponseWriter<'a> {
     /// Writes the connection of the blobs of some catalogs.
-    pub(super) fn metas(&mut self, catalogs: Vec<&'a Served>, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn metas(&mut self, catalogs: &[&'a Served], field: &'a PlannedField<'a>) -> WriteResult {
         let filter = filter::metas(arguments(field));
         let mut sources = Vec::with_capacity(catalogs.len());
-        for served in catalogs {
+        for &served in catalogs {
             let places = match &filter {
-                Some(filter) => self.scans.places.get_or_scan(ScanKey::new(field, served, None), || {
-                    served.content.catalog.find_metas(filter, self.work).map(|found| found.into_iter().collect())
-                })?,
+                Some(filter) => {
+                    let found = self.scans.places.get_or_scan(ScanKey::new(field, served, None), || {
+                        served.content.catalog.find_metas(filter, self.work).map(|found| found.into_iter().collect())
+                    });
+                    found.map_err(|_| self.stopped_search(field, catalogs.len(), None))?
+                }
                 None => Places::all(served.content.catalog.meta_count()),
             };
             sources.push(ConnectionSource { served, places });

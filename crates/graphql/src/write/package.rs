@@ -1,13 +1,13 @@
 //! `Package` and `Deprecation`.
 
-use fbc::catalog::{Deprecation, JsonText, Package};
+use fbc::catalog::{Bundle, Channel, Deprecation, JsonText, Package};
 use serving::Served;
 
 use super::catalog::CatalogObject;
 use super::graph::default_head;
 use super::icon::IconObject;
 use super::property::PropertyOwner;
-use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteError, WriteResult, arguments};
 use crate::fields::{DeprecationField, PackageField};
 use crate::opaque_key::KeyTag;
 
@@ -15,6 +15,49 @@ impl<'a> InCatalog<'a, Package<'a>> {
     /// Returns the package of a name.
     pub(super) fn package(served: &'a Served, name: &str) -> Option<Self> {
         Some(InCatalog { served, item: served.content.catalog.package(name)? })
+    }
+}
+
+/// Packages, channels and bundles by the names that arguments give, with suggestions where there are none of these names.
+impl<'a> ResponseWriter<'a> {
+    /// Finds the package of a catalog that an argument of a field names.
+    pub(super) fn package_by_name(
+        &mut self,
+        served: &'a Served,
+        argument: &'static str,
+        field: &'a PlannedField<'a>,
+    ) -> Result<Option<InCatalog<'a, Package<'a>>>, WriteError> {
+        let found = InCatalog::package(served, arguments(field).string(argument).unwrap_or_default());
+        if found.is_none() {
+            self.suggest_names(field, argument, served.content.catalog.packages().map(Package::name))?;
+        }
+        Ok(found)
+    }
+
+    /// Writes the channel of a package that the argument `name` of a field names.
+    pub(super) fn channel_by_name(
+        &mut self,
+        package: InCatalog<'a, Package<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let channel = package.item.channel(arguments(field).string("name").unwrap_or_default());
+        if channel.is_none() {
+            self.suggest_names(field, "name", package.item.channels().map(Channel::name))?;
+        }
+        self.optional_object(channel.map(|channel| package.with(channel)), field)
+    }
+
+    /// Writes the bundle of a package that the argument `name` of a field names.
+    pub(super) fn bundle_by_name(
+        &mut self,
+        package: InCatalog<'a, Package<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let bundle = package.item.bundle(arguments(field).string("name").unwrap_or_default());
+        if bundle.is_none() {
+            self.suggest_names(field, "name", package.item.bundles().map(Bundle::name))?;
+        }
+        self.optional_object(bundle.map(|bundle| package.with(bundle)), field)
     }
 }
 
@@ -42,8 +85,7 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 return writer.channels(self, field);
             }
             PackageField::Channel => {
-                let channel = arguments(field).string("name").and_then(|name| package.channel(name));
-                return writer.optional_object(channel.map(|channel| self.with(channel)), field);
+                return writer.channel_by_name(self, field);
             }
             PackageField::ProblemCounts => {
                 let counts = package.problem_counts();
@@ -56,11 +98,10 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
             }
             PackageField::Properties => return writer.properties(self.with(PropertyOwner::Package(package)), field),
             PackageField::Bundles => {
-                return writer.bundles(vec![self.served], Some(vec![package.name()]), field);
+                return writer.bundles(&[self.served], Some(vec![package.name()]), field);
             }
             PackageField::Bundle => {
-                let bundle = arguments(field).string("name").and_then(|name| package.bundle(name));
-                return writer.optional_object(bundle.map(|bundle| self.with(bundle)), field);
+                return writer.bundle_by_name(self, field);
             }
             PackageField::RequiredBy => {
                 let places = package.required_by(writer.work)?;

@@ -94,11 +94,10 @@ impl<'a> ResponseWriter<'a> {
         }
         let filter = filter.unwrap_or_default();
         let (mut found, mut sources) = (Vec::new(), Vec::new());
-        for served in catalogs {
-            let scan = self
-                .scans
-                .packages
-                .get_or_scan(ScanKey::new(field, served, None), || find(served, &filter, order, self.work))?;
+        for &served in &catalogs {
+            let key = ScanKey::new(field, served, None);
+            let scan = self.scans.packages.get_or_scan(key, || find(served, &filter, order, self.work));
+            let scan = scan.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
             found.push((served, scan.found));
             sources.push(ConnectionSource { served, places: scan.places });
         }

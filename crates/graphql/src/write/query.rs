@@ -1,6 +1,6 @@
 //! The type `Query`.
 
-use fbc::catalog::{Bundle, Channel, Package};
+use fbc::catalog::Package;
 use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};
@@ -34,31 +34,23 @@ impl<'a> Object<'a> for QueryObject<'a> {
             }
             QueryField::Bundles => {
                 let (catalogs, _) = self.catalogs(field);
-                writer.bundles(catalogs, packages(field), field)
+                writer.bundles(&catalogs, packages(field), field)
             }
             QueryField::Channel => {
                 let Some(package) = self.package(field, "package", writer)? else {
                     return writer.optional_object::<CatalogObject<'_>>(None, field);
                 };
-                let channel = package.item.channel(text("name"));
-                if channel.is_none() {
-                    writer.suggest_names(field, "name", package.item.channels().map(Channel::name))?;
-                }
-                writer.optional_object(channel.map(|channel| package.with(channel)), field)
+                writer.channel_by_name(package, field)
             }
             QueryField::Bundle => {
                 let Some(package) = self.package(field, "package", writer)? else {
                     return writer.optional_object::<CatalogObject<'_>>(None, field);
                 };
-                let bundle = package.item.bundle(text("name"));
-                if bundle.is_none() {
-                    writer.suggest_names(field, "name", package.item.bundles().map(Bundle::name))?;
-                }
-                writer.optional_object(bundle.map(|bundle| package.with(bundle)), field)
+                writer.bundle_by_name(package, field)
             }
             QueryField::Metas => {
                 let (catalogs, _) = self.catalogs(field);
-                writer.metas(catalogs, field)
+                writer.metas(&catalogs, field)
             }
             QueryField::Suggest => {
                 let (catalogs, _) = self.catalogs(field);
@@ -82,7 +74,7 @@ impl<'a> QueryObject<'a> {
     /// Writes the catalog of a name; an error if the argument `digest` differs from the digest of its content.
     fn catalog(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let arguments = arguments(field);
-        let served = arguments.string("name").and_then(|name| self.0.get(name));
+        let served = self.served(field, "name", writer)?;
         if let (Some(served), Some(digest)) = (served, arguments.string("digest")) {
             let now = served.content.digest.to_string();
             if now != digest {
@@ -90,24 +82,35 @@ impl<'a> QueryObject<'a> {
                 return writer.field_error(field, Code::CatalogChanged, message);
             }
         }
-        writer.optional_object(served.map(|served| CatalogObject(served)), field)
+        writer.optional_object(served.map(CatalogObject), field)
     }
 
-    /// Finds the package that the argument `catalog` of a field and another one name. Suggests others where the catalog
-    /// has none of that name.
+    /// Finds the catalog that an argument of a field names. Suggests others where none of that name is served: the
+    /// validator of such a response depends on the names of all catalogs.
+    fn served(
+        self,
+        field: &'a PlannedField<'a>,
+        argument: &'static str,
+        writer: &mut ResponseWriter<'a>,
+    ) -> Result<Option<&'a Served>, WriteError> {
+        let Self(snapshot) = self;
+        let served = snapshot.get(arguments(field).string(argument).unwrap_or_default());
+        if served.is_none() {
+            writer.suggest_names(field, argument, snapshot.by_name().map(|served| served.name.as_str()))?;
+        }
+        Ok(served.map(|served| &**served))
+    }
+
+    /// Finds the package that the argument `catalog` of a field and another one name. Suggests other names where there is
+    /// no such catalog, or no such package in it.
     fn package(
         self,
         field: &'a PlannedField<'a>,
         argument: &'static str,
         writer: &mut ResponseWriter<'a>,
     ) -> Result<Option<InCatalog<'a, Package<'a>>>, WriteError> {
-        let [catalog, package] = ["catalog", argument].map(|name| arguments(field).string(name).unwrap_or_default());
-        let Some(served) = self.0.get(catalog) else { return Ok(None) };
-        let found = InCatalog::package(served, package);
-        if found.is_none() {
-            writer.suggest_names(field, argument, served.content.catalog.packages().map(Package::name))?;
-        }
-        Ok(found)
+        let Some(served) = self.served(field, "catalog", writer)? else { return Ok(None) };
+        writer.package_by_name(served, argument, field)
     }
 
     fn nodes(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {

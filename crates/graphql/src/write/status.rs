@@ -129,6 +129,7 @@ fn reason(reason: FailureReason) -> &'static str {
         FailureReason::NoCatalog => "NO_CATALOG",
         FailureReason::InvalidCatalog => "INVALID_CATALOG",
         FailureReason::StorageFailed => "STORAGE_FAILED",
+        FailureReason::Damaged => "DAMAGED",
         FailureReason::Internal => "INTERNAL",
     }
 }

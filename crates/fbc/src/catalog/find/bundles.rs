@@ -12,6 +12,7 @@ use super::super::{Bundle, Catalog, id};
 use super::BundleFilter;
 use super::apis::{ApiIndex, bundle_payloads};
 use super::tables::{Postings, equal_range};
+use crate::range::MastermindsRange;
 use crate::version::Version;
 use crate::work::{CHUNK, Step, Work, WorkStopped};
 
@@ -39,16 +40,16 @@ impl Catalog {
         let packages = (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
         let (candidates, others) = self.candidates(filter, packages.as_deref(), work)?;
         let types = (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
-        let comparisons = filter.version_range.as_ref().map_or(0, |range| 1 + range.constraints());
+        let mut versions = filter.version_range.as_ref().map(|range| VersionTests::new(self, range, candidates.len()));
         let mut found = Vec::new();
         for chunk in candidates.chunks(CHUNK) {
             work.draw(Step::Bundle, chunk.len() * (1 + others.len()))?;
-            work.draw(Step::Comparison, chunk.len() * comparisons)?;
             for place in chunk {
                 let package = &self.index.bundles[*place as usize].package;
                 let meets = packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
                     && others.iter().all(|list| list.binary_search(place).is_ok())
-                    && self.meets_unindexed(*place, filter, types.as_deref(), work)?;
+                    && self.meets_unindexed(*place, filter, types.as_deref(), work)?
+                    && versions.as_mut().map_or(Ok(true), |versions| versions.test(*place, work))?;
                 if meets {
                     found.push(*place);
                 }
@@ -92,7 +93,7 @@ impl Catalog {
         Ok((lists.remove(0), lists))
     }
 
-    /// Returns whether a bundle meets the conditions without an index. The comparison with a range of versions was drawn.
+    /// Returns whether a bundle meets the conditions without an index, but for that on its version.
     fn meets_unindexed(
         &self,
         place: u32,
@@ -118,12 +119,9 @@ impl Catalog {
         if let Some(types) = types {
             work.draw(Step::Comparison, record.properties.len())?;
             let type_name = |property: u32| self.index.properties[property as usize].type_name;
-            if !ids(&record.properties).any(|property| has_name(types, type_name(property))) {
-                return Ok(false);
-            }
+            return Ok(ids(&record.properties).any(|property| has_name(types, type_name(property))));
         }
-        let Some(range) = &filter.version_range else { return Ok(true) };
-        Ok(bundle.version().and_then(|text| Version::parse(text).ok()).is_some_and(|text| range.contains(&text)))
+        Ok(true)
     }
 
     /// Returns the ids of the packages of these names, ascending.
@@ -191,6 +189,38 @@ impl Catalog {
             let entry = self.index.placements[at as usize];
             self.index.channels[self.index.entries[entry as usize].channel as usize].head == HeadRecord::One(entry)
         })
+    }
+}
+
+/// Tests of the versions of bundles of one catalog.
+struct VersionTests<'f, 'c> {
+    catalog: &'c Catalog,
+    range: &'f MastermindsRange,
+    /// Results by the rank of the version: many bundles of a catalog have one version. Empty where few bundles are tested.
+    known: Vec<Option<bool>>,
+}
+
+impl<'f, 'c> VersionTests<'f, 'c> {
+    /// Prepares the tests of so many bundles.
+    fn new(catalog: &'c Catalog, range: &'f MastermindsRange, bundles: usize) -> Self {
+        let all = catalog.index.bundles.len();
+        let known = if bundles > all / 8 { vec![None; all] } else { Vec::new() };
+        Self { catalog, range, known }
+    }
+
+    /// Returns whether the version of a bundle is in the range.
+    fn test(&mut self, place: u32, work: &Work<'_>) -> Result<bool, WorkStopped> {
+        let rank = self.catalog.version_ranks()[place as usize];
+        if let Some(known) = rank.and_then(|rank| *self.known.get(rank as usize)?) {
+            return Ok(known);
+        }
+        work.draw(Step::Comparison, 1 + self.range.constraints())?;
+        let version = Bundle::new(self.catalog, place).version().and_then(|text| Version::parse(text).ok());
+        let is_in_range = version.is_some_and(|version| self.range.contains(&version));
+        if let Some(known) = rank.and_then(|rank| self.known.get_mut(rank as usize)) {
+            *known = Some(is_in_range);
+        }
+        Ok(is_in_range)
     }
 }
 

@@ -1,10 +1,46 @@
 //! Ranks of bundles by version and by name, over all packages: comparing ranks is a hundred times as fast as comparing
-//! versions.
+//! versions. And the orders of all bundles, so that a page of many catalogs sorts none of them.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
 
 use super::super::names::Name;
 use super::super::{BundleVersion, Catalog, id};
+
+/// What bundles are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BundleSort {
+    /// Version, then release.
+    Version,
+    /// Name.
+    Name,
+    /// When it was created.
+    CreatedAt,
+}
+
+/// The direction in which bundles are sorted. Bundles without the value come last in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SortDirection {
+    /// Least first.
+    Ascending,
+    /// Greatest first.
+    Descending,
+}
+
+/// Ids of all bundles in each order.
+#[derive(Debug)]
+pub(in crate::catalog) struct BundleOrders {
+    version: BothWays,
+    name: BothWays,
+    created_at: BothWays,
+}
+
+/// An order and its reverse, in which bundles of equal value are in the same order.
+#[derive(Debug)]
+struct BothWays {
+    ascending: Arc<[u32]>,
+    descending: Arc<[u32]>,
+}
 
 /// Ranks of all bundles, by bundle id. Equal bundles have equal ranks.
 #[derive(Debug)]
@@ -23,6 +59,49 @@ impl Catalog {
     /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a smaller name.
     pub fn name_ranks(&self) -> &[u32] {
         &self.bundle_ranks().by_name
+    }
+
+    /// Returns the indexes of all bundles, in the order of [`Catalog::bundles`], sorted. Bundles of one version or name are
+    /// in the order of [`Catalog::bundles`], those that were created at one time by package, then by name.
+    pub fn sorted_bundles(&self, sort: BundleSort, direction: SortDirection) -> &Arc<[u32]> {
+        let orders = self.bundle_orders();
+        let order = match sort {
+            BundleSort::Version => &orders.version,
+            BundleSort::Name => &orders.name,
+            BundleSort::CreatedAt => &orders.created_at,
+        };
+        match direction {
+            SortDirection::Ascending => &order.ascending,
+            SortDirection::Descending => &order.descending,
+        }
+    }
+}
+
+impl BundleOrders {
+    pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
+        let (versions, names) = (catalog.version_ranks(), catalog.name_ranks());
+        let all = || 0..id(catalog.index.bundles.len());
+        let mut by_package: Vec<u32> = all().collect();
+        // The catalog has the bundles of a package by version.
+        by_package.sort_by_key(|&at| (catalog.index.bundles[at as usize].package, names[at as usize]));
+        Self {
+            version: BothWays::new(all(), |at| versions[at]),
+            name: BothWays::new(all(), |at| Some(names[at])),
+            created_at: BothWays::new(by_package, |at| catalog.bundle_created_at(at)),
+        }
+    }
+}
+
+impl BothWays {
+    /// Sorts bundles by a value; those of equal value stay as they come.
+    fn new<T: Ord>(bundles: impl IntoIterator<Item = u32>, value: impl Fn(usize) -> Option<T>) -> Self {
+        let (mut sorted, without): (Vec<u32>, Vec<u32>) =
+            bundles.into_iter().partition(|&at| value(at as usize).is_some());
+        sorted.sort_by_key(|&at| value(at as usize));
+        let ascending = sorted.iter().chain(&without).copied().collect();
+        sorted.sort_by_key(|&at| Reverse(value(at as usize)));
+        let descending = sorted.iter().chain(&without).copied().collect();
+        Self { ascending, descending }
     }
 }
 

@@ -60,7 +60,8 @@ impl CsvMetadata<'_> {
 
     /// Returns the subscriptions that cover it, from an annotation with a JSON list; another text is one item.
     pub fn valid_subscriptions(&self) -> Vec<String> {
-        self.list("operators.openshift.io/valid-subscription")
+        let Some(text) = self.trimmed("operators.openshift.io/valid-subscription") else { return Vec::new() };
+        annotation::json_strings(&text).unwrap_or_else(|| vec![text.into_owned()])
     }
 
     /// Returns the namespace to install into: an annotation, or else the name in the template of the namespace.
@@ -92,16 +93,16 @@ impl CsvMetadata<'_> {
         annotation::boolean(&self.decoded("operatorframework.io/cluster-monitoring")?)
     }
 
-    /// Returns the names of its plugins for the `OpenShift` console, from an annotation with a JSON list; another text is one
-    /// item.
+    /// Returns the names of its plugins for the `OpenShift` console, from an annotation with a JSON list of strings; another
+    /// text gives no names, as in the console.
     pub fn console_plugins(&self) -> Vec<String> {
-        self.list("console.openshift.io/plugins")
+        self.names("console.openshift.io/plugins")
     }
 
-    /// Returns the names of the custom resource definitions that users should not see, from an annotation with a JSON list;
-    /// another text is one item.
+    /// Returns the names of the custom resource definitions that users should not see, from an annotation with a JSON list of
+    /// strings; another text gives no names, as in the console.
     pub fn internal_objects(&self) -> Vec<String> {
-        self.list("operators.operatorframework.io/internal-objects")
+        self.names("operators.operatorframework.io/internal-objects")
     }
 
     /// Returns whether it is of use on its own: unless an annotation says that it is not.
@@ -141,9 +142,8 @@ impl CsvMetadata<'_> {
         read::json_value(&self.decoded(key)?, MAX_MANIFEST_DEPTH)
     }
 
-    fn list(&self, key: &str) -> Vec<String> {
-        let Some(text) = self.trimmed(key) else { return Vec::new() };
-        annotation::json_strings(&text).unwrap_or_else(|| vec![text.into_owned()])
+    fn names(&self, key: &str) -> Vec<String> {
+        self.decoded(key).and_then(|text| annotation::json_strings(&text)).unwrap_or_default()
     }
 
     /// Returns what follows a prefix in the keys of labels that say so, sorted; `assumed` if no label has the prefix.
