@@ -4,6 +4,7 @@ mod access;
 mod edit;
 mod file;
 mod grpc;
+mod images;
 mod kube_api;
 mod observe;
 mod queries;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use controller::{LeaseDurations, SecretName};
+use controller::LeaseDurations;
 use fbc::catalog::PlatformVersion;
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
@@ -29,7 +30,9 @@ pub use self::edit::{
     RenderArgs, RenderTemplateArgs, TemplateType,
 };
 pub use access::{AccessArgs, AuthMode};
+pub use file::FileFlags;
 pub use grpc::{GrpcAddress, GrpcArgs};
+pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{
@@ -178,6 +181,9 @@ pub struct ServeArgs {
     pub documents: DocumentArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    /// The flags that the configuration file sets.
+    #[arg(skip)]
+    pub file_flags: FileFlags,
 }
 
 /// Flags of `controller`.
@@ -236,52 +242,6 @@ pub struct ControllerArgs {
     pub feature_gates: Option<String>,
 }
 
-/// Pull secrets and files that say how images are reached. Changes take effect without a restart.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Images")]
-pub struct PullArgs {
-    /// Pull secret that is used for all catalogs
-    #[arg(long, value_name = "NAMESPACE/NAME")]
-    pub global_pull_secret: Option<SecretName>,
-    /// `ServiceAccount` whose pull secrets are used for all catalogs [default: that of the pod]
-    #[arg(long, value_name = "NAME")]
-    pub service_account: Option<String>,
-    /// Folder with certificate authorities to trust for registries, in addition to the system's (PEM, `*.crt` and `*.pem`)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub pull_cas_dir: Option<PathBuf>,
-    #[command(flatten)]
-    pub registries: RegistryArgs,
-}
-
-/// Access to registries, and where an image holds its catalog.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Images")]
-pub struct ImageArgs {
-    #[command(flatten)]
-    pub registries: RegistryArgs,
-    /// Directory of an image that holds its catalog [default: the directory that its label names]
-    #[arg(long, value_name = "PATH")]
-    pub configs_dir: Option<String>,
-}
-
-/// Access to registries.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Images")]
-pub struct RegistryArgs {
-    /// Registry that may be used over plain HTTP or with any certificate. May be repeated
-    #[arg(long, value_name = "HOST[:PORT]")]
-    pub insecure_registry: Vec<String>,
-    /// Certificate authorities to trust for registries, in addition to the system's (PEM). May be repeated
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub registry_ca: Vec<PathBuf>,
-    /// Credentials for registries [default: those of `podman login` and `docker login`]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub authfile: Option<PathBuf>,
-    /// Mirrors, blocked and insecure registries [default: the registries.conf of the user or the system]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub registries_conf: Option<PathBuf>,
-}
-
 /// Trusted documents and introspection.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Documents")]
@@ -302,9 +262,15 @@ impl Args {
     /// is wrong.
     pub fn read() -> Self {
         let command = Self::with_variables();
-        let line = file::add_members(&command, std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
-        let matches = command.try_get_matches_from(line).unwrap_or_else(|error| queries::name_missing(error).exit());
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let line: Vec<_> = std::env::args_os().collect();
+        let flags = FileFlags::read(&command, &line).unwrap_or_else(|error| error.exit());
+        let matches = command.try_get_matches_from(flags.add_to(line));
+        let matches = matches.unwrap_or_else(|error| queries::name_missing(error).exit());
+        let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let Command::Serve(serve) = &mut args.command {
+            serve.file_flags = flags;
+        }
+        args
     }
 
     /// The commands, their flags also set by environment variables.

@@ -39,6 +39,7 @@ pub use gathered::GATHERED_BYTES;
 pub use hosts::AllowedHosts;
 pub use probes::Ready;
 pub use refusal::{ErrorFormat, Refusal};
+pub use service::FAIR_BYTES;
 pub use tls::{RELOAD_INTERVAL, Tls, TlsError, TlsFiles, TlsVersion};
 
 /// Every address, as `:PORT` stands for it.
@@ -130,7 +131,9 @@ pub struct ListenOptions {
     pub hosts: AllowedHosts,
     /// What the readiness probe reports.
     pub ready: Ready,
-    /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1.
+    /// Whether its routes answer probes themselves. On the connections that are reserved for probes, they are answered here.
+    pub own_probes: bool,
+    /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1, and HTTP/2 for clients that begin with it.
     pub tls: Option<Tls>,
     /// Whether connections speak HTTP/2 alone, without TLS too (RFC 9113 §3.3): what gRPC needs.
     pub http2_only: bool,

@@ -142,7 +142,9 @@ impl Traces {
 pub fn parse_endpoint(text: &str) -> Result<Uri, String> {
     let uri: Option<Uri> = text.parse().ok();
     let is_http = |uri: &Uri| uri.scheme().is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
-    uri.filter(|uri| is_http(uri) && uri.query().is_none())
+    // The path would be appended a second time, and a collector answers 404 to that.
+    let has_path = |uri: &Uri| uri.path().trim_end_matches('/').ends_with(PATH);
+    uri.filter(|uri| is_http(uri) && uri.query().is_none() && !has_path(uri))
         .ok_or_else(|| format!("write the URL of a collector without {PATH}, such as http://collector:4318"))
 }
 
@@ -221,10 +223,23 @@ mod tests {
 
     #[test]
     fn a_collector_is_named_by_the_url_of_http_without_the_path_of_otlp() {
-        for text in ["http://collector:4318", "https://otel.example.com/prefix/", "http://[::1]:4318"] {
+        for text in [
+            "http://collector:4318",
+            "https://otel.example.com/prefix/",
+            "http://[::1]:4318",
+            "http://collector:4318/v1/traces/tenant",
+        ] {
             assert_eq!(parse_endpoint(text).map(|uri| uri.to_string().starts_with(text)), Ok(true));
         }
-        for text in ["collector:4318", "grpc://collector:4317", "/v1/traces", "", "http://a?b"] {
+        for text in [
+            "collector:4318",
+            "grpc://collector:4317",
+            "/v1/traces",
+            "",
+            "http://a?b",
+            "http://collector:4318/v1/traces",
+            "https://otel.example.com/prefix/v1/traces//",
+        ] {
             let expected = "write the URL of a collector without /v1/traces, such as http://collector:4318";
             assert_eq!(parse_endpoint(text), Err(expected.to_owned()), "{text}");
         }

@@ -1,7 +1,7 @@
 //! The configuration file as a source of flags: a member is a flag by its name in camel case, such as `tlsCertFile`. It
 //! counts unless the command line or the environment sets the flag. Catalogs, its member `sources`, are read elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,29 +43,62 @@ enum Scalar {
     Text(String),
 }
 
-/// Adds the flags that the configuration file sets to a command line, which names the file.
-pub(super) fn add_members(command: &Command, mut line: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
-    // What is wrong on the command line is reported when all of it is parsed.
-    let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&line) else { return Ok(line) };
-    let Some((name, matches)) = matches.subcommand() else { return Ok(line) };
-    let Some(path) = matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(line) };
-    let subcommand = command.find_subcommand(name).expect("its arguments were parsed");
-    let flags = flags(subcommand, matches, path).map_err(|error| -> clap::Error {
-        let message = format!("cannot use the configuration `{}`: {error}\n", path.display());
-        // Not with the usage, which is that of the command line.
-        clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
-    })?;
-    let at = 1 + line.iter().skip(1).position(|word| word == name).expect("the command line has the command");
-    line.splice(at + 1..=at, flags);
-    Ok(line)
+/// The flags that a configuration file sets: those of its members that neither the command line nor the environment sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileFlags {
+    /// Name of the subcommand that they are flags of; empty without a configuration file.
+    subcommand: String,
+    /// Flags by their members.
+    by_member: BTreeMap<String, Vec<OsString>>,
 }
 
-/// Returns the flags of a file that nothing else sets.
-fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<Vec<OsString>, String> {
+impl FileFlags {
+    /// Reads the configuration file that the command line of this process names. Its text may be another one than when the
+    /// process started.
+    pub fn of_process() -> Result<Self, clap::Error> {
+        Self::read(&super::Args::with_variables(), &std::env::args_os().collect::<Vec<_>>())
+    }
+
+    /// Reads the configuration file that a command line names; there are no flags if it names none.
+    pub(super) fn read(command: &Command, line: &[OsString]) -> Result<Self, clap::Error> {
+        // What is wrong on the command line is reported when all of it is parsed.
+        let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(line) else {
+            return Ok(Self::default());
+        };
+        let Some((name, matches)) = matches.subcommand() else { return Ok(Self::default()) };
+        let Some(path) = matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(Self::default()) };
+        let subcommand = command.find_subcommand(name).expect("its arguments were parsed");
+        let by_member = flags(subcommand, matches, path).map_err(|error| -> clap::Error {
+            let message = format!("cannot use the configuration `{}`: {error}\n", path.display());
+            // Not with the usage, which is that of the command line.
+            clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
+        })?;
+        Ok(Self { subcommand: name.to_owned(), by_member })
+    }
+
+    /// Adds the flags to the command line that they were read for.
+    pub(super) fn add_to(&self, mut line: Vec<OsString>) -> Vec<OsString> {
+        let command = line.iter().skip(1).position(|word| *word == *self.subcommand);
+        if let Some(at) = command.filter(|_| !self.by_member.is_empty()) {
+            line.splice(at + 2..at + 2, self.by_member.values().flatten().cloned());
+        }
+        line
+    }
+
+    /// Returns the members that differ, sorted.
+    pub fn changed_members(&self, other: &Self) -> Vec<String> {
+        let all: BTreeSet<&String> = self.by_member.keys().chain(other.by_member.keys()).collect();
+        let is_changed = |member: &&String| self.by_member.get(*member) != other.by_member.get(*member);
+        all.into_iter().filter(is_changed).cloned().collect()
+    }
+}
+
+/// Returns the flags of a file that nothing else sets, by their members.
+fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<BTreeMap<String, Vec<OsString>>, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     let members: Members = serde_saphyr::from_str(&text).map_err(|error| error.without_snippet().to_string())?;
     let has_sources = command.get_positionals().next().is_some();
-    let mut flags = Vec::new();
+    let mut flags = BTreeMap::new();
     for (name, Spanned { value, referenced: place, .. }) in members {
         let at = |error: &str| format!("line {}, column {}: {error}", place.line(), place.column());
         if name == SOURCES && has_sources {
@@ -79,8 +112,9 @@ fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<Vec<OsS
         let own = of_member(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
         check(command, &own).map_err(|error| at(&error))?;
         let source = matches.value_source(arg.get_id().as_str());
-        if !matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable)) {
-            flags.extend(own);
+        let is_set_elsewhere = matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
+        if !own.is_empty() && !is_set_elsewhere {
+            flags.insert(name, own);
         }
     }
     Ok(flags)
@@ -169,9 +203,10 @@ mod tests {
     fn parse(folders: &Folders, file: &str, line: &str) -> Result<Parsed, String> {
         folders.write("config.yaml", file);
         let words = line.replace('@', &folders.text(""));
-        let line = words.split(' ').map(OsString::from).collect();
+        let line: Vec<_> = words.split(' ').map(OsString::from).collect();
         let command = Args::with_variables();
-        let parsed = add_members(&command, line).and_then(|line| command.try_get_matches_from(line));
+        let flags = FileFlags::read(&command, &line);
+        let parsed = flags.and_then(|flags| command.try_get_matches_from(flags.add_to(line)));
         let parsed = parsed.map_err(|error| folders.shown(error.to_string().lines().next().unwrap_or_default()))?;
         Ok(Args::from_arg_matches(&parsed).unwrap().command)
     }
@@ -199,6 +234,27 @@ mod tests {
         let args = serve(&folders, file, "catalogql serve --config @config.yaml --listen 80 --max-depth=3 b");
         assert_eq!((args.server.listen.as_str(), args.limits.max_depth), ("127.0.0.1:80", 3));
         assert_eq!(args.server.store_quota.0, 1 << 30);
+    }
+
+    #[test]
+    fn members_that_differ_between_two_files_are_named() {
+        let folders = Folders::new();
+        let flags = |file: &str, line: &str| {
+            folders.write("config.yaml", file);
+            let words = line.replace('@', &folders.text(""));
+            let line: Vec<_> = words.split(' ').map(OsString::from).collect();
+            FileFlags::read(&Args::with_variables(), &line).unwrap()
+        };
+        let line = "catalogql serve --config @config.yaml";
+        let before = flags("maxDepth: 20\nwatch: true\nlisten: ':80'\nsources: []\n", line);
+        let after = flags("maxDepth: 21\nwatch: false\nlisten: ':80'\npoll: 1m\nsources: [{source: a}]\n", line);
+        assert_eq!(before.changed_members(&after), ["maxDepth", "poll", "watch"]);
+        assert_eq!(after.changed_members(&before), ["maxDepth", "poll", "watch"]);
+        assert_eq!(before.changed_members(&before.clone()), Vec::<String>::new());
+        // What the command line sets does not change with the file.
+        let line = "catalogql serve --max-depth=3 --config @config.yaml";
+        let overridden = ["maxDepth: 20\n", "maxDepth: 21\n"].map(|file| flags(file, line));
+        assert_eq!(overridden[0], overridden[1]);
     }
 
     #[test]
@@ -256,7 +312,7 @@ mod tests {
         folders.write("config.yaml", "listn: 1\n");
         let line: Vec<OsString> =
             ["catalogql", "serve", "--config", &folders.text("config.yaml")].map(OsString::from).into();
-        let error = add_members(&Args::with_variables(), line).unwrap_err().to_string();
+        let error = FileFlags::read(&Args::with_variables(), &line).unwrap_err().to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }

@@ -19,6 +19,9 @@ use super::streams::Streams;
 use super::tls::{HTTP2, Protocols};
 use super::{ConnectionLimits, Http2Limits, ListenOptions, Tls};
 
+/// What an HTTP/2 connection begins with where nothing was negotiated before (RFC 9113 §3.4). No request of HTTP/1.1 begins so.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 /// How often an HTTP/2 connection is looked at within the shortest time-out that applies to it.
 const CHECKS: u32 = 4;
 
@@ -52,17 +55,17 @@ impl Acceptor {
 
     /// Serves the requests of a connection until it is closed or evicted, or the server shuts down.
     pub(super) async fn serve(self, stream: TcpStream, place: Arc<Place>, mut closing: watch::Receiver<()>) {
-        let is_readable = tokio::select! {
-            ready = timeout(self.limits.header_timeout, stream.readable()) => matches!(ready, Ok(Ok(()))),
-            _ = closing.changed() => false,
-            () = place.evicted() => false,
+        let mut first = [0; PREFACE.len()];
+        let peeked = tokio::select! {
+            // Not `readable`, which may return before there is anything to read.
+            peeked = timeout(self.limits.header_timeout, stream.peek(&mut first)) => peeked,
+            _ = closing.changed() => return,
+            () = place.evicted() => return,
         };
         // Connections that send nothing may be many. Without buffers they need little memory.
-        if !is_readable {
-            return;
-        }
+        let Ok(Ok(length)) = peeked else { return };
         let Some(tls) = self.tls.clone() else {
-            if self.http2_only {
+            if self.http2_only || is_http2(&first[..length], &place) {
                 return Box::pin(self.serve_http2(GatheredWrites::plain(stream), place, None, closing)).await;
             }
             return Box::pin(self.serve_http1(stream, place, None, closing)).await;
@@ -165,8 +168,17 @@ impl Acceptor {
     }
 }
 
+/// Returns whether the client of a connection without TLS speaks HTTP/2 without negotiation (prior knowledge, RFC 9113 §3.3).
+/// Its first segment holds the whole preface; anything else is HTTP/1.1.
+fn is_http2(first: &[u8], place: &Place) -> bool {
+    // As with TLS, connections of reserved places speak HTTP/1.1.
+    place.kind() == PlaceKind::Ordinary && first == PREFACE
+}
+
 fn http1(limits: ConnectionLimits) -> http1::Builder {
     let mut http = http1::Builder::new();
+    // So that the response to a handshake can have it: see `Services::http1`.
+    http.preserve_header_case(true);
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
     // The buffer bounds the memory, and not exactly what a request may have.
     http.max_buf_size(limits.header_bytes).max_header_size(limits.header_bytes);

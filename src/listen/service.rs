@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use auth::ClientCertificate;
@@ -11,12 +11,14 @@ use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header::{CONNECTION, HOST, UPGRADE};
-use axum::http::{HeaderValue, Version};
+use axum::http::{HeaderValue, StatusCode, Version};
 use axum::middleware::map_response;
 use axum::response::Response;
 use futures_util::TryFutureExt as _;
+use http_facts::paths;
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::timeout;
 
@@ -39,16 +41,25 @@ pub(super) struct Services {
     handler: Option<Handler>,
 }
 
-/// A body during whose transmission the connection is busy.
+/// Number of bytes of a body after which other tasks of the thread run. hyper hands the socket one piece of a body after the other
+/// for as long as it takes them, which is that of a whole catalog if the client reads fast; to write so many takes a tenth of a
+/// millisecond.
+pub const FAIR_BYTES: usize = 256 * 1024;
+
+/// A body during whose transmission the connection is busy, in pieces between which other tasks of the thread run.
 pub(super) struct BusyBody {
     body: ExchangeBody,
+    /// What is left of the last frame of `body`.
+    rest: Bytes,
+    /// Number of bytes since other tasks could run.
+    taken: usize,
     _busy: Busy,
 }
 
 impl Services {
     pub(super) fn new(routes: Router, options: &ListenOptions) -> Self {
-        let ListenOptions { limits, hosts, ready, exchanges, handler, .. } = options;
-        let ordinary = routes.merge(probes::routes(ready.clone()));
+        let ListenOptions { limits, hosts, ready, own_probes, exchanges, handler, .. } = options;
+        let ordinary = if *own_probes { routes } else { routes.merge(probes::routes(ready.clone())) };
         let refuse = async |request: Request| Refusal::Overloaded.respond(&ErrorFormat::of(&request));
         let close = async |mut response: Response| {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -68,6 +79,9 @@ impl Services {
     /// Returns the service of an HTTP/1.1 connection, which adds the [`Peer`](http_facts::peer::Peer), and the client's
     /// certificate if it has one, to the extensions of each request. It marks the connection as busy from the headers of a request to the end of its response; a WebSocket
     /// keeps the extensions of its request, and with them the connection busy.
+    ///
+    /// The headers of the response to a handshake are written in the case in which the client wrote them: some look for
+    /// `Sec-WebSocket-Protocol` in that case alone, such as gql for Python.
     pub(super) fn http1(
         self,
         place: &Arc<Place>,
@@ -76,6 +90,11 @@ impl Services {
         let place = Arc::clone(place);
         service_fn(move |mut request: Request<Incoming>| {
             let busy = place.begin();
+            // Besides what upgrades the connection, these are the names of the headers as the client wrote them.
+            let mut names = std::mem::take(request.extensions_mut());
+            if let Some(upgrade) = names.remove::<OnUpgrade>() {
+                request.extensions_mut().insert(upgrade);
+            }
             request.extensions_mut().insert(place.peer());
             if let Some(client) = &client {
                 request.extensions_mut().insert(Arc::clone(client));
@@ -83,7 +102,12 @@ impl Services {
             if request.headers().contains_key(UPGRADE) {
                 request.extensions_mut().insert(busy.clone());
             }
-            self.respond(request, place.kind()).map_ok(|response| response.map(|body| BusyBody { body, _busy: busy }))
+            self.respond(request, place.kind()).map_ok(move |mut response| {
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    response.extensions_mut().extend(names);
+                }
+                response.map(|body| BusyBody { body, rest: Bytes::new(), taken: 0, _busy: busy })
+            })
         })
     }
 
@@ -114,9 +138,11 @@ impl Services {
     /// Responds to a request, or refuses it for the host that it names or when its time is over.
     fn respond(
         &self,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
         place: PlaceKind,
     ) -> impl Future<Output = Result<Response<ExchangeBody>, Infallible>> + Send + use<> {
+        // Before anything else looks at the path.
+        paths::normalize(request.uri_mut());
         // Probes are as many as there are orchestrators, and say nothing of how clients fare.
         let exchanges = self.exchanges.as_ref().filter(|_| !probes::is_probe(request.uri().path()));
         let exchange = exchanges.map(|exchanges| exchanges.begin(&request, self.handler));
@@ -154,16 +180,45 @@ impl HttpBody for BusyBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        if self.taken >= FAIR_BYTES {
+            self.taken = 0;
+            // A task that wakes itself is scheduled behind those that are ready.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if self.rest.is_empty() {
+            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                end => return Poll::Ready(end),
+            };
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+        let length = self.rest.len().min(FAIR_BYTES - self.taken);
+        self.taken += length;
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        hint_with(self.rest.len(), &self.body.size_hint())
     }
+}
+
+/// Returns the length of a body and so many bytes before it.
+pub(super) fn hint_with(before: usize, body: &SizeHint) -> SizeHint {
+    let before = before as u64;
+    let mut hint = SizeHint::new();
+    if let Some(upper) = body.upper() {
+        hint.set_upper(upper + before);
+    }
+    hint.set_lower(body.lower() + before);
+    hint
 }
 
 /// Returns the fault of the `Host` header in the words of Go, if it has one (RFC 9112 §3.2). In HTTP/2 it may be missing

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::exchange::ExchangeBody;
 
 use super::connections::StreamPlace;
+use super::service::hint_with;
 
 /// Maximum length in bytes of a piece of a response body: progress is seen when one is sent. With the head of its frame, it
 /// fills the record of TLS that it is sent in.
@@ -160,12 +161,6 @@ impl HttpBody for StreamBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
-        let mut hint = SizeHint::new();
-        if let Some(upper) = body.upper() {
-            hint.set_upper(upper + rest);
-        }
-        hint.set_lower(body.lower() + rest);
-        hint
+        hint_with(self.rest.len(), &self.body.size_hint())
     }
 }

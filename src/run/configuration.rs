@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::registries::{RegistryAccess, needs_registry};
 use super::sources::{self, CatalogEntry};
-use crate::args::{EditableArg, ServeArgs};
+use crate::args::{EditableArg, FileFlags, ServeArgs};
 
 /// Interval between two polls of the configuration file, with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -44,7 +44,21 @@ impl Configuration {
         &self.args
     }
 
-    /// Reads all files again and returns the wanted catalogs.
+    /// Reads all files again, as [`Configuration::read`] does, and warns of flags that wait for a restart.
+    pub(super) fn reload(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
+        let flags = FileFlags::of_process().map_err(|error| anyhow!("{}", message(&error)))?;
+        let specs = self.read()?;
+        let changed = flags.changed_members(&self.args.file_flags);
+        if !changed.is_empty() {
+            tracing::warn!(
+                flags = changed.join(", "),
+                "flags of the configuration file have changed, restart to apply them"
+            );
+        }
+        Ok(specs)
+    }
+
+    /// Reads all files and returns the wanted catalogs.
     pub(super) fn read(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
         let Self { args, store, registries } = self;
         let editable =
@@ -96,6 +110,12 @@ impl ReloadTrigger {
             }
         }
     }
+}
+
+/// Returns the text of an error without the word that begins it on a terminal.
+fn message(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
 }
 
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {

@@ -50,7 +50,7 @@ async fn serve_catalogs(
     let access = access(&args.server, &catalogs, &mut tasks).await?;
     let catalogs = (catalogs, task.statistics());
     let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
-    server.add_edits(&args.server, &args.editable)?;
+    server.add_edits(&args.server, &args.editable, loader.refresher())?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
@@ -79,7 +79,7 @@ async fn serve_catalogs(
                     output::ignore_closed_pipe(announce(&reports, &url, pages))?;
                 }
             },
-            () = reload.triggered() => match configuration.read() {
+            () = reload.triggered() => match configuration.reload() {
                 Ok(specs) => {
                     reloads.ok.increment();
                     tracing::info!(catalogs = specs.len(), "configuration reloaded");
@@ -127,3 +127,6 @@ fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, waits_for_changes: bo
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod stalls;

@@ -295,3 +295,26 @@ fn every_recorded_answer_of_catalogd_is_ours_but_for_those_named_here() {
     assert!(unseen.is_empty(), "there are no such cases: {unseen:?}");
     println!("{equal} of {} answers are the same", cases.lines().count());
 }
+
+/// catalogd's routes are those of Go's `ServeMux`, which compares decoded segments.
+#[test]
+fn a_route_is_found_however_the_letters_of_its_path_are_encoded() {
+    let folders = Folders::new();
+    folders.write("c/catalog.json", "{\"name\":\"a\",\"schema\":\"x\"}\n");
+    let server = Server::start(&folders, &[&format!("a.b={}", folders.text("c"))]);
+    let all = get(server.address, "/catalogs/a.b/api/v1/all");
+    assert_eq!(all, (200, "{\"name\":\"a\",\"schema\":\"x\"}\n".to_owned()));
+    for path in [
+        "/catalogs/a.b/api/v1/%61ll",
+        "/%63atalogs/%61%2eb/%61%70%69/v%31/all",
+        "/catalogs/a.b/api/v1/met%61s?schema=%78",
+        "/catalogs/a.b/api/v1/%6Detas",
+    ] {
+        assert_eq!(get(server.address, path), all, "{path}");
+    }
+    for path in ["/catalogs/a.b%2fapi/v1/all", "/catalogs/a.b/api%2Fv1/all", "/catalogs/a.b/api/v1/%2561ll"] {
+        assert_ne!(get(server.address, path).0, 200, "{path}");
+    }
+    // The alpha dialect, which answers `POST` alone.
+    assert_eq!(get(server.address, "/catalogs/a.b/api/v1/%67raphql").0, 405);
+}

@@ -156,7 +156,7 @@ fn expected(bundle: &Value) -> Value {
 
 fn described(crds: &Value, apis: &Value, annotations: &Value, spec: &Value) -> Value {
     let internal = annotations["operators.operatorframework.io/internal-objects"].as_str().unwrap_or_default();
-    let internal: Vec<String> = serde_json::from_str(internal).unwrap_or_else(|_| vec![internal.trim().to_owned()]);
+    let internal: Vec<String> = serde_json::from_str(internal).unwrap_or_default();
     let install = &spec["install"]["spec"];
     let of_manifest = |list: Value| if spec.is_null() { Value::Null } else { list };
     json!({

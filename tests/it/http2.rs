@@ -314,3 +314,19 @@ fn changes_are_told_over_http2_until_the_process_ends() {
     let (status, ..) = fixture.server.ended();
     assert!(status.success());
 }
+
+#[test]
+fn a_client_that_begins_with_http2_is_answered_without_tls() {
+    let folders = Folders::new();
+    folders.write("catalog/catalog.json", "{\"schema\":\"x\",\"name\":\"a\"}\n");
+    let server = Server::start(&folders, &[&folders.text("catalog")]);
+    let runtime = Runtime::new().unwrap();
+
+    let answer = runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let requests = http2(stream).await;
+        let uri = format!("http://{}/healthz", server.address);
+        ask(&requests, http::Request::get(uri), "").await
+    });
+    assert_eq!(answer, (200, "ok\n".to_owned()));
+}

@@ -170,6 +170,33 @@ fn a_configuration_that_cannot_be_used_changes_nothing() {
 }
 
 #[test]
+fn flags_of_the_configuration_that_wait_for_a_restart_are_named() {
+    let folders = Folders::new();
+    folders.catalog("always", ETCD);
+    folders.catalog("argo", ARGO);
+    let configure = |flags: &str, catalog: &str| {
+        folders.write("catalogs.new", format!("{flags}sources:\n- {{name: one, source: {catalog}}}\n"));
+        fs::rename(folders.path("catalogs.new"), folders.path("catalogs.yaml")).expect("files can be renamed");
+    };
+    configure("maxDepth: 20\nmaxAliases: 10\n", "always");
+    let server = Server::start(&folders, &["--max-aliases=5", "--config", &folders.text("catalogs.yaml")]);
+    // The command line wins, so that the other number of aliases would change nothing.
+    configure("maxDepth: 30\nmaxAliases: 11\npoll: 1m\n", "argo");
+    server.signal("HUP");
+    let line = server.logs("flags of the configuration file have changed, restart to apply them");
+    assert!(line.contains(r#""level":"WARN""#) && line.contains(r#""flags":"maxDepth, poll""#), "{line}");
+    let wanted = Wanted::from([("one".to_owned(), (0, "argo".to_owned()))]);
+    eventually(|| (served(server.address) == wanted).then_some(()));
+
+    // The next start would refuse it.
+    configure("maxDepht: 30\n", "always");
+    server.signal("HUP");
+    let line = server.logs("cannot reload the configuration, keeping the last one");
+    assert!(line.contains("did you mean `maxDepth`?"), "{line}");
+    assert_eq!(served(server.address), wanted);
+}
+
+#[test]
 fn a_watched_configuration_is_read_again_without_a_signal() {
     let folders = Folders::new();
     folders.catalog("always", ETCD);

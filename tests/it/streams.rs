@@ -1,7 +1,7 @@
 //! Listeners of changes: very many of them, and their end.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use graphql::limits::Limits;
 use graphql::{Engine, StreamLimits};
 use serving::{CatalogMetadata, Content, Served, catalogs};
 use sha2::{Digest as _, Sha256};
+use socket2::{Domain, Socket, Type};
 
 use crate::hostile_clients::allow_open_files;
 use crate::support::{Folders, Server, lines};
@@ -33,10 +34,18 @@ struct Listening {
 impl Listening {
     /// Returns once the server listens too.
     fn start(address: SocketAddr) -> Self {
+        Self::start_from(Ipv4Addr::LOCALHOST, address)
+    }
+
+    /// Connects from a loopback address: one of them may have half of all streams.
+    fn start_from(own: Ipv4Addr, address: SocketAddr) -> Self {
         let body = serde_json::json!({ "query": CHANGES }).to_string();
         let head =
             "POST /graphql HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json";
-        let mut stream = TcpStream::connect(address).expect("it listens");
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
+        socket.bind(&SocketAddr::from((own, 0)).into()).expect("every loopback address is this machine's");
+        socket.connect(&address.into()).expect("it listens");
+        let mut stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(Duration::from_mins(2))).expect("a time-out can be set");
         write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).expect("it reads");
         let mut listening = Self { stream, read: String::new() };
@@ -82,7 +91,8 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     let address = listener.address();
     let routes = graphql_http::GraphqlHttp::new(engine, &[]).router();
     runtime.spawn(listener.serve(routes, listen::ListenOptions::default(), std::future::pending()));
-    let mut all: Vec<_> = (0..count).map(|_| Listening::start(address)).collect();
+    let peers = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
+    let mut all: Vec<_> = peers.iter().cycle().take(count).map(|&own| Listening::start_from(own, address)).collect();
     for version in 2..5 {
         let next = content(version);
         let end = format!(

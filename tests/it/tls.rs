@@ -21,7 +21,7 @@ use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, NamedGroup, RootCertStore};
 use testing::TEST_TIMEOUT;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -104,7 +104,7 @@ pub(crate) async fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> 
 }
 
 /// Makes HTTP/2 of a connection.
-pub(crate) async fn http2(stream: TlsStream<TcpStream>) -> SendRequest<Bytes> {
+pub(crate) async fn http2(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> SendRequest<Bytes> {
     let (requests, connection) = h2::client::handshake(stream).await.expect("it speaks HTTP/2");
     tokio::spawn(connection);
     requests

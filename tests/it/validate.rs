@@ -31,6 +31,25 @@ fn a_catalog_without_errors_is_valid() {
 }
 
 #[test]
+fn what_opm_validate_accepts_is_valid_with_a_warning() {
+    let folders = Folders::new();
+    std::fs::create_dir(folders.path("empty")).expect("a folder can be made");
+    folders.write("unread/catalog.yaml", "schema: example.com.x\n...\nname: other\n");
+    folders.write("slash/catalog.yaml", "schema: example.com/x\n");
+    let expected = [
+        ("empty", "CATALOG_EMPTY", "0 errors and 1 warning in 0 packages\n"),
+        ("slash", "SCHEMA_NAME_INVALID", "0 errors and 1 warning in 0 packages\n"),
+        ("unread", "TEXT_NOT_READ", "0 errors and 1 warning in 0 packages\n"),
+    ];
+    for (name, code, summary) in expected {
+        let output = validate(&folders, &[&folders.text(name)]);
+        assert_eq!(output.status, Some(0), "{}", output.stdout);
+        let is_told = output.stdout.contains("  warning: ") && output.stdout.contains(&format!(" {code}\n"));
+        assert!(is_told && output.stdout.ends_with(summary), "{}", output.stdout);
+    }
+}
+
+#[test]
 fn problems_are_printed_by_package_with_their_places() {
     let folders = Folders::new();
     folders.catalog("faulty", FAULTY);

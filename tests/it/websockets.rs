@@ -1,10 +1,11 @@
 //! `WebSocket`s whose clients read nothing: what they hold together is bounded, and others do not notice them.
 
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::io::{BufRead as _, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
 
 use crate::hostile_clients::anonymous;
-use testing::WebSocketClient;
+use testing::{TEST_TIMEOUT, WebSocketClient};
 
 use crate::support::{Folders, Server, eventually, graphql};
 
@@ -96,5 +97,26 @@ fn a_page_opens_a_socket_only_from_the_own_origin_by_an_allowed_host() {
         ("Host: evil.example.com:1", "421"),
     ] {
         assert_eq!(status(headers), expected, "{headers}");
+    }
+}
+
+#[test]
+fn a_handshake_is_answered_with_the_names_of_headers_as_the_client_writes_them() {
+    let folders = Folders::new();
+    let server = start(&folders);
+    let answer = |name: &str| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+        let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+        let request =
+            format!("GET /graphql HTTP/1.1\r\nHost: localhost\r\n{upgrade}{key}{name}: graphql-transport-ws\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        lines.by_ref().take_while(|line| !line.is_empty()).find(|line| line.ends_with("graphql-transport-ws"))
+    };
+    for name in ["Sec-WebSocket-Protocol", "sec-websocket-protocol", "SEC-WEBSOCKET-PROTOCOL"] {
+        assert_eq!(answer(name), Some(format!("{name}: graphql-transport-ws")));
     }
 }

@@ -28,7 +28,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("kube-api", &["fbc", "http-facts", "serving"]),
     ("grpc", &["fbc", "http-facts", "metrics", "serving"]),
     ("edit-http", &["edit", "fbc", "http-facts"]),
-    ("pages", &["http-facts"]),
+    ("pages", &["http-facts", "serving"]),
     ("printing", &["drawing"]),
     ("catalogql-client", &[]),
     ("kubectl-catalog", &["catalogql-client", "drawing", "printing"]),
