@@ -10,7 +10,7 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http_facts::peer::Peer;
-use serving::Turns;
+use serving::FairSemaphore;
 
 use super::access::credentials;
 use crate::exposition::{Format, Sources};
@@ -33,12 +33,12 @@ struct Page {
     sources: Sources,
     scrapers: Option<Scrapers>,
     /// Bounds the pages that are written at a time.
-    turns: Turns<Peer>,
+    turns: FairSemaphore<Peer>,
 }
 
 /// Returns the route of metrics. Without `scrapers` everybody may read them.
 pub(super) fn routes(sources: Sources, scrapers: Option<Scrapers>) -> Router {
-    let page = Page { sources, scrapers, turns: Turns::per_processor() };
+    let page = Page { sources, scrapers, turns: FairSemaphore::per_processor() };
     Router::new().route(METRICS, get(metrics)).with_state(Arc::new(page))
 }
 
@@ -49,7 +49,7 @@ async fn metrics(State(page): State<Arc<Page>>, request: Request) -> Response {
         return refuse(&denied);
     }
     let (sources, format) = (page.sources.clone(), Format::of(request.headers()));
-    let turn = page.turns.take(&Peer::of(request.extensions())).await;
+    let turn = page.turns.acquire(&Peer::of(request.extensions())).await;
     // It reads the folder of the store.
     match turn.run(move || sources.page(format)).await {
         Ok(page) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),

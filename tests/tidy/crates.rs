@@ -27,7 +27,7 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
     ("grpc", &["fbc", "http-facts", "metrics", "serving"]),
-    ("edit-http", &["edit", "fbc", "http-facts"]),
+    ("edit-http", &["edit", "fbc", "http-facts", "serving"]),
     ("pages", &["http-facts", "serving"]),
     ("printing", &["drawing"]),
     ("catalogql-client", &[]),

@@ -140,9 +140,11 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     };
     let declared = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);
-    let Ok(_room) = permit(&service.requests, length, UNCOUNTED_REQUEST_BYTES) else { return response::overloaded() };
-    let Some(body) = request::read(body).await else { return response::bad_request("Invalid request body") };
     let peer = Peer::of(&head.extensions);
+    let Ok(_room) = permit(&service.requests, peer, length, UNCOUNTED_REQUEST_BYTES) else {
+        return response::overloaded();
+    };
+    let Some(body) = request::read(body).await else { return response::bad_request("Invalid request body") };
     let request = match service.request(body, peer).await {
         Ok(request) => request,
         Err(refusal) => return refusal,
@@ -154,7 +156,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         && let Some(cached) = service.engine.cached_of_dialect(key, &codings, peer).await
     {
         service.metrics.requests[RequestResult::Cached].increment();
-        return service.send(cached);
+        return service.send(cached, peer);
     }
     // What a document is worth by itself is said before whether the catalog is there.
     let answer = match (service.document(&request, peer).await, served) {
@@ -176,15 +178,16 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
             GraphqlResponse::new(response::error_text(&errors), Outcome::Refused)
         }
     };
-    service.send(match key {
+    let encoded = match key {
         Some(key) => service.engine.encode_of_dialect(key, response, &codings, peer).await,
         None => service.engine.encode(response, &codings, peer).await,
-    })
+    };
+    service.send(encoded, peer)
 }
 
-/// Takes bytes from a budget, unless they are few.
-fn permit(budget: &Permits, bytes: usize, uncounted: usize) -> Result<Option<Permit>, ()> {
-    if bytes <= uncounted { Ok(None) } else { budget.try_acquire(bytes).map(Some).ok_or(()) }
+/// Takes bytes from a budget for a peer, unless they are few.
+fn permit(budget: &Permits, peer: Peer, bytes: usize, uncounted: usize) -> Result<Option<Permit>, ()> {
+    if bytes <= uncounted { Ok(None) } else { budget.try_acquire(peer, bytes).map(Some).ok_or(()) }
 }
 
 impl Service {
@@ -272,8 +275,8 @@ impl Service {
         self.engine.dialect_key("alpha", served, &parts)
     }
 
-    fn send(&self, encoded: EncodedResponse) -> Response {
-        match permit(&self.in_flight, encoded.bytes.len(), UNCOUNTED_RESPONSE_BYTES) {
+    fn send(&self, encoded: EncodedResponse, peer: Peer) -> Response {
+        match permit(&self.in_flight, peer, encoded.bytes.len(), UNCOUNTED_RESPONSE_BYTES) {
             Ok(permit) => response::json(encoded, permit),
             Err(()) => response::overloaded(),
         }

@@ -13,7 +13,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serving::{Turn, Turns};
+use serving::{FairPermit, FairSemaphore};
 use tokio::time::timeout;
 
 use crate::cache::Answer;
@@ -40,13 +40,18 @@ pub(crate) struct Reviews {
     client: Client,
     /// Whom a token must be for; empty for the API server.
     audiences: Arc<[String]>,
-    peers: Turns<Peer>,
-    users: Turns<Key>,
+    peers: FairSemaphore<Peer>,
+    users: FairSemaphore<Key>,
 }
 
 impl Reviews {
     pub(crate) fn new(client: Client, audiences: Vec<String>) -> Self {
-        Self { client, audiences: audiences.into(), peers: Turns::new(QUESTIONS), users: Turns::new(QUESTIONS) }
+        Self {
+            client,
+            audiences: audiences.into(),
+            peers: FairSemaphore::new(QUESTIONS),
+            users: FairSemaphore::new(QUESTIONS),
+        }
     }
 
     /// Asks whose a token is; `None` if it is nobody's.
@@ -73,10 +78,10 @@ impl Reviews {
     }
 
     /// Waits until it is the turn of a question; `None` if that takes too long.
-    async fn turn(&self, asker: Asker) -> Option<Turn> {
+    async fn turn(&self, asker: Asker) -> Option<FairPermit> {
         match asker {
-            Asker::Peer(peer) => self.peers.take_within(TURN_TIMEOUT, &peer).await,
-            Asker::User(user) => self.users.take_within(TURN_TIMEOUT, &user).await,
+            Asker::Peer(peer) => self.peers.acquire_within(TURN_TIMEOUT, &peer).await,
+            Asker::User(user) => self.users.acquire_within(TURN_TIMEOUT, &user).await,
         }
     }
 

@@ -23,7 +23,7 @@ use axum::routing::{MethodRouter, get};
 use fbc::work::{UNIT, Work, WorkStopped};
 use http_facts::peer::Peer;
 use http_facts::permits::Permits;
-use serving::{Catalogs, Served, Turns};
+use serving::{Catalogs, FairSemaphore, Served};
 
 use parameters::Parameters;
 use resource::Resource;
@@ -59,7 +59,7 @@ struct ApiState {
     /// Bounds the bytes of the places of filtered blobs.
     places: Permits,
     /// Bounds what is found and compressed at a time.
-    turns: Turns<Peer>,
+    turns: FairSemaphore<Peer>,
 }
 
 /// Units of work up to which blobs are found where the request arrives: a tenth of a millisecond.
@@ -86,7 +86,7 @@ pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
             build,
             permits: Permits::new(MAX_COMPRESSED_STREAMS),
             places: Permits::new(MAX_PLACES_BYTES),
-            turns: Turns::per_processor(),
+            turns: FairSemaphore::per_processor(),
         })
 }
 
@@ -123,17 +123,18 @@ impl ApiState {
     /// Finds the lines of the blobs that match a filter, in a turn of the peer if that takes long; `None` if there is no room for
     /// their places.
     async fn find(&self, served: &Arc<Served>, parameters: &Arc<Parameters>, peer: Peer) -> Option<Slices> {
-        if let Ok(lines) = self.find_soon(served, parameters) {
+        if let Ok(lines) = self.find_soon(served, parameters, peer) {
             return lines;
         }
         let (served, parameters, room) = (Arc::clone(served), Arc::clone(parameters), self.places.clone());
-        let found = self.turns.take(&peer).await.run(move || find(&served, &parameters, &Work::unlimited(), &room));
+        let find = move || find(&served, &parameters, &Work::unlimited(), (&room, peer));
+        let found = self.turns.acquire(&peer).await.run(find);
         found.await.ok().and_then(Result::ok).flatten()
     }
 
-    fn find_soon(&self, served: &Served, parameters: &Parameters) -> Result<Option<Slices>, WorkStopped> {
+    fn find_soon(&self, served: &Served, parameters: &Parameters, peer: Peer) -> Result<Option<Slices>, WorkStopped> {
         let check = |drawn: u64| (drawn <= SHORT_WORK * UNIT).then_some(0);
-        find(served, parameters, &Work::new(&check), &self.places)
+        find(served, parameters, &Work::new(&check), (&self.places, peer))
     }
 }
 
@@ -141,7 +142,7 @@ fn find(
     served: &Served,
     parameters: &Parameters,
     work: &Work<'_>,
-    room: &Permits,
+    room: (&Permits, Peer),
 ) -> Result<Option<Slices>, WorkStopped> {
     let catalog = &served.content.catalog;
     match parameters.filter() {

@@ -22,10 +22,12 @@ use edit::bundle::{BundleError, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, InputError, read_batch};
 use edit::{EditLimits, Operation};
 use fbc::Digest;
+use http_facts::peer::Peer;
+use http_facts::permits::{Permit, Permits};
 use http_facts::preconditions::{PreconditionResult, Validators};
 use serde_json::{Value, json};
+use serving::FairSemaphore;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -118,19 +120,16 @@ pub trait Editor: Send + Sync + 'static {
 #[derive(Clone)]
 struct Edits {
     editor: Arc<dyn Editor>,
-    /// The turn of each catalog, first come, first served.
-    turns: Arc<BTreeMap<String, Arc<Semaphore>>>,
-    pending: Arc<Semaphore>,
+    /// The turn of each catalog. Peers take turns, however many batches each of them has waiting.
+    turns: Arc<BTreeMap<String, FairSemaphore<Peer>>>,
+    pending: Permits,
 }
 
 /// Returns the route of edits.
 pub fn router(editor: Arc<dyn Editor>) -> Router {
-    let turns = editor.catalogs().into_iter().map(|name| (name, Arc::new(Semaphore::new(1)))).collect();
-    let pending = Arc::new(Semaphore::new(PENDING_BYTES));
-    let edits = Edits { editor, turns: Arc::new(turns), pending };
     Router::new()
         .route(EDITS, post(edit).fallback(async || EditFailure::MethodNotAllowed.into_response()))
-        .with_state(edits)
+        .with_state(Edits::new(editor))
 }
 
 async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: Request) -> Response {
@@ -141,6 +140,11 @@ async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: 
 }
 
 impl Edits {
+    fn new(editor: Arc<dyn Editor>) -> Self {
+        let turns = editor.catalogs().into_iter().map(|name| (name, FairSemaphore::new(1))).collect();
+        Self { editor, turns: Arc::new(turns), pending: Permits::new(PENDING_BYTES) }
+    }
+
     async fn respond(&self, catalog: &str, request: Request) -> Result<Edited, EditFailure> {
         let turn = self.turns.get(catalog).ok_or(EditFailure::NotEditable)?;
         // A page of another origin cannot send this type unasked.
@@ -151,10 +155,10 @@ impl Edits {
         let is_dry_run = is_dry_run(&head.uri)?;
         let key = idempotency_key(&head.headers)?.filter(|_| !is_dry_run);
         let conditions = head.headers.get_all(IF_MATCH).iter().map(|value| (IF_MATCH, value.clone())).collect();
-        let pending = self.admit(&head.headers)?;
+        let peer = Peer::of(&head.extensions);
+        let pending = self.admit(peer, &head.headers)?;
         let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
-        // It is never closed.
-        let Ok(turn) = Arc::clone(turn).acquire_owned().await else { return Err(EditFailure::Busy) };
+        let turn = turn.acquire(&peer).await;
         let (edits, catalog) = (self.clone(), catalog.to_owned());
         // It goes on when the client goes away, and the next one waits for its end.
         let done = tokio::spawn(async move {
@@ -184,14 +188,13 @@ impl Edits {
     }
 
     /// Admits a batch by its length, which must be known.
-    fn admit(&self, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, EditFailure> {
+    fn admit(&self, peer: Peer, headers: &HeaderMap) -> Result<Permit, EditFailure> {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         let length = length.ok_or(EditFailure::LengthRequired)?;
         if length > MAX_BATCH_BYTES {
             return Err(EditFailure::TooLarge);
         }
-        let bytes = u32::try_from(length + PENDING_OVERHEAD_BYTES).map_err(|_| EditFailure::TooLarge)?;
-        Arc::clone(&self.pending).try_acquire_many_owned(bytes).map_err(|_| EditFailure::Busy)
+        self.pending.try_acquire(peer, length + PENDING_OVERHEAD_BYTES).ok_or(EditFailure::Busy)
     }
 }
 

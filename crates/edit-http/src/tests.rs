@@ -31,13 +31,16 @@ impl Editor for Gate {
 }
 
 fn edits(editor: impl Editor) -> Edits {
-    let turns = editor.catalogs().into_iter().map(|name| (name, Arc::new(Semaphore::new(1)))).collect();
-    let pending = Arc::new(Semaphore::new(PENDING_BYTES));
-    Edits { editor: Arc::new(editor), turns: Arc::new(turns), pending }
+    Edits::new(Arc::new(editor))
 }
 
 fn post(edits: &Edits, body: String) -> impl Future<Output = Result<Edited, EditFailure>> + use<> {
+    post_from(Peer::default(), edits, body)
+}
+
+fn post_from(peer: Peer, edits: &Edits, body: String) -> impl Future<Output = Result<Edited, EditFailure>> + use<> {
     let request = Request::post("/catalogs/mine/edits")
+        .extension(peer)
         .header(CONTENT_TYPE, "application/json")
         .header(CONTENT_LENGTH, body.len())
         .body(Body::from(body));
@@ -75,6 +78,28 @@ async fn a_batch_is_read_when_it_is_its_turn() {
     ended.send(()).unwrap();
     assert_eq!(first.await.unwrap(), Ok(Edited { digest: None, body: "{}".to_owned(), unserved: None }));
     assert!(matches!(second.await.unwrap(), Err(EditFailure::Malformed(_))));
+}
+
+#[tokio::test]
+async fn a_peer_with_many_batches_does_not_keep_another_one_waiting_for_all_of_them() {
+    let (began, mut received) = unbounded_channel();
+    let (ended, end) = std::sync::mpsc::channel();
+    let edits = edits(Gate { began, end: Mutex::new(end) });
+    let many: Vec<_> = (0..5).map(|_| tokio::spawn(post(&edits, "[]".to_owned()))).collect();
+    assert_eq!(received.recv().await, Some(0));
+    let other = Peer::new([192, 0, 2, 1].into());
+    let other = tokio::spawn(post_from(other, &edits, "[]".to_owned()));
+    // Whatever can begin to wait waits by then.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+
+    // The one that is done, one that waits for the catalog, and the other peer's.
+    for _ in 0..3 {
+        ended.send(()).unwrap();
+    }
+    assert!(other.await.unwrap().is_ok());
+    assert!(many.iter().filter(|batch| batch.is_finished()).count() <= 3);
 }
 
 #[tokio::test]

@@ -3,29 +3,44 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use http_facts::peer::Peer;
+use http_facts::permits::{Permit, Permits};
+use tokio::sync::Notify;
 
-/// Unit in bytes that budgets count: a semaphore counts to 2^29 on small machines.
+/// Unit in bytes that budgets count: whatever holds a few bytes holds some more for its connection.
 pub(super) const BUDGET_UNIT: usize = 1024;
 
-/// A budget in bytes. A part of it is reserved for small permits, so that a few large ones cannot use it up. Clones share
-/// it.
+/// A budget in bytes. One peer has at most half of it, and a part is reserved for small permits, so that a few large ones
+/// cannot use it up. Clones share it.
 #[derive(Clone)]
 pub(super) struct ByteBudget {
-    all: Arc<Semaphore>,
+    all: Permits,
     all_units: usize,
     /// The part that permits for more than `small_bytes` draw from, in addition to the whole.
-    large: Arc<Semaphore>,
-    large_units: u32,
+    large: Permits,
+    large_units: usize,
     small_bytes: usize,
+    /// Notified when a permit is returned.
+    freed: Arc<Notify>,
 }
 
 /// Bytes that are taken from a budget, and returned when this is dropped.
 #[derive(Debug)]
 pub(super) struct BytePermit {
     bytes: usize,
-    _all: OwnedSemaphorePermit,
-    _large: Option<OwnedSemaphorePermit>,
+    _all: Permit,
+    _large: Option<Permit>,
+    /// Dropped last, when the bytes have been returned.
+    _freed: NotifyOnDrop,
+}
+
+#[derive(Debug)]
+struct NotifyOnDrop(Arc<Notify>);
+
+impl Drop for NotifyOnDrop {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
 }
 
 /// Bytes with their permit.
@@ -38,51 +53,59 @@ struct Held {
 impl ByteBudget {
     /// Creates a budget of `bytes`, of which permits for more than `small_bytes` may take `large_bytes` together.
     pub(super) fn new(bytes: usize, large_bytes: usize, small_bytes: usize) -> Self {
-        let all_units = |bytes| (units(bytes) as usize).min(Semaphore::MAX_PERMITS);
-        let semaphore = |bytes| Arc::new(Semaphore::new(all_units(bytes)));
+        let all_units = units(bytes);
+        let large_units = units(large_bytes);
         Self {
-            all: semaphore(bytes),
-            all_units: all_units(bytes),
-            large: semaphore(large_bytes),
-            large_units: units(large_bytes),
+            all: Permits::new(all_units),
+            all_units,
+            large: Permits::new(large_units),
+            large_units,
             small_bytes,
+            freed: Arc::default(),
         }
     }
 
-    /// Takes bytes from the budget; `None` if there is no room. For more than its large part, that must be free.
-    pub(super) fn try_acquire(&self, bytes: usize) -> Option<BytePermit> {
-        let take = |from: &Arc<Semaphore>, units| Arc::clone(from).try_acquire_many_owned(units).ok();
+    /// Takes bytes from the budget for a peer; `None` if there is no room, or the peer has its share. For more than its
+    /// large part, that must be free.
+    pub(super) fn try_acquire(&self, peer: Peer, bytes: usize) -> Option<BytePermit> {
         let units = units(bytes);
-        let large = if self.is_small(bytes) { None } else { Some(take(&self.large, units.min(self.large_units))?) };
-        Some(BytePermit { bytes, _all: take(&self.all, units)?, _large: large })
+        let large = if bytes <= self.small_bytes {
+            None
+        } else {
+            Some(self.large.try_acquire(peer, units.min(self.large_units))?)
+        };
+        let all = self.all.try_acquire(peer, units)?;
+        Some(BytePermit { bytes, _all: all, _large: large, _freed: NotifyOnDrop(Arc::clone(&self.freed)) })
     }
 
     /// Returns whether so many bytes have room while nothing else is taken.
     pub(super) fn fits(&self, bytes: usize) -> bool {
-        units(bytes) as usize <= self.all_units
+        units(bytes) <= self.all_units
     }
 
-    /// Waits until the budget has room for the bytes. For more than its large part it waits until that is free.
-    pub(super) async fn acquire(&self, bytes: usize) -> Option<BytePermit> {
-        let units = units(bytes).min(self.large_units);
-        let take = async |from: &Arc<Semaphore>| Arc::clone(from).acquire_many_owned(units).await.ok();
-        let large = if self.is_small(bytes) { None } else { Some(take(&self.large).await?) };
-        Some(BytePermit { bytes, _all: take(&self.all).await?, _large: large })
+    /// Waits until the budget has room for the bytes. For more than all of it, it waits until that is free.
+    pub(super) async fn acquire(&self, peer: Peer, bytes: usize) -> BytePermit {
+        let bytes = bytes.min(self.all_units * BUDGET_UNIT);
+        loop {
+            let mut freed = std::pin::pin!(self.freed.notified());
+            // From now on, nothing that is returned is missed.
+            freed.as_mut().enable();
+            if let Some(permit) = self.try_acquire(peer, bytes) {
+                return permit;
+            }
+            freed.await;
+        }
     }
 
-    /// Counts bytes until the last copy of them is dropped; `None` if the budget has no room.
-    pub(super) fn try_hold(&self, bytes: Bytes) -> Option<Bytes> {
-        let permit = self.try_acquire(bytes.len())?;
+    /// Counts bytes for a peer until the last copy of them is dropped; `None` if the budget has no room.
+    pub(super) fn try_hold(&self, peer: Peer, bytes: Bytes) -> Option<Bytes> {
+        let permit = self.try_acquire(peer, bytes.len())?;
         Some(permit.hold(bytes))
     }
 
     /// Returns the number of bytes that are taken, in whole units.
     pub(super) fn used_bytes(&self) -> usize {
-        self.all_units.saturating_sub(self.all.available_permits()) * BUDGET_UNIT
-    }
-
-    fn is_small(&self, bytes: usize) -> bool {
-        bytes <= self.small_bytes
+        self.all.used() * BUDGET_UNIT
     }
 }
 
@@ -105,55 +128,80 @@ impl AsRef<[u8]> for Held {
 }
 
 /// Units of the budget that so many bytes take.
-fn units(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(BUDGET_UNIT)).unwrap_or(u32::MAX)
+fn units(bytes: usize) -> usize {
+    bytes.div_ceil(BUDGET_UNIT)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+    use tokio::time::timeout;
+
     use super::*;
+
+    fn peer(last: u8) -> Peer {
+        Peer::new([192, 0, 2, last].into())
+    }
 
     #[test]
     fn large_permits_leave_room_for_small_ones() {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
-        let large: Vec<_> = (0..4).filter_map(|_| budget.try_acquire(2 * BUDGET_UNIT)).collect();
-        let small: Vec<_> = (0..4).filter_map(|_| budget.try_acquire(1)).collect();
+        let large: Vec<_> = (0..4).filter_map(|at| budget.try_acquire(peer(at), 2 * BUDGET_UNIT)).collect();
+        let small: Vec<_> = (4..8).filter_map(|at| budget.try_acquire(peer(at), 1)).collect();
         assert_eq!((large.len(), small.len()), (3, 2));
         drop(small);
-        assert!(budget.try_acquire(2 * BUDGET_UNIT).is_none(), "what is free is for small permits");
+        assert!(budget.try_acquire(peer(9), 2 * BUDGET_UNIT).is_none(), "what is free is for small permits");
         drop(large);
-        assert!(budget.try_acquire(2 * BUDGET_UNIT).is_some());
+        assert!(budget.try_acquire(peer(9), 2 * BUDGET_UNIT).is_some());
+    }
+
+    #[test]
+    fn one_peer_has_half_of_each_part() {
+        let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
+        let own: Vec<_> = (0..9).filter_map(|_| budget.try_acquire(peer(1), BUDGET_UNIT)).collect();
+        assert_eq!(own.len(), 4);
+        let others: Vec<_> = (0..9).filter_map(|_| budget.try_acquire(peer(2), BUDGET_UNIT)).collect();
+        assert_eq!(others.len(), 4);
+        drop((own, others));
+        let large: Vec<_> = (0..9).filter_map(|_| budget.try_acquire(peer(1), BUDGET_UNIT + 1)).collect();
+        assert_eq!(large.len(), 1, "two units are less than half of six, and four are more");
     }
 
     #[test]
     fn held_bytes_count_until_their_last_copy_is_dropped() {
         let budget = ByteBudget::new(BUDGET_UNIT, BUDGET_UNIT, BUDGET_UNIT);
-        let held = budget.try_hold(Bytes::from_static(b"text")).unwrap();
+        let held = budget.try_hold(peer(1), Bytes::from_static(b"text")).unwrap();
         assert_eq!(budget.used_bytes(), BUDGET_UNIT);
         let copy = held.slice(1..);
         drop(held);
-        assert!(budget.try_acquire(1).is_none());
+        assert!(budget.try_acquire(peer(2), 1).is_none());
         drop(copy);
         assert_eq!(budget.used_bytes(), 0);
-        assert!(budget.try_acquire(1).is_some());
+        assert!(budget.try_acquire(peer(2), 1).is_some());
     }
 
     #[tokio::test]
     async fn a_permit_for_more_than_the_budget_waits_until_it_is_free() {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
-        assert!(budget.try_acquire(9 * BUDGET_UNIT).is_none());
-        assert!(budget.acquire(9 * BUDGET_UNIT).await.is_some());
+        assert!(budget.try_acquire(peer(1), 9 * BUDGET_UNIT).is_none());
+        let held = budget.try_acquire(peer(1), 1);
+        let mut waiting = Box::pin(budget.acquire(peer(2), 9 * BUDGET_UNIT));
+        assert!((&mut waiting).now_or_never().is_none());
+        drop(held);
+        timeout(Duration::from_mins(1), waiting).await.expect("it is told that there is room");
     }
 
     #[test]
     fn a_permit_for_more_than_the_large_part_is_the_only_large_one() {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
-        let held = budget.try_acquire(7 * BUDGET_UNIT).expect("nothing is taken");
-        assert!(budget.try_acquire(2 * BUDGET_UNIT).is_none());
-        assert!(budget.try_acquire(BUDGET_UNIT).is_some());
+        let held = budget.try_acquire(peer(1), 7 * BUDGET_UNIT).expect("nothing is taken");
+        assert!(budget.try_acquire(peer(2), 2 * BUDGET_UNIT).is_none());
+        assert!(budget.try_acquire(peer(2), BUDGET_UNIT).is_some());
         drop(held);
-        let held = budget.try_acquire(2 * BUDGET_UNIT);
-        assert!(held.is_some() && budget.try_acquire(7 * BUDGET_UNIT).is_none());
+        let held = budget.try_acquire(peer(1), 2 * BUDGET_UNIT);
+        assert!(held.is_some() && budget.try_acquire(peer(2), 7 * BUDGET_UNIT).is_none());
         assert_eq!([8, 9].map(|units| budget.fits(units * BUDGET_UNIT)), [true, false]);
     }
 }

@@ -17,7 +17,7 @@ use graphql::metrics::OperationKind;
 use graphql::{PreparedRequest, Subscription, SubscriptionEvent};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
-use serving::Turn;
+use serving::FairPermit;
 use tokio::time::timeout;
 
 use super::budget::BytePermit;
@@ -40,7 +40,8 @@ struct EventStream {
     waiting: Waiting,
     phase: Phase,
     counted: CountedStream,
-    _turn: Turn,
+    peer: Peer,
+    _turn: FairPermit,
     /// For the document and the variables, which the subscription keeps.
     _room: BytePermit,
 }
@@ -73,16 +74,16 @@ pub(super) async fn respond(
 ) -> Response {
     match prepared {
         Ok(prepared) if prepared.is_subscription() => subscribe(server, &prepared, peer, &room),
-        Ok(prepared) => respond_once(server, &prepared).await,
+        Ok(prepared) => respond_once(server, &prepared, peer).await,
         Err(error) => send_errors(&[error]),
     }
 }
 
 fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, peer: Peer, room: &BytePermit) -> Response {
-    let Some(turn) = server.streams.try_take(&peer) else {
+    let Some(turn) = server.streams.try_acquire(&peer) else {
         return server.no_stream();
     };
-    let Some(room) = server.subscriptions.try_acquire(room.bytes()) else {
+    let Some(room) = server.subscriptions.try_acquire(peer, room.bytes()) else {
         return server.no_stream();
     };
     match prepared.subscribe() {
@@ -91,7 +92,7 @@ fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, peer:
             let phase = Phase::Opening;
             let counted = server.metrics.open(StreamTransport::Sse);
             let waiting = wait(subscription);
-            let events = EventStream { server, waiting, phase, counted, _turn: turn, _room: room };
+            let events = EventStream { server, waiting, phase, counted, peer, _turn: turn, _room: room };
             stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),
@@ -105,12 +106,12 @@ fn send_errors(errors: &[Error]) -> Response {
 }
 
 /// Sends one response as a stream.
-async fn respond_once(server: &GraphqlService, prepared: &PreparedRequest<'_>) -> Response {
+async fn respond_once(server: &GraphqlService, prepared: &PreparedRequest<'_>, peer: Peer) -> Response {
     let response = match prepared.respond(&AcceptableCodings::default()).await {
         Ok(response) => response,
         Err(errors) => return send_errors(&errors),
     };
-    match server.in_flight.try_hold(response.bytes) {
+    match server.in_flight.try_hold(peer, response.bytes) {
         Some(json) => stream_response(whole_stream(json)),
         None => refusal::overloaded(&server.unread(), MediaType::Json),
     }
@@ -132,7 +133,7 @@ impl EventStream {
             Ok((Some(event), subscription)) => {
                 self.waiting = wait(subscription);
                 self.counted.event();
-                next_event(self.server.hold(event).await?)
+                next_event(self.server.hold(self.peer, event).await)
             }
             Ok((None, _)) => {
                 self.phase = Phase::Done;
@@ -158,13 +159,13 @@ impl GraphqlService {
 
     /// Waits until the budget for unread responses has room for an event, and returns its text. An event that finds no
     /// room in time is replaced by an error.
-    pub(super) async fn hold(&self, event: SubscriptionEvent) -> Option<Bytes> {
+    pub(super) async fn hold(&self, peer: Peer, event: SubscriptionEvent) -> Bytes {
         let SubscriptionEvent { text, permit } = event;
-        let room = timeout(EVENT_TIMEOUT, self.in_flight.acquire(text.len())).await;
+        let room = timeout(EVENT_TIMEOUT, self.in_flight.acquire(peer, text.len())).await;
         drop(permit);
         match room {
-            Ok(room) => Some(room?.hold(text)),
-            Err(_) => Some(graphql::Response::from_errors(&[self.unread()], Outcome::Abandoned).body.into()),
+            Ok(room) => room.hold(text),
+            Err(_) => graphql::Response::from_errors(&[self.unread()], Outcome::Abandoned).body.into(),
         }
     }
 }

@@ -29,12 +29,12 @@ use graphql::{Engine, PreparedRequest, Request, SDL};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use http_facts::preconditions::{PreconditionResult, Validators};
-use serving::{Catalogs, Turns};
+use serving::{Catalogs, FairSemaphore};
 use sha2::{Digest as _, Sha256};
 
 pub use event_stream::EVENT_TIMEOUT;
 pub use metrics::{StreamTransport, TransportMetrics};
-pub use websocket::{Authorizing, ConnectionAuthorizer, InitRefusal, is_upgrade};
+pub use websocket::{Authorizing, ConnectionAuthorizer, InitRefusal, UNCOUNTED_MESSAGE_BYTES, is_upgrade};
 
 use budget::{ByteBudget, BytePermit};
 use request::{AcceptedMedia, StreamPreference};
@@ -51,10 +51,10 @@ struct GraphqlService {
     waiting: ByteBudget,
     /// Budget for the bytes of the requests of subscriptions, which have them for as long as they run.
     subscriptions: ByteBudget,
-    /// Turns of event streams and operations of WebSocket connections.
-    streams: Turns<Peer>,
-    /// Turns of WebSocket connections.
-    sockets: Turns<Peer>,
+    /// Permits for event streams and operations of WebSocket connections.
+    streams: FairSemaphore<Peer>,
+    /// Permits for WebSocket connections.
+    sockets: FairSemaphore<Peer>,
     /// Origins whose pages may open a WebSocket, besides the server's own.
     origins: Box<[HeaderValue]>,
     /// Validators of the schema's text.
@@ -136,8 +136,8 @@ impl GraphqlService {
             reading: ByteBudget::new(READING_BYTES, READING_BYTES, 0),
             waiting: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
             subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
-            streams: Turns::new(streams),
-            sockets: Turns::new(streams),
+            streams: FairSemaphore::new(streams),
+            sockets: FairSemaphore::new(streams),
             origins: origins.into(),
             schema: Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None),
             engine,
@@ -148,11 +148,11 @@ impl GraphqlService {
     ///
     /// # Errors
     /// There is none now, or there never is any for such a request.
-    fn room(&self, weight: usize) -> Result<BytePermit, Error> {
+    fn room(&self, peer: Peer, weight: usize) -> Result<BytePermit, Error> {
         if !self.waiting.fits(weight) {
             return Err(refusal::heavy(WAITING_BYTES));
         }
-        self.waiting.try_acquire(weight).ok_or_else(refusal::waiting)
+        self.waiting.try_acquire(peer, weight).ok_or_else(refusal::waiting)
     }
 
     /// Responds that there is no room for a request, now or ever, and counts it.
@@ -199,7 +199,7 @@ impl GraphqlService {
             return Some(response);
         }
         let cached = self.engine.cached(&validator, &codings, peer).await?;
-        Some(self.send(cached, representation))
+        Some(self.send(peer, cached, representation))
     }
 
     /// Responds with the errors of a request that was not executed.
@@ -215,7 +215,7 @@ impl GraphqlService {
         }
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
         let representation = Representation { media, validator: None };
-        self.send(self.engine.encode(response, codings, peer).await, representation)
+        self.send(peer, self.engine.encode(response, codings, peer).await, representation)
     }
 }
 
@@ -237,7 +237,7 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
     if let Some(response) = server.recall(headers, parameters, client).await {
         return response;
     }
-    let room = match server.room(weight::of_url(parameters)) {
+    let room = match server.room(client.1, weight::of_url(parameters)) {
         Ok(room) => room,
         Err(error) => return server.no_room(&error, headers),
     };
@@ -256,13 +256,14 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
     let maximum = server.engine.limits().body_bytes;
     let declared = request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
     let declared = declared.unwrap_or(maximum).min(maximum);
-    let reading = (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(declared.min(READING_BYTES)));
+    let reading =
+        (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(peer, declared.min(READING_BYTES)));
     if let Some(None) = reading {
         return server.no_room(&refusal::waiting(), &headers);
     }
     match Bytes::from_request(request, &()).await {
         Ok(body) => {
-            let room = match server.room(weight::of_json(&body)) {
+            let room = match server.room(peer, weight::of_json(&body)) {
                 Ok(room) => room,
                 Err(error) => return server.no_room(&error, &headers),
             };
@@ -329,7 +330,7 @@ async fn respond_once(
         }
     }
     match prepared.respond(&codings).await {
-        Ok(response) => server.send(response, representation),
+        Ok(response) => server.send(peer, response, representation),
         Err(errors) => server.send_errors(&errors, media, &codings, peer).await,
     }
 }

@@ -10,6 +10,7 @@ use graphql::errors::{Error, Outcome};
 use graphql::{EncodedResponse, Validator};
 use http_facts::coding::Coding;
 use http_facts::negotiation::{AcceptableCodings, etag_suffix};
+use http_facts::peer::Peer;
 use http_facts::preconditions::EmptyBody;
 
 use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, refusal};
@@ -33,8 +34,8 @@ pub(super) struct Representation {
 
 impl GraphqlService {
     /// Sends a response, unless the budget for unread responses is used up.
-    pub(super) fn send(&self, response: EncodedResponse, representation: Representation) -> Response {
-        match self.in_flight.try_hold(response.bytes) {
+    pub(super) fn send(&self, peer: Peer, response: EncodedResponse, representation: Representation) -> Response {
+        match self.in_flight.try_hold(peer, response.bytes) {
             Some(bytes) => representation.respond(EncodedResponse { bytes, ..response }),
             None => refusal::overloaded(&self.unread(), representation.media),
         }

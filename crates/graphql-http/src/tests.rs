@@ -239,19 +239,27 @@ fn overloaded(message: &str) -> String {
 
 #[tokio::test]
 async fn answers_that_nobody_takes_are_bounded() {
-    let limits = Limits { in_flight_bytes: 2 * budget::BUDGET_UNIT, ..Limits::default() };
+    let limits = Limits { in_flight_bytes: 4 * budget::BUDGET_UNIT, ..Limits::default() };
     let service = service(limits, &[]);
-    let ask = async || {
-        let request = HttpRequest::builder().uri("/graphql?query={__typename}").body(Body::empty()).unwrap();
-        service.call(request).await.unwrap()
+    let ask = async |last: u8| {
+        let request = HttpRequest::builder().uri("/graphql?query={__typename}").extension(peer(last));
+        service.call(request.body(Body::empty()).unwrap()).await.unwrap()
     };
-    let (first, second, third) = (ask().await, ask().await, ask().await);
-    assert_eq!([first.status(), second.status(), third.status()].map(|status| status.as_u16()), [200, 200, 503]);
+    let first = ask(1).await;
+    let second = ask(1).await;
+    let third = ask(1).await;
+    assert_eq!([&first, &second, &third].map(|response| response.status().as_u16()), [200, 200, 503]);
+    let others = [ask(2).await, ask(3).await, ask(4).await];
+    assert_eq!(others.map(|response| response.status().as_u16()), [200, 200, 503], "half is for other peers");
     assert_eq!(["retry-after", "content-type"].map(|name| header(third.headers(), name)), [Some("1"), Some(JSON)]);
     let error = overloaded("too many unread response bytes are buffered: try again later");
     assert_eq!(to_bytes(third.into_body(), usize::MAX).await.unwrap(), error);
     to_bytes(first.into_body(), usize::MAX).await.unwrap();
-    assert_eq!(ask().await.status().as_u16(), 200);
+    assert_eq!(ask(1).await.status().as_u16(), 200);
+}
+
+fn peer(last: u8) -> Peer {
+    Peer::new([192, 0, 2, last].into())
 }
 
 /// A request of almost the largest size whose undeclared variable is parsed to more than a megabyte.
@@ -264,10 +272,12 @@ fn swelling() -> String {
 async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one_away() {
     const REQUESTS: usize = 300;
     let server = Arc::new(GraphqlService::new(Arc::new(engine(Limits::default())), &[]));
-    let permits = (0..REQUESTS).map_while(|_| server.waiting.try_acquire(weight::of_json(swelling().as_bytes())));
-    let permits: Vec<_> = permits.collect();
     let weight = weight::of_json(swelling().as_bytes());
-    assert_eq!(permits.len(), LARGE_REQUESTS_BYTES / weight, "each weighs {weight} bytes");
+    let permits =
+        |last| (0..REQUESTS).map_while(|_| server.waiting.try_acquire(peer(last), weight)).collect::<Vec<_>>();
+    let permits = [permits(1), permits(2)];
+    let counts = permits.each_ref().map(Vec::len);
+    assert_eq!(counts, [LARGE_REQUESTS_BYTES / 2 / weight; 2], "each weighs {weight} bytes");
     let post = async |body: String| {
         let request = HttpRequest::post("/graphql").header("content-type", "application/json").body(body.into());
         let response = respond_to_post(State(Arc::clone(&server)), request.unwrap()).await;
@@ -306,31 +316,38 @@ async fn a_request_that_could_take_more_than_the_budget_is_refused_for_good() {
 #[tokio::test]
 async fn bodies_that_are_sent_slowly_keep_no_query_of_normal_size_away() {
     let server = Arc::new(GraphqlService::new(Arc::new(engine(Limits::default())), &[]));
-    let post = |body: Body| {
-        let request = HttpRequest::post("/graphql").header("content-type", "application/json");
+    let post = |last: u8, body: Body| {
+        let request = HttpRequest::post("/graphql").header("content-type", "application/json").extension(peer(last));
         let request = request.body(body).unwrap();
         let response = respond_to_post(State(Arc::clone(&server)), request);
         async { response.await.status().as_u16() }
     };
     // Their length is not known: they count as the longest.
     let silent = || Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>());
-    let mut reading: Vec<_> = Vec::new();
-    while reading.len() < 1000 {
-        let mut slow = Box::pin(post(silent()));
-        match tokio::time::timeout(Duration::ZERO, &mut slow).await {
-            Ok(status) => {
-                assert_eq!(status, 503);
-                break;
+    let read_slowly = async |last: u8| {
+        let mut reading: Vec<_> = Vec::new();
+        while reading.len() < 1000 {
+            let mut slow = Box::pin(post(last, silent()));
+            match tokio::time::timeout(Duration::ZERO, &mut slow).await {
+                Ok(status) => {
+                    assert_eq!(status, 503);
+                    break;
+                }
+                Err(_) => reading.push(slow),
             }
-            Err(_) => reading.push(slow),
         }
-    }
-    // The budget counts whole units.
+        reading
+    };
+    // The budget counts whole units, and one peer has half of it.
     let unit = Limits::default().body_bytes.next_multiple_of(budget::BUDGET_UNIT);
-    assert_eq!(reading.len(), READING_BYTES / unit);
-    assert_eq!(post(QUERY.into()).await, 200);
+    let mut reading = read_slowly(1).await;
+    assert_eq!(reading.len(), READING_BYTES / 2 / unit);
+    assert_eq!(post(2, swelling().into()).await, 200);
+    let others = read_slowly(2).await;
+    assert_eq!(reading.len() + others.len(), READING_BYTES / unit);
+    assert_eq!(post(1, QUERY.into()).await, 200);
     reading.pop();
-    assert_eq!(post(swelling().into()).await, 200);
+    assert_eq!(post(1, swelling().into()).await, 200);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@
 mod authorization;
 mod frames;
 mod message;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -23,14 +24,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::SinkExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use graphql::Request;
 use graphql::errors::{Code, Error};
 use graphql::metrics::OperationKind;
+use graphql::{Request, Subscription};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serving::{Catalogs, RenewalError, Turn};
+use serving::{Catalogs, FairPermit, RenewalError};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
@@ -42,8 +43,10 @@ use super::budget::BytePermit;
 use super::metrics::StreamTransport;
 use super::{GraphqlService, refusal, weight};
 use message::{Incoming, Outgoing};
+use unfinished::MeteredStream;
 
 pub use authorization::{Authorizing, ConnectionAuthorizer, InitRefusal};
+pub use unfinished::UNCOUNTED_MESSAGE_BYTES;
 
 /// The subprotocol.
 const PROTOCOL: &str = "graphql-transport-ws";
@@ -61,7 +64,7 @@ const MAX_REASON_BYTES: usize = 123;
 type Close = Option<(u16, String)>;
 
 /// A connection after its handshake.
-type WebSocket = WebSocketStream<TokioIo<Upgraded>>;
+type WebSocket = WebSocketStream<MeteredStream<TokioIo<Upgraded>>>;
 
 /// The messages of an operation.
 type Operation = BoxStream<'static, Outgoing>;
@@ -97,7 +100,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         Err(error) => return (StatusCode::BAD_REQUEST, format!("not a WebSocket handshake: {error}")).into_response(),
     };
     let peer = Peer::of(request.extensions());
-    let Some(turn) = server.sockets.try_take(&peer) else {
+    let Some(turn) = server.sockets.try_acquire(&peer) else {
         return server.no_stream();
     };
     let has_protocol = offers_protocol(request.headers());
@@ -115,7 +118,9 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         let Ok(upgraded) = upgrade.await else { return };
         // Held until the end, because a listener may count connections by what it added to the request.
         let _extensions = std::mem::take(request.extensions_mut());
-        let socket = WebSocket::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await;
+        let maximum = server.engine.limits().body_bytes;
+        let stream = MeteredStream::new(TokioIo::new(upgraded), server.reading.clone(), peer, maximum);
+        let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(limits)).await;
         serve(socket, server, client, has_protocol, turn).await;
     });
     response
@@ -135,7 +140,13 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
     is_own || origins.iter().any(|named| named == "*" || named == origin)
 }
 
-async fn serve(mut socket: WebSocket, server: Arc<GraphqlService>, client: Client, has_protocol: bool, _turn: Turn) {
+async fn serve(
+    mut socket: WebSocket,
+    server: Arc<GraphqlService>,
+    client: Client,
+    has_protocol: bool,
+    _turn: FairPermit,
+) {
     // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
@@ -174,9 +185,16 @@ async fn exchange_messages(
             received = socket.next() => {
                 is_alive = true;
                 match received {
-                    Some(Ok(Message::Text(text))) => connection.receive(&text).await?.map(message::whole),
+                    Some(Ok(Message::Text(text))) => {
+                        socket.get_mut().complete();
+                        connection.receive(&text).await?.map(message::whole)
+                    }
                     Some(Ok(Message::Binary(_))) => return close(4400, "Invalid message received"),
-                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => None,
+                    Some(Ok(Message::Ping(payload) | Message::Pong(payload))) => {
+                        socket.get_mut().ignore_control(payload.len());
+                        None
+                    }
+                    Some(Ok(Message::Frame(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
                     Some(Err(error)) => return refuse_to_read(&error),
                 }
@@ -255,7 +273,7 @@ impl WebSocketConnection<'_> {
                 close(4409, &format!("Subscriber for {id} already exists"))
             }
             Some(Incoming::Subscribe { id, payload }) => {
-                let operation = match self.server.room(weight::of_json(payload.get().as_bytes())) {
+                let operation = match self.server.room(self.client.peer, weight::of_json(payload.get().as_bytes())) {
                     Ok(room) => match message::request(payload) {
                         Some(request) => self.start(request.into_owned(), room).await,
                         None => return close(4400, "Invalid message received"),
@@ -282,13 +300,13 @@ impl WebSocketConnection<'_> {
     /// Starts an operation, which holds the `room` of its request.
     async fn start(&mut self, request: Request<'static>, room: BytePermit) -> Operation {
         let maximum = self.server.engine.limits().streams.operations;
-        let turn = match self.server.streams.try_take(&self.client.peer) {
+        let turn = match self.server.streams.try_acquire(&self.client.peer) {
             Some(turn) if self.operations.len() < maximum => turn,
             _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
         let (server, catalogs, peer) = (Arc::clone(self.server), self.client.catalogs.clone(), self.client.peer);
         let subscription = match server.engine.prepare_in_turn(&request, &catalogs, peer).await {
-            Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(room.bytes()) {
+            Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(peer, room.bytes()) {
                 Some(room) => prepared
                     .subscribe()
                     .map(|subscription| (subscription, (server.metrics.open(StreamTransport::WebSocket), turn, room))),
@@ -307,20 +325,18 @@ impl WebSocketConnection<'_> {
             Err(error) => Err(vec![error]),
         };
         match subscription {
-            Ok((subscription, permits)) => stream::unfold(Some((server, subscription, permits)), async |state| {
-                let (server, mut subscription, permits) = state?;
-                let next = run_as_task(async move {
-                    let Some(event) = subscription.next().await else { return Some((Outgoing::Complete, None)) };
-                    let json = server.hold(event).await?;
-                    Some((Outgoing::Next(json), Some((server, subscription))))
-                });
-                let (outgoing, rest) = next.await??;
-                if rest.is_some() {
-                    permits.0.event();
-                }
-                Some((outgoing, rest.map(|(server, subscription)| (server, subscription, permits))))
-            })
-            .boxed(),
+            Ok((subscription, held)) => {
+                let running = RunningSubscription { server, peer, subscription };
+                stream::unfold(Some((running, held)), async |state| {
+                    let (running, held) = state?;
+                    let (outgoing, rest) = run_as_task(running.next()).await?;
+                    if rest.is_some() {
+                        held.0.event();
+                    }
+                    Some((outgoing, rest.map(|running| (running, held))))
+                })
+                .boxed()
+            }
             Err(errors) => failed(&errors),
         }
     }
@@ -344,6 +360,23 @@ impl WebSocketConnection<'_> {
     }
 }
 
+/// A subscription whose events are sent on a connection.
+struct RunningSubscription {
+    server: Arc<GraphqlService>,
+    peer: Peer,
+    subscription: Subscription,
+}
+
+impl RunningSubscription {
+    /// Waits for the next message, and for room for it. `None` in the place of the subscription after its end.
+    async fn next(mut self) -> (Outgoing, Option<Self>) {
+        match self.subscription.next().await {
+            Some(event) => (Outgoing::Next(self.server.hold(self.peer, event).await), Some(self)),
+            None => (Outgoing::Complete, None),
+        }
+    }
+}
+
 fn close<T>(code: u16, reason: &str) -> Result<T, Close> {
     let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
     Err(Some((code, reason[..end.unwrap_or_default()].to_owned())))
@@ -355,6 +388,7 @@ fn refuse_to_read<T>(error: &tungstenite::Error) -> Result<T, Close> {
         tungstenite::Error::Capacity(_) => close(1009, "Message too big"),
         tungstenite::Error::Utf8(_) => close(1007, "Invalid UTF-8"),
         tungstenite::Error::Protocol(_) => close(1002, "Protocol error"),
+        tungstenite::Error::Io(error) if unfinished::is_refusal(error) => close(1013, "Try again later"),
         // The client is gone.
         _ => Err(None),
     }
@@ -384,7 +418,7 @@ async fn respond_once(
         Err(error) => Err(vec![error]),
     };
     match response {
-        Ok(response) => match server.in_flight.try_hold(response.bytes) {
+        Ok(response) => match server.in_flight.try_hold(peer, response.bytes) {
             Some(json) => vec![Outgoing::Next(json), Outgoing::Complete],
             None => vec![Outgoing::errors(&[server.unread()])],
         },

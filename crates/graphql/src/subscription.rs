@@ -11,9 +11,9 @@ use bytes::Bytes;
 use fbc::Digest;
 use http_facts::peer::Peer;
 use serde_json::{Map, Value};
-use serving::{Catalogs, RenewalError, Revision, Served, Snapshot};
+use serving::{Catalogs, FairPermit, FairSemaphore, RenewalError, Revision, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::budget::Cancellation;
@@ -47,7 +47,8 @@ const SHARED_TEXTS: usize = 64;
 /// Maximum size of a shared event text, in bytes.
 const SHARED_TEXT_BYTES: usize = 256 << 10;
 
-/// Maximum number of events that are written at one time: more than processors would only take memory.
+/// Maximum number of events that are written at one time, half of them for one peer: more than processors would only take
+/// memory.
 const CONCURRENT_EVENTS: usize = 4;
 
 /// Time-out of finding out what the caller of a stream may see; it ends the stream. Shorter than the interval of keep-alive
@@ -58,7 +59,8 @@ pub const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Streams {
     /// Whether streams are to end; each stream holds a receiver.
     ending: watch::Sender<bool>,
-    permits: Arc<Semaphore>,
+    /// Permits of events, held from when they are written until there is room for them.
+    events: FairSemaphore<Peer>,
     shared: Mutex<SharedTexts>,
 }
 
@@ -118,7 +120,7 @@ pub struct SubscriptionEvent {
     /// JSON text of the response.
     pub text: Bytes,
     /// Permit to hold a text that has no memory budget yet: to be dropped once the text is counted elsewhere.
-    pub permit: OwnedSemaphorePermit,
+    pub permit: FairPermit,
 }
 
 /// A catalog before and after a change; `None` where it is not served.
@@ -133,8 +135,11 @@ impl Default for StreamLimits {
 
 impl Default for Streams {
     fn default() -> Self {
-        let (ending, permits) = (watch::Sender::new(false), Arc::new(Semaphore::new(CONCURRENT_EVENTS)));
-        Self { ending, permits, shared: Mutex::default() }
+        Self {
+            ending: watch::Sender::new(false),
+            events: FairSemaphore::new(CONCURRENT_EVENTS),
+            shared: Mutex::default(),
+        }
     }
 }
 
@@ -234,7 +239,7 @@ impl Subscription {
                 }
                 continue;
             }
-            let permit = Arc::clone(&self.operation.engine.streams.permits).acquire_owned().await.ok()?;
+            let permit = self.operation.engine.streams.events.acquire(&self.operation.peer).await;
             // Something else may have been published while this stream waited.
             let now = self.catalogs.snapshot();
             if let Some(change) = self.find_change(&now) {
@@ -267,7 +272,7 @@ impl Subscription {
         };
         let text = errors::body(&[Error::request(code, message)]).into();
         let engine = &self.operation.engine;
-        let permit = Arc::clone(&engine.streams.permits).acquire_owned().await.ok()?;
+        let permit = engine.streams.events.acquire(&self.operation.peer).await;
         engine.metrics.refused[code].increment();
         Some(SubscriptionEvent { text, permit })
     }

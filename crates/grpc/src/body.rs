@@ -8,7 +8,7 @@ use axum::body::{Bytes, HttpBody};
 use futures_util::{Stream, StreamExt as _, stream};
 use http_body::Frame;
 use http_facts::peer::Peer;
-use serving::Turns;
+use serving::FairSemaphore;
 use tonic::{Status, body::Body};
 
 /// Number of bytes that are encoded in a turn, and a message more.
@@ -24,7 +24,7 @@ struct Steps(Option<Body>);
 
 impl BodyInTurns {
     /// Encodes a body whose messages wait for nothing.
-    pub(crate) fn new(body: Body, turns: &Turns<Peer>, peer: Peer) -> Self {
+    pub(crate) fn new(body: Body, turns: &FairSemaphore<Peer>, peer: Peer) -> Self {
         let frames = turns
             .stream(peer, Steps(Some(body)))
             .flat_map(|step| stream::iter(step.unwrap_or_else(|error| vec![Err(Status::internal(error.to_string()))])));

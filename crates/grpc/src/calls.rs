@@ -9,7 +9,7 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _, stream};
 use http_facts::peer::Peer;
-use serving::{Catalogs, Turn};
+use serving::{Catalogs, FairPermit};
 use tonic::codec::CompressionEncoding;
 use tonic::server::Grpc as Server;
 use tonic::{Code, Status, Streaming};
@@ -176,9 +176,9 @@ impl Context {
         let registry = Registry { served, bundles };
         drop(snapshot);
         let is_held = self.call.is_large() || self.call.is_search();
-        let turn = if is_held { Some(self.grpc.large.take(&self.peer).await) } else { None };
+        let turn = if is_held { Some(self.grpc.large.acquire(&self.peer).await) } else { None };
         let messages = if self.call.is_search() || self.call.reads_first() {
-            let (work, call) = (self.grpc.work.take(&self.peer).await, self.call);
+            let (work, call) = (self.grpc.work.acquire(&self.peer).await, self.call);
             let found = work.run(move || find(call, &registry, &request)).await;
             found.map_err(|error| Status::internal(error.to_string()))?
         } else {
@@ -207,7 +207,7 @@ fn find(call: Call, registry: &Registry, request: &Request) -> Result<Messages, 
 }
 
 /// Makes a stream of messages, which ends with an error where a client takes too long for it. It keeps its turn until then.
-fn in_time(messages: Messages, turn: Option<Turn>) -> Answers {
+fn in_time(messages: Messages, turn: Option<FairPermit>) -> Answers {
     let begun = Instant::now();
     stream::iter(messages)
         .map(move |message| {

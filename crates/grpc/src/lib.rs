@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use axum::Router;
 use http_facts::peer::Peer;
-use serving::{Catalogs, Turns};
+use serving::{Catalogs, FairSemaphore};
 
 use registry::BundleCache;
 
@@ -55,9 +55,9 @@ pub struct Grpc {
     catalogs: Catalogs,
     /// The catalog that all calls are about; `None` where they say so.
     catalog: Option<Arc<str>>,
-    large: Turns<Peer>,
+    large: FairSemaphore<Peer>,
     /// Bounds what is found, and what is encoded, at a time.
-    work: Turns<Peer>,
+    work: FairSemaphore<Peer>,
     bundles: Arc<BundleCache>,
     metrics: Arc<GrpcMetrics>,
 }
@@ -68,8 +68,8 @@ impl Grpc {
         Self {
             catalogs,
             catalog: None,
-            large: Turns::new(LARGE_RESPONSES),
-            work: Turns::per_processor(),
+            large: FairSemaphore::new(LARGE_RESPONSES),
+            work: FairSemaphore::per_processor(),
             bundles: Arc::new(BundleCache::new(usize::MAX, CACHED_BUNDLE_BYTES)),
             metrics: Arc::default(),
         }

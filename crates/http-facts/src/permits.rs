@@ -1,36 +1,114 @@
-//! Permits that bodies hold until they are sent or dropped.
+//! Permits that requests and responses hold until they are done. One peer holds at most half of them, so that it keeps
+//! nobody else out.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bounds what bodies hold together, such as encoders or bytes. Clones share the bound.
+use crate::peer::Peer;
+
+/// Bounds what requests or responses hold together, such as encoders or bytes. Clones share the bound.
 #[derive(Clone, Debug)]
 pub struct Permits {
-    free: Arc<AtomicUsize>,
+    count: usize,
+    /// Maximum number of permits that one peer holds.
+    share: usize,
+    held: Arc<Mutex<HeldPermits>>,
 }
 
-/// A part of what is bounded. Dropping it returns it.
+/// Numbers of permits that are held.
+#[derive(Debug, Default)]
+struct HeldPermits {
+    all: usize,
+    /// By peer; without those that hold none.
+    by_peer: HashMap<Peer, usize>,
+}
+
+/// A number of permits. Dropping it returns them.
 #[derive(Debug)]
 pub struct Permit {
-    free: Arc<AtomicUsize>,
+    held: Arc<Mutex<HeldPermits>>,
+    peer: Peer,
     count: usize,
 }
 
 impl Permits {
     /// Creates a bound.
     pub fn new(count: usize) -> Self {
-        Self { free: Arc::new(AtomicUsize::new(count)) }
+        Self { count, share: count.div_ceil(2), held: Arc::default() }
     }
 
-    /// Takes a permit; `None` if less is free.
-    pub fn try_acquire(&self, count: usize) -> Option<Permit> {
-        let taken = self.free.fetch_update(Ordering::AcqRel, Ordering::Acquire, |free| free.checked_sub(count));
-        taken.is_ok().then(|| Permit { free: Arc::clone(&self.free), count })
+    /// Takes permits for a peer; `None` if fewer are free, or the peer would hold more than half of all. A peer that holds
+    /// none may take more than half at once: what needs so many could never have them otherwise.
+    pub fn try_acquire(&self, peer: Peer, count: usize) -> Option<Permit> {
+        let mut held = lock(&self.held);
+        let all = held.all.checked_add(count).filter(|all| *all <= self.count)?;
+        let of_peer = held.by_peer.get(&peer).copied().unwrap_or_default();
+        if of_peer > 0 && of_peer + count > self.share {
+            return None;
+        }
+
+        held.all = all;
+        if count > 0 {
+            held.by_peer.insert(peer, of_peer + count);
+        }
+        Some(Permit { held: Arc::clone(&self.held), peer, count })
+    }
+
+    /// Returns the number of permits that are held.
+    pub fn used(&self) -> usize {
+        lock(&self.held).all
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.free.fetch_add(self.count, Ordering::AcqRel);
+        let mut held = lock(&self.held);
+        held.all -= self.count;
+        if let Some(of_peer) = held.by_peer.get_mut(&self.peer) {
+            *of_peer -= self.count;
+            if *of_peer == 0 {
+                held.by_peer.remove(&self.peer);
+            }
+        }
+    }
+}
+
+fn lock(held: &Mutex<HeldPermits>) -> MutexGuard<'_, HeldPermits> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(last: u8) -> Peer {
+        Peer::new([192, 0, 2, last].into())
+    }
+
+    #[test]
+    fn one_peer_holds_half_of_the_permits_and_others_the_rest() {
+        let permits = Permits::new(5);
+        let first = permits.try_acquire(peer(1), 2).expect("nothing is held");
+        let second = permits.try_acquire(peer(1), 1).expect("half, rounded up, is three");
+        assert!(permits.try_acquire(peer(1), 1).is_none());
+
+        let other = permits.try_acquire(peer(2), 2).expect("the rest is free");
+        assert!(permits.try_acquire(peer(3), 1).is_none(), "nothing is free");
+        assert_eq!(permits.used(), 5);
+        drop(first);
+        assert!(permits.try_acquire(peer(1), 2).is_some());
+        assert!(permits.try_acquire(peer(3), 2).is_some());
+        drop((second, other));
+        assert_eq!((permits.used(), lock(&permits.held).by_peer.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_peer_that_holds_nothing_may_take_more_than_half_at_once() {
+        let permits = Permits::new(4);
+        let most = permits.try_acquire(peer(1), 4).expect("nothing is held");
+        assert!(permits.try_acquire(peer(2), 1).is_none());
+        assert!(permits.try_acquire(peer(1), 0).is_some());
+        drop(most);
+        assert!(permits.try_acquire(peer(1), 5).is_none(), "there are not so many");
     }
 }

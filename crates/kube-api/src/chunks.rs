@@ -14,7 +14,7 @@ use axum::response::Response;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use http_facts::joined::JoinedGzip;
 use serde_json::Value;
-use serving::Turn;
+use serving::FairPermit;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -78,7 +78,7 @@ struct Chunks<P> {
 }
 
 /// What of a list was not sent yet.
-type Rest = (Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>, Turn);
+type Rest = (Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>, FairPermit);
 
 /// The rest of a list, which is dropped when its time is over, whether the client reads or not.
 #[derive(Clone)]
@@ -90,7 +90,7 @@ pub(crate) fn respond(
     items: impl Iterator<Item = JsonText> + Send + 'static,
     format: Format,
     headers: &HeaderMap,
-    (turn, work): (impl FnOnce() -> Option<Turn>, &Work),
+    (turn, work): (impl FnOnce() -> Option<FairPermit>, &Work),
 ) -> Result<Response, Status> {
     let mut parts = parts(head, member, items, format);
     let (mut first, mut length) = (Vec::new(), 0);
@@ -120,7 +120,7 @@ pub(crate) fn overloaded() -> Status {
 }
 
 /// Returns the body of these chunks. After [`LIST_TIME`] the rest is dropped with the turn, whether the client reads or not.
-fn body(chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static, turn: Turn, work: &Work) -> Body {
+fn body(chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static, turn: FairPermit, work: &Work) -> Body {
     let frames = work.stream(chunks).flat_map(|chunk| {
         let frames: Vec<_> = match chunk {
             Ok(frames) => frames.into_iter().map(Ok).collect(),

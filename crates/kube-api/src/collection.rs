@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use serving::{Catalogs, Turn};
+use serving::{Catalogs, FairPermit};
 
 use crate::chunks;
 use crate::continuation::Continuation;
@@ -234,7 +234,7 @@ impl Collection {
         options: &Options,
         (format, shape): (Format, Shape),
         headers: &HeaderMap,
-        (turn, work): (impl FnOnce() -> Option<Turn>, &Work),
+        (turn, work): (impl FnOnce() -> Option<FairPermit>, &Work),
     ) -> Result<Response, Status> {
         let mut places = self.places(state);
         let continuation = options.continuation()?;

@@ -43,7 +43,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use http_facts::peer::Peer;
 use serde_json::Value;
-use serving::{Catalogs, Turns};
+use serving::{Catalogs, FairSemaphore};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -116,10 +116,10 @@ struct Shared {
     bookmark_interval: Duration,
     states: watch::Receiver<Arc<Published>>,
     /// Bounds the lists that are sent in several chunks.
-    lists: Turns<Requester>,
-    watches: Turns<Requester>,
+    lists: FairSemaphore<Requester>,
+    watches: FairSemaphore<Requester>,
     /// Bounds what is put together at a time.
-    work: Turns<Requester>,
+    work: FairSemaphore<Requester>,
 }
 
 /// Makes the states of an API; watches end when it is dropped.
@@ -144,9 +144,9 @@ impl KubeApi {
             authorize,
             bookmark_interval,
             states,
-            lists: Turns::new(MAX_STREAMED_LISTS),
-            watches: Turns::new(MAX_WATCHES),
-            work: Turns::per_processor(),
+            lists: FairSemaphore::new(MAX_STREAMED_LISTS),
+            watches: FairSemaphore::new(MAX_WATCHES),
+            work: FairSemaphore::per_processor(),
         }));
         (api.clone(), KubeApiTask { api, states: sender, room })
     }
@@ -236,7 +236,7 @@ impl KubeApi {
         let work = Work::new(&self.0.work, &requester);
         let state = self.state_since(&collection, options.resource_version()?, &work).await?;
         if options.is_watch() {
-            let turn = self.0.watches.try_take(&requester).ok_or_else(chunks::overloaded)?;
+            let turn = self.0.watches.try_acquire(&requester).ok_or_else(chunks::overloaded)?;
             return watching::respond(
                 (collection, question),
                 (self.0.states.clone(), state),
@@ -252,7 +252,7 @@ impl KubeApi {
         let (lists, head, options) = (self.0.lists.clone(), Arc::clone(head), Arc::clone(options));
         let sending = work.clone();
         let listed = move || {
-            let turn = || lists.try_take(&requester);
+            let turn = || lists.try_acquire(&requester);
             collection.list(&state, &options, (format, shape), &head.headers, (turn, &sending))
         };
         work.run(listed).await?

@@ -13,7 +13,7 @@ use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use serving::Turn;
+use serving::FairPermit;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
@@ -83,7 +83,7 @@ struct Watch {
     /// Whether nothing follows any more.
     has_ended: bool,
     work: Work,
-    _turn: Turn,
+    _turn: FairPermit,
 }
 
 /// Writes the event of a watch.
@@ -103,7 +103,7 @@ pub(crate) fn respond(
     (mut states, state): (watch::Receiver<Arc<Published>>, Arc<Published>),
     options: &Options,
     (shape, bookmark_interval): (Shape, Duration),
-    (turn, work): (Turn, Work),
+    (turn, work): (FairPermit, Work),
 ) -> Result<Response, Status> {
     let version = options.resource_version()?;
     let known = collection.known_at(&state, version);

@@ -3,7 +3,7 @@
 
 use futures_util::Stream;
 use http_facts::peer::Peer;
-use serving::Turns;
+use serving::FairSemaphore;
 use tokio::task::JoinError;
 
 use crate::status::Status;
@@ -19,12 +19,12 @@ pub(crate) enum Requester {
 /// The turns of a requester.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
-    turns: Turns<Requester>,
+    turns: FairSemaphore<Requester>,
     requester: Requester,
 }
 
 impl Work {
-    pub(crate) fn new(turns: &Turns<Requester>, requester: &Requester) -> Self {
+    pub(crate) fn new(turns: &FairSemaphore<Requester>, requester: &Requester) -> Self {
         Self { turns: turns.clone(), requester: requester.clone() }
     }
 
@@ -33,7 +33,7 @@ impl Work {
     /// # Errors
     /// It panicked.
     pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Status> {
-        let done = self.turns.take(&self.requester).await.run(work);
+        let done = self.turns.acquire(&self.requester).await.run(work);
         done.await.map_err(|_| Status::internal("the response could not be put together"))
     }
 

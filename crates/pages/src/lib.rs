@@ -21,7 +21,7 @@ use http_facts::coding::Coding;
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators};
-use serving::Turns;
+use serving::FairSemaphore;
 use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
@@ -124,7 +124,7 @@ impl Pages {
         };
         let files = if self.playground == Offer::Served { playground } else { &[] };
         let playground = Site { files, policy: PLAYGROUND_POLICY, instead };
-        let turns = Turns::per_processor();
+        let turns = FairSemaphore::per_processor();
         let page = |site: Site| {
             let turns = turns.clone();
             get(async move |extensions: Extensions, headers: HeaderMap| {
@@ -158,7 +158,7 @@ struct Site {
 
 impl Site {
     /// Responds with the document of the page, or with 304 where the client has it.
-    async fn page(self, headers: &HeaderMap, turns: (&Turns<Peer>, Peer)) -> Response {
+    async fn page(self, headers: &HeaderMap, turns: (&FairSemaphore<Peer>, Peer)) -> Response {
         let Some(compressed) = self.find(PAGE) else {
             return ([(CACHE_CONTROL, REVALIDATE)], self.instead).into_response();
         };
@@ -172,7 +172,7 @@ impl Site {
         (tag, self.file(PAGE, compressed, REVALIDATE, headers, turns).await).into_response()
     }
 
-    async fn asset(self, name: &str, headers: &HeaderMap, turns: (&Turns<Peer>, Peer)) -> Response {
+    async fn asset(self, name: &str, headers: &HeaderMap, turns: (&FairSemaphore<Peer>, Peer)) -> Response {
         let path = format!("assets/{name}");
         if let Some(compressed) = self.find(&path) {
             return self.file(&path, compressed, IMMUTABLE, headers, turns).await;
@@ -193,7 +193,7 @@ impl Site {
         compressed: &'static [u8],
         cache_control: &'static str,
         headers: &HeaderMap,
-        (turns, peer): (&Turns<Peer>, Peer),
+        (turns, peer): (&FairSemaphore<Peer>, Peer),
     ) -> Response {
         let head: [(HeaderName, &'static str); 6] = [
             (CONTENT_TYPE, media_type(path)),
@@ -206,7 +206,7 @@ impl Site {
         if accepts_gzip(headers) {
             return (head, [(CONTENT_ENCODING, "gzip")], compressed).into_response();
         }
-        match turns.take(&peer).await.run(|| decompress(compressed)).await {
+        match turns.acquire(&peer).await.run(|| decompress(compressed)).await {
             Ok(content) => (head, content).into_response(),
             Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }

@@ -3,11 +3,11 @@
 //! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held while a request runs.
 //! This crate does not know where catalogs come from or who reads them.
 
+mod fair_semaphore;
 mod history;
 mod name;
 mod second_chance;
 mod status;
-mod turns;
 mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +22,11 @@ use http_facts::coding::Coding;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
+pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
 pub use second_chance::{CacheUsage, SecondChanceCache};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
-pub use turns::{Turn, Turns};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 
 use visibility::NarrowedSnapshots;

@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use http_facts::coding::{Coding, CompressionLevel, StreamEncoder};
 use http_facts::peer::Peer;
 use http_facts::permits::Permit;
-use serving::Turns;
+use serving::FairSemaphore;
 
 use super::Slices;
 
@@ -33,7 +33,7 @@ impl CompressedSlices {
     }
 
     /// Returns a body that does the steps in turns of a peer.
-    pub(in super::super) fn body(self, turns: &Turns<Peer>, peer: Peer) -> Body {
+    pub(in super::super) fn body(self, turns: &FairSemaphore<Peer>, peer: Peer) -> Body {
         let outputs = turns.stream(peer, self).map(|step| step.map_err(axum::Error::new)?.map_err(axum::Error::new));
         // A frame of no bytes would end a chunked body.
         Body::from_stream(outputs.filter(|output| ready(output.as_ref().map_or(true, |bytes| !bytes.is_empty()))))

@@ -7,6 +7,7 @@ use fbc::Catalog;
 use fbc::catalog::MetaFilter;
 use fbc::work::{Work, WorkStopped};
 
+use http_facts::peer::Peer;
 use http_facts::permits::Permits;
 
 use super::super::body::Slices;
@@ -32,14 +33,14 @@ pub(super) fn find_lines(
     catalog: &Arc<Catalog>,
     filter: &MetaFilter<'_>,
     work: &Work<'_>,
-    room: &Permits,
+    (room, peer): (&Permits, Peer),
 ) -> Result<Option<Slices>, WorkStopped> {
     let found = catalog.find_metas(filter, work)?;
     let runs = runs(catalog, &found);
     let length = runs.iter().map(|run| span(catalog, *run).len() as u64).sum();
     let bytes = size_of_val(&*runs);
     let is_counted = bytes > UNCOUNTED_PLACES_BYTES;
-    let permit = is_counted.then(|| room.try_acquire(bytes));
+    let permit = is_counted.then(|| room.try_acquire(peer, bytes));
     if let Some(None) = permit {
         return Ok(None);
     }
@@ -100,9 +101,11 @@ mod tests {
     #[test]
     fn places_of_unread_responses_have_a_bound() {
         let catalog = alternating(100_000);
-        let find = |room| find_lines(&catalog, &by_package("p1"), &Work::unlimited(), room).unwrap();
+        let peer = |last: u8| Peer::new([192, 0, 2, last].into());
+        let find =
+            |room, last| find_lines(&catalog, &by_package("p1"), &Work::unlimited(), (room, peer(last))).unwrap();
         let room = Permits::new(1_000_000);
-        let unread: Vec<_> = (0..1000).map_while(|_| find(&room)).collect();
+        let unread: Vec<_> = (0..100).filter_map(|last| find(&room, last)).collect();
         assert_eq!(unread.len(), 2);
         let expected: Vec<_> =
             catalog.content().split_inclusive(|byte| *byte == b'\n').skip(1).step_by(2).flatten().copied().collect();
@@ -110,14 +113,16 @@ mod tests {
             assert_eq!(lines.length(), expected.len() as u64);
             assert!(*lines.concat() == expected[..]);
         }
-        assert!(find(&room).is_some(), "they were read");
+        let own = [find(&room, 1), find(&room, 1)].map(|lines| lines.is_some());
+        assert_eq!(own, [true, false], "they were read, and half of the bound is for others");
     }
 
     #[test]
     fn a_short_list_of_places_is_never_refused() {
         let short = u32::try_from(UNCOUNTED_PLACES_BYTES / size_of::<Run>() * 2).unwrap();
         let room = Permits::new(0);
-        let find = |lines| find_lines(&alternating(lines), &by_package("p1"), &Work::unlimited(), &room);
+        let find =
+            |lines| find_lines(&alternating(lines), &by_package("p1"), &Work::unlimited(), (&room, Peer::default()));
         let found = |lines| find(lines).unwrap().is_some();
         assert_eq!((found(short), found(short + 2)), (true, false));
     }

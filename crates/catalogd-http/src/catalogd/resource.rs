@@ -15,7 +15,7 @@ use http_facts::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressi
 use http_facts::peer::Peer;
 use http_facts::permits::{Permit, Permits};
 use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
-use serving::{Served, Turns};
+use serving::{FairSemaphore, Served};
 use sha2::{Digest as _, Sha256};
 
 use super::super::body::{CompressedSlices, Slices};
@@ -82,7 +82,7 @@ impl<'s> Resource<'s> {
     }
 
     /// Responds to a `GET` or `HEAD` request.
-    pub(super) async fn respond(self, head: &Parts, permits: &Permits, turns: &Turns<Peer>) -> Response {
+    pub(super) async fn respond(self, head: &Parts, permits: &Permits, turns: &FairSemaphore<Peer>) -> Response {
         let representation = self.select(head, permits);
         let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
@@ -121,7 +121,9 @@ impl<'s> Resource<'s> {
         if self.is_compressed_at_once() {
             return Representation::Compressed(coding);
         }
-        permits.try_acquire(1).map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
+        permits
+            .try_acquire(Peer::of(&head.extensions), 1)
+            .map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
     }
 
     /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if its compressed form
@@ -155,7 +157,7 @@ impl<'s> Resource<'s> {
         representation: Representation,
         head: &Parts,
         validators: &Validators,
-        turns: &Turns<Peer>,
+        turns: &FairSemaphore<Peer>,
     ) -> Response {
         let Some(coding) = representation.coding() else { return self.send_plain(&head.headers, validators) };
         let peer = Peer::of(&head.extensions);
@@ -167,7 +169,7 @@ impl<'s> Resource<'s> {
             _ => {
                 let lines = self.lines;
                 let compress = move || coding.compress_to_vec(&lines.concat(), CompressionLevel::Fast);
-                turns.take(&peer).await.run(compress).await.ok().map(Body::from)
+                turns.acquire(&peer).await.run(compress).await.ok().map(Body::from)
             }
         };
         let Some(body) = body else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };

@@ -143,7 +143,12 @@ async fn tags_of_blobs_are_of_the_content_and_of_what_is_asked() {
 
 /// The response to a `GET`: its headers, and its body, which is not read yet.
 async fn get_unread(router: &Router, path: &str, accepted: &str) -> (axum::http::HeaderMap, Body) {
-    let request = Request::builder().uri(path).header("accept-encoding", accepted).body(Body::empty()).unwrap();
+    get_unread_from(Peer::default(), router, path, accepted).await
+}
+
+async fn get_unread_from(peer: Peer, router: &Router, path: &str, accepted: &str) -> (axum::http::HeaderMap, Body) {
+    let request = Request::builder().uri(path).header("accept-encoding", accepted).extension(peer);
+    let request = request.body(Body::empty()).unwrap();
     let (head, body) = TowerToHyperService::new(router.clone()).call(request).await.unwrap().into_parts();
     (head.headers, body)
 }
@@ -195,10 +200,14 @@ async fn long_blobs_are_described_by_head_and_revalidated_as_short_ones_are() {
 async fn as_many_responses_are_compressed_while_they_are_sent_as_the_limit_says_and_more_are_plain() {
     let (router, _) = server_with(Encodings::default(), 10_000);
     let mut bodies = Vec::new();
-    for _ in 0..MAX_COMPRESSED_STREAMS {
-        let (headers, body) = get_unread(&router, METAS_OF_LARGE, "zstd").await;
-        assert!(headers.contains_key("content-encoding"));
-        bodies.push(body);
+    let others = Peer::new([192, 0, 2, 1].into());
+    for peer in [Peer::default(), others] {
+        for at in 0..=MAX_COMPRESSED_STREAMS / 2 {
+            let (headers, body) = get_unread_from(peer, &router, METAS_OF_LARGE, "zstd").await;
+            let is_compressed = headers.contains_key("content-encoding");
+            assert_eq!(is_compressed, at < MAX_COMPRESSED_STREAMS / 2, "one peer has half of them");
+            bodies.extend(is_compressed.then_some(body));
+        }
     }
     let (headers, body) = get_unread(&router, METAS_OF_LARGE, "zstd").await;
     assert_eq!((headers.get("content-encoding"), body.size_hint().exact()), (None, Some(10_000 * LINE_BYTES as u64)));
@@ -207,7 +216,7 @@ async fn as_many_responses_are_compressed_while_they_are_sent_as_the_limit_says_
         send(&router, Method::GET, METAS_OF_LARGE, &[]).await.1.as_deref()
     );
     bodies.pop();
-    assert!(get_unread(&router, METAS_OF_LARGE, "zstd").await.0.contains_key("content-encoding"));
+    assert!(get_unread_from(others, &router, METAS_OF_LARGE, "zstd").await.0.contains_key("content-encoding"));
 }
 
 #[tokio::test]

@@ -248,7 +248,7 @@ async fn a_response_without_room_is_refused_and_the_next_one_is_sent() {
 #[tokio::test]
 async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_wait_for() {
     // An event that is not read holds its room, so that there is room for one of each connection.
-    let in_flight_bytes = 20 * crate::budget::BUDGET_UNIT;
+    let in_flight_bytes = 40 * crate::budget::BUDGET_UNIT;
     let limits = Limits { in_flight_bytes, ..Limits::default() };
     let (mut writer, reader) = catalogs();
     let server = Arc::new(GraphqlService::new(Arc::new(Engine::new(reader, "test", limits)), &[]));
@@ -258,7 +258,7 @@ async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_
         connection.hear(&subscribe("1", CHANGES)).ok().unwrap();
         assert!(timeout(Duration::ZERO, connection.next()).await.is_err());
     }
-    let unread = server.in_flight.try_acquire(in_flight_bytes).unwrap();
+    let unread = server.in_flight.try_acquire(Peer::new([192, 0, 2, 1].into()), in_flight_bytes).unwrap();
     writer.publish(served("c", BETA, 1));
     let mut last = connections.pop().unwrap();
     for connection in &mut connections {

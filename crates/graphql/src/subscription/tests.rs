@@ -40,7 +40,7 @@ fn told(stream: &mut Subscription) -> Option<String> {
             break event.expect("the stream goes on");
         }
         // An event that is being written on another thread has a permit.
-        if engine.streams.permits.available_permits() == CONCURRENT_EVENTS {
+        if engine.streams.events.free() == CONCURRENT_EVENTS {
             return None;
         }
         std::thread::yield_now();
