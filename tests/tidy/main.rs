@@ -5,6 +5,7 @@
 mod crates;
 mod docs;
 mod rust;
+mod shares;
 mod tree;
 
 use std::fmt::Write as _;

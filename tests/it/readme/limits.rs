@@ -75,6 +75,7 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("in flight", in_flight_bytes.to_string()),
         ("bodies", graphql_http::READING_BYTES.to_string()),
         ("body not counted", graphql_http::UNCOUNTED_BODY_BYTES.to_string()),
+        ("unfinished message", graphql_http::UNCOUNTED_MESSAGE_BYTES.to_string()),
         ("waiting", graphql_http::WAITING_BYTES.to_string()),
         ("large requests", graphql_http::LARGE_REQUESTS_BYTES.to_string()),
         ("small request", graphql_http::SMALL_REQUEST_BYTES.to_string()),

@@ -205,7 +205,8 @@ async fn an_answer_with_errors_is_made_anew_each_time_and_has_no_tag() {
 
 #[tokio::test]
 async fn answers_that_are_kept_count_until_they_are_taken() {
-    let limits = Limits { in_flight_bytes: 2 * BUDGET_UNIT, ..Limits::default() };
+    // Half of it is for one peer.
+    let limits = Limits { in_flight_bytes: 4 * BUDGET_UNIT, ..Limits::default() };
     let client = Client::new(limits);
     for _ in 0..2 {
         assert_eq!(client.post(SMALL, "").await.status, 200);
