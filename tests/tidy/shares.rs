@@ -107,10 +107,8 @@ fn counters(path: &str, text: &str) -> usize {
         return 0;
     }
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-    let constructs = |constructor: &&str| {
-        // One name may end with another one.
-        let is_whole = |at: &usize| !code[..*at].ends_with(|before: char| before.is_alphanumeric());
-        code.match_indices(**constructor).map(|(at, _)| at).filter(is_whole).count()
-    };
-    CONSTRUCTORS.iter().map(|constructor| constructs(&constructor)).sum()
+    // One name may end with another one.
+    let is_whole = |at: usize| !code[..at].ends_with(|before: char| before.is_alphanumeric());
+    let constructs = |name: &str| code.match_indices(name).filter(|(at, _)| is_whole(*at)).count();
+    CONSTRUCTORS.iter().map(|name| constructs(name)).sum()
 }

@@ -43,14 +43,13 @@ impl Permits {
         let mut held = lock(&self.held);
         let all = held.all.checked_add(count).filter(|all| *all <= self.count)?;
         let of_peer = held.by_peer.get(&peer).copied().unwrap_or_default();
-        if of_peer > 0 && of_peer + count > self.share {
-            return None;
-        }
-
-        held.all = all;
         if count > 0 {
+            if of_peer > 0 && of_peer + count > self.share {
+                return None;
+            }
             held.by_peer.insert(peer, of_peer + count);
         }
+        held.all = all;
         Some(Permit { held: Arc::clone(&self.held), peer, count })
     }
 

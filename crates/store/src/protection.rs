@@ -41,11 +41,21 @@ impl Protection {
     /// Finds out which files a process creates in a folder.
     pub(super) fn of_folder(folder: &Path) -> Result<Self, StoreError> {
         let error = |source| io_error("create a file in", folder, source);
-        let probe = tempfile::tempfile_in(folder).map_err(error)?;
+        let probe = match tempfile::tempfile_in(folder) {
+            Ok(probe) => probe,
+            // On a full disk, what is stored is served as before.
+            Err(source) => return Self::of_process().ok_or_else(|| error(source)),
+        };
         // It has no effect where the file system has no permissions.
         let _ = probe.set_permissions(Permissions::from_mode(MAPPED_MODE));
         let metadata = probe.metadata().map_err(error)?;
         Ok(Self { owner: metadata.uid(), has_permissions: metadata.mode() & 0o777 == MAPPED_MODE })
+    }
+
+    /// Assumes that files belong to the user of this process; `None` if the system does not tell which one that is.
+    fn of_process() -> Option<Self> {
+        let owner = fs::metadata("/proc/self").ok()?.uid();
+        Some(Self { owner, has_permissions: true })
     }
 
     /// Returns whether nobody else can write to a file.

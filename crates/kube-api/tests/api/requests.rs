@@ -300,6 +300,8 @@ fn short_body(value: &Value) -> String {
 fn a_probe_with_invalid_credentials_is_refused_and_any_other_is_answered() {
     runtime().block_on(async {
         let api = Api::new([source("crafted").served()], Some(authorize()));
+        let is_ready = async || while api.get("/readyz").await.status != 200 {};
+        tokio::time::timeout(testing::TEST_TIMEOUT, is_ready()).await.expect("the first state is made");
         for path in ["/healthz", "/livez", "/readyz?verbose"] {
             for (headers, expected) in [
                 (&[][..], 200),

@@ -71,3 +71,13 @@ fn a_link_in_place_of_a_file_is_removed_and_not_followed() {
     assert_eq!(store.unprotected_files(), UnprotectedFiles { repaired: 0, removed: 1 });
     assert_eq!(mode(&outside) & 0o200, 0o200);
 }
+
+#[test]
+fn the_user_of_the_process_is_the_one_to_whom_its_files_belong() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = Protection::of_folder(folder.path()).unwrap();
+    let assumed = Protection::of_process().unwrap();
+    assert_eq!((found.owner, found.has_permissions), (assumed.owner, assumed.has_permissions));
+    let gone = folder.path().join("gone");
+    assert_eq!(Protection::of_folder(&gone).unwrap().owner, assumed.owner, "where no file can be created");
+}
