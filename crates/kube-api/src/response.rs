@@ -13,8 +13,8 @@ use crate::status::Status;
 pub(crate) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache, private");
 
 /// Maximum number of bytes of JSON that are converted to YAML, or to JSON with line breaks, for one response: every value is
-/// parsed and written anew for that, which takes up to a fifth of a second of a processor for so many.
-pub const MAX_CONVERTED_BYTES: usize = 16 << 20;
+/// parsed and written anew for that, which takes up to a quarter of a second of a processor for so many.
+pub const MAX_CONVERTED_BYTES: usize = 8 << 20;
 
 /// Fails if so many bytes of JSON are too many for a format.
 pub(crate) fn check_convertible(length: usize, format: Format) -> Result<(), Status> {

@@ -205,7 +205,7 @@ fn what_is_too_long_for_yaml_and_line_breaks_is_refused_with_a_way_out() {
                 assert_eq!(answer.status.as_u16(), expected, "{path}");
                 if expected == 406 {
                     let message = String::from_utf8(answer.body).unwrap();
-                    let text = format!("cannot write the response as {name}: it has more than 16777216 bytes");
+                    let text = format!("cannot write the response as {name}: it has more than 8388608 bytes");
                     assert!(message.contains(&text) && message.contains("`limit`"), "{message}");
                     let page = format!("{path}{}limit=3", if path.contains('?') { "&" } else { "?" });
                     assert_eq!(api.ask("GET", &page, headers).await.status, 200);
