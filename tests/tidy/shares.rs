@@ -72,7 +72,7 @@ fn whatever_is_counted_for_many_clients_has_a_share_for_each_of_them() {
 /// Counters that no row of the table stands for, and rows that no counter has.
 fn shares(tree: &Tree) -> Faults {
     let mut faults = Faults::new();
-    for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
+    for (path, text) in tree.ending(".rs") {
         let count = counters(path, text);
         if WITHOUT_CLIENTS.iter().any(|(other, _)| *other == path) {
             continue;
