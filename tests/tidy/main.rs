@@ -1,5 +1,5 @@
-//! What a reader may rely on in every file of the project and no compiler says: which crate may depend on which, how
-//! long things are, and what is never there. Each check is a function of a tree of files, so that each is also tried on
+//! What a reader may rely on in every file of the project and no compiler says: which crate may depend on which, what
+//! is shared out among clients, and what is never there. Each check is a function of a tree of files, so that each is also tried on
 //! a tree that it must refuse.
 
 mod crates;

@@ -5,12 +5,6 @@ use syn::visit::{self, Visit};
 
 use crate::{Faults, Tree, catches, holds};
 
-/// Lines of a file: at most, and at most in nine of ten files.
-const FILE_LINES: (usize, usize) = (600, 350);
-
-/// Lines of a function: at most, and at most in nine of ten functions of more than one line.
-const FUNCTION_LINES: (usize, usize) = (85, 35);
-
 /// The only file with unsafe code: the memory map.
 const UNSAFE: &str = "crates/store/src/file.rs";
 
@@ -20,8 +14,6 @@ const FILLED: [&str; 1] = ["FacetCounts"];
 /// What a walk over a file finds.
 #[derive(Default)]
 struct Found {
-    /// Each function with a body: the line where it begins, and how many lines it has.
-    functions: Vec<(usize, usize)>,
     /// Lines with unsafe code, declared or used.
     unsafes: Vec<usize>,
     /// Lines of tests that are ignored.
@@ -49,18 +41,18 @@ impl<'ast> Visit<'ast> for Found {
         if takes && matches!(item.vis, syn::Visibility::Public(_)) {
             self.changes.push((item.sig.span().start().line, self.within.clone()));
         }
-        self.function(&item.sig, &item.block);
+        self.signature(&item.sig);
         visit::visit_impl_item_fn(self, item);
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.function(&item.sig, &item.block);
+        self.signature(&item.sig);
         visit::visit_item_fn(self, item);
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        if let Some(block) = &item.default {
-            self.function(&item.sig, block);
+        if item.default.is_some() {
+            self.signature(&item.sig);
         }
         visit::visit_trait_item_fn(self, item);
     }
@@ -78,9 +70,7 @@ impl<'ast> Visit<'ast> for Found {
 }
 
 impl Found {
-    fn function(&mut self, signature: &syn::Signature, body: &syn::Block) {
-        let (begin, end) = (signature.span().start().line, body.span().end().line);
-        self.functions.push((begin, end - begin + 1));
+    fn signature(&mut self, signature: &syn::Signature) {
         self.unsafes.extend(signature.unsafety.map(|token| token.span.start().line));
     }
 
@@ -94,40 +84,6 @@ impl Found {
 
 fn each(tree: &Tree) -> impl Iterator<Item = (&str, &str, Found)> {
     tree.ending(".rs").map(|(path, text)| (path, text, Found::parse(path, text)))
-}
-
-#[test]
-fn files_and_functions_are_short() {
-    holds(lengths);
-    let (file, function) = ("//! x\n".repeat(601), format!("fn a() {{{}}}", "\n".repeat(85)));
-    let ordinary = format!("fn a() {{{}}}", "\n".repeat(36));
-    let method = format!("impl A {{ fn a(\n&self) {{ \"}}\"; {} }} }}", "\n".repeat(84));
-    catches(
-        lengths,
-        &[("src/a.rs", &file), ("src/a.rs", &function), ("src/a.rs", &method), ("src/a.rs", &ordinary)],
-        &[("src/b.rs", "fn a() {\n  \"}\"; '}'; r#\"}\"#; /* } */\n}\n")],
-    );
-}
-
-fn lengths(tree: &Tree) -> Faults {
-    let mut faults = Faults::new();
-    let (mut files, mut functions) = (Vec::new(), Vec::new());
-    for (path, text, found) in each(tree) {
-        files.push((text.lines().count(), path.to_owned()));
-        functions.extend(found.functions.iter().map(|(line, length)| (*length, format!("{path}:{line}"))));
-    }
-    functions.retain(|(length, _)| *length > 1);
-    for (what, mut all, (most, usual)) in [("file", files, FILE_LINES), ("function", functions, FUNCTION_LINES)] {
-        all.sort();
-        let long = all.iter().filter(|(length, _)| *length > most);
-        faults.extend(
-            long.map(|(length, place)| format!("{place}: the {what} has {length} lines, at most {most}: split it")),
-        );
-        let Some((length, _)) = all.get(all.len() * 9 / 10).filter(|(length, _)| *length > usual) else { continue };
-        let above: Vec<_> = all.iter().rev().filter(|(length, _)| *length > usual).collect();
-        faults.push(format!("one {what} in ten has {length} lines or more, at most {usual}: split some of {above:?}"));
-    }
-    faults
 }
 
 #[test]
