@@ -1,4 +1,5 @@
-//! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or checked here beyond form.
+//! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or
+//! checked here beyond form.
 
 mod access;
 mod edit;
@@ -26,8 +27,8 @@ use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
 pub use self::edit::{
-    BlobFormat, ConvertTemplateArgs, EditArgs, EditOperation, InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs,
-    RenderArgs, RenderTemplateArgs, TemplateType,
+    BlobFormat, ConvertTemplateArgs, EditArgs, EditOperation, InitArgs, MigrateArgs, MigrateLevel,
+    Policy, PushArgs, RenderArgs, RenderTemplateArgs, TemplateType,
 };
 pub use access::{AccessArgs, AuthMode};
 pub use file::FileFlags;
@@ -36,7 +37,8 @@ pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{
-    CatalogArgs, DiffArgs, DiffOutput, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs, ShowArgs,
+    CatalogArgs, DiffArgs, DiffOutput, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs,
+    ShowArgs,
 };
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
 pub use solve::{PolicyArg, SolveArgs, SolveOutput, WantedArg};
@@ -98,15 +100,16 @@ pub enum Command {
     Render(RenderArgs),
     /// Change the files of a catalog: add, remove and deprecate bundles, channels and packages
     ///
-    /// What is not changed keeps its bytes. The exit status is 1 if the edit is refused, and 2 if the catalog or the operations
-    /// cannot be read; nothing is written then.
+    /// What is not changed keeps its bytes. The exit status is 1 if the edit is refused, and 2 if
+    /// the catalog or the operations cannot be read; nothing is written then.
     Edit(EditArgs),
     /// Push the files of a catalog to a registry, as an image that catalogd and OLM v0 read
     ///
-    /// Prints the reference of the image by its digest, which depends on the files alone. A catalog that `opm validate` would
-    /// refuse is not pushed unless that is asked for.
+    /// Prints the reference of the image by its digest, which depends on the files alone. A catalog
+    /// that `opm validate` would refuse is not pushed unless that is asked for.
     Push(PushArgs),
-    /// Print the blobs of a template (`olm.template.basic`, `olm.semver`, `olm.template.substitutes`)
+    /// Print the blobs of a template (`olm.template.basic`, `olm.semver`,
+    /// `olm.template.substitutes`)
     RenderTemplate(RenderTemplateArgs),
     /// Print a template that gives a catalog
     ConvertTemplate(ConvertTemplateArgs),
@@ -116,22 +119,24 @@ pub enum Command {
     Migrate(MigrateArgs),
     /// Show the update graph of a package
     ///
-    /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if no sequence of upgrades
-    /// leads from it to the head of its channel.
+    /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if
+    /// no sequence of upgrades leads from it to the head of its channel.
     Graph(GraphArgs),
     /// Show which bundle an install or an upgrade of a package would choose, and why
     ///
-    /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be chosen.
+    /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be
+    /// chosen.
     Resolve(ResolveArgs),
     /// Show what would have to be installed together, with dependencies, or why nothing fits
     ///
-    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 2 if the request cannot be solved
-    /// as it stands.
+    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 2 if the
+    /// request cannot be solved as it stands.
     Solve(SolveArgs),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
-    /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the names of the Service in
-    /// its cluster. It is issued by an authority that is made for it alone: clients trust `ca.crt` of the Secret.
+    /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the
+    /// names of the Service in its cluster. It is issued by an authority that is made for it alone:
+    /// clients trust `ca.crt` of the Secret.
     Certificate(CertificateArgs),
     /// Print the version, the commit that it was built from, and the platform
     Version {
@@ -156,21 +161,23 @@ pub enum Command {
 /// Flags of `serve`.
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath)]
     #[arg(required_unless_present_any = ["config", "editable"])]
     pub sources: Vec<String>,
     /// Catalog in a directory that requests to `/catalogs/NAME/edits` change. May be repeated
     #[arg(long, value_name = "NAME=DIR", value_parser = parse_editable)]
     pub editable: Vec<EditableArg>,
-    /// More catalogs, with priorities, labels, display names and publishers, and flags by their names in camel case (YAML)
+    /// More catalogs, with priorities, labels, display names and publishers, and flags by their
+    /// names in camel case (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
     /// Reload a catalog when its directory changes, and the configuration file when it changes
     #[arg(long)]
     pub watch: bool,
-    /// Interval between two polls of the tag of an image, such as `30s`, `10m` or `1h`; `0` never polls
+    /// Interval between two polls of the tag of an image, such as `30s`, `10m` or `1h`; `0` never
+    /// polls
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
     pub poll: Duration,
     #[command(flatten)]
@@ -193,24 +200,31 @@ pub struct ControllerArgs {
     /// Flags by their names in camel case (YAML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Options")]
     pub config: Option<PathBuf>,
-    /// File that says how to reach the API server [default: the one that KUBECONFIG names, or else the cluster of the pod]
+    /// File that says how to reach the API server [default: the one that KUBECONFIG names, or else
+    /// the cluster of the pod]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub kubeconfig: Option<PathBuf>,
-    /// Namespace of the controller: of its Lease, its `ServiceAccount`, and the pull secrets that catalogs name [default: the
-    /// namespace of the pod]
-    #[arg(long, env = "POD_NAMESPACE", hide_env_values = true, value_name = "NAME")]
+    /// Namespace of the controller: of its Lease, its `ServiceAccount`, and the pull secrets that
+    /// catalogs name [default: the namespace of the pod]
+    #[arg(
+        long,
+        env = "POD_NAMESPACE",
+        hide_env_values = true,
+        value_name = "NAME"
+    )]
     pub namespace: Option<String>,
-    /// Address that clients reach the server at, which `status.urls.base` begins with; the scheme is `https` if the server
-    /// has a certificate and `http` otherwise, unless it is given [default: catalogql.NAMESPACE.svc]
+    /// Address that clients reach the server at, which `status.urls.base` begins with; the scheme
+    /// is `https` if the server has a certificate and `http` otherwise, unless it is given
+    /// [default: catalogql.NAMESPACE.svc]
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]", value_parser = parse_external_address)]
     pub external_address: Option<String>,
-    /// Load what the specs of `ClusterCatalogs` ask for, and write their status; `false` loads what catalogd has written to
-    /// their status, and writes nothing
+    /// Load what the specs of `ClusterCatalogs` ask for, and write their status; `false` loads what
+    /// catalogd has written to their status, and writes nothing
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
     #[arg(require_equals = true, action = ArgAction::Set)]
     pub manage: bool,
-    /// Let one of several replicas write status, the one that holds a Lease; `false` is for a process beside which no other
-    /// ever runs, not even during a rollout
+    /// Let one of several replicas write status, the one that holds a Lease; `false` is for a
+    /// process beside which no other ever runs, not even during a rollout
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
     #[arg(require_equals = true, action = ArgAction::Set, help_heading = "Leader election")]
     pub leader_elect: bool,
@@ -246,7 +260,8 @@ pub struct ControllerArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Documents")]
 pub struct DocumentArgs {
-    /// Trusted documents by id: a JSON object as relay-compiler and codegen write it. May be repeated
+    /// Trusted documents by id: a JSON object as relay-compiler and codegen write it. May be
+    /// repeated
     #[arg(long = "documents", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     /// Execute only trusted documents
@@ -258,8 +273,8 @@ pub struct DocumentArgs {
 }
 
 impl Args {
-    /// Parses the command line, the environment and the configuration file; ends the process with a message if one of them
-    /// is wrong.
+    /// Parses the command line, the environment and the configuration file; ends the process with a
+    /// message if one of them is wrong.
     pub fn read() -> Self {
         let command = Self::with_variables();
         let line: Vec<_> = std::env::args_os().collect();
@@ -279,13 +294,20 @@ impl Args {
     }
 }
 
-/// Gives each flag of a command and its subcommands the environment variable of its name, unless it has another.
+/// Gives each flag of a command and its subcommands the environment variable of its name, unless it
+/// has another.
 fn set_variables(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
-        let Some(name) = arg.get_long().filter(|_| arg.get_env().is_none()) else { return arg };
+        let Some(name) = arg.get_long().filter(|_| arg.get_env().is_none()) else {
+            return arg;
+        };
         let variable = VARIABLE_PREFIX.to_owned() + &name.to_uppercase().replace('-', "_");
         let arg = arg.env(variable).hide_env(true);
-        if matches!(arg.get_action(), ArgAction::Append) { arg.value_delimiter(',') } else { arg }
+        if matches!(arg.get_action(), ArgAction::Append) {
+            arg.value_delimiter(',')
+        } else {
+            arg
+        }
     });
     command.mut_subcommands(set_variables)
 }
@@ -293,9 +315,20 @@ fn set_variables(command: clap::Command) -> clap::Command {
 impl ControllerArgs {
     /// Returns the URL that clients reach the server at, for a controller in this namespace.
     pub fn base_url(&self, namespace: &str) -> String {
-        let address = self.external_address.clone().unwrap_or_else(|| format!("catalogql.{namespace}.svc"));
-        let scheme = if self.server.tls.files().is_some() { "https" } else { "http" };
-        if address.contains("://") { address } else { format!("{scheme}://{address}") }
+        let address = self
+            .external_address
+            .clone()
+            .unwrap_or_else(|| format!("catalogql.{namespace}.svc"));
+        let scheme = if self.server.tls.files().is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        if address.contains("://") {
+            address
+        } else {
+            format!("{scheme}://{address}")
+        }
     }
 
     /// Returns how replicas take turns; `None` for one that is alone.
@@ -311,12 +344,20 @@ impl ControllerArgs {
 impl DocumentArgs {
     /// Returns which documents may be executed.
     pub fn policy(&self) -> DocumentPolicy {
-        if self.trusted_only { DocumentPolicy::TrustedOnly } else { DocumentPolicy::Any }
+        if self.trusted_only {
+            DocumentPolicy::TrustedOnly
+        } else {
+            DocumentPolicy::Any
+        }
     }
 
     /// Returns whether introspection is allowed.
     pub fn introspection(&self) -> IntrospectionPolicy {
-        if self.no_introspection { IntrospectionPolicy::Disabled } else { IntrospectionPolicy::Enabled }
+        if self.no_introspection {
+            IntrospectionPolicy::Disabled
+        } else {
+            IntrospectionPolicy::Enabled
+        }
     }
 }
 
@@ -348,7 +389,8 @@ pub struct LimitArgs {
     /// Maximum cost of a request: the objects that it may produce by its page sizes
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().cost)]
     pub max_cost: u64,
-    /// Maximum work of a request in units: the objects that it produces and what it takes to find them
+    /// Maximum work of a request in units: the objects that it produces and what it takes to find
+    /// them
     #[arg(long, value_name = "UNITS", default_value_t = Limits::default().work)]
     pub max_work: u64,
     /// Maximum page size
@@ -397,7 +439,10 @@ impl LimitArgs {
             compressed_bytes: self.max_compressed.in_memory(),
             cache_bytes: self.cache_size.in_memory(),
             cached_response_bytes: self.max_cached_response.in_memory(),
-            streams: StreamLimits { streams: self.max_streams, ..StreamLimits::default() },
+            streams: StreamLimits {
+                streams: self.max_streams,
+                ..StreamLimits::default()
+            },
             ..Limits::default()
         }
     }
@@ -406,7 +451,8 @@ impl LimitArgs {
 /// Flags of `graph`.
 #[derive(Debug, clap::Args)]
 pub struct GraphArgs {
-    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or
+    /// PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
     /// Name of the package
@@ -448,7 +494,12 @@ pub struct ResolveArgs {
     pub package: String,
     /// Only versions in this range, such as `>=1.2, <2`
     // In CATALOGQL_VERSION, scripts keep which version of the program they install.
-    #[arg(long, value_name = "RANGE", env = "CATALOGQL_VERSION_RANGE", hide_env = true)]
+    #[arg(
+        long,
+        value_name = "RANGE",
+        env = "CATALOGQL_VERSION_RANGE",
+        hide_env = true
+    )]
     pub version: Option<String>,
     /// Only bundles and upgrades of this channel. May be repeated
     #[arg(long, value_name = "NAME")]
@@ -456,10 +507,12 @@ pub struct ResolveArgs {
     /// Bundle that is installed now
     #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
     pub installed: Option<InstalledArg>,
-    /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not check this
+    /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not
+    /// check this
     #[arg(long, value_name = "VERSION")]
     pub kubernetes: Option<PlatformVersion>,
-    /// Only bundles that support this version of `OpenShift`, such as `4.18`. The controller does not check this
+    /// Only bundles that support this version of `OpenShift`, such as `4.18`. The controller does
+    /// not check this
     #[arg(long, value_name = "VERSION")]
     pub openshift: Option<PlatformVersion>,
     /// Only bundles for this CPU architecture, such as `arm64`. The controller does not check this
@@ -491,35 +544,73 @@ mod tests {
     fn each_flag_has_a_variable_that_kubernetes_sets_for_no_service() {
         let mut variables = Vec::new();
         for command in Args::with_variables().get_subcommands() {
-            for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
-                let variable = arg.get_env().and_then(|name| name.to_str()).unwrap_or_default();
-                assert!(variable.starts_with(VARIABLE_PREFIX) || variable == "POD_NAMESPACE", "{arg}");
+            for arg in command
+                .get_arguments()
+                .filter(|arg| arg.get_long().is_some())
+            {
+                let variable = arg
+                    .get_env()
+                    .and_then(|name| name.to_str())
+                    .unwrap_or_default();
+                assert!(
+                    variable.starts_with(VARIABLE_PREFIX) || variable == "POD_NAMESPACE",
+                    "{arg}"
+                );
                 variables.push(variable.to_owned());
             }
         }
-        // Of a Service `catalogql`, the kubelet tells each pod of its namespace in variables of these names.
+        // Of a Service `catalogql`, the kubelet tells each pod of its namespace in variables of
+        // these names.
         let is_taken = |name: &String| {
             let rest = name.strip_prefix(VARIABLE_PREFIX).unwrap_or_default();
-            rest == "PORT" || ["PORT_", "SERVICE_HOST", "SERVICE_PORT"].iter().any(|start| rest.starts_with(start))
+            rest == "PORT"
+                || ["PORT_", "SERVICE_HOST", "SERVICE_PORT"]
+                    .iter()
+                    .any(|start| rest.starts_with(start))
         };
-        assert_eq!(variables.iter().filter(|name| is_taken(name)).count(), 0, "{variables:?}");
-        assert!(variables.contains(&"CATALOGQL_STORE_QUOTA".to_owned()), "{variables:?}");
+        assert_eq!(
+            variables.iter().filter(|name| is_taken(name)).count(),
+            0,
+            "{variables:?}"
+        );
+        assert!(
+            variables.contains(&"CATALOGQL_STORE_QUOTA".to_owned()),
+            "{variables:?}"
+        );
     }
 
     #[test]
     fn tags_are_polled_as_the_loader_polls_them_unless_said_otherwise() {
-        let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command else { panic!() };
+        let Command::Serve(args) = Args::parse_from(["catalogql", "serve", "examples"]).command
+        else {
+            panic!()
+        };
         let defaults = (loading::POLL, loading::COMPRESS_AFTER, loading::READY_AFTER);
-        assert_eq!((args.poll, args.server.compress_after, args.server.ready_after), defaults);
+        assert_eq!(
+            (
+                args.poll,
+                args.server.compress_after,
+                args.server.ready_after
+            ),
+            defaults
+        );
     }
 
     #[test]
     fn replicas_take_turns_as_the_controller_does_unless_said_otherwise() {
-        let Command::Controller(args) = Args::parse_from(["catalogql", "controller"]).command else { panic!() };
+        let Command::Controller(args) = Args::parse_from(["catalogql", "controller"]).command
+        else {
+            panic!()
+        };
         assert_eq!(args.lease(), Some(LeaseDurations::default()));
         // The second as catalogd's manifests write it.
-        for (flag, expected) in [("--leader-elect=false", None), ("--leader-elect", Some(LeaseDurations::default()))] {
-            let Command::Controller(args) = Args::parse_from(["catalogql", "controller", flag]).command else {
+        for (flag, expected) in [
+            ("--leader-elect=false", None),
+            ("--leader-elect", Some(LeaseDurations::default())),
+        ] {
+            let Command::Controller(args) =
+                Args::parse_from(["catalogql", "controller", flag]).command
+            else {
                 panic!()
             };
             assert_eq!(args.lease(), expected, "{flag}");
@@ -530,20 +621,36 @@ mod tests {
     fn the_url_of_the_controller_has_the_scheme_that_the_server_has() {
         let tls = ["--tls-cert-file=tls.crt", "--tls-private-key-file=tls.key"];
         for (address, plain, secure) in [
-            (None, "http://catalogql.olm.svc", "https://catalogql.olm.svc"),
+            (
+                None,
+                "http://catalogql.olm.svc",
+                "https://catalogql.olm.svc",
+            ),
             (
                 Some("catalogd-service.olmv1-system.svc:8443"),
                 "http://catalogd-service.olmv1-system.svc:8443",
                 "https://catalogd-service.olmv1-system.svc:8443",
             ),
-            (Some("https://catalogs.example.com"), "https://catalogs.example.com", "https://catalogs.example.com"),
-            (Some("http://10.0.0.1:8080"), "http://10.0.0.1:8080", "http://10.0.0.1:8080"),
+            (
+                Some("https://catalogs.example.com"),
+                "https://catalogs.example.com",
+                "https://catalogs.example.com",
+            ),
+            (
+                Some("http://10.0.0.1:8080"),
+                "http://10.0.0.1:8080",
+                "http://10.0.0.1:8080",
+            ),
         ] {
             let url = |flags: &[&str]| {
                 let address = address.map(|address| format!("--external-address={address}"));
-                let line =
-                    ["catalogql", "controller"].into_iter().chain(flags.iter().copied()).chain(address.as_deref());
-                let Command::Controller(args) = Args::parse_from(line).command else { panic!() };
+                let line = ["catalogql", "controller"]
+                    .into_iter()
+                    .chain(flags.iter().copied())
+                    .chain(address.as_deref());
+                let Command::Controller(args) = Args::parse_from(line).command else {
+                    panic!()
+                };
                 args.base_url("olm")
             };
             assert_eq!((url(&[]).as_str(), url(&tls).as_str()), (plain, secure));
@@ -552,8 +659,15 @@ mod tests {
 
     #[test]
     fn serving_needs_a_source_or_a_configuration() {
-        let parse = |line: &str| Args::try_parse_from(line.split(' ')).map(drop).map_err(|error| error.kind());
-        assert_eq!(parse("catalogql serve"), Err(clap::error::ErrorKind::MissingRequiredArgument));
+        let parse = |line: &str| {
+            Args::try_parse_from(line.split(' '))
+                .map(drop)
+                .map_err(|error| error.kind())
+        };
+        assert_eq!(
+            parse("catalogql serve"),
+            Err(clap::error::ErrorKind::MissingRequiredArgument)
+        );
         assert_eq!(parse("catalogql serve examples"), Ok(()));
         assert_eq!(parse("catalogql serve --config catalogs.yaml"), Ok(()));
     }

@@ -1,9 +1,9 @@
-//! What is counted, logged and traced of requests over HTTP: the handler that answers them, their method, their status, and
-//! how long they took.
+//! What is counted, logged and traced of requests over HTTP: the handler that answers them, their
+//! method, their status, and how long they took.
 //!
-//! The listener begins an exchange for each request and gives it the response; the body of the response ends it. What an
-//! exchange costs is a few atomics: nothing is allocated unless requests are logged or traced, and no text of a request is
-//! kept.
+//! The listener begins an exchange for each request and gives it the response; the body of the
+//! response ends it. What an exchange costs is a few atomics: nothing is allocated unless requests
+//! are logged or traced, and no text of a request is kept.
 
 mod access_log;
 mod codes;
@@ -96,7 +96,8 @@ const EVENT_STREAM: &[u8] = b"text/event-stream";
 pub struct Exchanges {
     /// Responses by handler, method and status.
     pub requests: Family<Handler, Family<Method, ByCode<Counter>>>,
-    /// Durations from the headers of a request to the end of its response, by handler. For streams, to their beginning.
+    /// Durations from the headers of a request to the end of its response, by handler. For streams,
+    /// to their beginning.
     pub durations: Family<Handler, Histogram>,
     /// Durations of requests for catalogd's paths, by status, as catalogd counts them.
     pub catalogd_durations: ByCode<Histogram>,
@@ -160,15 +161,26 @@ impl Exchanges {
     /// Begins an exchange that this handler answers, or that of the path.
     pub fn begin<B>(self: &Arc<Self>, request: &Request<B>, handler: Option<Handler>) -> Exchange {
         let path = request.uri().path();
-        let (is_of_path, handler) = (handler.is_none(), handler.unwrap_or_else(|| Handler::of_path(path)));
+        let (is_of_path, handler) = (
+            handler.is_none(),
+            handler.unwrap_or_else(|| Handler::of_path(path)),
+        );
         let (method, headers) = (Method::of(request.method()), request.headers());
         self.in_flight[handler].increment();
-        let span = self.tracer.as_ref().and_then(|tracer| RequestSpan::begin(tracer, headers, handler, method));
+        let span = self
+            .tracer
+            .as_ref()
+            .and_then(|tracer| RequestSpan::begin(tracer, headers, handler, method));
         let logged = self.access_log.as_ref().map(|log| {
             let peer = Peer::of(request.extensions());
             let trace_id = span.as_ref().map(RequestSpan::trace_id);
-            let trace_id = trace_id.or_else(|| span::parent(headers).map(|parent| parent.trace_id()));
-            Box::new(Logged { log: log.clone(), trace_id, peer })
+            let trace_id =
+                trace_id.or_else(|| span::parent(headers).map(|parent| parent.trace_id()));
+            Box::new(Logged {
+                log: log.clone(),
+                trace_id,
+                peer,
+            })
         });
         Exchange {
             counters: Arc::clone(self),
@@ -187,11 +199,18 @@ impl Exchanges {
 
 impl Exchange {
     /// Runs what responds to a request in the context of its span, if it has one.
-    pub fn run<F: Future>(exchange: Option<&Self>, response: F) -> impl Future<Output = F::Output> + use<F> {
-        RequestSpan::run(exchange.and_then(|exchange| exchange.span.as_ref()), response)
+    pub fn run<F: Future>(
+        exchange: Option<&Self>,
+        response: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
+        RequestSpan::run(
+            exchange.and_then(|exchange| exchange.span.as_ref()),
+            response,
+        )
     }
 
-    /// Adds the outcome of a GraphQL request to the span of the request that runs it, if it has one.
+    /// Adds the outcome of a GraphQL request to the span of the request that runs it, if it has
+    /// one.
     pub fn add_graphql_result(kind: OperationKind, result: RequestResult) {
         span::add_graphql_result(kind, result);
     }
@@ -223,7 +242,10 @@ impl Exchange {
         let duration = self.begun.elapsed();
         self.counters.durations[self.handler].observe_duration(duration);
         if let Some(status) = self.status.filter(|_| self.is_catalogd) {
-            self.counters.catalogd_durations.of(status).observe_duration(duration);
+            self.counters
+                .catalogd_durations
+                .of(status)
+                .observe_duration(duration);
         }
     }
 }
@@ -241,10 +263,23 @@ impl Drop for Exchange {
         if let Some(span) = self.span.take() {
             span.end(self.status, bytes);
         }
-        if let Some(Logged { log, trace_id, peer }) = self.logged.take().map(|logged| *logged) {
+        if let Some(Logged {
+            log,
+            trace_id,
+            peer,
+        }) = self.logged.take().map(|logged| *logged)
+        {
             let (method, handler) = (self.method.as_str(), self.handler.as_str());
             let (status, duration) = (self.status, self.begun.elapsed());
-            log.log(LoggedRequest { method, handler, status, bytes, duration, trace_id, peer });
+            log.log(LoggedRequest {
+                method,
+                handler,
+                status,
+                bytes,
+                duration,
+                trace_id,
+                peer,
+            });
         }
     }
 }

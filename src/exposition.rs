@@ -1,7 +1,7 @@
 //! The page of metrics that scrapers read, and the listener that serves it.
 //!
-//! Every number belongs to the crate that counts it, or is read where it is kept when somebody scrapes; here is only how
-//! it is called. `docs/reference/metrics.md` lists the metrics.
+//! Every number belongs to the crate that counts it, or is read where it is kept when somebody
+//! scrapes; here is only how it is called. `docs/reference/metrics.md` lists the metrics.
 
 mod catalogs;
 mod classic;
@@ -91,9 +91,16 @@ const PAGE_BYTES: usize = 64 << 10;
 impl Format {
     /// Chooses the format of a response: `OpenMetrics` where the scraper names it.
     pub fn of(headers: &HeaderMap) -> Self {
-        let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let mut accepted = headers
+            .get_all(ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         let is_named = accepted.any(|value| value.contains("application/openmetrics-text"));
-        if is_named { Self::OpenMetrics } else { Self::Prometheus }
+        if is_named {
+            Self::OpenMetrics
+        } else {
+            Self::Prometheus
+        }
     }
 
     /// The media type of the format.
@@ -126,15 +133,21 @@ impl Collector for Sources {
         process::certificate(page, self)?;
         requests::http(page, self)?;
         requests::graphql(page, self)?;
-        self.grpc.as_ref().map_or(Ok(()), |metrics| requests::grpc(page, metrics))?;
-        self.alpha.as_ref().map_or(Ok(()), |metrics| requests::alpha_graphql(page, metrics))?;
+        self.grpc
+            .as_ref()
+            .map_or(Ok(()), |metrics| requests::grpc(page, metrics))?;
+        self.alpha
+            .as_ref()
+            .map_or(Ok(()), |metrics| requests::alpha_graphql(page, metrics))?;
         requests::cache(page, self)?;
         requests::streams(page, self)?;
         requests::traces(page, self)?;
         catalogs::catalogs(page, self)?;
         catalogs::registries(page)?;
         catalogs::store(page, self)?;
-        self.controller.as_ref().map_or(Ok(()), |metrics| controllers::controller(page, metrics))
+        self.controller
+            .as_ref()
+            .map_or(Ok(()), |metrics| controllers::controller(page, metrics))
     }
 }
 

@@ -1,6 +1,7 @@
 //! catalogql: one GraphQL endpoint over file-based catalogs of the Operator Lifecycle Manager.
 //!
-//! The rooms are crates below `crates`; here they are composed. ARCHITECTURE.md says which crate may depend on which.
+//! The rooms are crates below `crates`; here they are composed. ARCHITECTURE.md says which crate
+//! may depend on which.
 
 pub mod args;
 pub mod exchange;

@@ -1,7 +1,7 @@
 //! The HTTP server: connections with limits, health probes, and graceful shutdown.
 //!
-//! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on connections and no deadline
-//! for shutdown. It does not know the routes of the application.
+//! It uses hyper directly, because `axum::serve` has no time-out for headers, no bound on
+//! connections and no deadline for shutdown. It does not know the routes of the application.
 
 mod connection;
 mod connections;
@@ -51,17 +51,18 @@ const EVERY_IPV4_ADDRESS: &str = "0.0.0.0:";
 /// Limits of the connections of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Maximum number of open connections, those of `WebSocket`s included. For a further one, the connection that has
-    /// been idle longest is closed.
+    /// Maximum number of open connections, those of `WebSocket`s included. For a further one, the
+    /// connection that has been idle longest is closed.
     pub connections: usize,
-    /// Maximum number of open connections from one address, or from one /64 network of IPv6: half of all, so that no
-    /// address takes the server from others, and a proxy in front of it has enough. Loopback addresses count as others
-    /// do: a proxy beside the server has one, and so has whoever shares its network namespace.
+    /// Maximum number of open connections from one address, or from one /64 network of IPv6: half
+    /// of all, so that no address takes the server from others, and a proxy in front of it has
+    /// enough. Loopback addresses count as others do: a proxy beside the server has one, and so has
+    /// whoever shares its network namespace.
     pub peer_connections: usize,
     /// Number of further connections on which only probes are answered, while all others are busy.
     pub probe_connections: usize,
-    /// Time-out for the headers of the next request, which also closes idle connections. For the first request of a
-    /// connection it applies once to the first byte and once to the headers.
+    /// Time-out for the headers of the next request, which also closes idle connections. For the
+    /// first request of a connection it applies once to the first byte and once to the headers.
     pub header_timeout: Duration,
     /// Maximum length in bytes of the request line and the headers of a request.
     pub header_bytes: usize,
@@ -71,9 +72,9 @@ pub struct ConnectionLimits {
     pub write_timeout: Duration,
     /// Time for running requests to finish after a shutdown is requested.
     pub shutdown_grace: Duration,
-    /// Maximum number of TLS handshakes in progress, of which one address or /64 network may have the same part as of
-    /// connections. For a further one, the one is given up that began earliest: a client may make the server hold 64 KiB
-    /// for a handshake that it never completes.
+    /// Maximum number of TLS handshakes in progress, of which one address or /64 network may have
+    /// the same part as of connections. For a further one, the one is given up that began earliest:
+    /// a client may make the server hold 64 KiB for a handshake that it never completes.
     pub handshakes: usize,
     /// Time-out for a TLS handshake, from its first byte on.
     pub handshake_timeout: Duration,
@@ -81,20 +82,22 @@ pub struct ConnectionLimits {
     pub http2: Http2Limits,
 }
 
-/// Limits of the HTTP/2 connections of a listener, in addition to those of all connections. All requests over HTTP/2
-/// together are as many as connections may be, also those of one address: what a request holds that no budget counts is
-/// bounded as for HTTP/1.1.
+/// Limits of the HTTP/2 connections of a listener, in addition to those of all connections. All
+/// requests over HTTP/2 together are as many as connections may be, also those of one address: what
+/// a request holds that no budget counts is bounded as for HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Http2Limits {
-    /// Maximum number of concurrent requests (streams) of a connection. As many queries of one address may wait for their
-    /// turn, so that a client which sends more of them waits and is not refused.
+    /// Maximum number of concurrent requests (streams) of a connection. As many queries of one
+    /// address may wait for their turn, so that a client which sends more of them waits and is not
+    /// refused.
     pub streams: u32,
-    /// Initial flow-control window in bytes of a stream and of a connection: what a client may send before the server has
-    /// read it.
+    /// Initial flow-control window in bytes of a stream and of a connection: what a client may send
+    /// before the server has read it.
     pub window_bytes: u32,
     /// Bytes of a response that are queued for a stream before the next ones are produced.
     pub unsent_bytes: usize,
-    /// Maximum number of requests that a client has cancelled before the server has looked at them (rapid reset).
+    /// Maximum number of requests that a client has cancelled before the server has looked at them
+    /// (rapid reset).
     pub reset_streams: usize,
     /// Maximum number of requests of a connection that end with a protocol error of the client.
     pub error_streams: usize,
@@ -104,15 +107,17 @@ pub struct Http2Limits {
     pub ping_interval: Option<Duration>,
     /// Time for a client to answer a ping.
     pub ping_timeout: Duration,
-    /// Time for a client to close a connection without requests after the server has said that it ends (GOAWAY).
+    /// Time for a client to close a connection without requests after the server has said that it
+    /// ends (GOAWAY).
     pub goodbye: Duration,
 }
 
-/// Maximum number of connections that the system has established and that are not accepted yet, if it allows so many:
-/// beyond it, it ignores new ones, and clients try again a second later.
+/// Maximum number of connections that the system has established and that are not accepted yet, if
+/// it allows so many: beyond it, it ignores new ones, and clients try again a second later.
 pub const ACCEPT_QUEUE: i32 = 4096;
 
-/// Delay after a connection could not be accepted, until the one that was closed for it has freed its file.
+/// Delay after a connection could not be accepted, until the one that was closed for it has freed
+/// its file.
 const ACCEPT_RETRY: Duration = Duration::from_millis(10);
 
 /// A listening socket.
@@ -131,9 +136,11 @@ pub struct ListenOptions {
     pub hosts: AllowedHosts,
     /// What the readiness probe reports.
     pub ready: Ready,
-    /// Whether its routes answer probes themselves. On the connections that are reserved for probes, they are answered here.
+    /// Whether its routes answer probes themselves. On the connections that are reserved for
+    /// probes, they are answered here.
     pub own_probes: bool,
-    /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1, and HTTP/2 for clients that begin with it.
+    /// TLS with HTTP/2 and HTTP/1.1; `None` is plain HTTP/1.1, and HTTP/2 for clients that begin
+    /// with it.
     pub tls: Option<Tls>,
     /// Whether connections speak HTTP/2 alone, without TLS too (RFC 9113 §3.3): what gRPC needs.
     pub http2_only: bool,
@@ -174,7 +181,8 @@ impl Default for ConnectionLimits {
 impl ConnectionLimits {
     /// Returns how many TLS handshakes of one address or /64 network may be in progress.
     fn peer_handshakes(&self) -> usize {
-        (self.handshakes * self.peer_connections / self.connections.max(1)).clamp(1, self.handshakes.max(1))
+        (self.handshakes * self.peer_connections / self.connections.max(1))
+            .clamp(1, self.handshakes.max(1))
     }
 }
 
@@ -195,8 +203,9 @@ impl Default for Http2Limits {
 }
 
 impl Http2Limits {
-    /// Limits of connections of gRPC. OLM v0 reads a catalog again whenever its connection has ended, so that an idle one stays
-    /// open for longer than the half an hour after which clients of Go end it themselves; pings find those that are gone.
+    /// Limits of connections of gRPC. OLM v0 reads a catalog again whenever its connection has
+    /// ended, so that an idle one stays open for longer than the half an hour after which clients
+    /// of Go end it themselves; pings find those that are gone.
     pub fn of_grpc() -> Self {
         Self {
             streams: 100,
@@ -210,7 +219,10 @@ impl Http2Limits {
 impl Listener {
     /// Listens on `HOST:PORT`. Port 0 selects a free port.
     pub async fn bind(address: &str) -> Result<Self, ListenError> {
-        let error = |source| ListenError { address: address.to_owned(), source };
+        let error = |source| ListenError {
+            address: address.to_owned(),
+            source,
+        };
         let socket = match TcpListener::bind(address).await {
             Err(refusal) if lacks_ipv6(&refusal) && address.starts_with(EVERY_ADDRESS) => {
                 TcpListener::bind(address.replacen(EVERY_ADDRESS, EVERY_IPV4_ADDRESS, 1)).await
@@ -228,9 +240,14 @@ impl Listener {
         self.address
     }
 
-    /// Serves the routes and the probes until `shutdown` completes, then waits for running requests within the grace
-    /// period.
-    pub async fn serve(self, routes: Router, options: ListenOptions, shutdown: impl Future<Output = ()>) {
+    /// Serves the routes and the probes until `shutdown` completes, then waits for running requests
+    /// within the grace period.
+    pub async fn serve(
+        self,
+        routes: Router,
+        options: ListenOptions,
+        shutdown: impl Future<Output = ()>,
+    ) {
         let limits = options.limits;
         let acceptor = Acceptor::new(Services::new(routes, &options), &options);
         let connections = Connections::new(limits);
@@ -244,7 +261,9 @@ impl Listener {
                 () = &mut shutdown => break,
             };
             // Without a place the connection is closed.
-            let Some(place) = connections.take(peer.ip()) else { continue };
+            let Some(place) = connections.take(peer.ip()) else {
+                continue;
+            };
             tokio::spawn(acceptor.clone().serve(stream, place, open.subscribe()));
         }
         drop(self.socket);
@@ -260,16 +279,22 @@ impl Listener {
 
 /// Returns whether a socket is refused because the machine has no IPv6.
 fn lacks_ipv6(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error()) || error.kind() == ErrorKind::AddrNotAvailable
+    error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
+        || error.kind() == ErrorKind::AddrNotAvailable
 }
 
-/// Accepts the next connection. Errors such as too many open files are temporary: an idle connection is closed.
-async fn accept(socket: &TcpListener, connections: &Connections, write_timeout: Duration) -> (TcpStream, SocketAddr) {
+/// Accepts the next connection. Errors such as too many open files are temporary: an idle
+/// connection is closed.
+async fn accept(
+    socket: &TcpListener,
+    connections: &Connections,
+    write_timeout: Duration,
+) -> (TcpStream, SocketAddr) {
     loop {
         match socket.accept().await {
             Ok((stream, peer)) => {
-                // Both fail only if the connection is closed already.
-                // Responses are written at once, so that waiting for more data would only delay them.
+                // Both fail only if the connection is closed already. Responses are written at
+                // once, so that waiting for more data would only delay them.
                 let _ = stream.set_nodelay(true);
                 // A client that never reads its response would otherwise keep it in memory.
                 let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(write_timeout));

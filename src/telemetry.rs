@@ -7,16 +7,19 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// The variables that say what is logged, first come first served, in the syntax of `tracing_subscriber::EnvFilter`.
+/// The variables that say what is logged, first come first served, in the syntax of
+/// `tracing_subscriber::EnvFilter`.
 const VARIABLES: [&str; 2] = ["CATALOGQL_LOG", "RUST_LOG"];
 
-/// The default filter. The Kubernetes client logs each failed request, which those who made it log too.
+/// The default filter. The Kubernetes client logs each failed request, which those who made it log
+/// too.
 const DEFAULT: &str = "info,kube_client::client::builder=off";
 
 /// The levels, for messages.
 const LEVELS: &str = "error, warn, info, debug, trace and off";
 
-/// Logs to this writer: text when the standard error output is a terminal, one JSON object a line otherwise.
+/// Logs to this writer: text when the standard error output is a terminal, one JSON object a line
+/// otherwise.
 ///
 /// # Errors
 /// When a variable does not say what it should. The text names it.
@@ -24,11 +27,18 @@ pub fn init<W>(writer: W) -> Result<(), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let log = fmt().with_env_filter(filter(|name| std::env::var(name).ok())?).with_writer(writer).with_target(false);
+    let log = fmt()
+        .with_env_filter(filter(|name| std::env::var(name).ok())?)
+        .with_writer(writer)
+        .with_target(false);
     if std::io::stderr().is_terminal() {
         log.compact().without_time().init();
     } else {
-        log.json().flatten_event(true).with_current_span(false).with_span_list(false).init();
+        log.json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(false)
+            .init();
     }
     Ok(())
 }
@@ -43,8 +53,13 @@ fn filter(variable: impl Fn(&str) -> Option<String>) -> Result<EnvFilter, String
         if let Some(text) = variable(name).filter(|text| !text.is_empty()) {
             let refuse = |error: &dyn Display| format!("{name} is `{text}`: {error}");
             // It would be the name of a module, and nothing else would be logged.
-            if let Some(word) = text.split(',').find(|part| !part.contains(['=', '[', ':']) && is_unknown(part)) {
-                return Err(refuse(&format!("`{word}` is not a level: write one of {LEVELS}, or MODULE=LEVEL")));
+            if let Some(word) = text
+                .split(',')
+                .find(|part| !part.contains(['=', '[', ':']) && is_unknown(part))
+            {
+                return Err(refuse(&format!(
+                    "`{word}` is not a level: write one of {LEVELS}, or MODULE=LEVEL"
+                )));
             }
             return EnvFilter::try_new(&text).map_err(|error| refuse(&error));
         }
@@ -57,25 +72,47 @@ mod tests {
     use super::*;
 
     fn filter_of(set: &[(&str, &str)]) -> Result<String, String> {
-        let variable = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, text)| (*text).to_owned());
+        let variable = |name: &str| {
+            set.iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, text)| (*text).to_owned())
+        };
         filter(variable).map(|filter| filter.to_string())
     }
 
     #[test]
     fn the_own_variable_comes_before_the_common_one() {
-        assert_eq!(filter_of(&[]).map(|filter| filter.split(',').any(|part| part == "info")), Ok(true));
+        assert_eq!(
+            filter_of(&[]).map(|filter| filter.split(',').any(|part| part == "info")),
+            Ok(true)
+        );
         assert_eq!(filter_of(&[("RUST_LOG", "debug")]), Ok("debug".to_owned()));
-        assert_eq!(filter_of(&[("CATALOGQL_LOG", "warn"), ("RUST_LOG", "debug")]), Ok("warn".to_owned()));
-        assert_eq!(filter_of(&[("CATALOGQL_LOG", ""), ("RUST_LOG", "debug")]), Ok("debug".to_owned()));
+        assert_eq!(
+            filter_of(&[("CATALOGQL_LOG", "warn"), ("RUST_LOG", "debug")]),
+            Ok("warn".to_owned())
+        );
+        assert_eq!(
+            filter_of(&[("CATALOGQL_LOG", ""), ("RUST_LOG", "debug")]),
+            Ok("debug".to_owned())
+        );
     }
 
     #[test]
     fn a_filter_that_cannot_be_read_is_quoted() {
         let error = filter_of(&[("RUST_LOG", "catalogql=loud")]).unwrap_err();
-        assert!(error.starts_with("RUST_LOG is `catalogql=loud`: "), "{error}");
+        assert!(
+            error.starts_with("RUST_LOG is `catalogql=loud`: "),
+            "{error}"
+        );
         let expected = "CATALOGQL_LOG is `info,loud`: `loud` is not a level: write one of error, warn, info, debug, trace and off, or \
              MODULE=LEVEL";
-        assert_eq!(filter_of(&[("CATALOGQL_LOG", "info,loud")]), Err(expected.to_owned()));
-        assert_eq!(filter_of(&[("CATALOGQL_LOG", "warn,loading=debug")]), Ok("loading=debug,warn".to_owned()));
+        assert_eq!(
+            filter_of(&[("CATALOGQL_LOG", "info,loud")]),
+            Err(expected.to_owned())
+        );
+        assert_eq!(
+            filter_of(&[("CATALOGQL_LOG", "warn,loading=debug")]),
+            Ok("loading=debug,warn".to_owned())
+        );
     }
 }

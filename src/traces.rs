@@ -1,7 +1,8 @@
 //! Traces: spans, which a collector receives by OTLP over HTTP. It does not know what spans are of.
 //!
-//! Spans wait in a bounded queue for a task that sends them in batches: a collector that is slow or away costs spans, which
-//! are counted, and holds up nothing. The library's own queue does not tell how many it drops.
+//! Spans wait in a bounded queue for a task that sends them in batches: a collector that is slow or
+//! away costs spans, which are counted, and holds up nothing. The library's own queue does not tell
+//! how many it drops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use opentelemetry_otlp::{WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::resource::EnvResourceDetector;
-use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span, SpanData, SpanExporter, SpanProcessor};
+use opentelemetry_sdk::trace::{
+    Sampler, SdkTracer, SdkTracerProvider, Span, SpanData, SpanExporter, SpanProcessor,
+};
 use reqwest::redirect::Policy;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -41,7 +44,8 @@ pub const LAST_EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Path at which a collector receives spans (OTLP 1 §HTTP).
 const PATH: &str = "/v1/traces";
 
-/// Name of the service in spans, unless the environment variable `OTEL_RESOURCE_ATTRIBUTES` gives it another.
+/// Name of the service in spans, unless the environment variable `OTEL_RESOURCE_ATTRIBUTES` gives
+/// it another.
 const SERVICE: &str = "catalogql";
 
 labels! {
@@ -95,29 +99,45 @@ struct Queue {
 }
 
 impl Traces {
-    /// Sends spans from now on, those of every crate: it becomes the tracer provider of the process. `counts` counts them.
+    /// Sends spans from now on, those of every crate: it becomes the tracer provider of the
+    /// process. `counts` counts them.
     pub fn start(options: &TraceOptions, counts: Arc<SpanCounts>) -> Result<Self, TracesError> {
         let resource = Resource::builder_empty()
-            .with_attributes([KeyValue::new("service.name", SERVICE), KeyValue::new("service.version", VERSION)])
+            .with_attributes([
+                KeyValue::new("service.name", SERVICE),
+                KeyValue::new("service.version", VERSION),
+            ])
             .with_detector(Box::new(EnvResourceDetector::new()))
             .build();
         let mut exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
             .with_http_client(client(&options.endpoint).map_err(TracesError::Client)?)
-            .with_endpoint(format!("{}{PATH}", options.endpoint.to_string().trim_end_matches('/')))
+            .with_endpoint(format!(
+                "{}{PATH}",
+                options.endpoint.to_string().trim_end_matches('/')
+            ))
             .with_timeout(EXPORT_TIMEOUT)
             .build()
             .map_err(TracesError::Exporter)?;
         exporter.set_resource(&resource);
         let (spans, received) = mpsc::channel(WAITING_SPANS);
-        let queue = Queue { spans, counts: Arc::clone(&counts) };
+        let queue = Queue {
+            spans,
+            counts: Arc::clone(&counts),
+        };
         let provider = SdkTracerProvider::builder()
-            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(options.sampling_ratio))))
+            .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(
+                options.sampling_ratio,
+            ))))
             .with_span_processor(queue.clone())
             .with_resource(resource)
             .build();
         global::set_tracer_provider(provider.clone());
-        Ok(Self { provider, queue, exporting: tokio::spawn(export(received, exporter, counts)) })
+        Ok(Self {
+            provider,
+            queue,
+            exporting: tokio::spawn(export(received, exporter, counts)),
+        })
     }
 
     /// Returns what begins spans.
@@ -141,11 +161,16 @@ impl Traces {
 /// Parses the URL of a collector.
 pub fn parse_endpoint(text: &str) -> Result<Uri, String> {
     let uri: Option<Uri> = text.parse().ok();
-    let is_http = |uri: &Uri| uri.scheme().is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS);
+    let is_http = |uri: &Uri| {
+        uri.scheme()
+            .is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
+    };
     // The path would be appended a second time, and a collector answers 404 to that.
     let has_path = |uri: &Uri| uri.path().trim_end_matches('/').ends_with(PATH);
     uri.filter(|uri| is_http(uri) && uri.query().is_none() && !has_path(uri))
-        .ok_or_else(|| format!("write the URL of a collector without {PATH}, such as http://collector:4318"))
+        .ok_or_else(|| {
+            format!("write the URL of a collector without {PATH}, such as http://collector:4318")
+        })
 }
 
 /// Creates the client for a collector. It follows no redirects.
@@ -158,11 +183,19 @@ fn client(endpoint: &Uri) -> reqwest::Result<reqwest::Client> {
         .redirect(Policy::none());
     // A system without certificates can send spans without TLS.
     let needs_tls = endpoint.scheme() == Some(&Scheme::HTTPS);
-    if needs_tls { client.build() } else { client.tls_certs_only([]).build() }
+    if needs_tls {
+        client.build()
+    } else {
+        client.tls_certs_only([]).build()
+    }
 }
 
 /// Sends spans in batches until the last one is received.
-async fn export(mut spans: mpsc::Receiver<Option<SpanData>>, exporter: impl SpanExporter, counts: Arc<SpanCounts>) {
+async fn export(
+    mut spans: mpsc::Receiver<Option<SpanData>>,
+    exporter: impl SpanExporter,
+    counts: Arc<SpanCounts>,
+) {
     let (mut has_more, mut is_failing) = (true, false);
     while has_more {
         let mut batch = Vec::new();
@@ -175,9 +208,16 @@ async fn export(mut spans: mpsc::Receiver<Option<SpanData>>, exporter: impl Span
             Ok(sent) => sent.err().map(|error| error.to_string()),
             Err(_) => Some("time-out".to_owned()),
         };
-        counts[if error.is_none() { SpanResult::Sent } else { SpanResult::Failed }].add(count);
+        counts[if error.is_none() {
+            SpanResult::Sent
+        } else {
+            SpanResult::Failed
+        }]
+        .add(count);
         match &error {
-            Some(error) if !is_failing => tracing::warn!(error, "cannot send spans to the collector, dropping them"),
+            Some(error) if !is_failing => {
+                tracing::warn!(error, "cannot send spans to the collector, dropping them")
+            }
             None if is_failing => tracing::info!("the collector receives spans again"),
             _ => {}
         }
@@ -185,13 +225,18 @@ async fn export(mut spans: mpsc::Receiver<Option<SpanData>>, exporter: impl Span
     }
 }
 
-/// Receives spans until the batch is full, or its first one has waited. Returns whether more may come.
+/// Receives spans until the batch is full, or its first one has waited. Returns whether more may
+/// come.
 async fn receive(spans: &mut mpsc::Receiver<Option<SpanData>>, batch: &mut Vec<SpanData>) -> bool {
-    let Some(Some(first)) = spans.recv().await else { return false };
+    let Some(Some(first)) = spans.recv().await else {
+        return false;
+    };
     batch.push(first);
     let rest = async {
         while batch.len() < BATCH_SPANS {
-            let Some(Some(span)) = spans.recv().await else { return false };
+            let Some(Some(span)) = spans.recv().await else {
+                return false;
+            };
             batch.push(span);
         }
         true
@@ -229,7 +274,10 @@ mod tests {
             "http://[::1]:4318",
             "http://collector:4318/v1/traces/tenant",
         ] {
-            assert_eq!(parse_endpoint(text).map(|uri| uri.to_string().starts_with(text)), Ok(true));
+            assert_eq!(
+                parse_endpoint(text).map(|uri| uri.to_string().starts_with(text)),
+                Ok(true)
+            );
         }
         for text in [
             "collector:4318",
@@ -240,7 +288,8 @@ mod tests {
             "http://collector:4318/v1/traces",
             "https://otel.example.com/prefix/v1/traces//",
         ] {
-            let expected = "write the URL of a collector without /v1/traces, such as http://collector:4318";
+            let expected =
+                "write the URL of a collector without /v1/traces, such as http://collector:4318";
             assert_eq!(parse_endpoint(text), Err(expected.to_owned()), "{text}");
         }
     }

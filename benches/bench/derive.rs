@@ -1,4 +1,5 @@
-//! The yardstick of execution: the same fields written with async-graphql's derive macros over the same index.
+//! The yardstick of execution: the same fields written with async-graphql's derive macros over the
+//! same index.
 
 use std::sync::Arc;
 
@@ -29,7 +30,10 @@ struct Bundle {
 impl Query {
     async fn bundles(&self, first: Option<i32>) -> Page {
         let first = usize::try_from(first.unwrap_or(50)).unwrap_or_default();
-        Page { catalog: Arc::clone(&self.0), first }
+        Page {
+            catalog: Arc::clone(&self.0),
+            first,
+        }
     }
 }
 
@@ -37,7 +41,12 @@ impl Query {
 impl Page {
     async fn nodes(&self) -> Vec<Bundle> {
         let count = self.first.min(self.catalog.bundles().len());
-        (0..count).map(|place| Bundle { catalog: Arc::clone(&self.catalog), place }).collect()
+        (0..count)
+            .map(|place| Bundle {
+                catalog: Arc::clone(&self.catalog),
+                place,
+            })
+            .collect()
     }
 }
 
@@ -45,7 +54,11 @@ impl Page {
 impl Bundle {
     async fn id(&self) -> ID {
         let bundle = self.catalog.bundle_at(self.place);
-        ID(format!("Bundle/{}/{}", bundle.package().name(), bundle.name()))
+        ID(format!(
+            "Bundle/{}/{}",
+            bundle.package().name(),
+            bundle.name()
+        ))
     }
 
     async fn name(&self) -> &str {
@@ -61,6 +74,10 @@ impl Bundle {
     }
 
     async fn image(&self) -> String {
-        self.catalog.bundle_at(self.place).image().decode().into_owned()
+        self.catalog
+            .bundle_at(self.place)
+            .image()
+            .decode()
+            .into_owned()
     }
 }

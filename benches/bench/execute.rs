@@ -18,14 +18,21 @@ const FIELDS: &str = "id name version release image a: id b: name c: version d: 
 
 /// Measures execution over one catalog.
 pub(crate) fn bench(served: &Arc<Served>) {
-    println!("execute over {} bundles", served.content.catalog.bundles().len());
+    println!(
+        "execute over {} bundles",
+        served.content.catalog.bundles().len()
+    );
     let engine = engine(served, roomy());
     pages(&engine, served);
     page_sizes(&engine);
     let tiles = "{ packages(first: 50) { nodes { id name description catalog { name } defaultChannel { name } \
                  deprecation { message } } } }";
     let tiles = least_of_many(RUNS, 200, || answer(&engine, tiles));
-    within("50 packages × 7 fields, document kept", tiles, Duration::from_micros(20));
+    within(
+        "50 packages × 7 fields, document kept",
+        tiles,
+        Duration::from_micros(20),
+    );
 }
 
 /// An engine over one catalog.
@@ -41,14 +48,24 @@ pub(crate) fn engine(served: &Arc<Served>, limits: Limits) -> Engine {
 
 /// Limits with room for the aliases of the benches.
 pub(crate) fn roomy() -> Limits {
-    Limits { aliases: 1_000, ..Limits::default() }
+    Limits {
+        aliases: 1_000,
+        ..Limits::default()
+    }
 }
 
 /// The answer to a document without variables.
 pub(crate) fn answer(engine: &Engine, query: &str) -> Vec<u8> {
-    let request = Request { query: Some(query.into()), ..Request::default() };
+    let request = Request {
+        query: Some(query.into()),
+        ..Request::default()
+    };
     let answer = engine.execute(&request);
-    assert!(!answer.body.starts_with(b"{\"errors\""), "{}", String::from_utf8_lossy(&answer.body));
+    assert!(
+        !answer.body.starts_with(b"{\"errors\""),
+        "{}",
+        String::from_utf8_lossy(&answer.body)
+    );
     answer.body
 }
 
@@ -57,7 +74,11 @@ fn pages(engine: &Engine, served: &Served) {
     const PAGES: u32 = 20;
     let mut query = "{".to_owned();
     for page in 0..PAGES {
-        write!(query, " p{page}: bundles(first: 500) {{ nodes {{ ...F }} }}").expect("a string takes all");
+        write!(
+            query,
+            " p{page}: bundles(first: 500) {{ nodes {{ ...F }} }}"
+        )
+        .expect("a string takes all");
     }
     let ours = format!("{query} }} fragment F on Bundle {{ {FIELDS} }}");
     let bytes = answer(engine, &ours).len();
@@ -67,7 +88,9 @@ fn pages(engine: &Engine, served: &Served) {
     });
     let theirs = format!("{query} }} fragment F on Bundle {{ {FIELDS} }}");
     let yardstick = derive::yardstick(Arc::clone(&served.content.catalog));
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime starts");
     let theirs = least(RUNS, || {
         let response = runtime.block_on(yardstick.execute(theirs.as_str()));
         assert!(response.errors.is_empty(), "{:?}", response.errors);
@@ -75,15 +98,25 @@ fn pages(engine: &Engine, served: &Served) {
     });
     let fields = f64::from(PAGES) * 500.0 * 10.0;
     let speed = |time: Duration| fields / time.as_secs_f64() / 1e6;
-    report("20 pages × 500 bundles × 10 fields", &format!("{:.1} M/s", speed(ours)), None);
+    report(
+        "20 pages × 500 bundles × 10 fields",
+        &format!("{:.1} M/s", speed(ours)),
+        None,
+    );
     report("  answer", &format!("{} kB", bytes / 1000), None);
-    report("  the same by async-graphql's derive macros", &format!("{:.1} M/s", speed(theirs)), None);
+    report(
+        "  the same by async-graphql's derive macros",
+        &format!("{:.1} M/s", speed(theirs)),
+        None,
+    );
     at_least("  ours / theirs", speed(ours), speed(theirs), 12.0);
 }
 
 fn page_sizes(engine: &Engine) {
     let page = |size: u32| {
-        let query = format!("{{ bundles(first: {size}) {{ nodes {{ id name version image package {{ name }} }} }} }}");
+        let query = format!(
+            "{{ bundles(first: {size}) {{ nodes {{ id name version image package {{ name }} }} }} }}"
+        );
         least_of_many(RUNS, 50, || answer(engine, &query))
     };
     at_most("a page of 500 / a page of 50", page(500), page(50), 11.0);

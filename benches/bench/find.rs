@@ -1,4 +1,5 @@
-//! Finding: what consoles and resolvers ask of a whole catalog, answered in process and never from a cache.
+//! Finding: what consoles and resolvers ask of a whole catalog, answered in process and never from
+//! a cache.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,11 +21,9 @@ const TILES: &str = "query($after: String) { packages(first: 50, after: $after) 
     pageInfo { hasNextPage endCursor } nodes { id name catalog { name } icon { url } deprecation { message } description \
     metadata { displayName provider { name } categories capabilityLevel infrastructureFeatures } } } }";
 
-const SEARCH: &str =
-    "query($words: String!) { packages(first: 50, filter: {search: $words}) { totalCount nodes { name } } }";
+const SEARCH: &str = "query($words: String!) { packages(first: 50, filter: {search: $words}) { totalCount nodes { name } } }";
 
-const PROVIDES: &str =
-    "query($api: GroupVersionKindInput!) { bundles(filter: {provides: $api}) { nodes { name version } } }";
+const PROVIDES: &str = "query($api: GroupVersionKindInput!) { bundles(filter: {provides: $api}) { nodes { name version } } }";
 
 const IMAGES: &str = "query($after: String) { bundles(first: 500, after: $after) { pageInfo { endCursor } nodes { relatedImages { name image } } } }";
 
@@ -47,13 +46,27 @@ pub(crate) fn bench(served: &Arc<Served>) {
 fn search(engine: &Engine, served: &Served) {
     let words = words(served);
     let times = words.iter().flat_map(|word| {
-        let mistyped: String = word.chars().enumerate().filter(|(at, _)| *at != 2).map(|(_, letter)| letter).collect();
-        let half: String = word.chars().take(word.chars().count().div_ceil(2)).collect();
+        let mistyped: String = word
+            .chars()
+            .enumerate()
+            .filter(|(at, _)| *at != 2)
+            .map(|(_, letter)| letter)
+            .collect();
+        let half: String = word
+            .chars()
+            .take(word.chars().count().div_ceil(2))
+            .collect();
         [word.clone(), mistyped, half]
     });
-    let times: Vec<_> = times.map(|word| execute(engine, SEARCH, json!({ "words": word })).0).collect();
+    let times: Vec<_> = times
+        .map(|word| execute(engine, SEARCH, json!({ "words": word })).0)
+        .collect();
     report("  searches", &times.len().to_string(), None);
-    within("search of one word, right, mistyped or half, p99", percentile(99, times), MS);
+    within(
+        "search of one word, right, mistyped or half, p99",
+        percentile(99, times),
+        MS,
+    );
 }
 
 fn provides(one: &Engine, served: &Arc<Served>) {
@@ -61,19 +74,36 @@ fn provides(one: &Engine, served: &Arc<Served>) {
         .content
         .catalog
         .bundles()
-        .flat_map(|bundle| bundle.provided_apis().map(|api| (api.group, api.version, api.kind)))
+        .flat_map(|bundle| {
+            bundle
+                .provided_apis()
+                .map(|api| (api.group, api.version, api.kind))
+        })
         .collect();
     let times = |engine: &Engine| {
         let times = apis.iter().map(|(group, version, kind)| {
-            execute(engine, PROVIDES, json!({"api": {"group": group, "version": version, "kind": kind}})).0
+            execute(
+                engine,
+                PROVIDES,
+                json!({"api": {"group": group, "version": version, "kind": kind}}),
+            )
+            .0
         });
         times.collect::<Vec<_>>()
     };
     let alone = times(one);
-    within("bundles that provide an API, p99", percentile(99, alone.clone()), Duration::from_micros(200));
+    within(
+        "bundles that provide an API, p99",
+        percentile(99, alone.clone()),
+        Duration::from_micros(200),
+    );
     let among = times(&among_fifty(served));
     let further = percentile(50, among).saturating_sub(percentile(50, alone)) / 49;
-    within("  each of 49 further catalogs, p50", further, Duration::from_micros(5));
+    within(
+        "  each of 49 further catalogs, p50",
+        further,
+        Duration::from_micros(5),
+    );
 }
 
 fn images(engine: &Engine, served: &Served) {
@@ -88,23 +118,44 @@ fn images(engine: &Engine, served: &Served) {
         took
     };
     let least = (0..5).map(|_| all()).min().expect("five runs");
-    within("related images of every bundle", least, Duration::from_millis(15));
+    within(
+        "related images of every bundle",
+        least,
+        Duration::from_millis(15),
+    );
 }
 
 /// Every word of a name, at most a thousand.
 fn words(served: &Served) -> Vec<String> {
-    let names = served.content.catalog.packages().flat_map(|package| package.name().split('-'));
-    let words: BTreeSet<_> = names.filter(|word| word.len() >= 4).map(str::to_owned).collect();
+    let names = served
+        .content
+        .catalog
+        .packages()
+        .flat_map(|package| package.name().split('-'));
+    let words: BTreeSet<_> = names
+        .filter(|word| word.len() >= 4)
+        .map(str::to_owned)
+        .collect();
     words.into_iter().take(1_000).collect()
 }
 
 /// Executes a document that was not seen before, and returns the CPU time with the response.
 fn execute(engine: &Engine, query: &str, variables: Value) -> (Duration, Vec<u8>) {
     let query = format!("{query}#{:?}", std::time::Instant::now());
-    let Value::Object(variables) = variables else { return (Duration::ZERO, Vec::new()) };
+    let Value::Object(variables) = variables else {
+        return (Duration::ZERO, Vec::new());
+    };
     let variables: Option<Map<String, Value>> = Some(variables);
-    let request = Request { query: Some(query.into()), variables, ..Request::default() };
+    let request = Request {
+        query: Some(query.into()),
+        variables,
+        ..Request::default()
+    };
     let (took, answer) = once(|| engine.execute(&request));
-    assert!(!answer.body.starts_with(b"{\"errors\""), "{}", String::from_utf8_lossy(&answer.body));
+    assert!(
+        !answer.body.starts_with(b"{\"errors\""),
+        "{}",
+        String::from_utf8_lossy(&answer.body)
+    );
     (took, answer.body)
 }

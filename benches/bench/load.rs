@@ -18,9 +18,13 @@ use crate::measure::{at_most, least, once, process_cpu, report};
 /// Number of times that the whole load is measured.
 const RUNS: usize = 5;
 
-/// A folder loaded and served, as `catalogql serve` does it, with its CPU time on all threads until it is served.
+/// A folder loaded and served, as `catalogql serve` does it, with its CPU time on all threads until
+/// it is served.
 pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Served>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build();
     let runtime = runtime.expect("a runtime starts");
     let (writer, catalogs): (_, Catalogs) = catalogs();
     let start = process_cpu();
@@ -36,18 +40,24 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let observe = move |event| match event {
         Event::Attempted(report) => assert!(report.error().is_none(), "{:?}", report.error()),
         Event::AllAttempted => drop(seen.set(process_cpu())),
-        Event::Progress { .. } | Event::Withdrawn(_) | Event::Waiting(_) | Event::FirstAttemptsLate(_) => {}
+        Event::Progress { .. }
+        | Event::Withdrawn(_)
+        | Event::Waiting(_)
+        | Event::FirstAttemptsLate(_) => {}
     };
     let (loader, task) = Loader::new(store, writer);
     loader.set(vec![spec]);
     drop(loader);
     runtime.block_on(task.compress_after(Duration::ZERO).run(observe));
     let took = served_at.get().expect("it is served").saturating_sub(start);
-    (took, Arc::clone(catalogs.snapshot().get(name).expect("it is served")))
+    (
+        took,
+        Arc::clone(catalogs.snapshot().get(name).expect("it is served")),
+    )
 }
 
-/// Files → a catalog that can be queried, on one thread, with the lines written to a file that is never synced: what
-/// syncing costs is the disk's matter.
+/// Files → a catalog that can be queried, on one thread, with the lines written to a file that is
+/// never synced: what syncing costs is the disk's matter.
 fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     let listing = list(folder).expect("the folder can be listed");
     let store = Store::ephemeral(scratch).expect("the store opens");
@@ -57,7 +67,11 @@ fn load_on_one_thread(folder: &Path, scratch: &Path) -> Catalog {
     for file in listing.files() {
         reader.restart();
         let mut open = listing.open(file).expect("the file opens");
-        let mut origin = FileOrigin { path: file.path.clone(), bytes: file.bytes, ..FileOrigin::default() };
+        let mut origin = FileOrigin {
+            path: file.path.clone(),
+            bytes: file.bytes,
+            ..FileOrigin::default()
+        };
         loop {
             match reader.next().expect("the file parses") {
                 ReadEvent::NeedInput => {
@@ -86,7 +100,8 @@ pub(crate) fn serve(name: &str, folder: &Path, scratch: &Path) -> Arc<Served> {
 /// Measures the cold and the warm load of a folder.
 pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     println!("load {name}");
-    let (mut cold, mut prepared, mut all_threads, mut warm) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut cold, mut prepared, mut all_threads, mut warm) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut last = None;
     for run in 0..RUNS {
         let (took, catalog) = once(|| load_on_one_thread(folder, scratch));
@@ -104,27 +119,59 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
         [cold, prepared, all_threads, warm].map(|runs| runs.into_iter().min().expect("runs"));
     let content = served.content.catalog.content();
     let value = least(RUNS, || {
-        for line in content.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in content
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
             drop(serde_json::from_slice::<serde_json::Value>(line).expect("lines are JSON"));
         }
     });
-    report("canonical lines", &format!("{} kB", content.len() / 1000), None);
+    report(
+        "canonical lines",
+        &format!("{} kB", content.len() / 1000),
+        None,
+    );
     match yaml_events(folder) {
         Some(events) => at_most("cold load / bare YAML events", cold, events, 1.7),
-        None => at_most("cold load / serde_json::Value of the same lines", cold, value, 1.5),
+        None => at_most(
+            "cold load / serde_json::Value of the same lines",
+            cold,
+            value,
+            1.5,
+        ),
     }
-    report("  as the server does it, all threads, synced", &format!("{all_threads:.1?}"), None);
-    report("  what finding needs, made when it is served", &format!("{prepared:.1?}"), None);
-    at_most("warm load / serde_json::Value of the same lines", warm, value, 0.4);
+    report(
+        "  as the server does it, all threads, synced",
+        &format!("{all_threads:.1?}"),
+        None,
+    );
+    report(
+        "  what finding needs, made when it is served",
+        &format!("{prepared:.1?}"),
+        None,
+    );
+    at_most(
+        "warm load / serde_json::Value of the same lines",
+        warm,
+        value,
+        0.4,
+    );
 }
 
-/// Measures the bare event stream of saphyr-parser over the same files; `None` when they are not YAML.
+/// Measures the bare event stream of saphyr-parser over the same files; `None` when they are not
+/// YAML.
 fn yaml_events(folder: &Path) -> Option<Duration> {
     let mut texts = Vec::new();
     for package in std::fs::read_dir(folder).expect("a folder") {
         let file = package.expect("an entry").path().join("catalog.yaml");
         texts.extend(std::fs::read_to_string(file).ok());
     }
-    let parse = || texts.iter().flat_map(|text| saphyr_parser::Parser::new_from_str(text)).flatten().count();
+    let parse = || {
+        texts
+            .iter()
+            .flat_map(|text| saphyr_parser::Parser::new_from_str(text))
+            .flatten()
+            .count()
+    };
     (!texts.is_empty()).then(|| least(RUNS, parse))
 }

@@ -16,15 +16,30 @@ const MOST: Duration = Duration::from_micros(20);
 
 /// Measures look-ups in one catalog, and in it among fifty.
 pub(crate) fn bench(served: &Arc<Served>) {
-    println!("look up in {} packages", served.content.catalog.packages().len());
-    let package = served.content.catalog.package_at(served.content.catalog.packages().len() / 2);
-    let bundle = package.bundles().next().expect("a package has bundles").name();
+    println!(
+        "look up in {} packages",
+        served.content.catalog.packages().len()
+    );
+    let package = served
+        .content
+        .catalog
+        .package_at(served.content.catalog.packages().len() / 2);
+    let bundle = package
+        .bundles()
+        .next()
+        .expect("a package has bundles")
+        .name();
     let (catalog, package) = (&served.name, package.name());
     let queries = [
-        ("package by name", format!(r#"{{ package(catalog: "{catalog}", name: "{package}") {{ name }} }}"#)),
+        (
+            "package by name",
+            format!(r#"{{ package(catalog: "{catalog}", name: "{package}") {{ name }} }}"#),
+        ),
         (
             "bundle by name",
-            format!(r#"{{ bundle(catalog: "{catalog}", package: "{package}", name: "{bundle}") {{ version }} }}"#),
+            format!(
+                r#"{{ bundle(catalog: "{catalog}", package: "{package}", name: "{bundle}") {{ version }} }}"#
+            ),
         ),
         (
             "channel head",
@@ -47,7 +62,11 @@ pub(crate) fn among_fifty(served: &Arc<Served>) -> Engine {
     let (mut writer, catalogs) = catalogs();
     for at in 0..50 {
         writer.publish(Served::new(
-            if at == 25 { served.name.clone() } else { format!("catalog-{at:02}") },
+            if at == 25 {
+                served.name.clone()
+            } else {
+                format!("catalog-{at:02}")
+            },
             Content::new(Arc::clone(&served.content.catalog), served.content.digest),
             CatalogMetadata::default(),
         ));

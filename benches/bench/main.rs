@@ -1,9 +1,10 @@
-//! How long things take: loading, images, executing, looking up, finding, planning, the worst queries. `make bench` runs
-//! it all, and `cargo bench --bench bench -- find look-up` some parts.
+//! How long things take: loading, images, executing, looking up, finding, planning, the worst
+//! queries. `make bench` runs it all, and `cargo bench --bench bench -- find look-up` some parts.
 //!
-//! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the design sets a bar for.
-//! CPU time, jemalloc for every side, the least of several runs. Catalogs: a generated one, and real ones where the
-//! folder that `CATALOGQL_CORPUS` names (or `~/.cache/catalogql/corpus`) holds them.
+//! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the
+//! design sets a bar for. CPU time, jemalloc for every side, the least of several runs. Catalogs: a
+//! generated one, and real ones where the folder that `CATALOGQL_CORPUS` names (or
+//! `~/.cache/catalogql/corpus`) holds them.
 
 mod derive;
 mod execute;
@@ -23,11 +24,16 @@ use testing::{corpus, generate};
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() {
-    let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));
+    let scratch =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{}", std::process::id()));
     let generated = scratch.join("generated");
     generate::generate(&generated).expect("the target folder can be written to");
-    let parts: Vec<String> = std::env::args().skip(1).filter(|part| !part.starts_with('-')).collect();
-    let is_requested = |part: &str| parts.is_empty() || parts.iter().any(|requested| requested == part);
+    let parts: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|part| !part.starts_with('-'))
+        .collect();
+    let is_requested =
+        |part: &str| parts.is_empty() || parts.iter().any(|requested| requested == part);
     let corpus = corpus::folder();
     if is_requested("load") {
         load::bench("generated", &generated, &scratch);
@@ -39,7 +45,11 @@ fn main() {
     }
     if is_requested("image") {
         let community = corpus.join("community");
-        let (name, folder) = if community.is_dir() { ("community", &community) } else { ("generated", &generated) };
+        let (name, folder) = if community.is_dir() {
+            ("community", &community)
+        } else {
+            ("generated", &generated)
+        };
         pull::bench(name, folder, &scratch);
     }
     let served = load::serve("generated", &generated, &scratch);
@@ -47,7 +57,11 @@ fn main() {
         execute::bench(&served);
     }
     let community = corpus.join("community");
-    let served = if community.is_dir() { load::serve("community", &community, &scratch) } else { served };
+    let served = if community.is_dir() {
+        load::serve("community", &community, &scratch)
+    } else {
+        served
+    };
     if is_requested("look-up") {
         look_up::bench(&served);
     }

@@ -1,4 +1,5 @@
-//! Measuring on a shared machine: CPU time of this thread, the least of several runs, and ratios within one run.
+//! Measuring on a shared machine: CPU time of this thread, the least of several runs, and ratios
+//! within one run.
 
 use std::time::Duration;
 
@@ -18,12 +19,18 @@ pub(crate) fn once<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 
 /// Returns the least CPU time of several calls.
 pub(crate) fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
-    (0..runs).map(|_| once(|| std::hint::black_box(work())).0).min().expect("at least one run")
+    (0..runs)
+        .map(|_| once(|| std::hint::black_box(work())).0)
+        .min()
+        .expect("at least one run")
 }
 
-/// Returns the CPU time of one call in the fastest of several runs of many, for calls that are too short for the clock.
+/// Returns the CPU time of one call in the fastest of several runs of many, for calls that are too
+/// short for the clock.
 pub(crate) fn least_of_many<T>(runs: usize, calls: u32, mut work: impl FnMut() -> T) -> Duration {
-    least(runs, || (0..calls).for_each(|_| drop(std::hint::black_box(work())))) / calls
+    least(runs, || {
+        (0..calls).for_each(|_| drop(std::hint::black_box(work())))
+    }) / calls
 }
 
 /// Returns a percentile: the time that `percent` of a hundred calls do not exceed.
@@ -37,7 +44,10 @@ pub(crate) fn percentile(percent: usize, times: impl IntoIterator<Item = Duratio
 pub(crate) fn report(what: &str, figure: &str, bar: Option<(bool, &str)>) {
     match bar {
         None => println!("  {what:<58} {figure:>16}"),
-        Some((is_met, bar)) => println!("  {what:<58} {figure:>16}   {} {bar}", if is_met { "ok:" } else { "MISSED:" }),
+        Some((is_met, bar)) => println!(
+            "  {what:<58} {figure:>16}   {} {bar}",
+            if is_met { "ok:" } else { "MISSED:" }
+        ),
     }
 }
 
@@ -47,19 +57,30 @@ pub(crate) fn at_most(what: &str, time: Duration, yardstick: Duration, most: f64
     report(
         what,
         &format!("{ratio:.2} ×"),
-        Some((ratio <= most, &format!("at most {most} × ({time:.1?} / {yardstick:.1?})"))),
+        Some((
+            ratio <= most,
+            &format!("at most {most} × ({time:.1?} / {yardstick:.1?})"),
+        )),
     );
 }
 
 /// Reports the ratio of two speeds, which is to be at least `least`.
 pub(crate) fn at_least(what: &str, speed: f64, yardstick: f64, least: f64) {
     let ratio = speed / yardstick;
-    report(what, &format!("{ratio:.1} ×"), Some((ratio >= least, &format!("at least {least} ×"))));
+    report(
+        what,
+        &format!("{ratio:.1} ×"),
+        Some((ratio >= least, &format!("at least {least} ×"))),
+    );
 }
 
 /// Reports a time, which is to be at most `most`.
 pub(crate) fn within(what: &str, time: Duration, most: Duration) {
-    report(what, &format!("{time:.2?}"), Some((time <= most, &format!("at most {most:?}"))));
+    report(
+        what,
+        &format!("{time:.2?}"),
+        Some((time <= most, &format!("at most {most:?}"))),
+    );
 }
 
 /// Returns the CPU time that all threads of this process have used.
@@ -69,5 +90,8 @@ pub(crate) fn process_cpu() -> Duration {
 
 fn duration(time: rustix::time::Timespec) -> Duration {
     let seconds = u64::try_from(time.tv_sec).expect("a CPU clock starts at 0");
-    Duration::new(seconds, u32::try_from(time.tv_nsec).expect("less than a second"))
+    Duration::new(
+        seconds,
+        u32::try_from(time.tv_nsec).expect("less than a second"),
+    )
 }

@@ -24,27 +24,54 @@ pub(crate) fn bench(served: &Served) {
     let bundles = || served.content.catalog.bundles();
     let next = bundles().map(|bundle| {
         once(|| {
-            successors(bundle.package(), &Installed::from_bundle(bundle), ALL, &Work::unlimited())
-                .expect("an account without limit stops nothing")
+            successors(
+                bundle.package(),
+                &Installed::from_bundle(bundle),
+                ALL,
+                &Work::unlimited(),
+            )
+            .expect("an account without limit stops nothing")
         })
         .0
     });
-    within("successors of each bundle, p99", percentile(99, next), Duration::from_micros(200));
+    within(
+        "successors of each bundle, p99",
+        percentile(99, next),
+        Duration::from_micros(200),
+    );
     let labels = BTreeMap::new();
-    let offers = [Offer { name: &served.name, priority: 0, labels: &labels, content: Ok(&served.content.catalog) }];
+    let offers = [Offer {
+        name: &served.name,
+        priority: 0,
+        labels: &labels,
+        content: Ok(&served.content.catalog),
+    }];
     let pick = |request: ResolutionRequest<'_>| {
-        once(|| resolve(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing").is_ok())
-            .0
+        once(|| {
+            resolve(&request, &offers, &Work::unlimited())
+                .expect("an account without limit stops nothing")
+                .is_ok()
+        })
+        .0
     };
-    let installs = served
-        .content
-        .catalog
-        .packages()
-        .map(|package| pick(ResolutionRequest { package: package.name(), ..ResolutionRequest::default() }));
-    within("resolve an install of each package, p99", percentile(99, installs), MS);
+    let installs = served.content.catalog.packages().map(|package| {
+        pick(ResolutionRequest {
+            package: package.name(),
+            ..ResolutionRequest::default()
+        })
+    });
+    within(
+        "resolve an install of each package, p99",
+        percentile(99, installs),
+        MS,
+    );
     let upgrades = bundles().map(|bundle| {
         let version = bundle.version().unwrap_or("0.0.0");
-        let installed = Some(InstalledBundle { name: bundle.name(), version, release: bundle.release() });
+        let installed = Some(InstalledBundle {
+            name: bundle.name(),
+            version,
+            release: bundle.release(),
+        });
         pick(ResolutionRequest {
             package: bundle.package().name(),
             version: ">=0.0.0",
@@ -52,18 +79,35 @@ pub(crate) fn bench(served: &Served) {
             ..ResolutionRequest::default()
         })
     });
-    within("resolve an upgrade of each bundle, p99", percentile(99, upgrades), MS);
+    within(
+        "resolve an upgrade of each bundle, p99",
+        percentile(99, upgrades),
+        MS,
+    );
     let edges = |package: Package<'_>| {
         UpdateGraph::new(package, ALL, &Work::unlimited())
             .expect("an account without limit stops nothing")
             .edges()
             .count()
     };
-    let largest =
-        served.content.catalog.packages().max_by_key(|&package| edges(package)).expect("a catalog has packages");
-    let name = format!("{}, {} bundles and {} edges", largest.name(), largest.bundles().len(), edges(largest));
+    let largest = served
+        .content
+        .catalog
+        .packages()
+        .max_by_key(|&package| edges(package))
+        .expect("a catalog has packages");
+    let name = format!(
+        "{}, {} bundles and {} edges",
+        largest.name(),
+        largest.bundles().len(),
+        edges(largest)
+    );
     report("  the largest graph", &name, None);
-    within("update graph of the largest package", least(9, || edges(largest)), Duration::from_millis(5));
+    within(
+        "update graph of the largest package",
+        least(9, || edges(largest)),
+        Duration::from_millis(5),
+    );
     let drawn = least(9, || {
         UpdateGraph::new(largest, ALL, &Work::unlimited())
             .expect("an account without limit stops nothing")
@@ -85,5 +129,9 @@ pub(crate) fn bench(served: &Served) {
             .0,
         )
     });
-    within("path from the lowest to the highest version of each package, p99", percentile(99, paths), 5 * MS);
+    within(
+        "path from the lowest to the highest version of each package, p99",
+        percentile(99, paths),
+        5 * MS,
+    );
 }

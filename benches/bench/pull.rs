@@ -1,4 +1,5 @@
-//! Images: what serving a catalog from an image costs against uncompressing it and serving its directory.
+//! Images: what serving a catalog from an image costs against uncompressing it and serving its
+//! directory.
 
 use std::path::Path;
 
@@ -17,7 +18,8 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     let (mut from_image, mut from_directory) = (Vec::new(), Vec::new());
     let first_answer = |source: &str| {
         let store = scratch.join("store-of-a-server");
-        let took = MeasuredServer::start(env!("CARGO_BIN_EXE_catalogql"), source, &store).cpu_times();
+        let took =
+            MeasuredServer::start(env!("CARGO_BIN_EXE_catalogql"), source, &store).cpu_times();
         std::fs::remove_dir_all(&store).expect("the store can be removed");
         took
     };
@@ -27,13 +29,33 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     }
     let [from_image, from_directory] =
         [("its image", from_image), ("its directory", from_directory)].map(|(what, runs)| {
-            let [user, kernel] = runs.into_iter().min_by_key(|[user, kernel]| *user + *kernel).expect("runs");
+            let [user, kernel] = runs
+                .into_iter()
+                .min_by_key(|[user, kernel]| *user + *kernel)
+                .expect("runs");
             let figure = format!("{user:.1?} + {kernel:.1?}");
-            report(&format!("{what}, from start to first answer, user and kernel"), &figure, None);
+            report(
+                &format!("{what}, from start to first answer, user and kernel"),
+                &figure,
+                None,
+            );
             user + kernel
         });
     let uncompressing = least(RUNS, || image.uncompress());
-    report("its layer, uncompressed", &format!("{} kB", image.uncompress() / 1000), None);
-    report("uncompressing its layer", &format!("{uncompressing:.1?}"), None);
-    at_most("start to first answer / that and uncompressing", from_image, uncompressing + from_directory, 1.3);
+    report(
+        "its layer, uncompressed",
+        &format!("{} kB", image.uncompress() / 1000),
+        None,
+    );
+    report(
+        "uncompressing its layer",
+        &format!("{uncompressing:.1?}"),
+        None,
+    );
+    at_most(
+        "start to first answer / that and uncompressing",
+        from_image,
+        uncompressing + from_directory,
+        1.3,
+    );
 }

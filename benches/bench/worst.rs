@@ -14,7 +14,8 @@ use crate::measure::{least, once, report, within};
 /// CPU time that no request may take.
 const BAR: Duration = Duration::from_millis(250);
 
-/// Numbers of fields of the root that are tried, each with the largest pages that are admitted then.
+/// Numbers of fields of the root that are tried, each with the largest pages that are admitted
+/// then.
 const ROOTS: [usize; 6] = [20, 10, 5, 3, 2, 1];
 
 /// A selection of every field of metadata.
@@ -32,26 +33,50 @@ const EVERY_TYPE: &str = "fields(includeDeprecated: true) { name description arg
     type { name kind ofType { name kind ofType { name ofType { name } } } } } type { name kind ofType { name } } } \
     inputFields { name type { name } } enumValues { name description } interfaces { name } possibleTypes { name }";
 
-/// Families of fields of the root; `SIZE` stands for the size of a page, and `PACKAGE` and `LARGEST` for the largest
-/// package. The variables are as long as a body allows.
+/// Families of fields of the root; `SIZE` stands for the size of a page, and `PACKAGE` and
+/// `LARGEST` for the largest package. The variables are as long as a body allows.
 const FAMILIES: &[(&str, &str)] = &[
-    ("one text of the metadata of bundles", "bundles(first: SIZE) { nodes { metadata { displayName } } }"),
-    ("the metadata of bundles", "bundles(first: SIZE) { nodes { METADATA } }"),
-    ("the metadata of packages", "packages(first: SIZE) { nodes { METADATA } }"),
+    (
+        "one text of the metadata of bundles",
+        "bundles(first: SIZE) { nodes { metadata { displayName } } }",
+    ),
+    (
+        "the metadata of bundles",
+        "bundles(first: SIZE) { nodes { METADATA } }",
+    ),
+    (
+        "the metadata of packages",
+        "packages(first: SIZE) { nodes { METADATA } }",
+    ),
     (
         "the metadata of every entry",
         "package(PACKAGE) { channels { entries { bundle { metadata { displayName } } } } }",
     ),
-    ("decoded manifests", "bundles(first: SIZE) { nodes { properties { ... on BundleObjectProperty { object } } } }"),
+    (
+        "decoded manifests",
+        "bundles(first: SIZE) { nodes { properties { ... on BundleObjectProperty { object } } } }",
+    ),
     (
         "parts of decoded manifests",
         "bundles(first: SIZE) { nodes { properties { ... on BundleObjectProperty { object(pointer: \"/x\") } } } }",
     ),
-    ("values of properties", "bundles(first: SIZE) { nodes { properties { type value } } }"),
-    ("parts of values of properties", "bundles(first: SIZE) { nodes { properties { value(pointer: \"/x\") } } }"),
+    (
+        "values of properties",
+        "bundles(first: SIZE) { nodes { properties { type value } } }",
+    ),
+    (
+        "parts of values of properties",
+        "bundles(first: SIZE) { nodes { properties { value(pointer: \"/x\") } } }",
+    ),
     ("blobs", "metas(first: SIZE) { nodes { blob } }"),
-    ("parts of blobs", "metas(first: SIZE) { nodes { blob(pointer: \"/x\") b: blob(pointer: \"/y\") } }"),
-    ("searches with facets", "packages(first: SIZE, filter: {search: \"operator database cluster a\"}) { FACETS }"),
+    (
+        "parts of blobs",
+        "metas(first: SIZE) { nodes { blob(pointer: \"/x\") b: blob(pointer: \"/y\") } }",
+    ),
+    (
+        "searches with facets",
+        "packages(first: SIZE, filter: {search: \"operator database cluster a\"}) { FACETS }",
+    ),
     (
         "searches for words with typos",
         "packages(first: SIZE, filter: {search: \"oprator databse clster kubernets manger srvice contrller applcation\"}) \
@@ -68,7 +93,10 @@ const FAMILIES: &[(&str, &str)] = &[
          propertyTypes: [\"olm.gvk\"], channels: [\"stable\", \"alpha\", \"beta\"], deprecated: false}) \
          { totalCount nodes { name } }",
     ),
-    ("ordered bundles", "bundles(first: SIZE, orderBy: {field: NAME}) { totalCount nodes { name version } }"),
+    (
+        "ordered bundles",
+        "bundles(first: SIZE, orderBy: {field: NAME}) { totalCount nodes { name version } }",
+    ),
     (
         "what bundles need",
         "bundles(first: SIZE) { nodes { providedApis { kind } requiredApis { kind } requiredPackages { packageName } \
@@ -88,13 +116,22 @@ const FAMILIES: &[(&str, &str)] = &[
         "every entry of the largest package",
         "package(PACKAGE) { channels { entries { bundle { channelEntries { name channel { name } } } } } }",
     ),
-    ("icons", "packages(first: SIZE) { nodes { icon { data url } } }"),
-    ("upgrade paths", "bundles(first: SIZE) { nodes { upgradePath { toName } } }"),
+    (
+        "icons",
+        "packages(first: SIZE) { nodes { icon { data url } } }",
+    ),
+    (
+        "upgrade paths",
+        "bundles(first: SIZE) { nodes { upgradePath { toName } } }",
+    ),
     (
         "upgrade paths in the largest package",
         "package(PACKAGE) { bundles(first: SIZE) { nodes { upgradePath { toName } } } }",
     ),
-    ("successors", "bundles(first: SIZE) { nodes { successors { toName } } }"),
+    (
+        "successors",
+        "bundles(first: SIZE) { nodes { successors { toName } } }",
+    ),
     (
         "successors in the largest package",
         "package(PACKAGE) { bundles(first: SIZE) { nodes { successors { toName } } } }",
@@ -107,7 +144,10 @@ const FAMILIES: &[(&str, &str)] = &[
         "update graphs",
         "packages(first: SIZE) { nodes { updateGraph { nodes { name } replaces { from { name } to { name } } skips { from { name } to { name } } skipRanges { range to { name } spans { count } } } } }",
     ),
-    ("update graphs without edges", "packages(first: SIZE) { nodes { updateGraph { __typename } } }"),
+    (
+        "update graphs without edges",
+        "packages(first: SIZE) { nodes { updateGraph { __typename } } }",
+    ),
     (
         "the largest update graph",
         "package(PACKAGE) { updateGraph { nodes { name } replaces { from { name } to { name } } skips { from { name } to { name } } skipRanges { range to { name } spans { count } } } }",
@@ -117,12 +157,24 @@ const FAMILIES: &[(&str, &str)] = &[
         "resolve(request: {packageName: LARGEST, version: \">=0.0.0\"}) { ... on Resolution { considered { rejection \
          bundle { name } } } ... on ResolutionFailure { message considered { rejection bundle { name } } } }",
     ),
-    ("resolutions that say little", "resolve(request: {packageName: LARGEST, version: \">=0.0.0\"}) { __typename }"),
-    ("problems", "catalogs { problems(first: SIZE) { nodes { message file line } } }"),
+    (
+        "resolutions that say little",
+        "resolve(request: {packageName: LARGEST, version: \">=0.0.0\"}) { __typename }",
+    ),
+    (
+        "problems",
+        "catalogs { problems(first: SIZE) { nodes { message file line } } }",
+    ),
     ("the schema", "__schema { types { EVERY_TYPE } }"),
     ("a type", "__type(name: \"Bundle\") { EVERY_TYPE }"),
-    ("parts at long pointers", "bundles(first: SIZE) { nodes { properties { value(pointer: $pointer) } } }"),
-    ("properties of many types", "bundles(first: SIZE) { nodes { properties(types: $list) { type } } }"),
+    (
+        "parts at long pointers",
+        "bundles(first: SIZE) { nodes { properties { value(pointer: $pointer) } } }",
+    ),
+    (
+        "properties of many types",
+        "bundles(first: SIZE) { nodes { properties(types: $list) { type } } }",
+    ),
     (
         "filters by long lists",
         "bundles(first: SIZE, catalogs: $list, packages: $list, filter: {names: $list, channels: $list, \
@@ -133,9 +185,18 @@ const FAMILIES: &[(&str, &str)] = &[
         "packages(first: SIZE, filter: {names: $list, categories: $list, providers: $list, keywords: $list, \
          infrastructureFeatures: $list}) { FACETS }",
     ),
-    ("long searches", "packages(first: SIZE, filter: {search: $text}) { FACETS }"),
-    ("successors by many channels", "bundles(first: SIZE) { nodes { successors(channels: $list) { toName } } }"),
-    ("upgrade paths by many channels", "bundles(first: SIZE) { nodes { upgradePath(channels: $list) { toName } } }"),
+    (
+        "long searches",
+        "packages(first: SIZE, filter: {search: $text}) { FACETS }",
+    ),
+    (
+        "successors by many channels",
+        "bundles(first: SIZE) { nodes { successors(channels: $list) { toName } } }",
+    ),
+    (
+        "upgrade paths by many channels",
+        "bundles(first: SIZE) { nodes { upgradePath(channels: $list) { toName } } }",
+    ),
     (
         "successors of a long version",
         "packages(first: SIZE) { nodes { successors(of: {name: \"x\", version: $version}) { toName } } }",
@@ -145,8 +206,14 @@ const FAMILIES: &[(&str, &str)] = &[
         "resolve(request: {packageName: LARGEST, channels: $list, installed: {name: \"x\", version: $version}}) \
          { __typename }",
     ),
-    ("nodes", "nodes(ids: $ids) { id ... on Bundle { METADATA } }"),
-    ("ids of bundles", "bundles(first: SIZE) { nodes { id package { id catalog { id } } } edges { cursor } }"),
+    (
+        "nodes",
+        "nodes(ids: $ids) { id ... on Bundle { METADATA } }",
+    ),
+    (
+        "ids of bundles",
+        "bundles(first: SIZE) { nodes { id package { id catalog { id } } } edges { cursor } }",
+    ),
 ];
 
 /// Measures every family over one catalog.
@@ -154,15 +221,32 @@ pub(crate) fn bench(served: &Arc<Served>) {
     println!("the worst admitted queries over {}", served.name);
     served.content.catalog.prepare();
     let engine = engine(served, Limits::default());
-    let cold = document("bundles(first: SIZE) { nodes { metadata { displayName } } }", 20, 500);
+    let cold = document(
+        "bundles(first: SIZE) { nodes { metadata { displayName } } }",
+        20,
+        500,
+    );
     let (time, _) = once(|| execute(&engine, &cold));
-    within("the metadata of bundles that were never asked for", time, BAR);
-    let largest =
-        served.content.catalog.packages().max_by_key(|package| package.bundles().len()).expect("there are packages");
+    within(
+        "the metadata of bundles that were never asked for",
+        time,
+        BAR,
+    );
+    let largest = served
+        .content
+        .catalog
+        .packages()
+        .max_by_key(|package| package.bundles().len())
+        .expect("there are packages");
     for (what, fields) in FAMILIES {
-        let fields = fields.replace("METADATA", METADATA).replace("FACETS", FACETS).replace("EVERY_TYPE", EVERY_TYPE);
+        let fields = fields
+            .replace("METADATA", METADATA)
+            .replace("FACETS", FACETS)
+            .replace("EVERY_TYPE", EVERY_TYPE);
         let package = format!("catalog: \"{}\", name: \"{}\"", served.name, largest.name());
-        let fields = fields.replace("PACKAGE", &package).replace("LARGEST", &format!("\"{}\"", largest.name()));
+        let fields = fields
+            .replace("PACKAGE", &package)
+            .replace("LARGEST", &format!("\"{}\"", largest.name()));
         let worst = ROOTS.into_iter().filter_map(|roots| {
             let size = largest_admitted(&engine, |size| document(&fields, roots, size))?;
             let query = document(&fields, roots, size);
@@ -180,7 +264,11 @@ pub(crate) fn bench(served: &Arc<Served>) {
             continue;
         };
         let bar = format!("{roots} × {size}, {} kB {code}", bytes / 1000);
-        report(what, &format!("{:.1} ms", time.as_secs_f64() * 1000.0), Some((time <= BAR, &bar)));
+        report(
+            what,
+            &format!("{:.1} ms", time.as_secs_f64() * 1000.0),
+            Some((time <= BAR, &bar)),
+        );
     }
 }
 
@@ -188,11 +276,22 @@ pub(crate) fn bench(served: &Arc<Served>) {
 fn document(fields: &str, roots: usize, size: usize) -> String {
     let fields = fields.replace("SIZE", &size.to_string());
     let roots: Vec<_> = (0..roots).map(|at| format!("r{at}: {fields}")).collect();
-    let types =
-        [("list", "[String!]"), ("ids", "[ID!]!"), ("pointer", "String"), ("text", "String"), ("version", "String!")];
-    let used = types.iter().filter(|(name, _)| fields.contains(&format!("${name}")));
+    let types = [
+        ("list", "[String!]"),
+        ("ids", "[ID!]!"),
+        ("pointer", "String"),
+        ("text", "String"),
+        ("version", "String!"),
+    ];
+    let used = types
+        .iter()
+        .filter(|(name, _)| fields.contains(&format!("${name}")));
     let variables: Vec<_> = used.map(|(name, ty)| format!("${name}: {ty}")).collect();
-    let variables = if variables.is_empty() { String::new() } else { format!("({})", variables.join(" ")) };
+    let variables = if variables.is_empty() {
+        String::new()
+    } else {
+        format!("({})", variables.join(" "))
+    };
     format!("query {variables} {{ {} }}", roots.join(" "))
 }
 
@@ -200,9 +299,15 @@ fn document(fields: &str, roots: usize, size: usize) -> String {
 fn largest_admitted(engine: &Engine, document: impl Fn(usize) -> String) -> Option<usize> {
     let is_admitted = |size: usize| {
         let (_, code) = execute(engine, &document(size));
-        !matches!(code, "COST_ESTIMATED_TOO_EXPENSIVE" | "MAX_ALIASES_LIMIT" | "MAX_TOKENS_LIMIT")
+        !matches!(
+            code,
+            "COST_ESTIMATED_TOO_EXPENSIVE" | "MAX_ALIASES_LIMIT" | "MAX_TOKENS_LIMIT"
+        )
     };
-    let mut sizes = [500, 400, 300, 200, 150, 100, 70, 50, 35, 25, 15, 10, 7, 5, 3, 2, 1].into_iter();
+    let mut sizes = [
+        500, 400, 300, 200, 150, 100, 70, 50, 35, 25, 15, 10, 7, 5, 3, 2, 1,
+    ]
+    .into_iter();
     sizes.find(|size| is_admitted(*size))
 }
 
@@ -243,10 +348,21 @@ const CODES: [&str; 10] = [
 /// Executes a query, and returns the length of the response and the code of its first error.
 fn execute(engine: &Engine, query: &str) -> (usize, &'static str) {
     let variables = Some(variables());
-    let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
+    let answer = engine.execute(&Request {
+        query: Some(query.into()),
+        variables,
+        ..Request::default()
+    });
     let has_errors = answer.body.starts_with(b"{\"errors\"");
-    let text = if has_errors { String::from_utf8_lossy(&answer.body) } else { "".into() };
-    let code = CODES.into_iter().find(|code| text.contains(code)).unwrap_or_default();
+    let text = if has_errors {
+        String::from_utf8_lossy(&answer.body)
+    } else {
+        "".into()
+    };
+    let code = CODES
+        .into_iter()
+        .find(|code| text.contains(code))
+        .unwrap_or_default();
     assert!(!has_errors || !code.is_empty(), "{text}");
     (answer.body.len(), code)
 }

@@ -1,5 +1,5 @@
-//! Generates `fields.rs` from `schema.graphql`: an enum of the fields of each object type, and the facts that
-//! directives state about each field. The schema is the only place that defines fields.
+//! Generates `fields.rs` from `schema.graphql`: an enum of the fields of each object type, and the
+//! facts that directives state about each field. The schema is the only place that defines fields.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,7 +7,9 @@ use std::path::Path;
 use std::{env, fs};
 
 use apollo_parser::Parser;
-use apollo_parser::cst::{Definition, Directive, FieldDefinition, ListType, Name, NamedType, Type, Value};
+use apollo_parser::cst::{
+    Definition, Directive, FieldDefinition, ListType, Name, NamedType, Type, Value,
+};
 
 const SCHEMA: &str = "../../schema.graphql";
 
@@ -35,7 +37,8 @@ struct SchemaField {
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={SCHEMA}");
-    let sdl = fs::read_to_string(SCHEMA).unwrap_or_else(|error| panic!("cannot read {SCHEMA}: {error}"));
+    let sdl =
+        fs::read_to_string(SCHEMA).unwrap_or_else(|error| panic!("cannot read {SCHEMA}: {error}"));
     let objects = objects(&sdl);
     let sized = sized_fields(&objects);
     let mut out = String::new();
@@ -45,19 +48,33 @@ fn main() {
     write_ids(&mut out, &objects);
     write_facts(&mut out, &objects, &sized);
     let path = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("fields.rs");
-    fs::write(&path, out).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+    fs::write(&path, out)
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
 }
 
 fn objects(sdl: &str) -> Vec<ObjectType> {
     let tree = Parser::new(sdl).parse();
-    assert!(tree.errors().next().is_none(), "{SCHEMA}: {:?}", tree.errors().collect::<Vec<_>>());
-    let objects = tree.document().definitions().filter_map(|definition| match definition {
-        Definition::ObjectTypeDefinition(object) => Some(object),
-        _ => None,
-    });
+    assert!(
+        tree.errors().next().is_none(),
+        "{SCHEMA}: {:?}",
+        tree.errors().collect::<Vec<_>>()
+    );
+    let objects = tree
+        .document()
+        .definitions()
+        .filter_map(|definition| match definition {
+            Definition::ObjectTypeDefinition(object) => Some(object),
+            _ => None,
+        });
     let objects = objects.map(|object| {
-        let fields = object.fields_definition().into_iter().flat_map(|fields| fields.field_definitions());
-        ObjectType { name: name(object.name()), fields: fields.map(|field| SchemaField::new(&field)).collect() }
+        let fields = object
+            .fields_definition()
+            .into_iter()
+            .flat_map(|fields| fields.field_definitions());
+        ObjectType {
+            name: name(object.name()),
+            fields: fields.map(|field| SchemaField::new(&field)).collect(),
+        }
     });
     objects.collect()
 }
@@ -65,7 +82,10 @@ fn objects(sdl: &str) -> Vec<ObjectType> {
 impl SchemaField {
     fn new(field: &FieldDefinition) -> Self {
         let ty = field.ty().expect(PARSED);
-        let directives = field.directives().into_iter().flat_map(|directives| directives.directives());
+        let directives = field
+            .directives()
+            .into_iter()
+            .flat_map(|directives| directives.directives());
         Self {
             name: name(field.name()),
             is_list: matches!(&ty, Type::ListType(_))
@@ -76,7 +96,9 @@ impl SchemaField {
     }
 
     fn directive(&self, directive_name: &str) -> Option<&Directive> {
-        self.directives.iter().find(|directive| name(directive.name()) == directive_name)
+        self.directives
+            .iter()
+            .find(|directive| name(directive.name()) == directive_name)
     }
 }
 
@@ -86,9 +108,10 @@ fn named_type(ty: Type) -> String {
     match ty {
         Type::NamedType(named) => name(named.name()),
         Type::ListType(list) => item(list),
-        Type::NonNullType(inner) => inner
-            .named_type()
-            .map_or_else(|| item(inner.list_type().expect(PARSED)), |named: NamedType| name(named.name())),
+        Type::NonNullType(inner) => inner.named_type().map_or_else(
+            || item(inner.list_type().expect(PARSED)),
+            |named: NamedType| name(named.name()),
+        ),
     }
 }
 
@@ -99,7 +122,11 @@ fn name(name: Option<Name>) -> String {
 /// Writes the enum of the fields of one type.
 fn write_enum(out: &mut String, object: &ObjectType) {
     let name = &object.name;
-    let variants: Vec<_> = object.fields.iter().map(|field| variant(&field.name)).collect();
+    let variants: Vec<_> = object
+        .fields
+        .iter()
+        .map(|field| variant(&field.name))
+        .collect();
     let text = format!(
         "/// Fields of the type `{name}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,10 +149,20 @@ fn write_ids(out: &mut String, objects: &[ObjectType]) {
     for object in objects {
         let name = &object.name;
         writeln!(variants, "    {name}({name}Field),").expect(WRITES);
-        writeln!(arms, "            {:?} => Self::{name}(match field {{", name.as_str()).expect(WRITES);
+        writeln!(
+            arms,
+            "            {:?} => Self::{name}(match field {{",
+            name.as_str()
+        )
+        .expect(WRITES);
         for field in &object.fields {
             let variant = variant(&field.name);
-            writeln!(arms, "                {:?} => {name}Field::{variant},", field.name.as_str()).expect(WRITES);
+            writeln!(
+                arms,
+                "                {:?} => {name}Field::{variant},",
+                field.name.as_str()
+            )
+            .expect(WRITES);
         }
         arms.push_str("                _ => return Self::Other,\n            }),\n");
     }
@@ -157,7 +194,11 @@ fn write_facts(out: &mut String, objects: &[ObjectType], sized: &BTreeSet<(Strin
             let is_sized = sized.contains(&(object.name.clone(), field.name.clone()));
             if let Some(facts) = facts(field, is_sized) {
                 let (name, variant) = (&object.name, variant(&field.name));
-                writeln!(out, "        FieldId::{name}({name}Field::{variant}) => {facts},").expect(WRITES);
+                writeln!(
+                    out,
+                    "        FieldId::{name}({name}Field::{variant}) => {facts},"
+                )
+                .expect(WRITES);
             }
         }
     }
@@ -168,7 +209,9 @@ fn write_facts(out: &mut String, objects: &[ObjectType], sized: &BTreeSet<(Strin
 fn facts(field: &SchemaField, is_sized: bool) -> Option<String> {
     let mut members = String::new();
     if let Some(cost) = field.directive("cost") {
-        let weight: u64 = text(argument(cost, "weight")).parse().expect("a weight is a number");
+        let weight: u64 = text(argument(cost, "weight"))
+            .parse()
+            .expect("a weight is a number");
         write!(members, "weight: {weight}, ").expect(WRITES);
     }
     if is_sized {
@@ -176,7 +219,10 @@ fn facts(field: &SchemaField, is_sized: bool) -> Option<String> {
     } else if let Some(size) = field.directive("listSize").filter(|_| field.is_list) {
         let size = match optional_argument(size, "assumedSize") {
             Some(assumed) => format!("ListSize::Assumed({})", integer(assumed)),
-            None => format!("ListSize::Sliced({:?})", strings(argument(size, "slicingArguments"))[0]),
+            None => format!(
+                "ListSize::Sliced({:?})",
+                strings(argument(size, "slicingArguments"))[0]
+            ),
         };
         write!(members, "list_size: {size}, ").expect(WRITES);
     }
@@ -207,7 +253,11 @@ fn sized_fields(objects: &[ObjectType]) -> BTreeSet<(String, String)> {
     let fields = objects.iter().flat_map(|object| &object.fields);
     let sized = fields.filter_map(|field| {
         let sized = optional_argument(field.directive("listSize")?, "sizedFields")?;
-        Some(strings(sized).into_iter().map(|name| (field.type_name.clone(), name)))
+        Some(
+            strings(sized)
+                .into_iter()
+                .map(|name| (field.type_name.clone(), name)),
+        )
     });
     sized.flatten().collect()
 }
@@ -219,8 +269,13 @@ fn argument(directive: &Directive, argument_name: &str) -> Value {
 }
 
 fn optional_argument(directive: &Directive, argument_name: &str) -> Option<Value> {
-    let mut arguments = directive.arguments().into_iter().flat_map(|arguments| arguments.arguments());
-    arguments.find(|argument| name(argument.name()) == argument_name)?.value()
+    let mut arguments = directive
+        .arguments()
+        .into_iter()
+        .flat_map(|arguments| arguments.arguments());
+    arguments
+        .find(|argument| name(argument.name()) == argument_name)?
+        .value()
 }
 
 fn text(value: Value) -> String {

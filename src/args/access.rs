@@ -9,7 +9,8 @@ pub struct AccessArgs {
     /// Who may see which catalogs. Metrics have a flag of their own
     #[arg(long, value_name = "WHO", value_enum, default_value_t)]
     pub auth: AuthMode,
-    /// Audience that the tokens of callers must be for, with `--auth=delegated`. May be repeated [default: the API server]
+    /// Audience that the tokens of callers must be for, with `--auth=delegated`. May be repeated
+    /// [default: the API server]
     #[arg(long, value_name = "AUDIENCE")]
     pub token_audience: Vec<String>,
 }
@@ -20,8 +21,8 @@ pub enum AuthMode {
     /// Everybody who can connect sees every catalog
     #[default]
     None,
-    /// Bearers of a token, and everybody else, see the catalogs of which the API server lets them `get`
-    /// `clustercatalogs/content`
+    /// Bearers of a token, and everybody else, see the catalogs of which the API server lets them
+    /// `get` `clustercatalogs/content`
     Delegated,
 }
 

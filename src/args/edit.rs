@@ -12,8 +12,8 @@ use super::{ImageArgs, OutputFormat, RegistryArgs};
 /// Flags of `render`.
 #[derive(Debug, clap::Args)]
 pub struct RenderArgs {
-    /// Bundles (images, oci:PATH, and directories with `manifests` and `metadata`) and catalogs (images, oci:PATH, dir:PATH or
-    /// PATH)
+    /// Bundles (images, oci:PATH, and directories with `manifests` and `metadata`) and catalogs
+    /// (images, oci:PATH, dir:PATH or PATH)
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
     /// Image of the bundle, where one bundle directory is rendered
@@ -54,7 +54,8 @@ pub struct RenderTemplateArgs {
     /// Kind of template [default: by its schema]
     #[arg(long, value_enum)]
     pub r#type: Option<TemplateType>,
-    /// Directory of a bundle that the template names by its image, which is then not pulled. May be repeated
+    /// Directory of a bundle that the template names by its image, which is then not pulled. May be
+    /// repeated
     #[arg(long, value_name = "IMAGE=DIR")]
     pub bundle: Vec<String>,
     /// What becomes of the manifests of bundles
@@ -124,7 +125,8 @@ pub struct InitArgs {
 /// Flags of `migrate`.
 #[derive(Debug, clap::Args)]
 pub struct MigrateArgs {
-    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or
+    /// PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
     /// Directory to write to; it must be empty, or not there
@@ -155,7 +157,11 @@ pub enum MigrateLevel {
 impl MigrateLevel {
     /// Returns the migration.
     pub fn migration(self) -> Migration {
-        if self == Self::None { Migration::None } else { Migration::CsvMetadata }
+        if self == Self::None {
+            Migration::None
+        } else {
+            Migration::CsvMetadata
+        }
     }
 }
 
@@ -180,7 +186,10 @@ impl From<BlobFormat> for edit::Format {
 
 /// Flags of `edit`.
 #[derive(Debug, clap::Args)]
-#[command(subcommand_value_name = "OPERATION", subcommand_help_heading = "Operations")]
+#[command(
+    subcommand_value_name = "OPERATION",
+    subcommand_help_heading = "Operations"
+)]
 pub struct EditArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -208,10 +217,12 @@ pub struct EditArgs {
 pub enum EditOperation {
     /// Add bundles; their order does not count
     Add {
-        /// Images of bundles, which are pulled, or whose directories with `manifests` and `metadata` are read
+        /// Images of bundles, which are pulled, or whose directories with `manifests` and
+        /// `metadata` are read
         #[arg(value_name = "IMAGE[=DIR]", required = true)]
         bundles: Vec<String>,
-        /// How bundles get their edges: `replaces` (from their CSVs), `semver` or `semver-skippatch` (by version)
+        /// How bundles get their edges: `replaces` (from their CSVs), `semver` or
+        /// `semver-skippatch` (by version)
         #[arg(long, value_name = "MODE", default_value = "replaces")]
         mode: String,
         /// Replace a bundle of the same name that is the head of its channels

@@ -1,5 +1,6 @@
-//! The configuration file as a source of flags: a member is a flag by its name in camel case, such as `tlsCertFile`. It
-//! counts unless the command line or the environment sets the flag. Catalogs, its member `sources`, are read elsewhere.
+//! The configuration file as a source of flags: a member is a flag by its name in camel case, such
+//! as `tlsCertFile`. It counts unless the command line or the environment sets the flag. Catalogs,
+//! its member `sources`, are read elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -43,7 +44,8 @@ enum Scalar {
     Text(String),
 }
 
-/// The flags that a configuration file sets: those of its members that neither the command line nor the environment sets.
+/// The flags that a configuration file sets: those of its members that neither the command line nor
+/// the environment sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFlags {
     /// Name of the subcommand that they are flags of; empty without a configuration file.
@@ -53,32 +55,54 @@ pub struct FileFlags {
 }
 
 impl FileFlags {
-    /// Reads the configuration file that the command line of this process names. Its text may be another one than when the
-    /// process started.
+    /// Reads the configuration file that the command line of this process names. Its text may be
+    /// another one than when the process started.
     pub fn of_process() -> Result<Self, clap::Error> {
-        Self::read(&super::Args::with_variables(), &std::env::args_os().collect::<Vec<_>>())
+        Self::read(
+            &super::Args::with_variables(),
+            &std::env::args_os().collect::<Vec<_>>(),
+        )
     }
 
     /// Reads the configuration file that a command line names; there are no flags if it names none.
     pub(super) fn read(command: &Command, line: &[OsString]) -> Result<Self, clap::Error> {
         // What is wrong on the command line is reported when all of it is parsed.
-        let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(line) else {
+        let Ok(matches) = command
+            .clone()
+            .ignore_errors(true)
+            .try_get_matches_from(line)
+        else {
             return Ok(Self::default());
         };
-        let Some((name, matches)) = matches.subcommand() else { return Ok(Self::default()) };
-        let Some(path) = matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(Self::default()) };
-        let subcommand = command.find_subcommand(name).expect("its arguments were parsed");
+        let Some((name, matches)) = matches.subcommand() else {
+            return Ok(Self::default());
+        };
+        let Some(path) = matches.try_get_one::<PathBuf>("config").ok().flatten() else {
+            return Ok(Self::default());
+        };
+        let subcommand = command
+            .find_subcommand(name)
+            .expect("its arguments were parsed");
         let by_member = flags(subcommand, matches, path).map_err(|error| -> clap::Error {
-            let message = format!("cannot use the configuration `{}`: {error}\n", path.display());
+            let message = format!(
+                "cannot use the configuration `{}`: {error}\n",
+                path.display()
+            );
             // Not with the usage, which is that of the command line.
             clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
         })?;
-        Ok(Self { subcommand: name.to_owned(), by_member })
+        Ok(Self {
+            subcommand: name.to_owned(),
+            by_member,
+        })
     }
 
     /// Adds the flags to the command line that they were read for.
     pub(super) fn add_to(&self, mut line: Vec<OsString>) -> Vec<OsString> {
-        let command = line.iter().skip(1).position(|word| *word == *self.subcommand);
+        let command = line
+            .iter()
+            .skip(1)
+            .position(|word| *word == *self.subcommand);
         if let Some(at) = command.filter(|_| !self.by_member.is_empty()) {
             line.splice(at + 2..at + 2, self.by_member.values().flatten().cloned());
         }
@@ -87,32 +111,60 @@ impl FileFlags {
 
     /// Returns the members that differ, sorted.
     pub fn changed_members(&self, other: &Self) -> Vec<String> {
-        let all: BTreeSet<&String> = self.by_member.keys().chain(other.by_member.keys()).collect();
-        let is_changed = |member: &&String| self.by_member.get(*member) != other.by_member.get(*member);
+        let all: BTreeSet<&String> = self
+            .by_member
+            .keys()
+            .chain(other.by_member.keys())
+            .collect();
+        let is_changed =
+            |member: &&String| self.by_member.get(*member) != other.by_member.get(*member);
         all.into_iter().filter(is_changed).cloned().collect()
     }
 }
 
 /// Returns the flags of a file that nothing else sets, by their members.
-fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<BTreeMap<String, Vec<OsString>>, String> {
+fn flags(
+    command: &Command,
+    matches: &ArgMatches,
+    path: &Path,
+) -> Result<BTreeMap<String, Vec<OsString>>, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let members: Members = serde_saphyr::from_str(&text).map_err(|error| error.without_snippet().to_string())?;
+    let members: Members =
+        serde_saphyr::from_str(&text).map_err(|error| error.without_snippet().to_string())?;
     let has_sources = command.get_positionals().next().is_some();
     let mut flags = BTreeMap::new();
-    for (name, Spanned { value, referenced: place, .. }) in members {
+    for (
+        name,
+        Spanned {
+            value,
+            referenced: place,
+            ..
+        },
+    ) in members
+    {
         let at = |error: &str| format!("line {}, column {}: {error}", place.line(), place.column());
         if name == SOURCES && has_sources {
             continue;
         }
-        let arg = command.get_arguments().find(|arg| member(arg).as_deref() == Some(&*name));
+        let arg = command
+            .get_arguments()
+            .find(|arg| member(arg).as_deref() == Some(&*name));
         let arg = arg.ok_or_else(|| {
-            let (line, column) = place_of_key(&text, &name, place.line()).unwrap_or((place.line(), place.column()));
-            format!("line {line}, column {column}: {}", unknown_member(command, &name, has_sources))
+            let (line, column) =
+                place_of_key(&text, &name, place.line()).unwrap_or((place.line(), place.column()));
+            format!(
+                "line {line}, column {column}: {}",
+                unknown_member(command, &name, has_sources)
+            )
         })?;
-        let own = of_member(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
+        let own =
+            of_member(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
         check(command, &own).map_err(|error| at(&error))?;
         let source = matches.value_source(arg.get_id().as_str());
-        let is_set_elsewhere = matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
+        let is_set_elsewhere = matches!(
+            source,
+            Some(ValueSource::CommandLine | ValueSource::EnvVariable)
+        );
         if !own.is_empty() && !is_set_elsewhere {
             flags.insert(name, own);
         }
@@ -122,20 +174,29 @@ fn flags(command: &Command, matches: &ArgMatches, path: &Path) -> Result<BTreeMa
 
 /// Returns the line and the column of a member that begins a line, given the line of its value.
 fn place_of_key(text: &str, name: &str, value_line: u64) -> Option<(u64, u64)> {
-    let is_key = |line: &str| line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'));
-    let keys = (1..=value_line).zip(text.lines()).filter(|(_, line)| is_key(line));
+    let is_key = |line: &str| {
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    let keys = (1..=value_line)
+        .zip(text.lines())
+        .filter(|(_, line)| is_key(line));
     keys.last().map(|(number, _)| (number, 1))
 }
 
-/// Returns the message about a name that is not a member, with the members that are spelled like it.
+/// Returns the message about a name that is not a member, with the members that are spelled like
+/// it.
 fn unknown_member(command: &Command, name: &str, has_sources: bool) -> String {
     let mut members: Vec<_> = command.get_arguments().filter_map(member).collect();
     let mut fault = format!("`{name}` is not the name of a flag in camel case");
     if has_sources {
         members.push(SOURCES.to_owned());
-        fault = format!("`{name}` is neither `{SOURCES}`, the list of catalogs, nor the name of a flag in camel case");
+        fault = format!(
+            "`{name}` is neither `{SOURCES}`, the list of catalogs, nor the name of a flag in camel case"
+        );
     }
-    let similar = similar_names(name, members.iter().map(String::as_str), &Work::unlimited()).unwrap_or_default();
+    let similar = similar_names(name, members.iter().map(String::as_str), &Work::unlimited())
+        .unwrap_or_default();
     if similar.is_empty() || NOT_IN_FILES.contains(&name) {
         return fault;
     }
@@ -148,42 +209,63 @@ fn member(arg: &Arg) -> Option<String> {
     let long = arg.get_long().filter(|long| !NOT_IN_FILES.contains(long))?;
     let mut words = long.split('-');
     let first = words.next().unwrap_or_default().to_owned();
-    Some(words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..]))
+    Some(words.fold(first, |name, word| {
+        name + &word[..1].to_uppercase() + &word[1..]
+    }))
 }
 
-/// Returns the flags that stand for a member. Relative paths start at the folder of the file, as those of catalogs do.
+/// Returns the flags that stand for a member. Relative paths start at the folder of the file, as
+/// those of catalogs do.
 fn of_member(arg: &Arg, value: Value, folder: &Path) -> Result<Vec<OsString>, String> {
     let (values, is_list) = match value {
         Value::One(value) => (vec![value], false),
         Value::Many(values) => (values, true),
-        Value::Other(_) => return Err("expected a text, a number, `true`, `false`, or a list of these".to_owned()),
+        Value::Other(_) => {
+            return Err(
+                "expected a text, a number, `true`, `false`, or a list of these".to_owned(),
+            );
+        }
     };
     if is_list && !matches!(arg.get_action(), ArgAction::Append) {
         return Err("expected one value, not a list".to_owned());
     }
-    let is_path = matches!(arg.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath);
+    let is_path = matches!(
+        arg.get_value_hint(),
+        ValueHint::FilePath | ValueHint::DirPath
+    );
     let long = arg.get_long().unwrap_or_default();
-    let flags = values.into_iter().filter_map(|value| match (value, arg.get_action()) {
-        (Scalar::Bool(is_set), ArgAction::SetTrue) => is_set.then(|| Ok(format!("--{long}").into())),
-        (_, ArgAction::SetTrue) => Some(Err("expected `true` or `false`".to_owned())),
-        (Scalar::Text(path), _) if is_path => {
-            let mut flag = OsString::from(format!("--{long}="));
-            flag.push(folder.join(path));
-            Some(Ok(flag))
-        }
-        (Scalar::Text(text), _) => Some(Ok(format!("--{long}={text}").into())),
-        (Scalar::Bool(value), _) => Some(Ok(format!("--{long}={value}").into())),
-        (Scalar::Fraction(value), _) => Some(Ok(format!("--{long}={value}").into())),
-        (Scalar::Number(value), _) => Some(Ok(format!("--{long}={value}").into())),
-    });
+    let flags = values
+        .into_iter()
+        .filter_map(|value| match (value, arg.get_action()) {
+            (Scalar::Bool(is_set), ArgAction::SetTrue) => {
+                is_set.then(|| Ok(format!("--{long}").into()))
+            }
+            (_, ArgAction::SetTrue) => Some(Err("expected `true` or `false`".to_owned())),
+            (Scalar::Text(path), _) if is_path => {
+                let mut flag = OsString::from(format!("--{long}="));
+                flag.push(folder.join(path));
+                Some(Ok(flag))
+            }
+            (Scalar::Text(text), _) => Some(Ok(format!("--{long}={text}").into())),
+            (Scalar::Bool(value), _) => Some(Ok(format!("--{long}={value}").into())),
+            (Scalar::Fraction(value), _) => Some(Ok(format!("--{long}={value}").into())),
+            (Scalar::Number(value), _) => Some(Ok(format!("--{long}={value}").into())),
+        });
     flags.collect()
 }
 
 /// Checks the value of a flag by itself, so that an error can say where the value stands.
 fn check(command: &Command, flags: &[OsString]) -> Result<(), String> {
-    let line = [OsString::from(command.get_name())].into_iter().chain(flags.iter().cloned());
+    let line = [OsString::from(command.get_name())]
+        .into_iter()
+        .chain(flags.iter().cloned());
     match command.clone().try_get_matches_from(line) {
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidValue | ErrorKind::ValueValidation
+            ) =>
+        {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             Err(first.strip_prefix("error: ").unwrap_or(first).to_owned())
@@ -207,12 +289,15 @@ mod tests {
         let command = Args::with_variables();
         let flags = FileFlags::read(&command, &line);
         let parsed = flags.and_then(|flags| command.try_get_matches_from(flags.add_to(line)));
-        let parsed = parsed.map_err(|error| folders.shown(error.to_string().lines().next().unwrap_or_default()))?;
+        let parsed = parsed
+            .map_err(|error| folders.shown(error.to_string().lines().next().unwrap_or_default()))?;
         Ok(Args::from_arg_matches(&parsed).unwrap().command)
     }
 
     fn serve(folders: &Folders, file: &str, line: &str) -> Box<ServeArgs> {
-        let Ok(Parsed::Serve(args)) = parse(folders, file, line) else { panic!("{line}") };
+        let Ok(Parsed::Serve(args)) = parse(folders, file, line) else {
+            panic!("{line}")
+        };
         args
     }
 
@@ -224,15 +309,29 @@ mod tests {
         let args = serve(&folders, file, "catalogql serve --config @config.yaml");
         assert!(args.watch && args.sources.is_empty());
         assert_eq!(
-            (args.server.listen.as_str(), args.server.store_quota.0, args.limits.max_depth),
+            (
+                args.server.listen.as_str(),
+                args.server.store_quota.0,
+                args.limits.max_depth
+            ),
             ("[::]:8443", 1 << 30, 20)
         );
         assert_eq!(args.server.allowed_host, ["a.example.com", "b.example.com"]);
         assert!((args.server.observe.otlp_sampling_ratio - 0.25).abs() < f64::EPSILON);
         let files = args.server.tls.files().unwrap();
-        assert_eq!((files.certificate, files.private_key), (folders.path("tls.crt"), "/keys/tls.key".into()));
-        let args = serve(&folders, file, "catalogql serve --config @config.yaml --listen 80 --max-depth=3 b");
-        assert_eq!((args.server.listen.as_str(), args.limits.max_depth), ("127.0.0.1:80", 3));
+        assert_eq!(
+            (files.certificate, files.private_key),
+            (folders.path("tls.crt"), "/keys/tls.key".into())
+        );
+        let args = serve(
+            &folders,
+            file,
+            "catalogql serve --config @config.yaml --listen 80 --max-depth=3 b",
+        );
+        assert_eq!(
+            (args.server.listen.as_str(), args.limits.max_depth),
+            ("127.0.0.1:80", 3)
+        );
         assert_eq!(args.server.store_quota.0, 1 << 30);
     }
 
@@ -246,11 +345,26 @@ mod tests {
             FileFlags::read(&Args::with_variables(), &line).unwrap()
         };
         let line = "catalogql serve --config @config.yaml";
-        let before = flags("maxDepth: 20\nwatch: true\nlisten: ':80'\nsources: []\n", line);
-        let after = flags("maxDepth: 21\nwatch: false\nlisten: ':80'\npoll: 1m\nsources: [{source: a}]\n", line);
-        assert_eq!(before.changed_members(&after), ["maxDepth", "poll", "watch"]);
-        assert_eq!(after.changed_members(&before), ["maxDepth", "poll", "watch"]);
-        assert_eq!(before.changed_members(&before.clone()), Vec::<String>::new());
+        let before = flags(
+            "maxDepth: 20\nwatch: true\nlisten: ':80'\nsources: []\n",
+            line,
+        );
+        let after = flags(
+            "maxDepth: 21\nwatch: false\nlisten: ':80'\npoll: 1m\nsources: [{source: a}]\n",
+            line,
+        );
+        assert_eq!(
+            before.changed_members(&after),
+            ["maxDepth", "poll", "watch"]
+        );
+        assert_eq!(
+            after.changed_members(&before),
+            ["maxDepth", "poll", "watch"]
+        );
+        assert_eq!(
+            before.changed_members(&before.clone()),
+            Vec::<String>::new()
+        );
         // What the command line sets does not change with the file.
         let line = "catalogql serve --max-depth=3 --config @config.yaml";
         let overridden = ["maxDepth: 20\n", "maxDepth: 21\n"].map(|file| flags(file, line));
@@ -265,7 +379,10 @@ mod tests {
             let command = command.find_subcommand(name).unwrap();
             let members: Vec<_> = command.get_arguments().filter_map(member).collect();
             let flags = command.get_arguments().filter_map(Arg::get_long);
-            assert_eq!(members.len(), flags.filter(|flag| !NOT_IN_FILES.contains(flag)).count());
+            assert_eq!(
+                members.len(),
+                flags.filter(|flag| !NOT_IN_FILES.contains(flag)).count()
+            );
             assert!(members.contains(&"maxCachedResponse".to_owned()));
         }
     }
@@ -294,25 +411,50 @@ mod tests {
                 "line 1, column 11: invalid value 'deep' for '--max-depth <COUNT>': invalid digit found in string",
             ),
             ("watch: 1\n", "line 1, column 8: expected `true` or `false`"),
-            ("listen: [a, b]\n", "line 1, column 9: expected one value, not a list"),
-            ("listen: {a: b}\n", "line 1, column 9: expected a text, a number, `true`, `false`, or a list of these"),
+            (
+                "listen: [a, b]\n",
+                "line 1, column 9: expected one value, not a list",
+            ),
+            (
+                "listen: {a: b}\n",
+                "line 1, column 9: expected a text, a number, `true`, `false`, or a list of these",
+            ),
             (
                 "config: other.yaml\n",
                 "line 1, column 1: `config` is neither `sources`, the list of catalogs, nor the name of a flag in camel case",
             ),
         ] {
             let error = parse(&folders, file, "catalogql serve --config @config.yaml").unwrap_err();
-            assert_eq!(error, format!("error: cannot use the configuration `@/config.yaml`: {expected}"));
+            assert_eq!(
+                error,
+                format!("error: cannot use the configuration `@/config.yaml`: {expected}")
+            );
         }
-        let error = parse(&folders, "sources: []", "catalogql controller --config @config.yaml").unwrap_err();
-        assert!(error.ends_with("`sources` is not the name of a flag in camel case"), "{error}");
+        let error = parse(
+            &folders,
+            "sources: []",
+            "catalogql controller --config @config.yaml",
+        )
+        .unwrap_err();
+        assert!(
+            error.ends_with("`sources` is not the name of a flag in camel case"),
+            "{error}"
+        );
         let error = parse(&folders, "a: [", "catalogql serve --config @config.yaml").unwrap_err();
         assert!(error.contains("line 1"), "{error}");
         // The usage of the command line follows no error of the file.
         folders.write("config.yaml", "listn: 1\n");
-        let line: Vec<OsString> =
-            ["catalogql", "serve", "--config", &folders.text("config.yaml")].map(OsString::from).into();
-        let error = FileFlags::read(&Args::with_variables(), &line).unwrap_err().to_string();
+        let line: Vec<OsString> = [
+            "catalogql",
+            "serve",
+            "--config",
+            &folders.text("config.yaml"),
+        ]
+        .map(OsString::from)
+        .into();
+        let error = FileFlags::read(&Args::with_variables(), &line)
+            .unwrap_err()
+            .to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }

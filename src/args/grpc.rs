@@ -9,8 +9,9 @@ use super::values::parse_listen;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "gRPC")]
 pub struct GrpcArgs {
-    /// Address to serve OLM v0's gRPC API on, such as `:50051`: of all catalogs, or with `CATALOG=` of one. With `/auth=none`,
-    /// `/auth=delegated` or `/plaintext` behind it, the flags below are so for this address alone. May be repeated
+    /// Address to serve OLM v0's gRPC API on, such as `:50051`: of all catalogs, or with `CATALOG=`
+    /// of one. With `/auth=none`, `/auth=delegated` or `/plaintext` behind it, the flags below are
+    /// so for this address alone. May be repeated
     #[arg(long, value_name = "[CATALOG=]HOST:PORT[/OPTION…]", value_parser = parse_grpc)]
     pub grpc: Vec<GrpcAddress>,
     /// Who may see which catalogs over gRPC; OLM v0 sends no credentials [default: as --auth]
@@ -38,16 +39,31 @@ fn parse_grpc(text: &str) -> Result<GrpcAddress, String> {
     let mut parts = text.split('/');
     let address = parts.next().unwrap_or_default();
     let (catalog, listen) = match address.split_once('=') {
-        Some((name, listen)) => (Some(CatalogName::new(name).map_err(|error| error.to_string())?.to_string()), listen),
+        Some((name, listen)) => (
+            Some(
+                CatalogName::new(name)
+                    .map_err(|error| error.to_string())?
+                    .to_string(),
+            ),
+            listen,
+        ),
         None => (None, address),
     };
-    let mut parsed = GrpcAddress { catalog, listen: parse_listen(listen)?, ..GrpcAddress::default() };
+    let mut parsed = GrpcAddress {
+        catalog,
+        listen: parse_listen(listen)?,
+        ..GrpcAddress::default()
+    };
     for option in parts {
         match option {
             "auth=none" => parsed.auth = Some(AuthMode::None),
             "auth=delegated" => parsed.auth = Some(AuthMode::Delegated),
             "plaintext" => parsed.is_plaintext = true,
-            _ => return Err(format!("`{option}` is none of auth=none, auth=delegated and plaintext")),
+            _ => {
+                return Err(format!(
+                    "`{option}` is none of auth=none, auth=delegated and plaintext"
+                ));
+            }
         }
     }
     Ok(parsed)
@@ -67,9 +83,25 @@ mod tests {
         assert_eq!(parse_grpc(":50051"), Ok(address(None, "[::]:50051")));
         let community = address(Some("community"), "127.0.0.1:50052");
         assert_eq!(parse_grpc("community=50052"), Ok(community.clone()));
-        let is_open = GrpcAddress { auth: Some(AuthMode::None), is_plaintext: true, ..community };
-        assert_eq!(parse_grpc("community=50052/auth=none/plaintext"), Ok(is_open));
-        for text in ["", "=50051", "A=50051", "community=", "community=a=1", "50051/", "50051/auth=x", "50051/tls"] {
+        let is_open = GrpcAddress {
+            auth: Some(AuthMode::None),
+            is_plaintext: true,
+            ..community
+        };
+        assert_eq!(
+            parse_grpc("community=50052/auth=none/plaintext"),
+            Ok(is_open)
+        );
+        for text in [
+            "",
+            "=50051",
+            "A=50051",
+            "community=",
+            "community=a=1",
+            "50051/",
+            "50051/auth=x",
+            "50051/tls",
+        ] {
             assert!(parse_grpc(text).is_err(), "{text}");
         }
     }

@@ -15,7 +15,8 @@ pub struct PullArgs {
     /// `ServiceAccount` whose pull secrets are used for all catalogs [default: that of the pod]
     #[arg(long, value_name = "NAME")]
     pub service_account: Option<String>,
-    /// Folder with certificate authorities to trust for registries, in addition to the system's (PEM, `*.crt` and `*.pem`)
+    /// Folder with certificate authorities to trust for registries, in addition to the system's
+    /// (PEM, `*.crt` and `*.pem`)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub pull_cas_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -40,13 +41,15 @@ pub struct RegistryArgs {
     /// Registry that may be used over plain HTTP or with any certificate. May be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     pub insecure_registry: Vec<String>,
-    /// Certificate authorities to trust for registries, in addition to the system's (PEM). May be repeated
+    /// Certificate authorities to trust for registries, in addition to the system's (PEM). May be
+    /// repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub registry_ca: Vec<PathBuf>,
     /// Credentials for registries [default: those of `podman login` and `docker login`]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub authfile: Option<PathBuf>,
-    /// Mirrors, blocked and insecure registries [default: the registries.conf of the user or the system]
+    /// Mirrors, blocked and insecure registries [default: the registries.conf of the user or the
+    /// system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub registries_conf: Option<PathBuf>,
 }

@@ -9,8 +9,8 @@ use super::ImageArgs;
 /// The catalogs that a command reads.
 #[derive(Debug, clap::Args)]
 pub struct CatalogArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the last
-    /// part of the path unless NAME says otherwise
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
 }
@@ -20,7 +20,8 @@ pub struct CatalogArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub catalogs: CatalogArgs,
-    /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard input
+    /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard
+    /// input
     pub document: String,
     /// Values of the variables of the operation: a JSON object
     #[arg(long, value_name = "JSON")]
@@ -42,7 +43,8 @@ pub struct ListArgs {
     /// Only this package, its channels or its bundles. May be repeated
     #[arg(long, value_name = "NAME")]
     pub package: Vec<String>,
-    /// Only packages whose default channel provides this API at its head, or bundles that provide it
+    /// Only packages whose default channel provides this API at its head, or bundles that provide
+    /// it
     #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
     pub provides: Option<ApiArg>,
     /// Output format
@@ -62,8 +64,13 @@ pub struct ApiArg {
 }
 
 fn parse_api(text: &str) -> Result<ApiArg, String> {
-    let (group, kind) = text.split_once('/').ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
-    Ok(ApiArg { group: group.to_owned(), kind: kind.to_owned() })
+    let (group, kind) = text
+        .split_once('/')
+        .ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
+    Ok(ApiArg {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+    })
 }
 
 /// Kind of objects that `list` lists.
@@ -113,7 +120,8 @@ pub struct ShowArgs {
 /// Flags of `diff`.
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {
-    /// The older catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    /// The older catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH,
+    /// dir:PATH or PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub from: String,
     /// The newer catalog, likewise
@@ -151,14 +159,24 @@ pub enum OutputFormat {
     Json,
 }
 
-/// Adds what follows the sources to an error that only they are missing: clap takes a single argument for the last one.
+/// Adds what follows the sources to an error that only they are missing: clap takes a single
+/// argument for the last one.
 pub(super) fn name_missing(mut error: clap::Error) -> clap::Error {
     const SOURCES: &str = "<[NAME=]SOURCE>...";
     let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    let last = usage.split_once(SOURCES).map(|(_, last)| last.trim()).unwrap_or_default();
+    let usage = error
+        .get(ContextKind::Usage)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let last = usage
+        .split_once(SOURCES)
+        .map(|(_, last)| last.trim())
+        .unwrap_or_default();
     if missing.as_deref() == Some(SOURCES) && !last.is_empty() {
-        error.insert(ContextKind::InvalidArg, ContextValue::Strings(vec![format!("{SOURCES} or {last}")]));
+        error.insert(
+            ContextKind::InvalidArg,
+            ContextValue::Strings(vec![format!("{SOURCES} or {last}")]),
+        );
     }
     error
 }
@@ -171,8 +189,14 @@ mod tests {
     #[test]
     fn a_single_argument_may_be_the_source_or_what_follows_it() {
         let missing = |line: &str| {
-            let error = Args::with_variables().try_get_matches_from(line.split(' ')).unwrap_err();
-            name_missing(error).to_string().lines().nth(1).map(str::to_owned)
+            let error = Args::with_variables()
+                .try_get_matches_from(line.split(' '))
+                .unwrap_err();
+            name_missing(error)
+                .to_string()
+                .lines()
+                .nth(1)
+                .map(str::to_owned)
         };
         for (line, expected) in [
             ("catalogql show a", "  <[NAME=]SOURCE>... or <PACKAGE>"),

@@ -20,20 +20,24 @@ use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
-    /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any that is free
+    /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any
+    /// that is free
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: String,
     /// Second address for `/healthz` and `/readyz`, always over plain HTTP, such as `:8081`
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
     pub health_probe_bind_address: Option<String>,
-    /// Host that requests may name, besides the names of the loopback address if the server listens on one; `*` allows every
-    /// host. May be repeated [default: every host, unless the server listens on a loopback address]
+    /// Host that requests may name, besides the names of the loopback address if the server listens
+    /// on one; `*` allows every host. May be repeated [default: every host, unless the server
+    /// listens on a loopback address]
     #[arg(long, value_name = "HOST", value_parser = parse_host)]
     pub allowed_host: Vec<String>,
-    /// Maximum number of open connections from one address or IPv6 /64 network; raise it behind a proxy that opens more
+    /// Maximum number of open connections from one address or IPv6 /64 network; raise it behind a
+    /// proxy that opens more
     #[arg(long, value_name = "COUNT", default_value_t = ConnectionLimits::default().peer_connections)]
     pub max_peer_connections: usize,
-    /// Folder in which contents are stored between runs [default: catalogql/store in the user's cache folder]
+    /// Folder in which contents are stored between runs [default: catalogql/store in the user's
+    /// cache folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(help_heading = "Store")]
     pub store: Option<PathBuf>,
@@ -41,25 +45,26 @@ pub struct ServerArgs {
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize(DEFAULT_QUOTA_BYTES))]
     #[arg(help_heading = "Store")]
     pub store_quota: ByteSize,
-    /// Time after which a new content is compressed for downloads of the whole catalog, such as `30s` or `1m`; a content
-    /// that is replaced sooner is never compressed
+    /// Time after which a new content is compressed for downloads of the whole catalog, such as
+    /// `30s` or `1m`; a content that is replaced sooner is never compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     #[arg(help_heading = "Store")]
     pub compress_after: Duration,
-    /// Interval between two checks of the digests of all contents that are served, such as `30m` or `1h`; `0` never checks
-    /// them
+    /// Interval between two checks of the digests of all contents that are served, such as `30m` or
+    /// `1h`; `0` never checks them
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
     #[arg(help_heading = "Store")]
     pub store_check_interval: Duration,
-    /// Time after which the server is ready without the catalogs that are still loading for the first time, such as `30s` or
-    /// `2m`
+    /// Time after which the server is ready without the catalogs that are still loading for the
+    /// first time, such as `30s` or `2m`
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
     pub ready_after: Duration,
-    /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*` allows every origin. May be
-    /// repeated
+    /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*`
+    /// allows every origin. May be repeated
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
-    /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`; `--trusted-only` turns it off as well
+    /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`;
+    /// `--trusted-only` turns it off as well
     #[arg(long)]
     pub no_alpha_graphql: bool,
     #[command(flatten)]
@@ -80,8 +85,8 @@ pub struct ServerArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArgs {
-    /// Certificate of the server, followed by those of intermediate authorities (PEM). A new certificate is used as soon as
-    /// the files change
+    /// Certificate of the server, followed by those of intermediate authorities (PEM). A new
+    /// certificate is used as soon as the files change
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
     /// Private key of the certificate (PEM)
@@ -90,7 +95,8 @@ pub struct TlsArgs {
     /// Lowest version of TLS
     #[arg(long, value_name = "VERSION", value_enum, default_value_t)]
     pub tls_min_version: TlsVersion,
-    /// Serve plain HTTP on an address that is not a loopback address, such as behind a proxy with TLS
+    /// Serve plain HTTP on an address that is not a loopback address, such as behind a proxy with
+    /// TLS
     #[arg(long, conflicts_with = "tls_cert_file")]
     pub plain_http: bool,
 }
@@ -98,15 +104,22 @@ pub struct TlsArgs {
 impl TlsArgs {
     /// Returns the files of the certificate, if there is one.
     pub fn files(&self) -> Option<TlsFiles> {
-        let (certificate, private_key) = (self.tls_cert_file.clone()?, self.tls_private_key_file.clone()?);
-        Some(TlsFiles { certificate, private_key })
+        let (certificate, private_key) = (
+            self.tls_cert_file.clone()?,
+            self.tls_private_key_file.clone()?,
+        );
+        Some(TlsFiles {
+            certificate,
+            private_key,
+        })
     }
 }
 
 /// Flags of `certificate`.
 #[derive(Debug, clap::Args)]
 pub struct CertificateArgs {
-    /// Service that the certificate is for, such as `catalogql.olm`; the Secret is named after the first one. May be repeated
+    /// Service that the certificate is for, such as `catalogql.olm`; the Secret is named after the
+    /// first one. May be repeated
     #[arg(long = "for", value_name = "SERVICE.NAMESPACE", value_parser = parse_service, required = true)]
     pub services: Vec<ServiceName>,
 }
@@ -128,9 +141,15 @@ fn parse_service(text: &str) -> Result<ServiceName, String> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    let parts = text.split_once('.').filter(|(service, namespace)| is_label(service) && is_label(namespace));
-    let (service, namespace) = parts.ok_or("write the name of a Service and its namespace, such as catalogql.olm")?;
-    Ok(ServiceName { service: service.to_owned(), namespace: namespace.to_owned() })
+    let parts = text
+        .split_once('.')
+        .filter(|(service, namespace)| is_label(service) && is_label(namespace));
+    let (service, namespace) =
+        parts.ok_or("write the name of a Service and its namespace, such as catalogql.olm")?;
+    Ok(ServiceName {
+        service: service.to_owned(),
+        namespace: namespace.to_owned(),
+    })
 }
 
 /// Pages for people.
@@ -146,15 +165,24 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// Returns which pages are served. The documents of the explorer are known when the program is built, so they can be
-    /// trusted; those of the playground cannot.
+    /// Returns which pages are served. The documents of the explorer are known when the program is
+    /// built, so they can be trusted; those of the playground cannot.
     pub fn pages(&self, documents: &DocumentArgs) -> Pages {
-        let offer = |is_off| if is_off { Offer::Disabled } else { Offer::Served };
+        let offer = |is_off| {
+            if is_off {
+                Offer::Disabled
+            } else {
+                Offer::Served
+            }
+        };
         let playground = match offer(self.no_playground) {
             Offer::Served if documents.trusted_only => Offer::TrustedOnly,
             playground => playground,
         };
-        Pages { explorer: offer(self.no_explorer), playground }
+        Pages {
+            explorer: offer(self.no_explorer),
+            playground,
+        }
     }
 }
 
@@ -164,10 +192,20 @@ mod tests {
 
     #[test]
     fn a_service_is_written_with_its_namespace() {
-        let expected = ServiceName { service: "catalogql".to_owned(), namespace: "olm-v1".to_owned() };
+        let expected = ServiceName {
+            service: "catalogql".to_owned(),
+            namespace: "olm-v1".to_owned(),
+        };
         assert_eq!(parse_service("catalogql.olm-v1"), Ok(expected));
-        for text in ["catalogql", "catalogql.", ".olm", "catalogql.olm.svc", "Catalogql.olm", "catalogql.-olm", "a b.c"]
-        {
+        for text in [
+            "catalogql",
+            "catalogql.",
+            ".olm",
+            "catalogql.olm.svc",
+            "Catalogql.olm",
+            "catalogql.-olm",
+            "a b.c",
+        ] {
             assert!(parse_service(text).is_err(), "{text}");
         }
     }

@@ -9,19 +9,20 @@ use super::ImageArgs;
 /// Flags of `solve`.
 #[derive(Debug, clap::Args)]
 pub struct SolveArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH, named after the
-    /// last part of the path unless NAME says otherwise
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "request")]
     pub sources: Vec<String>,
-    /// Package to install or to upgrade, from any channel unless one is named, beginning with a bundle if one is named;
-    /// by the rules of OLM v1 a range of versions. May be repeated
+    /// Package to install or to upgrade, from any channel unless one is named, beginning with a
+    /// bundle if one is named; by the rules of OLM v1 a range of versions. May be repeated
     #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
     pub want: Vec<WantedArg>,
-    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription` objects as
-    /// `kubectl get csv,subscription -o json` prints them. May be repeated
+    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription`
+    /// objects as `kubectl get csv,subscription -o json` prints them. May be repeated
     #[arg(long, value_name = "NAME@VERSION|FILE", value_hint = ValueHint::AnyPath)]
     pub installed: Vec<String>,
-    /// JSON file with catalogs (`metas`, or the `path` of a directory), subscriptions and installed operators
+    /// JSON file with catalogs (`metas`, or the `path` of a directory), subscriptions and installed
+    /// operators
     #[arg(
         long,
         value_name = "FILE",
@@ -84,5 +85,9 @@ fn parse_wanted(text: &str) -> Result<WantedArg, String> {
         );
     }
     let [package, channel, version] = [package, channel, version].map(str::to_owned);
-    Ok(WantedArg { package, channel, version })
+    Ok(WantedArg {
+        package,
+        channel,
+        version,
+    })
 }

@@ -7,7 +7,8 @@ use super::ImageArgs;
 /// Flags of `validate`.
 #[derive(Debug, clap::Args)]
 pub struct ValidateArgs {
-    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or
+    /// PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
     /// Output format

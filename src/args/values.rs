@@ -13,7 +13,8 @@ use jiff::SignedDuration;
 /// The address that a port alone stands for.
 const LOOPBACK: &str = "127.0.0.1";
 
-/// Suffixes of sizes with their factors, as in quantities of Kubernetes. A size is written with the largest that divides it.
+/// Suffixes of sizes with their factors, as in quantities of Kubernetes. A size is written with the
+/// largest that divides it.
 const UNITS: [(&str, u64); 8] = [
     ("Ti", 1 << 40),
     ("Gi", 1 << 30),
@@ -49,9 +50,15 @@ pub struct EditableArg {
 
 /// Parses `NAME=DIR`.
 pub(super) fn parse_editable(text: &str) -> Result<EditableArg, String> {
-    let parts = text.split_once('=').filter(|(name, directory)| !name.is_empty() && !directory.is_empty());
-    let (name, directory) = parts.ok_or("write the name of a catalog and its directory, such as mine=catalog")?;
-    Ok(EditableArg { name: name.to_owned(), directory: directory.into() })
+    let parts = text
+        .split_once('=')
+        .filter(|(name, directory)| !name.is_empty() && !directory.is_empty());
+    let (name, directory) =
+        parts.ok_or("write the name of a catalog and its directory, such as mine=catalog")?;
+    Ok(EditableArg {
+        name: name.to_owned(),
+        directory: directory.into(),
+    })
 }
 
 impl ByteSize {
@@ -68,7 +75,9 @@ impl ByteSize {
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = UNITS.into_iter().filter(|(_, factor)| self.0 > 0 && self.0.is_multiple_of(*factor));
+        let units = UNITS
+            .into_iter()
+            .filter(|(_, factor)| self.0 > 0 && self.0.is_multiple_of(*factor));
         match units.max_by_key(|(_, factor)| *factor) {
             Some((suffix, factor)) => write!(out, "{}{suffix}", self.0 / factor),
             None => write!(out, "{}", self.0),
@@ -85,11 +94,21 @@ impl FromStr for ByteSize {
         let factor = match &text[digits.len()..] {
             "" => Some(1),
             "K" => Some(1_000),
-            suffix => UNITS.into_iter().find(|(unit, _)| *unit == suffix).map(|(_, factor)| factor),
+            suffix => UNITS
+                .into_iter()
+                .find(|(unit, _)| *unit == suffix)
+                .map(|(_, factor)| factor),
         };
-        let number = digits.parse::<u64>().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        let bytes = number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
-        bytes.map(Self).ok_or_else(|| "write a number of bytes, such as 4096, 64Ki, 10M or 10Gi".to_owned())
+        let number = digits
+            .parse::<u64>()
+            .ok()
+            .filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let bytes = number
+            .zip(factor)
+            .and_then(|(number, factor)| number.checked_mul(factor));
+        bytes
+            .map(Self)
+            .ok_or_else(|| "write a number of bytes, such as 4096, 64Ki, 10M or 10Gi".to_owned())
     }
 }
 
@@ -103,41 +122,62 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number with its unit, such as 30s, 10m or 1h".to_owned())
 }
 
-/// Returns `HOST:PORT` for an address to listen on. A port alone is one of the loopback address; a colon and a port stand
-/// for every address, as they do for servers written in Go.
+/// Returns `HOST:PORT` for an address to listen on. A port alone is one of the loopback address; a
+/// colon and a port stand for every address, as they do for servers written in Go.
 pub(super) fn parse_listen(text: &str) -> Result<String, String> {
-    let is_port = |port: &str| port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_port =
+        |port: &str| port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
     match text.rsplit_once(':') {
         None if is_port(text) => Ok(format!("{LOOPBACK}:{text}")),
         Some(("", port)) if is_port(port) => Ok(format!("[::]:{port}")),
         // The colons of an IPv6 address are told from that of the port by brackets.
-        Some((host, port)) if is_port(port) && (!host.contains(':') || host.starts_with('[')) => Ok(text.to_owned()),
-        _ => Err("write HOST:PORT, :PORT for every address, or PORT for the loopback address".to_owned()),
+        Some((host, port)) if is_port(port) && (!host.contains(':') || host.starts_with('[')) => {
+            Ok(text.to_owned())
+        }
+        _ => Err(
+            "write HOST:PORT, :PORT for every address, or PORT for the loopback address".to_owned(),
+        ),
     }
 }
 
 /// Parses a part of a whole.
 pub(super) fn parse_ratio(text: &str) -> Result<f64, String> {
-    let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    let ratio = text
+        .parse()
+        .ok()
+        .filter(|ratio| (0.0..=1.0).contains(ratio));
     ratio.ok_or_else(|| "write a number from 0 to 1, such as 0.1".to_owned())
 }
 
 /// Checks that this is a host without its scheme and port.
 pub(super) fn parse_host(text: &str) -> Result<String, String> {
     let is_address = text.parse::<IpAddr>().is_ok();
-    let is_bracketed = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).is_some();
+    let is_bracketed = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'))
+        .is_some();
     let is_name = !text.is_empty() && !text.contains(['/', ':', ' ', '[', ']']);
     let is_host = is_address || is_bracketed || is_name;
-    if is_host { Ok(text.to_owned()) } else { Err("write a host without scheme and port".to_owned()) }
+    if is_host {
+        Ok(text.to_owned())
+    } else {
+        Err("write a host without scheme and port".to_owned())
+    }
 }
 
 /// Checks an origin as browsers write it: a scheme and a host, without a path.
 pub(super) fn parse_origin(text: &str) -> Result<HeaderValue, String> {
-    let host = text.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https")).map(|(_, host)| host);
+    let host = text
+        .split_once("://")
+        .filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
+        .map(|(_, host)| host);
     let is_host = |host: &str| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ', ',']);
-    let value = HeaderValue::from_str(text).ok().filter(|_| text == "*" || host.is_some_and(is_host));
+    let value = HeaderValue::from_str(text)
+        .ok()
+        .filter(|_| text == "*" || host.is_some_and(is_host));
     value.ok_or_else(|| {
-        "write a scheme and a host without a path, such as https://console.example.com, or `*`".to_owned()
+        "write a scheme and a host without a path, such as https://console.example.com, or `*`"
+            .to_owned()
     })
 }
 
@@ -148,13 +188,22 @@ pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
     if matches!(scheme, "http" | "https") && is_address {
         return Ok(text.to_owned());
     }
-    Err("write a host with its port, such as catalogql.olm.svc:8080 or https://catalogql.olm.svc".to_owned())
+    Err(
+        "write a host with its port, such as catalogql.olm.svc:8080 or https://catalogql.olm.svc"
+            .to_owned(),
+    )
 }
 
 pub(crate) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
-    let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
-    Version::parse(version).map_err(|_| format!("`{version}` is not a semantic version, such as 0.9.4"))?;
-    Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
+    let (name, version) = text
+        .rsplit_once('@')
+        .ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
+    Version::parse(version)
+        .map_err(|_| format!("`{version}` is not a semantic version, such as 0.9.4"))?;
+    Ok(InstalledArg {
+        name: name.to_owned(),
+        version: version.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -177,11 +226,27 @@ mod tests {
             ("1024Gi", 1 << 40, "1Ti"),
         ] {
             let size: ByteSize = text.parse().unwrap();
-            assert_eq!((size.0, size.to_string().as_str()), (bytes, shown), "{text}");
+            assert_eq!(
+                (size.0, size.to_string().as_str()),
+                (bytes, shown),
+                "{text}"
+            );
         }
-        for text in ["", "G", "-1", "+1", "1.5G", "10 G", "10GB", "10g", "99999999999Ti", "18446744073709551616", "1é"]
-        {
-            let expected = Err("write a number of bytes, such as 4096, 64Ki, 10M or 10Gi".to_owned());
+        for text in [
+            "",
+            "G",
+            "-1",
+            "+1",
+            "1.5G",
+            "10 G",
+            "10GB",
+            "10g",
+            "99999999999Ti",
+            "18446744073709551616",
+            "1é",
+        ] {
+            let expected =
+                Err("write a number of bytes, such as 4096, 64Ki, 10M or 10Gi".to_owned());
             assert_eq!(text.parse::<ByteSize>(), expected, "{text}");
         }
     }
@@ -198,14 +263,27 @@ mod tests {
         ] {
             assert_eq!(parse_listen(text).as_deref(), Ok(expected), "{text}");
         }
-        for text in ["", ":", "localhost", "65536", "a:b", "::1:8080", "a:+1", "http://a:80/"] {
+        for text in [
+            "",
+            ":",
+            "localhost",
+            "65536",
+            "a:b",
+            "::1:8080",
+            "a:+1",
+            "http://a:80/",
+        ] {
             assert!(parse_listen(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn an_external_address_is_a_url_without_a_path() {
-        for text in ["catalogd-service.olmv1-system.svc", "10.0.0.1:8080", "https://catalogs.example.com"] {
+        for text in [
+            "catalogd-service.olmv1-system.svc",
+            "10.0.0.1:8080",
+            "https://catalogs.example.com",
+        ] {
             assert_eq!(parse_external_address(text).as_deref(), Ok(text));
         }
         for text in ["", "https://", "ftp://a", "a/b", "https://a/", "a b"] {
@@ -216,18 +294,38 @@ mod tests {
     #[test]
     fn a_duration_has_a_unit() {
         let parsed = |text: &str| parse_duration(text).map(|duration| duration.as_millis());
-        assert_eq!(["0", "100ms", "30s", "10m", "1h30m"].map(parsed), [0, 100, 30_000, 600_000, 5_400_000].map(Ok));
+        assert_eq!(
+            ["0", "100ms", "30s", "10m", "1h30m"].map(parsed),
+            [0, 100, 30_000, 600_000, 5_400_000].map(Ok)
+        );
         for text in ["", "10", "-1s", "m", "ten minutes"] {
-            assert_eq!(parsed(text), Err("write a number with its unit, such as 30s, 10m or 1h".to_owned()), "{text}");
+            assert_eq!(
+                parsed(text),
+                Err("write a number with its unit, such as 30s, 10m or 1h".to_owned()),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn an_allowed_host_has_neither_scheme_nor_port() {
-        for host in ["catalogs.example.com", "localhost", "10.0.0.1", "::1", "[::1]", "*"] {
+        for host in [
+            "catalogs.example.com",
+            "localhost",
+            "10.0.0.1",
+            "::1",
+            "[::1]",
+            "*",
+        ] {
             assert_eq!(parse_host(host), Ok(host.to_owned()));
         }
-        for text in ["", "http://catalogs.example.com", "catalogs.example.com:80", "[::1]:80", "a b"] {
+        for text in [
+            "",
+            "http://catalogs.example.com",
+            "catalogs.example.com:80",
+            "[::1]:80",
+            "a b",
+        ] {
             assert!(parse_host(text).is_err(), "{text}");
         }
     }

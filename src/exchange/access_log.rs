@@ -1,8 +1,8 @@
-//! The access log: one line of JSON for each request that ended. It says what was asked of which handler and how that
-//! ended, and never what the request was: no path, no document, no variables.
+//! The access log: one line of JSON for each request that ended. It says what was asked of which
+//! handler and how that ended, and never what the request was: no path, no document, no variables.
 //!
-//! Lines are written by a thread of their own, so that a reader that stops reading holds up no request: lines that find no
-//! room are lost, and their number is written once there is room again.
+//! Lines are written by a thread of their own, so that a reader that stops reading holds up no
+//! request: lines that find no room are lost, and their number is written once there is room again.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -75,7 +75,9 @@ impl AccessLog {
         let (requests, received) = sync_channel(WAITING_LINES);
         let lost = Arc::new(AtomicU64::new(0));
         let shared = Arc::clone(&lost);
-        thread::Builder::new().name("access-log".to_owned()).spawn(move || write_all(out, &received, &shared))?;
+        thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || write_all(out, &received, &shared))?;
         Ok(Self { requests, lost })
     }
 
@@ -94,16 +96,33 @@ fn write_all(mut out: impl Write, requests: &Receiver<LoggedRequest>, lost: &Ato
         let count = lost.swap(0, Ordering::Relaxed);
         if count > 0 {
             let message = "lines of the access log were lost, because nobody read them in time";
-            lines.push_str(&json(&LostLine { timestamp: Timestamp::now(), level: "WARN", message, count }));
+            lines.push_str(&json(&LostLine {
+                timestamp: Timestamp::now(),
+                level: "WARN",
+                message,
+                count,
+            }));
         }
-        if out.write_all(lines.as_bytes()).and_then(|()| out.flush()).is_err() {
+        if out
+            .write_all(lines.as_bytes())
+            .and_then(|()| out.flush())
+            .is_err()
+        {
             return;
         }
     }
 }
 
 fn line(request: &LoggedRequest, timestamp: Timestamp) -> String {
-    let LoggedRequest { method, handler, status, bytes, duration, trace_id, peer } = request;
+    let LoggedRequest {
+        method,
+        handler,
+        status,
+        bytes,
+        duration,
+        trace_id,
+        peer,
+    } = request;
     json(&Line {
         timestamp,
         level: "INFO",
@@ -131,9 +150,20 @@ mod tests {
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
     fn request(status: Option<StatusCode>, trace_id: Option<&str>) -> LoggedRequest {
-        let (duration, trace_id) = (Duration::from_millis(1_500), trace_id.map(|id| TraceId::from_hex(id).unwrap()));
+        let (duration, trace_id) = (
+            Duration::from_millis(1_500),
+            trace_id.map(|id| TraceId::from_hex(id).unwrap()),
+        );
         let peer = Peer::new("192.0.2.1".parse().unwrap());
-        LoggedRequest { method: "GET", handler: "graphql", status, bytes: 12, duration, trace_id, peer }
+        LoggedRequest {
+            method: "GET",
+            handler: "graphql",
+            status,
+            bytes: 12,
+            duration,
+            trace_id,
+            peer,
+        }
     }
 
     #[test]
@@ -148,7 +178,10 @@ mod tests {
             )
         );
         let left = line(&request(None, None), at);
-        assert!(!left.contains("status") && !left.contains("trace_id"), "{left}");
+        assert!(
+            !left.contains("status") && !left.contains("trace_id"),
+            "{left}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Metrics by the status of a response: the statuses that this program sends, so that there are only so many series.
+//! Metrics by the status of a response: the statuses that this program sends, so that there are
+//! only so many series.
 
 use axum::http::StatusCode;
 
@@ -37,7 +38,8 @@ const CODES: [(u16, &str); 28] = [
 /// What is counted for any other status.
 const OTHER: &str = "other";
 
-/// What is counted for a client that left before its response began: no status was sent. nginx gives it this number.
+/// What is counted for a client that left before its response began: no status was sent. nginx
+/// gives it this number.
 const CLIENT_LEFT: &str = "499";
 
 /// One metric for each status.
@@ -51,13 +53,20 @@ pub struct ByCode<M> {
 impl<M> ByCode<M> {
     /// Creates the metric of each status.
     pub fn new(metric: impl Fn() -> M) -> Self {
-        Self { metrics: CODES.iter().map(|_| metric()).collect(), other: metric(), client_left: metric() }
+        Self {
+            metrics: CODES.iter().map(|_| metric()).collect(),
+            other: metric(),
+            client_left: metric(),
+        }
     }
 
     /// The metric of a status.
     pub fn of(&self, status: StatusCode) -> &M {
         let code = status.as_u16();
-        CODES.iter().position(|(other, _)| *other == code).map_or(&self.other, |at| &self.metrics[at])
+        CODES
+            .iter()
+            .position(|(other, _)| *other == code)
+            .map_or(&self.other, |at| &self.metrics[at])
     }
 
     /// The metric of responses that never began.
@@ -68,7 +77,11 @@ impl<M> ByCode<M> {
     /// Each status, as the label has it, with its metric.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &M)> {
         let others = [(CLIENT_LEFT, &self.client_left), (OTHER, &self.other)];
-        CODES.iter().map(|(_, text)| *text).zip(&self.metrics).chain(others)
+        CODES
+            .iter()
+            .map(|(_, text)| *text)
+            .zip(&self.metrics)
+            .chain(others)
     }
 }
 

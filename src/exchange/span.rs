@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, StatusCode};
 use futures_util::future::Either;
 use graphql::metrics::{OperationKind, RequestResult};
 use opentelemetry::trace::{
-    FutureExt as _, Span as _, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId,
-    TraceState, Tracer as _,
+    FutureExt as _, Span as _, SpanContext, SpanId, SpanKind, Status, TraceContextExt as _,
+    TraceFlags, TraceId, TraceState, Tracer as _,
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::SdkTracer;
@@ -17,16 +17,29 @@ use super::{Handler, Method};
 pub(super) struct RequestSpan(Context);
 
 impl RequestSpan {
-    /// Begins the span of a request, as a part of the trace that its headers name; `None` if it is not sampled.
-    pub(super) fn begin(tracer: &SdkTracer, headers: &HeaderMap, handler: Handler, method: Method) -> Option<Self> {
+    /// Begins the span of a request, as a part of the trace that its headers name; `None` if it is
+    /// not sampled.
+    pub(super) fn begin(
+        tracer: &SdkTracer,
+        headers: &HeaderMap,
+        handler: Handler,
+        method: Method,
+    ) -> Option<Self> {
         let parent = match parent(headers) {
             Some(parent) => Context::new().with_remote_span_context(parent),
             None => Context::new(),
         };
         let (method, handler) = (method_name(method), handler.as_str());
-        let attributes = [KeyValue::new("http.request.method", method), KeyValue::new("catalogql.handler", handler)];
-        let span = tracer.span_builder(format!("{method} {handler}")).with_kind(SpanKind::Server);
-        let span = span.with_attributes(attributes).start_with_context(tracer, &parent);
+        let attributes = [
+            KeyValue::new("http.request.method", method),
+            KeyValue::new("catalogql.handler", handler),
+        ];
+        let span = tracer
+            .span_builder(format!("{method} {handler}"))
+            .with_kind(SpanKind::Server);
+        let span = span
+            .with_attributes(attributes)
+            .start_with_context(tracer, &parent);
         span.is_recording().then(|| Self(parent.with_span(span)))
     }
 
@@ -36,24 +49,34 @@ impl RequestSpan {
     }
 
     /// Runs what responds to a request in the context of its span, if there is one.
-    pub(super) fn run<F: Future>(span: Option<&Self>, response: F) -> impl Future<Output = F::Output> + use<F> {
+    pub(super) fn run<F: Future>(
+        span: Option<&Self>,
+        response: F,
+    ) -> impl Future<Output = F::Output> + use<F> {
         match span {
             Some(Self(context)) => Either::Left(response.with_context(context.clone())),
             None => Either::Right(response),
         }
     }
 
-    /// Ends the span with a response of so many bytes; without a status if the client left before the response began.
+    /// Ends the span with a response of so many bytes; without a status if the client left before
+    /// the response began.
     pub(super) fn end(self, status: Option<StatusCode>, bytes: u64) {
         let span = self.0.span();
         if let Some(status) = status {
-            span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
+            span.set_attribute(KeyValue::new(
+                "http.response.status_code",
+                i64::from(status.as_u16()),
+            ));
             if status.is_server_error() {
                 span.set_attribute(KeyValue::new("error.type", status.as_str().to_owned()));
                 span.set_status(Status::error(""));
             }
         }
-        span.set_attribute(KeyValue::new("http.response.body.size", i64::try_from(bytes).unwrap_or(i64::MAX)));
+        span.set_attribute(KeyValue::new(
+            "http.response.body.size",
+            i64::try_from(bytes).unwrap_or(i64::MAX),
+        ));
         span.end();
     }
 }
@@ -66,13 +89,16 @@ pub(super) fn add_graphql_result(kind: OperationKind, result: RequestResult) {
     span.set_attribute(KeyValue::new("catalogql.graphql.outcome", result.as_str()));
 }
 
-/// Returns the span that a request names as its parent, by its header `traceparent` (W3C Trace Context §3.2). What else
-/// is told of a trace (`tracestate`) is not kept: its length is the client's choice.
+/// Returns the span that a request names as its parent, by its header `traceparent` (W3C Trace
+/// Context §3.2). What else is told of a trace (`tracestate`) is not kept: its length is the
+/// client's choice.
 pub(super) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
     let mut parts = headers.get("traceparent")?.to_str().ok()?.split('-');
     let mut hex = |digits: usize| {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        parts.next().filter(|part| part.len() == digits && part.bytes().all(is_digit))
+        parts
+            .next()
+            .filter(|part| part.len() == digits && part.bytes().all(is_digit))
     };
     let (version, trace, span, flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
     // Later versions may append members.
@@ -86,7 +112,11 @@ pub(super) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
 
 /// The method as the conventions of OpenTelemetry name it.
 fn method_name(method: Method) -> &'static str {
-    if method == Method::Other { "_OTHER" } else { method.as_str() }
+    if method == Method::Other {
+        "_OTHER"
+    } else {
+        method.as_str()
+    }
 }
 
 #[cfg(test)]
@@ -100,8 +130,17 @@ mod tests {
     const SPAN: &str = "b7ad6b7169203331";
 
     fn parent_of(header: &str) -> Option<(String, String, bool)> {
-        let headers = HeaderMap::from_iter([("traceparent".parse().unwrap(), HeaderValue::from_str(header).unwrap())]);
-        parent(&headers).map(|span| (span.trace_id().to_string(), span.span_id().to_string(), span.is_sampled()))
+        let headers = HeaderMap::from_iter([(
+            "traceparent".parse().unwrap(),
+            HeaderValue::from_str(header).unwrap(),
+        )]);
+        parent(&headers).map(|span| {
+            (
+                span.trace_id().to_string(),
+                span.span_id().to_string(),
+                span.is_sampled(),
+            )
+        })
     }
 
     #[test]
@@ -114,7 +153,11 @@ mod tests {
             (format!("00-{TRACE}-{SPAN}-ff"), true),
             (format!("cc-{TRACE}-{SPAN}-01-later"), true),
         ] {
-            assert_eq!(parent_of(&header), Some((TRACE.to_owned(), SPAN.to_owned(), is_sampled)), "{header}");
+            assert_eq!(
+                parent_of(&header),
+                Some((TRACE.to_owned(), SPAN.to_owned(), is_sampled)),
+                "{header}"
+            );
         }
     }
 

@@ -6,16 +6,20 @@ const TOTAL: &str = "_total";
 /// What ends a page of `OpenMetrics`.
 const END: &str = "# EOF";
 
-/// Converts a page of `OpenMetrics` to the older format: descriptions name counters with their suffix, and nothing marks
-/// the end.
+/// Converts a page of `OpenMetrics` to the older format: descriptions name counters with their
+/// suffix, and nothing marks the end.
 pub(super) fn from_open_metrics(page: &str) -> String {
     let mut out = String::with_capacity(page.len() + page.len() / 32);
     let mut lines = page.lines().filter(|line| *line != END).peekable();
     while let Some(line) = lines.next() {
         let following = lines.peek().copied().unwrap_or_default();
         // The help of a metric comes just before its type.
-        let described = is_counter(line).or_else(|| line.strip_prefix("# HELP ").and(is_counter(following)));
-        match described.and_then(|name| line.split_once(name).map(|(before, after)| (before, name, after))) {
+        let described =
+            is_counter(line).or_else(|| line.strip_prefix("# HELP ").and(is_counter(following)));
+        match described.and_then(|name| {
+            line.split_once(name)
+                .map(|(before, after)| (before, name, after))
+        }) {
             Some((before, name, after)) => out.extend([before, name, TOTAL, after]),
             None => out.push_str(line),
         }

@@ -1,5 +1,5 @@
-//! Metrics of the controller, with the names and labels that controllers of Kubernetes have, so that their dashboards and
-//! alerts hold.
+//! Metrics of the controller, with the names and labels that controllers of Kubernetes have, so
+//! that their dashboards and alerts hold.
 
 use std::fmt;
 
@@ -16,10 +16,19 @@ const QUEUE: (&str, &str) = ("name", CONTROLLER.1);
 
 /// Writes the metrics of a controller.
 pub(super) fn controller(page: &mut Page<'_>, metrics: &ControllerMetrics) -> fmt::Result {
-    let reconciles =
-        metrics.reconciles.iter().map(|(result, count)| ([CONTROLLER, ("result", result.as_str())], count.get()));
-    page.counter("controller_runtime_reconcile", "Reconciliations of ClusterCatalogs.", reconciles)?;
-    let errors = [([CONTROLLER], metrics.reconciles[ReconcileResult::Error].get())];
+    let reconciles = metrics
+        .reconciles
+        .iter()
+        .map(|(result, count)| ([CONTROLLER, ("result", result.as_str())], count.get()));
+    page.counter(
+        "controller_runtime_reconcile",
+        "Reconciliations of ClusterCatalogs.",
+        reconciles,
+    )?;
+    let errors = [(
+        [CONTROLLER],
+        metrics.reconciles[ReconcileResult::Error].get(),
+    )];
     let help = "Reconciliations of ClusterCatalogs that failed.";
     page.counter("controller_runtime_reconcile_errors", help, errors)?;
     page.histogram(
@@ -28,20 +37,46 @@ pub(super) fn controller(page: &mut Page<'_>, metrics: &ControllerMetrics) -> fm
         Scale::Seconds,
         [([CONTROLLER], &metrics.durations)],
     )?;
-    page.gauge("workqueue_depth", "ClusterCatalogs that wait to be reconciled.", [([QUEUE], metrics.queued.get())])?;
-    let leader = metrics.competes.then(|| ([("name", LEASE)], metrics.is_leader.get()));
-    page.gauge("leader_election_master_status", "Whether this replica writes status: 0 or 1.", leader)?;
+    page.gauge(
+        "workqueue_depth",
+        "ClusterCatalogs that wait to be reconciled.",
+        [([QUEUE], metrics.queued.get())],
+    )?;
+    let leader = metrics
+        .competes
+        .then(|| ([("name", LEASE)], metrics.is_leader.get()));
+    page.gauge(
+        "leader_election_master_status",
+        "Whether this replica writes status: 0 or 1.",
+        leader,
+    )?;
     requests(page, metrics)
 }
 
 fn requests(page: &mut Page<'_>, metrics: &ControllerMetrics) -> fmt::Result {
-    let counts = metrics.requests.counts().into_iter().map(|((method, status), count)| {
-        // As the client library of Kubernetes names a request without a response.
-        let code = if status == 0 { "<error>".to_owned() } else { status.to_string() };
-        (method, code, count)
-    });
+    let counts = metrics
+        .requests
+        .counts()
+        .into_iter()
+        .map(|((method, status), count)| {
+            // As the client library of Kubernetes names a request without a response.
+            let code = if status == 0 {
+                "<error>".to_owned()
+            } else {
+                status.to_string()
+            };
+            (method, code, count)
+        });
     let (counts, host) = (counts.collect::<Vec<_>>(), metrics.requests.host());
-    let series =
-        counts.iter().map(|(method, code, count)| ([("code", &**code), ("method", &**method), ("host", host)], *count));
-    page.counter("rest_client_requests", "Requests to the API server.", series)
+    let series = counts.iter().map(|(method, code, count)| {
+        (
+            [("code", &**code), ("method", &**method), ("host", host)],
+            *count,
+        )
+    });
+    page.counter(
+        "rest_client_requests",
+        "Requests to the API server.",
+        series,
+    )
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use ::metrics::Histogram;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, NoLabelSet};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, NoLabelSet,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 
@@ -33,9 +35,13 @@ impl Page<'_> {
         help: &str,
         series: impl IntoIterator<Item = (Labels<'a, N>, V)>,
     ) -> fmt::Result {
-        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Counter)?;
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, value) in series {
-            metric.encode_family(&labels)?.encode_counter(&value, NO_EXEMPLAR)?;
+            metric
+                .encode_family(&labels)?
+                .encode_counter(&value, NO_EXEMPLAR)?;
         }
         Ok(())
     }
@@ -47,7 +53,9 @@ impl Page<'_> {
         help: &str,
         series: impl IntoIterator<Item = (Labels<'a, N>, V)>,
     ) -> fmt::Result {
-        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (labels, value) in series {
             metric.encode_family(&labels)?.encode_gauge(&value)?;
         }
@@ -62,20 +70,34 @@ impl Page<'_> {
         scale: Scale,
         series: impl IntoIterator<Item = (Labels<'a, N>, &'a Histogram)>,
     ) -> fmt::Result {
-        let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Histogram)?;
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Histogram)?;
         for (labels, histogram) in series {
             let values = histogram.values();
-            let bounds = histogram.bounds().iter().map(|bound| scale.apply(*bound)).chain([f64::INFINITY]);
+            let bounds = histogram
+                .bounds()
+                .iter()
+                .map(|bound| scale.apply(*bound))
+                .chain([f64::INFINITY]);
             let buckets: Vec<_> = bounds.zip(values.buckets.iter().copied()).collect();
             let mut series = metric.encode_family(&labels)?;
-            series.encode_histogram::<NoLabelSet>(scale.apply(values.sum), values.count(), &buckets, None)?;
+            series.encode_histogram::<NoLabelSet>(
+                scale.apply(values.sum),
+                values.count(),
+                &buckets,
+                None,
+            )?;
         }
         Ok(())
     }
 }
 
 impl Scale {
-    #[expect(clippy::cast_precision_loss, reason = "sums above 2^53 are months of nanoseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "sums above 2^53 are months of nanoseconds"
+    )]
     fn apply(self, value: u64) -> f64 {
         match self {
             Self::Seconds => value as f64 / 1e9,

@@ -1,7 +1,8 @@
 //! Places for connections: a total, a cap for each peer, and some that are reserved for probes.
 //!
-//! Nobody waits for a place: at a limit the connection that has been idle longest is closed. If all are busy, a new
-//! connection gets one of the reserved places. This module does not know what is requested on a connection.
+//! Nobody waits for a place: at a limit the connection that has been idle longest is closed. If all
+//! are busy, a new connection gets one of the reserved places. This module does not know what is
+//! requested on a connection.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -63,8 +64,9 @@ struct PeerConnections {
     idle: IdleQueue,
 }
 
-/// Idle connections at some moment, each with the moment since when, longest first. What became idle later has been idle
-/// for a shorter time, so that the queue is valid until it is empty, except for connections that were used meanwhile.
+/// Idle connections at some moment, each with the moment since when, longest first. What became
+/// idle later has been idle for a shorter time, so that the queue is valid until it is empty,
+/// except for connections that were used meanwhile.
 type IdleQueue = VecDeque<(u64, u64)>;
 
 /// Connections of which one is closed for another one.
@@ -104,7 +106,8 @@ pub(super) struct Place {
     connection: Arc<Connection>,
 }
 
-/// A request over HTTP/2, of which there are as many as connections may be. Dropping it makes room for another one.
+/// A request over HTTP/2, of which there are as many as connections may be. Dropping it makes room
+/// for another one.
 pub(super) struct StreamPlace(Busy);
 
 /// A request on a connection: the connection is busy until this and its clones are dropped.
@@ -112,33 +115,65 @@ pub(super) struct Busy(Arc<Place>);
 
 impl Connections {
     pub(super) fn new(limits: ConnectionLimits) -> Self {
-        Self(Arc::new(Shared { limits, clock: AtomicU64::new(0), open: Mutex::default() }))
+        Self(Arc::new(Shared {
+            limits,
+            clock: AtomicU64::new(0),
+            open: Mutex::default(),
+        }))
     }
 
-    /// Takes a place for a connection of a peer; `None` if all connections of the reserved places are busy too.
+    /// Takes a place for a connection of a peer; `None` if all connections of the reserved places
+    /// are busy too.
     pub(super) fn take(&self, address: IpAddr) -> Option<Arc<Place>> {
         let (peer, limits) = (Peer::new(address), &self.0.limits);
         let mut open = self.0.open();
-        let has_peer_room = open.by_peer.get(&peer).is_none_or(|own| own.count < limits.peer_connections)
+        let has_peer_room = open
+            .by_peer
+            .get(&peer)
+            .is_none_or(|own| own.count < limits.peer_connections)
             || open.evict(Group::Peer(peer));
-        let has_room = has_peer_room && (open.ordinary < limits.connections || open.evict(Group::Ordinary));
-        let kind = if has_room { PlaceKind::Ordinary } else { PlaceKind::Reserved };
-        let is_free =
-            has_room || open.by_id.len() - open.ordinary < limits.probe_connections || open.evict(Group::Reserved);
+        let has_room =
+            has_peer_room && (open.ordinary < limits.connections || open.evict(Group::Ordinary));
+        let kind = if has_room {
+            PlaceKind::Ordinary
+        } else {
+            PlaceKind::Reserved
+        };
+        let is_free = has_room
+            || open.by_id.len() - open.ordinary < limits.probe_connections
+            || open.evict(Group::Reserved);
         is_free.then(|| {
             let idle_since = AtomicU64::new(self.0.tick());
             let (busy, evicted) = (AtomicUsize::new(0), Notify::new());
-            let connection = Arc::new(Connection { address, peer, kind, busy, idle_since, evicted });
+            let connection = Arc::new(Connection {
+                address,
+                peer,
+                kind,
+                busy,
+                idle_since,
+                evicted,
+            });
             let id = open.insert(Arc::clone(&connection));
-            Arc::new(Place { shared: Arc::clone(&self.0), id, connection })
+            Arc::new(Place {
+                shared: Arc::clone(&self.0),
+                id,
+                connection,
+            })
         })
     }
 
     /// Counts the open connections. It looks at each.
     fn counts(&self) -> ConnectionCounts {
         let open = self.0.open();
-        let idle = open.by_id.values().filter(|connection| connection.idle_since().is_some()).count();
-        ConnectionCounts { busy: open.by_id.len() - idle, idle }
+        let idle = open
+            .by_id
+            .values()
+            .filter(|connection| connection.idle_since().is_some())
+            .count();
+        ConnectionCounts {
+            busy: open.by_id.len() - idle,
+            idle,
+        }
     }
 
     /// Closes the connection that has been idle longest. Returns whether there was one.
@@ -189,7 +224,9 @@ impl Open {
     }
 
     fn remove(&mut self, id: u64) {
-        let Some(connection) = self.by_id.remove(&id) else { return };
+        let Some(connection) = self.by_id.remove(&id) else {
+            return;
+        };
         if connection.kind == PlaceKind::Ordinary {
             self.ordinary -= 1;
             self.release(connection.peer, |own| own.count -= 1);
@@ -233,11 +270,18 @@ impl Open {
 
     /// Removes the first connection of a queue that was not used meanwhile.
     fn next_idle(&self, queue: &mut IdleQueue) -> Option<u64> {
-        let is_idle = |since, id| self.by_id.get(&id).is_some_and(|connection| connection.idle_since() == Some(since));
-        std::iter::from_fn(|| queue.pop_front()).find(|(since, id)| is_idle(*since, *id)).map(|(_, id)| id)
+        let is_idle = |since, id| {
+            self.by_id
+                .get(&id)
+                .is_some_and(|connection| connection.idle_since() == Some(since))
+        };
+        std::iter::from_fn(|| queue.pop_front())
+            .find(|(since, id)| is_idle(*since, *id))
+            .map(|(_, id)| id)
     }
 
-    /// Finds the idle connections of a group. It takes a while for thousands of them, and is done once for all of them.
+    /// Finds the idle connections of a group. It takes a while for thousands of them, and is done
+    /// once for all of them.
     fn find_idle(&self, group: Group) -> IdleQueue {
         let is_member = |connection: &Connection| match group {
             Group::Peer(peer) => connection.kind == PlaceKind::Ordinary && connection.peer == peer,
@@ -245,8 +289,13 @@ impl Open {
             Group::Reserved => connection.kind == PlaceKind::Reserved,
             Group::All => true,
         };
-        let members = self.by_id.iter().filter(|(_, connection)| is_member(connection));
-        let mut idle: Vec<_> = members.filter_map(|(id, connection)| Some((connection.idle_since()?, *id))).collect();
+        let members = self
+            .by_id
+            .iter()
+            .filter(|(_, connection)| is_member(connection));
+        let mut idle: Vec<_> = members
+            .filter_map(|(id, connection)| Some((connection.idle_since()?, *id)))
+            .collect();
         idle.sort_unstable();
         idle.into()
     }
@@ -283,10 +332,16 @@ impl Place {
         Busy(Arc::clone(self))
     }
 
-    /// Begins a request over HTTP/2 and marks the connection as busy; `None` if there are as many requests as connections
-    /// may be, of this peer or of all. Probes have the room of those connections that are for them.
+    /// Begins a request over HTTP/2 and marks the connection as busy; `None` if there are as many
+    /// requests as connections may be, of this peer or of all. Probes have the room of those
+    /// connections that are for them.
     pub(super) fn begin_stream(self: &Arc<Self>, is_probe: bool) -> Option<StreamPlace> {
-        let ConnectionLimits { connections, peer_connections, probe_connections, .. } = self.shared.limits;
+        let ConnectionLimits {
+            connections,
+            peer_connections,
+            probe_connections,
+            ..
+        } = self.shared.limits;
         let more = if is_probe { probe_connections } else { 0 };
         let mut open = self.shared.open();
         let total = open.streams;
@@ -303,7 +358,9 @@ impl Place {
 
 impl Drop for StreamPlace {
     fn drop(&mut self) {
-        let Place { shared, connection, .. } = &*self.0.0;
+        let Place {
+            shared, connection, ..
+        } = &*self.0.0;
         let mut open = shared.open();
         open.streams -= 1;
         open.release(connection.peer, |own| own.streams -= 1);
@@ -324,7 +381,10 @@ impl Clone for Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.connection.idle_since.store(self.0.shared.tick(), Ordering::Relaxed);
+        self.0
+            .connection
+            .idle_since
+            .store(self.0.shared.tick(), Ordering::Relaxed);
         self.0.connection.busy.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -333,8 +393,17 @@ impl Drop for Busy {
 mod tests {
     use super::*;
 
-    fn connections(connections: usize, peer_connections: usize, probe_connections: usize) -> Connections {
-        let limits = ConnectionLimits { connections, peer_connections, probe_connections, ..Default::default() };
+    fn connections(
+        connections: usize,
+        peer_connections: usize,
+        probe_connections: usize,
+    ) -> Connections {
+        let limits = ConnectionLimits {
+            connections,
+            peer_connections,
+            probe_connections,
+            ..Default::default()
+        };
         Connections::new(limits)
     }
 
@@ -349,28 +418,47 @@ mod tests {
     #[test]
     fn at_the_limit_the_connection_that_is_idle_longest_is_closed() {
         let connections = connections(3, 3, 1);
-        let places: Vec<_> = (1..4).map(|peer| take(&connections, &format!("10.0.0.{peer}")).unwrap()).collect();
+        let places: Vec<_> = (1..4)
+            .map(|peer| take(&connections, &format!("10.0.0.{peer}")).unwrap())
+            .collect();
         // The first is busy, the second was until now.
         let _busy = places[0].begin();
         drop(places[1].begin());
         let fourth = take(&connections, "10.0.0.4").unwrap();
         assert_eq!(fourth.kind(), PlaceKind::Ordinary);
-        assert_eq!([0, 1, 2].map(|at: usize| is_evicted(&places[at])), [false, false, true]);
+        assert_eq!(
+            [0, 1, 2].map(|at: usize| is_evicted(&places[at])),
+            [false, false, true]
+        );
         // The second would be next, but is used once more.
         drop(places[1].begin());
         let _fifth = take(&connections, "10.0.0.5").unwrap();
-        assert_eq!([&places[0], &places[1], &fourth].map(|place| is_evicted(place)), [false, false, true]);
+        assert_eq!(
+            [&places[0], &places[1], &fourth].map(|place| is_evicted(place)),
+            [false, false, true]
+        );
     }
 
     #[test]
     fn a_peer_at_its_cap_closes_its_own_connections_only() {
         let connections = connections(4, 2, 1);
         let other = take(&connections, "10.0.0.1").unwrap();
-        let own: Vec<_> = (0..3).map(|_| take(&connections, "10.0.0.2").unwrap()).collect();
-        assert_eq!([&other, &own[0], &own[1], &own[2]].map(|place| is_evicted(place)), [false, true, false, false]);
+        let own: Vec<_> = (0..3)
+            .map(|_| take(&connections, "10.0.0.2").unwrap())
+            .collect();
+        assert_eq!(
+            [&other, &own[0], &own[1], &own[2]].map(|place| is_evicted(place)),
+            [false, true, false, false]
+        );
         let _busy = [own[1].begin(), own[2].begin()];
-        assert_eq!(take(&connections, "10.0.0.2").unwrap().kind(), PlaceKind::Reserved);
-        assert_eq!(take(&connections, "10.0.0.1").unwrap().kind(), PlaceKind::Ordinary);
+        assert_eq!(
+            take(&connections, "10.0.0.2").unwrap().kind(),
+            PlaceKind::Reserved
+        );
+        assert_eq!(
+            take(&connections, "10.0.0.1").unwrap().kind(),
+            PlaceKind::Ordinary
+        );
     }
 
     #[test]
@@ -379,7 +467,13 @@ mod tests {
         let only = take(&connections, "::1").unwrap();
         let _busy = only.begin();
         let reserved: Vec<_> = (0..3).map(|_| take(&connections, "::2").unwrap()).collect();
-        assert_eq!(reserved.iter().map(|place| is_evicted(place)).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(
+            reserved
+                .iter()
+                .map(|place| is_evicted(place))
+                .collect::<Vec<_>>(),
+            [true, false, false]
+        );
         let _all_busy: Vec<_> = reserved[1..].iter().map(Place::begin).collect();
         assert!(take(&connections, "::3").is_none());
     }
@@ -393,7 +487,10 @@ mod tests {
         assert!(!is_evicted(&second));
         drop(second);
         let open = connections.0.open();
-        assert_eq!((open.ordinary, open.by_id.len(), open.by_peer.len()), (0, 0, 0));
+        assert_eq!(
+            (open.ordinary, open.by_id.len(), open.by_peer.len()),
+            (0, 0, 0)
+        );
     }
 
     #[test]

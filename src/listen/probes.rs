@@ -34,7 +34,10 @@ impl Ready {
     /// The same readiness, whose probes do not name catalogs.
     #[must_use]
     pub fn without_names(&self) -> Self {
-        Self { state: Arc::clone(&self.state), hides_names: true }
+        Self {
+            state: Arc::clone(&self.state),
+            hides_names: true,
+        }
     }
 
     /// Marks the server as ready.
@@ -56,38 +59,65 @@ impl Ready {
     /// Waits until the server is ready.
     pub async fn wait(&self) {
         // The sender is there as long as this is.
-        let _ = self.state.subscribe().wait_for(|state| state.is_ready).await;
+        let _ = self
+            .state
+            .subscribe()
+            .wait_for(|state| state.is_ready)
+            .await;
     }
 
     /// Responds to the probe, in the format of Kubernetes if it asks for more.
     fn respond(&self, is_verbose: bool) -> (StatusCode, String) {
         let Readiness { is_ready, late } = &*self.state.borrow();
-        let status = if *is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let status = if *is_ready {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        };
         if !is_verbose {
-            return (status, if *is_ready { "ok\n" } else { "loading\n" }.to_owned());
+            return (
+                status,
+                if *is_ready { "ok\n" } else { "loading\n" }.to_owned(),
+            );
         }
         let mut text = "[+]ping ok\n".to_owned();
         if self.hides_names && !late.is_empty() {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "[-]catalogs failed: {} are loading for the first time", late.len());
+            let _ = writeln!(
+                text,
+                "[-]catalogs failed: {} are loading for the first time",
+                late.len()
+            );
         }
         for name in late.iter().filter(|_| !self.hides_names) {
             // Writing to a string does not fail.
             let _ = writeln!(text, "[-]catalog/{name} failed: loading for the first time");
         }
-        (status, text + if *is_ready { "readyz check passed\n" } else { "readyz check failed\n" })
+        (
+            status,
+            text + if *is_ready {
+                "readyz check passed\n"
+            } else {
+                "readyz check failed\n"
+            },
+        )
     }
 }
 
-/// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness; with `?verbose`, also the
-/// catalogs that it waits for, or their number).
+/// Returns the routes of the probes: `GET /healthz` (liveness) and `GET /readyz` (readiness; with
+/// `?verbose`, also the catalogs that it waits for, or their number).
 pub(super) fn routes(ready: Ready) -> Router {
     let readyz = async move |RawQuery(query): RawQuery| {
-        let is_verbose =
-            query.is_some_and(|query| query.split('&').any(|part| matches!(part, "verbose" | "verbose=true")));
+        let is_verbose = query.is_some_and(|query| {
+            query
+                .split('&')
+                .any(|part| matches!(part, "verbose" | "verbose=true"))
+        });
         ready.respond(is_verbose)
     };
-    Router::new().route(LIVENESS, get("ok\n")).route(READINESS, get(readyz))
+    Router::new()
+        .route(LIVENESS, get("ok\n"))
+        .route(READINESS, get(readyz))
 }
 
 /// Returns whether this is the path of a probe.

@@ -1,9 +1,10 @@
-//! Responses to requests that are not passed on to the views: JSON with an error and its code for clients that exchange
-//! JSON, text for others.
+//! Responses to requests that are not passed on to the views: JSON with an error and its code for
+//! clients that exchange JSON, text for others.
 
 use axum::extract::Request;
 use axum::http::header::{
-    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -15,7 +16,9 @@ pub enum Refusal {
     #[error("400 Bad Request: {0} Host header")]
     HostHeader(&'static str),
     /// The request names a host that the server does not answer for.
-    #[error("421 Misdirected Request: this server does not answer for the host `{0}`: allow it with --allowed-host")]
+    #[error(
+        "421 Misdirected Request: this server does not answer for the host `{0}`: allow it with --allowed-host"
+    )]
     HostNotAllowed(String),
     /// No response began in time.
     #[error("the request took too long")]
@@ -40,12 +43,20 @@ pub struct ErrorFormat(Option<HeaderValue>);
 impl ErrorFormat {
     /// Returns the format for a request: JSON if it has such a body, or accepts JSON by name.
     pub fn of<B>(request: &Request<B>) -> Self {
-        let header = if request.method() == Method::POST { CONTENT_TYPE } else { ACCEPT };
+        let header = if request.method() == Method::POST {
+            CONTENT_TYPE
+        } else {
+            ACCEPT
+        };
         Self(request.headers().get(header).cloned())
     }
 
     fn is_json(&self) -> bool {
-        let media = self.0.as_ref().and_then(|media| media.to_str().ok()).unwrap_or_default();
+        let media = self
+            .0
+            .as_ref()
+            .and_then(|media| media.to_str().ok())
+            .unwrap_or_default();
         media.contains("application/json") || media.contains("application/graphql-response+json")
     }
 }
@@ -67,7 +78,8 @@ impl Refusal {
     pub fn respond(&self, format: &ErrorFormat) -> Response {
         let (status, code) = self.status_and_code();
         let mut response = if format.is_json() {
-            let error = serde_json::json!({ "message": self.to_string(), "extensions": { "code": code } });
+            let error =
+                serde_json::json!({ "message": self.to_string(), "extensions": { "code": code } });
             let json = serde_json::json!({ "errors": [error] }).to_string();
             ([(CONTENT_TYPE, "application/json; charset=utf-8")], json).into_response()
         } else {
@@ -81,10 +93,15 @@ impl Refusal {
             Self::Overloaded => &[(RETRY_AFTER, "1")],
             Self::Timeout => &[],
             Self::Unauthenticated => &[(WWW_AUTHENTICATE, "Bearer"), (CACHE_CONTROL, "no-store")],
-            Self::Forbidden(_) => &[(X_CONTENT_TYPE_OPTIONS, "nosniff"), (CACHE_CONTROL, "no-store")],
+            Self::Forbidden(_) => &[
+                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+                (CACHE_CONTROL, "no-store"),
+            ],
             Self::Undecided(_) => &[(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")],
         };
-        let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
         response.headers_mut().extend(headers);
         response
     }

@@ -1,7 +1,8 @@
-//! The requests of an HTTP/2 connection: whether there are any, and whether the client accepts what it asked for.
+//! The requests of an HTTP/2 connection: whether there are any, and whether the client accepts what
+//! it asked for.
 //!
-//! A client may keep a connection alive and yet grant no window for a response. Only the pieces of the response show that:
-//! they are dropped once they are sent.
+//! A client may keep a connection alive and yet grant no window for a response. Only the pieces of
+//! the response show that: they are dropped once they are sent.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -18,8 +19,8 @@ use crate::exchange::ExchangeBody;
 use super::connections::StreamPlace;
 use super::service::hint_with;
 
-/// Maximum length in bytes of a piece of a response body: progress is seen when one is sent. With the head of its frame, it
-/// fills the record of TLS that it is sent in.
+/// Maximum length in bytes of a piece of a response body: progress is seen when one is sent. With
+/// the head of its frame, it fills the record of TLS that it is sent in.
 const PIECE_BYTES: usize = 16 * 1024 - 9;
 
 /// The requests of a connection.
@@ -63,7 +64,11 @@ struct Piece {
 
 impl Streams {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(OpenStreams { next_id: 0, idle_since: Instant::now(), open: HashMap::new() })))
+        Arc::new(Self(Mutex::new(OpenStreams {
+            next_id: 0,
+            idle_since: Instant::now(),
+            open: HashMap::new(),
+        })))
     }
 
     /// Begins a request.
@@ -71,8 +76,18 @@ impl Streams {
         let mut state = self.state();
         let id = state.next_id;
         state.next_id += 1;
-        state.open.insert(id, Unsent { pieces: 0, progress: Instant::now() });
-        Arc::new(Stream { streams: Arc::clone(self), id, _place: place })
+        state.open.insert(
+            id,
+            Unsent {
+                pieces: 0,
+                progress: Instant::now(),
+            },
+        );
+        Arc::new(Stream {
+            streams: Arc::clone(self),
+            id,
+            _place: place,
+        })
     }
 
     /// Returns how long there has been no request; `None` if there is one.
@@ -81,10 +96,16 @@ impl Streams {
         state.open.is_empty().then(|| state.idle_since.elapsed())
     }
 
-    /// Returns how long the client has accepted nothing of a response, for the response for which that is longest.
+    /// Returns how long the client has accepted nothing of a response, for the response for which
+    /// that is longest.
     pub(super) fn stalled(&self) -> Option<Duration> {
         let state = self.state();
-        state.open.values().filter(|unsent| unsent.pieces > 0).map(|unsent| unsent.progress.elapsed()).max()
+        state
+            .open
+            .values()
+            .filter(|unsent| unsent.pieces > 0)
+            .map(|unsent| unsent.progress.elapsed())
+            .max()
     }
 
     fn state(&self) -> MutexGuard<'_, OpenStreams> {
@@ -96,12 +117,18 @@ impl Stream {
     /// Makes a piece of bytes that are to be sent.
     fn piece(self: &Arc<Self>, bytes: Bytes) -> Bytes {
         self.count(|pieces| pieces + 1);
-        Bytes::from_owner(Piece { bytes, stream: Arc::clone(self) })
+        Bytes::from_owner(Piece {
+            bytes,
+            stream: Arc::clone(self),
+        })
     }
 
     fn count(&self, change: impl FnOnce(usize) -> usize) {
         if let Some(unsent) = self.streams.state().open.get_mut(&self.id) {
-            *unsent = Unsent { pieces: change(unsent.pieces), progress: Instant::now() };
+            *unsent = Unsent {
+                pieces: change(unsent.pieces),
+                progress: Instant::now(),
+            };
         }
     }
 }
@@ -128,7 +155,11 @@ impl Drop for Piece {
 
 impl StreamBody {
     pub(super) fn new(body: ExchangeBody, stream: Arc<Stream>) -> Self {
-        Self { body, stream, rest: Bytes::new() }
+        Self {
+            body,
+            stream,
+            rest: Bytes::new(),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! TLS: which versions and key exchanges are offered, and certificates that are reloaded when their files change.
+//! TLS: which versions and key exchanges are offered, and certificates that are reloaded when their
+//! files change.
 //!
 //! It does not know what is requested on a connection.
 
@@ -24,8 +25,9 @@ use certificate::{Certificate, PemFiles};
 
 pub use certificate::TlsError;
 
-/// Interval at which the files of a certificate are read again. Reading is what notices every way of replacing them: the
-/// symbolic link `..data` that the kubelet swaps, a rename, and a write in place, on any file system.
+/// Interval at which the files of a certificate are read again. Reading is what notices every way
+/// of replacing them: the symbolic link `..data` that the kubelet swaps, a rename, and a write in
+/// place, on any file system.
 pub const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// ALPN protocol id of HTTP/2.
@@ -102,19 +104,30 @@ impl Tls {
     pub fn new(files: TlsFiles, min_version: TlsVersion) -> Result<Self, TlsError> {
         let provider = Arc::new(provider());
         let certificate = Certificate::parse(&files, &PemFiles::read(&files)?, &provider)?;
-        let current = Arc::new(CurrentCertificate { files, certificate: ArcSwap::from_pointee(certificate) });
+        let current = Arc::new(CurrentCertificate {
+            files,
+            certificate: ArcSwap::from_pointee(certificate),
+        });
         let versions: &'static [&'static SupportedProtocolVersion] = match min_version {
             TlsVersion::Tls12 => FROM_TLS12,
             TlsVersion::Tls13 => FROM_TLS13,
         };
         let configs = Configs::new(&current, &provider, versions, Arc::new(NoClientAuth))?;
-        Ok(Self { current, provider, versions, configs: Arc::new(ArcSwap::from_pointee(configs)) })
+        Ok(Self {
+            current,
+            provider,
+            versions,
+            configs: Arc::new(ArcSwap::from_pointee(configs)),
+        })
     }
 
-    /// Asks clients of new connections for a certificate of these authorities. They may have none; one of another authority is
-    /// refused in the handshake.
+    /// Asks clients of new connections for a certificate of these authorities. They may have none;
+    /// one of another authority is refused in the handshake.
     pub fn accept_clients(&self, roots: &Arc<RootCertStore>) {
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(&self.provider));
+        let verifier = WebPkiClientVerifier::builder_with_provider(
+            Arc::clone(roots),
+            Arc::clone(&self.provider),
+        );
         let verifier = match verifier.allow_unauthenticated().build() {
             Ok(verifier) => verifier,
             Err(_) if roots.is_empty() => Arc::new(NoClientAuth),
@@ -122,7 +135,9 @@ impl Tls {
         };
         match Configs::new(&self.current, &self.provider, self.versions, verifier) {
             Ok(configs) => self.configs.store(Arc::new(configs)),
-            Err(error) => tracing::error!(error = chain(&error), "cannot ask clients for certificates"),
+            Err(error) => {
+                tracing::error!(error = chain(&error), "cannot ask clients for certificates")
+            }
         }
     }
 
@@ -131,14 +146,15 @@ impl Tls {
         &self.current.files
     }
 
-    /// Returns when the certificate expires that new connections get; `None` if it does not say so in a way that is
-    /// understood.
+    /// Returns when the certificate expires that new connections get; `None` if it does not say so
+    /// in a way that is understood.
     pub fn not_after(&self) -> Option<SystemTime> {
         self.current.certificate.load().not_after
     }
 
-    /// Reads the files again at this interval, and uses their certificate from then on when they have changed. What
-    /// cannot be used is logged once, and the last certificate stays. It never ends.
+    /// Reads the files again at this interval, and uses their certificate from then on when they
+    /// have changed. What cannot be used is logged once, and the last certificate stays. It never
+    /// ends.
     pub async fn reload_changes(self, every: Duration) {
         let mut polls = interval(every);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -166,13 +182,19 @@ impl Configs {
         versions: &[&'static SupportedProtocolVersion],
         verifier: Arc<dyn ClientCertVerifier>,
     ) -> Result<Self, TlsError> {
-        let config = ServerConfig::builder_with_provider(Arc::clone(provider)).with_protocol_versions(versions)?;
+        let config = ServerConfig::builder_with_provider(Arc::clone(provider))
+            .with_protocol_versions(versions)?;
         let resolver = Arc::clone(current) as Arc<dyn ResolvesServerCert>;
-        let mut http1 = config.with_client_cert_verifier(verifier).with_cert_resolver(resolver);
+        let mut http1 = config
+            .with_client_cert_verifier(verifier)
+            .with_cert_resolver(resolver);
         http1.alpn_protocols = vec![HTTP1.to_vec()];
         let mut all = http1.clone();
         all.alpn_protocols.insert(0, HTTP2.to_vec());
-        Ok(Self { all: Arc::new(all), http1: Arc::new(http1) })
+        Ok(Self {
+            all: Arc::new(all),
+            http1: Arc::new(http1),
+        })
     }
 }
 
@@ -191,20 +213,27 @@ impl Reload {
         }
         self.last.clone_from(&read);
         let provider = &self.tls.provider;
-        let parsed = read.and_then(|pem| Certificate::parse(files, &pem, provider).map_err(|error| chain(&error)));
+        let parsed = read.and_then(|pem| {
+            Certificate::parse(files, &pem, provider).map_err(|error| chain(&error))
+        });
         match parsed {
             Ok(certificate) => {
                 tracing::info!(file = %files.certificate.display(), "certificate reloaded");
                 self.tls.current.certificate.store(Arc::new(certificate));
             }
-            Err(error) => tracing::error!(error, "cannot reload the certificate, keeping the last one"),
+            Err(error) => {
+                tracing::error!(error, "cannot reload the certificate, keeping the last one")
+            }
         }
     }
 }
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Tls").field("files", self.files()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Tls")
+            .field("files", self.files())
+            .finish_non_exhaustive()
     }
 }
 
@@ -214,11 +243,20 @@ impl ResolvesServerCert for CurrentCertificate {
     }
 }
 
-/// The cryptography of a server. Unlike the default, it prefers the key exchange that resists quantum computers, where the
-/// client offers it; servers pay less for it than clients, whose first message grows by a kilobyte.
+/// The cryptography of a server. Unlike the default, it prefers the key exchange that resists
+/// quantum computers, where the client offers it; servers pay less for it than clients, whose first
+/// message grows by a kilobyte.
 fn provider() -> CryptoProvider {
-    let kx_groups = vec![kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
-    CryptoProvider { kx_groups, ..default_provider() }
+    let kx_groups = vec![
+        kx_group::X25519MLKEM768,
+        kx_group::X25519,
+        kx_group::SECP256R1,
+        kx_group::SECP384R1,
+    ];
+    CryptoProvider {
+        kx_groups,
+        ..default_provider()
+    }
 }
 
 /// Returns an error with its causes.

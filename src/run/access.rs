@@ -1,5 +1,6 @@
-//! Who may see which catalogs over HTTP: a layer that asks the API server, and gives views a reader of what the caller may
-//! see. Without that reader, views show nothing: a route that the layer does not know is closed, not open.
+//! Who may see which catalogs over HTTP: a layer that asks the API server, and gives views a reader
+//! of what the caller may see. Without that reader, views show nothing: a route that the layer does
+//! not know is closed, not open.
 
 use std::sync::Arc;
 
@@ -52,7 +53,11 @@ pub(super) fn credentials<'r>(
     headers: &'r HeaderMap,
     extensions: &Extensions,
 ) -> Result<Credentials<'r>, Denied> {
-    authenticator.credentials(headers, extensions.get::<Arc<ClientCertificate>>(), Peer::of(extensions))
+    authenticator.credentials(
+        headers,
+        extensions.get::<Arc<ClientCertificate>>(),
+        Peer::of(extensions),
+    )
 }
 
 async fn authorize(State(access): State<Access>, mut request: Request, next: Next) -> Response {
@@ -60,7 +65,9 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
     if wanted == Wanted::Public {
         return next.run(request).await;
     }
-    let is_socket = wanted == Wanted::Visible && request.method() == Method::GET && is_upgrade(request.headers());
+    let is_socket = wanted == Wanted::Visible
+        && request.method() == Method::GET
+        && is_upgrade(request.headers());
     let (headers, extensions) = (request.headers(), request.extensions());
     match access.reader(headers, extensions, &wanted).await {
         Ok(reader) => drop(request.extensions_mut().insert(reader)),
@@ -78,8 +85,8 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
 }
 
 impl Access {
-    /// Asks this API server who callers are and which of these catalogs they may see, and begins to follow its authorities of
-    /// client certificates.
+    /// Asks this API server who callers are and which of these catalogs they may see, and begins to
+    /// follow its authorities of client certificates.
     pub(super) fn start(
         api_server: &ApiServer,
         args: &AccessArgs,
@@ -88,11 +95,19 @@ impl Access {
     ) -> Self {
         let (authenticator, following) = Authenticator::new(api_server.client.clone());
         tasks.spawn("follow the authorities of clients", following);
-        let callers = Callers::new(api_server.client.clone(), args.token_audience.clone(), catalogs.clone());
-        Self { authenticator, callers }
+        let callers = Callers::new(
+            api_server.client.clone(),
+            args.token_audience.clone(),
+            catalogs.clone(),
+        );
+        Self {
+            authenticator,
+            callers,
+        }
     }
 
-    /// Asks clients for certificates of the current authorities, whenever these change. It never ends.
+    /// Asks clients for certificates of the current authorities, whenever these change. It never
+    /// ends.
     pub(super) async fn accept_clients(self, tls: Tls) {
         let mut authorities = self.authenticator.authorities();
         while authorities.changed().await.is_ok() {
@@ -104,7 +119,12 @@ impl Access {
     }
 
     /// Returns a reader of what the sender of a request may see of what it wants to see.
-    async fn reader(&self, headers: &HeaderMap, extensions: &Extensions, wanted: &Wanted) -> Result<Catalogs, Denied> {
+    async fn reader(
+        &self,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+        wanted: &Wanted,
+    ) -> Result<Catalogs, Denied> {
         let credentials = credentials(&self.authenticator, headers, extensions)?;
         match wanted {
             Wanted::Catalog(name) => self.callers.reader_of(&credentials, name).await,
@@ -112,19 +132,27 @@ impl Access {
         }
     }
 
-    /// Returns what finds out who the client of a WebSocket is, by this handshake with the `Authorization` of its first message.
+    /// Returns what finds out who the client of a WebSocket is, by this handshake with the
+    /// `Authorization` of its first message.
     fn connection_authorizer(&self, handshake: &Request) -> ConnectionAuthorizer {
         let (access, headers) = (self.clone(), handshake.headers().clone());
-        let certificate = handshake.extensions().get::<Arc<ClientCertificate>>().cloned();
+        let certificate = handshake
+            .extensions()
+            .get::<Arc<ClientCertificate>>()
+            .cloned();
         let peer = Peer::of(handshake.extensions());
         ConnectionAuthorizer::new(move |authorization| {
-            let (access, mut headers, certificate) = (access.clone(), headers.clone(), certificate.clone());
+            let (access, mut headers, certificate) =
+                (access.clone(), headers.clone(), certificate.clone());
             Box::pin(async move {
                 let is_named = authorization.is_some();
                 if let Some(value) = authorization {
                     headers.insert(AUTHORIZATION, value);
                 }
-                let credentials = access.authenticator.credentials(&headers, certificate.as_ref(), peer);
+                let credentials =
+                    access
+                        .authenticator
+                        .credentials(&headers, certificate.as_ref(), peer);
                 let reader = match credentials {
                     Ok(credentials) => access.callers.reader(&credentials).await,
                     Err(denied) => Err(denied),
@@ -150,7 +178,9 @@ impl Wanted {
             GRAPHQL => Self::Visible,
             path if path.starts_with(ICONS) => Self::Visible,
             // What cannot be the name of a catalog is refused for that, whoever asks.
-            path if path.starts_with(CATALOGS) => requested_catalog(uri).map_or(Self::Public, Self::Catalog),
+            path if path.starts_with(CATALOGS) => {
+                requested_catalog(uri).map_or(Self::Public, Self::Catalog)
+            }
             _ => Self::Public,
         }
     }
@@ -194,9 +224,12 @@ mod tests {
         for path in ["/graphql", "/graphql?query={a}", "/icons/00", "/icons/"] {
             assert_eq!(wanted(path), Wanted::Visible, "{path}");
         }
-        for path in
-            ["/catalogs/a.b/api/v1/all", "/catalogs/a%2eb/api/v1/metas?name=x", "/catalogs/a.b/x", "/catalogs/a.b"]
-        {
+        for path in [
+            "/catalogs/a.b/api/v1/all",
+            "/catalogs/a%2eb/api/v1/metas?name=x",
+            "/catalogs/a.b/x",
+            "/catalogs/a.b",
+        ] {
             assert_eq!(wanted(path), Wanted::Catalog("a.b".to_owned()), "{path}");
         }
         for path in [
@@ -216,12 +249,18 @@ mod tests {
     fn responses_are_for_their_caller_alone() {
         for (before, after) in [
             ("public, no-cache", "private, no-cache"),
-            ("public, max-age=31536000, immutable", "private, max-age=31536000, immutable"),
+            (
+                "public, max-age=31536000, immutable",
+                "private, max-age=31536000, immutable",
+            ),
             ("no-store", "no-store"),
         ] {
             let mut headers = with(CACHE_CONTROL, before);
             keep_private(&mut headers);
-            assert_eq!([&headers[CACHE_CONTROL], &headers[VARY]], [after, "authorization"]);
+            assert_eq!(
+                [&headers[CACHE_CONTROL], &headers[VARY]],
+                [after, "authorization"]
+            );
         }
         let mut headers = with(VARY, "accept");
         keep_private(&mut headers);

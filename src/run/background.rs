@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use futures_util::FutureExt;
 use tokio::task::{AbortHandle, JoinSet};
 
-/// Tasks without which a server would go on with what it knows, and never learn of changes. They are aborted when this is
-/// dropped.
+/// Tasks without which a server would go on with what it knows, and never learn of changes. They
+/// are aborted when this is dropped.
 #[derive(Default)]
 pub(super) struct BackgroundTasks(JoinSet<Option<Panicked>>);
 
@@ -17,18 +17,25 @@ struct Panicked(&'static str);
 
 impl BackgroundTasks {
     /// Begins a task; `name` says what it does.
-    pub(super) fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+    pub(super) fn spawn(
+        &mut self,
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> AbortHandle {
         // What it shares with others is behind locks and channels, which notice.
         let task = AssertUnwindSafe(task).catch_unwind();
-        self.0.spawn(async move { task.await.is_err().then_some(Panicked(name)) })
+        self.0
+            .spawn(async move { task.await.is_err().then_some(Panicked(name)) })
     }
 
-    /// Completes when a task has panicked: the process is to end then, so that what watches over it starts it again. One that
-    /// ends by itself has nothing left to do.
+    /// Completes when a task has panicked: the process is to end then, so that what watches over it
+    /// starts it again. One that ends by itself has nothing left to do.
     pub(super) async fn panicked(&mut self) -> anyhow::Error {
         while let Some(ended) = self.0.join_next().await {
             if let Ok(Some(Panicked(name))) = ended {
-                return anyhow!("the task `{name}` panicked, and changes would be missed without it");
+                return anyhow!(
+                    "the task `{name}` panicked, and changes would be missed without it"
+                );
             }
         }
         pending().await
@@ -49,12 +56,20 @@ mod tests {
         tasks.spawn("panicking", async { panic!("on purpose") });
         tasks.spawn("running", pending());
         let error = tasks.panicked().await;
-        assert_eq!(error.to_string(), "the task `panicking` panicked, and changes would be missed without it");
+        assert_eq!(
+            error.to_string(),
+            "the task `panicking` panicked, and changes would be missed without it"
+        );
         assert!(tasks.panicked().now_or_never().is_none());
     }
 
     #[tokio::test]
     async fn nothing_panics_where_no_task_is() {
-        assert!(BackgroundTasks::default().panicked().now_or_never().is_none());
+        assert!(
+            BackgroundTasks::default()
+                .panicked()
+                .now_or_never()
+                .is_none()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `catalogql certificate`: a Secret with a certificate for the server, where nothing else issues one.
+//! `catalogql certificate`: a Secret with a certificate for the server, where nothing else issues
+//! one.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose,
 };
 
 use super::output;
@@ -33,7 +34,10 @@ fn secret(services: &[ServiceName]) -> Result<String, rcgen::Error> {
     let authority = authority(&format!("{service}.{namespace} authority"))?;
     let key = KeyPair::generate()?;
     let names: Vec<_> = services.iter().flat_map(names).collect();
-    let mut params = params(CertificateParams::new(names)?, &format!("{service}.{namespace}.svc"));
+    let mut params = params(
+        CertificateParams::new(names)?,
+        &format!("{service}.{namespace}.svc"),
+    );
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
@@ -46,7 +50,8 @@ fn secret(services: &[ServiceName]) -> Result<String, rcgen::Error> {
     ))
 }
 
-/// Creates an authority for one certificate. Its key is dropped with it, so that it issues no other.
+/// Creates an authority for one certificate. Its key is dropped with it, so that it issues no
+/// other.
 fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
     let mut params = params(CertificateParams::new(Vec::new())?, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));

@@ -1,5 +1,5 @@
-//! The configuration of `catalogql serve`: read from the command line and the files that it names, at the start and at
-//! each reload.
+//! The configuration of `catalogql serve`: read from the command line and the files that it names,
+//! at the start and at each reload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,11 @@ pub(super) struct ReloadTrigger {
 
 impl Configuration {
     pub(super) fn new(args: ServeArgs, store: PathBuf) -> Self {
-        Self { args, store, registries: RegistryAccess::default() }
+        Self {
+            args,
+            store,
+            registries: RegistryAccess::default(),
+        }
     }
 
     /// The flags of the command.
@@ -44,7 +48,8 @@ impl Configuration {
         &self.args
     }
 
-    /// Reads all files again, as [`Configuration::read`] does, and warns of flags that wait for a restart.
+    /// Reads all files again, as [`Configuration::read`] does, and warns of flags that wait for a
+    /// restart.
     pub(super) fn reload(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
         let flags = FileFlags::of_process().map_err(|error| anyhow!("{}", message(&error)))?;
         let specs = self.read()?;
@@ -60,11 +65,21 @@ impl Configuration {
 
     /// Reads all files and returns the wanted catalogs.
     pub(super) fn read(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
-        let Self { args, store, registries } = self;
-        let editable =
-            args.editable.iter().map(|EditableArg { name, directory }| format!("{name}=dir:{}", directory.display()));
+        let Self {
+            args,
+            store,
+            registries,
+        } = self;
+        let editable = args
+            .editable
+            .iter()
+            .map(|EditableArg { name, directory }| format!("{name}=dir:{}", directory.display()));
         let named: Vec<_> = args.sources.iter().cloned().chain(editable).collect();
-        let entries = sources::catalogs(&named, args.config.as_deref(), args.images.configs_dir.as_deref())?;
+        let entries = sources::catalogs(
+            &named,
+            args.config.as_deref(),
+            args.images.configs_dir.as_deref(),
+        )?;
         let needs_registry = needs_registry(entries.iter().map(|entry| &entry.reference.source));
         let registries = registries.update(&args.images.registries, needs_registry)?;
         for entry in &entries {
@@ -75,11 +90,19 @@ impl Configuration {
         }
         let spec = |entry: CatalogEntry| {
             let mut refresh = refresh_policy(args, entry.poll_interval);
-            if args.editable.iter().any(|editable| editable.name == entry.name.as_str()) {
+            if args
+                .editable
+                .iter()
+                .any(|editable| editable.name == entry.name.as_str())
+            {
                 refresh.directories = Some(WatchInterval::default());
             }
             let source = entry.reference.spec(refresh, &registries);
-            CatalogSpec { name: entry.name, source, metadata: entry.metadata }
+            CatalogSpec {
+                name: entry.name,
+                source,
+                metadata: entry.metadata,
+            }
         };
         Ok(entries.into_iter().map(spec).collect())
     }
@@ -91,7 +114,12 @@ impl ReloadTrigger {
         let mut polls = interval(WATCH_INTERVAL);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let last = watched.as_deref().and_then(stamp);
-        Ok(Self { hangup: signal(SignalKind::hangup())?, watched, polls, last })
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            watched,
+            polls,
+            last,
+        })
     }
 
     /// Waits for the next reload. It is safe to cancel.
@@ -115,7 +143,10 @@ impl ReloadTrigger {
 /// Returns the text of an error without the word that begins it on a terminal.
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    text.strip_prefix("error: ")
+        .unwrap_or(&text)
+        .trim_end()
+        .to_owned()
 }
 
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
@@ -128,13 +159,18 @@ fn refresh_policy(args: &ServeArgs, interval: Option<Duration>) -> RefreshPolicy
     let interval = Some(interval.unwrap_or(args.poll)).filter(|interval| !interval.is_zero());
     RefreshPolicy {
         directories: args.watch.then(WatchInterval::default),
-        images: Some(PollPolicy { interval, ..PollPolicy::default() }),
+        images: Some(PollPolicy {
+            interval,
+            ..PollPolicy::default()
+        }),
     }
 }
 
 /// A store inside of a catalog would be read as a part of it.
 fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
-    let Source::Directory(root) = source else { return Ok(()) };
+    let Source::Directory(root) = source else {
+        return Ok(());
+    };
     let store = std::path::absolute(store)?;
     if store.starts_with(root) {
         let (store, root) = (store.display(), root.display());
@@ -143,13 +179,20 @@ fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a catalog with the folder that contains an editable directory: what edits prepare and remember there would be
-/// files of it.
+/// Refuses a catalog with the folder that contains an editable directory: what edits prepare and
+/// remember there would be files of it.
 fn refuse_edits_in_source(editable: &EditableArg, entry: &CatalogEntry) -> anyhow::Result<()> {
-    let Source::Directory(root) = &entry.reference.source else { return Ok(()) };
+    let Source::Directory(root) = &entry.reference.source else {
+        return Ok(());
+    };
     // What cannot be opened is told when it is locked or listed.
-    let (Ok(root), Ok(directory)) = (root.canonicalize(), editable.directory.canonicalize()) else { return Ok(()) };
-    if let Some(parent) = directory.parent().filter(|parent| parent.starts_with(&root)) {
+    let (Ok(root), Ok(directory)) = (root.canonicalize(), editable.directory.canonicalize()) else {
+        return Ok(());
+    };
+    if let Some(parent) = directory
+        .parent()
+        .filter(|parent| parent.starts_with(&root))
+    {
         let (name, parent, root) = (&editable.name, parent.display(), root.display());
         bail!(
             "cannot let `{name}` be edited: its edits are prepared in `{parent}`, which lies in the catalog `{}` (`{root}`): \
@@ -168,21 +211,46 @@ mod tests {
     use crate::args::{Args, Command};
 
     fn policy_of(line: &str, interval: Option<Duration>) -> RefreshPolicy {
-        let Command::Serve(args) = Args::parse_from(line.split(' ')).command else { panic!("{line}") };
+        let Command::Serve(args) = Args::parse_from(line.split(' ')).command else {
+            panic!("{line}")
+        };
         refresh_policy(&args, interval)
     }
 
     #[test]
     fn images_are_polled_and_directories_are_not_unless_the_flags_say_so() {
-        let polling = |interval| Some(PollPolicy { interval, ..PollPolicy::default() });
-        let usual = RefreshPolicy { directories: None, images: Some(PollPolicy::default()) };
+        let polling = |interval| {
+            Some(PollPolicy {
+                interval,
+                ..PollPolicy::default()
+            })
+        };
+        let usual = RefreshPolicy {
+            directories: None,
+            images: Some(PollPolicy::default()),
+        };
         assert_eq!(policy_of("catalogql serve a", None), usual);
-        assert_eq!(policy_of("catalogql serve --watch a", None).directories, Some(WatchInterval::default()));
+        assert_eq!(
+            policy_of("catalogql serve --watch a", None).directories,
+            Some(WatchInterval::default())
+        );
         let hour = Duration::from_hours(1);
-        assert_eq!(policy_of("catalogql serve --poll 1h a", None).images, polling(Some(hour)));
-        assert_eq!(policy_of("catalogql serve a", Some(hour)).images, polling(Some(hour)));
+        assert_eq!(
+            policy_of("catalogql serve --poll 1h a", None).images,
+            polling(Some(hour))
+        );
+        assert_eq!(
+            policy_of("catalogql serve a", Some(hour)).images,
+            polling(Some(hour))
+        );
         // Failures are retried all the same.
-        assert_eq!(policy_of("catalogql serve --poll 0 a", None).images, polling(None));
-        assert_eq!(policy_of("catalogql serve a", Some(Duration::ZERO)).images, polling(None));
+        assert_eq!(
+            policy_of("catalogql serve --poll 0 a", None).images,
+            polling(None)
+        );
+        assert_eq!(
+            policy_of("catalogql serve a", Some(Duration::ZERO)).images,
+            polling(None)
+        );
     }
 }

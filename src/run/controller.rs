@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
-use controller::{Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace, pod_service_account};
+use controller::{
+    Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace,
+    pod_service_account,
+};
 use images::RegistrySettings;
 use loading::{Event, Loader, LoaderTask};
 use serving::{CatalogName, Catalogs};
@@ -56,13 +59,25 @@ async fn control(
     let api_server = connect(args.kubeconfig.as_deref()).await?;
     let is_delegated = args.server.access.is_delegated() || args.server.kube_api.is_delegated();
     let mut tasks = BackgroundTasks::default();
-    let access = is_delegated.then(|| Access::start(&api_server, &args.server.access, &catalogs, &mut tasks));
+    let access = is_delegated
+        .then(|| Access::start(&api_server, &args.server.access, &catalogs, &mut tasks));
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
+    let mut server = Server::bind(
+        &args.server,
+        &args.documents,
+        &args.limits,
+        catalogs,
+        (access, folder),
+    )
+    .await?;
     let (url, ready, pages) = (server.url(), server.ready(), server.pages());
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     server.count_controller(controller.metrics());
-    server.bind_metrics(&args.server, async || Ok(Authorizer::new(api_server.client.clone(), Vec::new()))).await?;
+    server
+        .bind_metrics(&args.server, async || {
+            Ok(Authorizer::new(api_server.client.clone(), Vec::new()))
+        })
+        .await?;
     let (events, received) = mpsc::unbounded_channel();
     let load = task.run(move |event| {
         // Nobody shows progress, and nobody receives events any more when the process ends.
@@ -72,10 +87,18 @@ async fn control(
     });
     tasks.spawn("load catalogs", load);
     let (sender, settings) = watch::channel(settings);
-    tasks.spawn("reload the settings for registries", poll_settings(args.pull, sender, server.reloads()));
+    tasks.spawn(
+        "reload the settings for registries",
+        poll_settings(args.pull, sender, server.reloads()),
+    );
     let (stop, stopped) = watch::channel(false);
     let (released, release) = oneshot::channel::<()>();
-    let control = controller.run(received, settings, move |is_ready, late| report(&ready, is_ready, &late), stopped);
+    let control = controller.run(
+        received,
+        settings,
+        move |is_ready, late| report(&ready, is_ready, &late),
+        stopped,
+    );
     tasks.spawn("reconcile", async move {
         control.await;
         drop(released);
@@ -96,21 +119,39 @@ fn report(ready: &Ready, is_ready: bool, late: &[CatalogName]) {
     }
 }
 
-fn options(args: &ControllerArgs, remembered: std::path::PathBuf) -> anyhow::Result<ControllerOptions> {
-    if let Some(LeaseDurations { lease, renew, retry }) = args.lease()
+fn options(
+    args: &ControllerArgs,
+    remembered: std::path::PathBuf,
+) -> anyhow::Result<ControllerOptions> {
+    if let Some(LeaseDurations {
+        lease,
+        renew,
+        retry,
+    }) = args.lease()
         && !(lease > renew && renew > retry && !retry.is_zero())
     {
-        bail!("--leader-elect-lease-duration must exceed --leader-elect-renew-deadline, and that the retry period");
+        bail!(
+            "--leader-elect-lease-duration must exceed --leader-elect-renew-deadline, and that the retry period"
+        );
     }
     let namespace = args.namespace.clone().or_else(pod_namespace);
-    let namespace = namespace.context("cannot tell the namespace of the controller: name it with --namespace")?;
+    let namespace = namespace
+        .context("cannot tell the namespace of the controller: name it with --namespace")?;
     Ok(ControllerOptions {
-        mode: if args.manage { Mode::Manage } else { Mode::Follow },
+        mode: if args.manage {
+            Mode::Manage
+        } else {
+            Mode::Follow
+        },
         catalog_sources: args.catalog_sources,
         base_url: args.base_url(&namespace),
         identity: identity(),
         lease: args.lease(),
-        service_account: args.pull.service_account.clone().or_else(pod_service_account),
+        service_account: args
+            .pull
+            .service_account
+            .clone()
+            .or_else(pod_service_account),
         global_pull_secret: args.pull.global_pull_secret.clone(),
         ready_after: args.server.ready_after,
         remembered,
@@ -118,15 +159,25 @@ fn options(args: &ControllerArgs, remembered: std::path::PathBuf) -> anyhow::Res
     })
 }
 
-/// Identifies this process among those that compete for the Lease: the pod, and a random part, because a pod outlives its
-/// processes.
+/// Identifies this process among those that compete for the Lease: the pod, and a random part,
+/// because a pod outlives its processes.
 fn identity() -> String {
-    let host = ["POD_NAME", "HOSTNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    format!("{}_{:08x}", host.as_deref().unwrap_or("catalogql"), fastrand::u32(..))
+    let host = ["POD_NAME", "HOSTNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok());
+    format!(
+        "{}_{:08x}",
+        host.as_deref().unwrap_or("catalogql"),
+        fastrand::u32(..)
+    )
 }
 
 /// Reads the files that say how registries are reached again and again.
-async fn poll_settings(args: PullArgs, settings: watch::Sender<RegistrySettings>, reloads: Arc<Reloads>) {
+async fn poll_settings(
+    args: PullArgs,
+    settings: watch::Sender<RegistrySettings>,
+    reloads: Arc<Reloads>,
+) {
     let mut polls = interval(SETTINGS_INTERVAL);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_failing = false;
@@ -149,7 +200,10 @@ async fn poll_settings(args: PullArgs, settings: watch::Sender<RegistrySettings>
                 is_failing = true;
                 reloads.failed.increment();
                 let error = format!("{error:#}");
-                tracing::error!(error, "cannot reload the settings for registries, keeping the last ones");
+                tracing::error!(
+                    error,
+                    "cannot reload the settings for registries, keeping the last ones"
+                );
             }
             Err(_) => {}
         }

@@ -1,4 +1,5 @@
-//! What `catalogql diff` prints of the packages that differ: a table, or Markdown for a pull request.
+//! What `catalogql diff` prints of the packages that differ: a table, or Markdown for a pull
+//! request.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,11 @@ pub(super) fn table(packages: &[Value]) -> String {
         };
         let parts = [("channel", "channels"), ("bundle", "bundles")];
         let parts = parts.into_iter().flat_map(move |(kind, list)| {
-            package[list].as_array().into_iter().flatten().map(move |item| row(kind, item))
+            package[list]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(move |item| row(kind, item))
         });
         std::iter::once(row("package", package)).chain(parts)
     });
@@ -33,12 +38,26 @@ pub(super) fn markdown(packages: &[Value]) -> String {
     if packages.is_empty() {
         return "The catalogs do not differ.\n".to_owned();
     }
-    let count = |change: &str| packages.iter().filter(|package| package["change"] == change).count();
-    let counts = [("ADDED", "added"), ("REMOVED", "removed"), ("CHANGED", "changed")];
+    let count = |change: &str| {
+        packages
+            .iter()
+            .filter(|package| package["change"] == change)
+            .count()
+    };
+    let counts = [
+        ("ADDED", "added"),
+        ("REMOVED", "removed"),
+        ("CHANGED", "changed"),
+    ];
     let counts = counts.map(|(change, word)| format!("{} {word}", count(change)));
     let mut out = format!("Packages: {}.\n", counts.join(", "));
     for package in packages {
-        let _ = write!(out, "\n### `{}` {}\n", text(package, "/name"), text(package, "/change").to_lowercase());
+        let _ = write!(
+            out,
+            "\n### `{}` {}\n",
+            text(package, "/name"),
+            text(package, "/change").to_lowercase()
+        );
         let fields = fields(package);
         let default = ["/fromDefaultChannel", "/toDefaultChannel"].map(|at| text(package, at));
         if !fields.is_empty() {
@@ -47,7 +66,10 @@ pub(super) fn markdown(packages: &[Value]) -> String {
         if package["change"] == "CHANGED" && default[0] != default[1] {
             let _ = write!(out, "\nDefault channel: {}.\n", arrow(&default));
         }
-        let rows: String = ["channel", "bundle"].iter().map(|kind| rows(package, kind)).collect();
+        let rows: String = ["channel", "bundle"]
+            .iter()
+            .map(|kind| rows(package, kind))
+            .collect();
         if !rows.is_empty() {
             let _ = write!(out, "\n| | | what |\n|---|---|---|\n{rows}");
         }
@@ -67,34 +89,64 @@ fn rows(package: &Value, kind: &str) -> String {
         if heads[0] != heads[1] {
             what.push(format!("head {}", arrow(&heads)));
         }
-        let lists = [("entriesAdded", "adds"), ("entriesRemoved", "removes"), ("entriesChanged", "changes")];
+        let lists = [
+            ("entriesAdded", "adds"),
+            ("entriesRemoved", "removes"),
+            ("entriesChanged", "changes"),
+        ];
         for (list, verb) in lists {
-            let names: Vec<_> =
-                item[list].as_array().into_iter().flatten().filter_map(Value::as_str).map(code).collect();
+            let names: Vec<_> = item[list]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(code)
+                .collect();
             if !names.is_empty() {
                 what.push(format!("{verb} {}", names.join(", ")));
             }
         }
-        let _ = writeln!(rows, "| {kind} | {} | {} |", code(&text(item, "/name")), what.join("; "));
+        let _ = writeln!(
+            rows,
+            "| {kind} | {} | {} |",
+            code(&text(item, "/name")),
+            what.join("; ")
+        );
     }
     rows
 }
 
 /// The names of the fields that changed, without the default channel, which has a line of its own.
 fn fields(item: &Value) -> String {
-    let names = item["fields"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let names = names.filter(|name| *name != "DEFAULT_CHANNEL").map(|name| name.to_lowercase().replace('_', " "));
+    let names = item["fields"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let names = names
+        .filter(|name| *name != "DEFAULT_CHANNEL")
+        .map(|name| name.to_lowercase().replace('_', " "));
     names.collect::<Vec<_>>().join(", ")
 }
 
 fn heads(item: &Value) -> String {
     let heads = ["/fromHead", "/toHead"].map(|at| text(item, at));
-    if heads[0] == heads[1] { String::new() } else { heads.join(" -> ") }
+    if heads[0] == heads[1] {
+        String::new()
+    } else {
+        heads.join(" -> ")
+    }
 }
 
 /// Returns what was and what is, of which one may be nothing.
 fn arrow(sides: &[String; 2]) -> String {
-    let side = |side: &String| if side.is_empty() { "none".to_owned() } else { code(side) };
+    let side = |side: &String| {
+        if side.is_empty() {
+            "none".to_owned()
+        } else {
+            code(side)
+        }
+    };
     format!("{} → {}", side(&sides[0]), side(&sides[1]))
 }
 

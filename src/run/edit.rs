@@ -30,7 +30,8 @@ enum Failure {
     Unreadable(anyhow::Error),
 }
 
-/// Edits a directory. The exit status is 1 if the edit is refused, and 2 if the catalog or the operations cannot be read.
+/// Edits a directory. The exit status is 1 if the edit is refused, and 2 if the catalog or the
+/// operations cannot be read.
 pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
     match changed(args) {
         Ok((edit, changes)) => {
@@ -55,17 +56,24 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn changed(args: &EditArgs) -> Result<(EditSummary, Vec<FileChange>), Failure> {
-    let batch: Vec<Operation<RenderedBundle>> = input::operations(args).map_err(Failure::Unreadable)?;
+    let batch: Vec<Operation<RenderedBundle>> =
+        input::operations(args).map_err(Failure::Unreadable)?;
     // Only what may write finishes a change that was interrupted.
-    let lock = if args.dry_run { LockedFolder::lock_to_read } else { LockedFolder::lock };
+    let lock = if args.dry_run {
+        LockedFolder::lock_to_read
+    } else {
+        LockedFolder::lock
+    };
     let folder = lock(&args.directory).map_err(|error| match error {
         FolderError::Io { .. } => Failure::Unreadable(error.into()),
         _ => Failure::Refused(error.into()),
     })?;
     let (listing, files) = read(&folder).map_err(Failure::Unreadable)?;
     let content = file::content(&files);
-    let (edited, summary) = apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
-    let changes = changes(&listing, &files, &content, &edited).map_err(|error| Failure::Refused(error.into()))?;
+    let (edited, summary) =
+        apply_and_check(&content, &batch).map_err(|refusal| Failure::Refused(refusal.into()))?;
+    let changes = changes(&listing, &files, &content, &edited)
+        .map_err(|error| Failure::Refused(error.into()))?;
     if !args.dry_run && !changes.is_empty() {
         write(&folder, &listing, &changes).map_err(Failure::Refused)?;
     }
@@ -77,7 +85,12 @@ pub(super) fn read(folder: &LockedFolder) -> anyhow::Result<(Listing, Vec<Source
     let listing = directory::list_with_rules(folder.root())?;
     let add = |lines: &mut Vec<Arc<str>>, line: &str| lines.push(line.into());
     let lines = lines::read_files(&listing, |_| Vec::new(), add)?;
-    let files = listing.files().iter().zip(lines).map(|(file, lines)| SourceFile::new(&file.path, lines)).collect();
+    let files = listing
+        .files()
+        .iter()
+        .zip(lines)
+        .map(|(file, lines)| SourceFile::new(&file.path, lines))
+        .collect();
     Ok((listing, files))
 }
 
@@ -89,10 +102,17 @@ pub(super) fn changes(
     to: &Content,
 ) -> Result<Vec<FileChange>, ChangeError> {
     let changes = file::changes(files, from, to, |path| {
-        let listed = listing.files().iter().find(|file| file.path == path).ok_or(io::ErrorKind::NotFound)?;
+        let listed = listing
+            .files()
+            .iter()
+            .find(|file| file.path == path)
+            .ok_or(io::ErrorKind::NotFound)?;
         read_file(listing, listed).map_err(io::Error::other)
     })?;
-    match changes.iter().find(|change| !listing.includes(&change.path)) {
+    match changes
+        .iter()
+        .find(|change| !listing.includes(&change.path))
+    {
         Some(ignored) => Err(ChangeError::Ignored(ignored.path.clone())),
         None => Ok(changes),
     }
@@ -101,7 +121,10 @@ pub(super) fn changes(
 /// Reads the bytes of a file.
 fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, DirectoryError> {
     let mut open = listing.open(listed)?;
-    let (mut bytes, mut length) = (vec![0; usize::try_from(listed.bytes).unwrap_or_default() + 1], 0);
+    let (mut bytes, mut length) = (
+        vec![0; usize::try_from(listed.bytes).unwrap_or_default() + 1],
+        0,
+    );
     loop {
         match open.read(&mut bytes[length..])? {
             0 => break,
@@ -116,43 +139,83 @@ fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, Director
 }
 
 /// Replaces files, unless one of the directory changed since it was listed.
-pub(super) fn write(folder: &LockedFolder, listing: &Listing, changes: &[FileChange]) -> anyhow::Result<()> {
+pub(super) fn write(
+    folder: &LockedFolder,
+    listing: &Listing,
+    changes: &[FileChange],
+) -> anyhow::Result<()> {
     // Files that do not change decided too what the edit does.
     if directory::list_with_rules(folder.root())?.revision() != listing.revision() {
         return Err(FolderError::Conflict(folder.root().to_owned()).into());
     }
-    folder.write(changes).with_context(|| format!("cannot change the catalog in `{}`", folder.root().display()))
+    folder
+        .write(changes)
+        .with_context(|| format!("cannot change the catalog in `{}`", folder.root().display()))
 }
 
 fn print(args: &EditArgs, summary: &[ChangedBlob], changes: &[FileChange]) -> io::Result<()> {
     let mut out = output::stdout();
     if args.patch {
-        return changes.iter().try_for_each(|change| write!(out, "{}", patch(change)));
+        return changes
+            .iter()
+            .try_for_each(|change| write!(out, "{}", patch(change)));
     }
     match args.output {
         OutputFormat::Json => output::json(&mut out, &summary),
         OutputFormat::Table if summary.is_empty() => Ok(()),
         OutputFormat::Table => {
-            write!(out, "{}", table(["CHANGE", "SCHEMA", "NAME", "PACKAGE", "HEADS"], summary.iter().map(row)))
+            write!(
+                out,
+                "{}",
+                table(
+                    ["CHANGE", "SCHEMA", "NAME", "PACKAGE", "HEADS"],
+                    summary.iter().map(row)
+                )
+            )
         }
     }
 }
 
 fn row(blob: &ChangedBlob) -> [String; 5] {
-    let heads = blob.graph.as_ref().filter(|graph| graph.from_heads != graph.to_heads);
-    let heads = heads.map(|graph| format!("{} -> {}", graph.from_heads.join(", "), graph.to_heads.join(", ")));
-    let ChangedBlob { change, schema, package, name, .. } = blob;
-    [change.as_str().to_owned(), schema.clone(), name.clone(), package.clone(), heads.unwrap_or_default()]
+    let heads = blob
+        .graph
+        .as_ref()
+        .filter(|graph| graph.from_heads != graph.to_heads);
+    let heads = heads.map(|graph| {
+        format!(
+            "{} -> {}",
+            graph.from_heads.join(", "),
+            graph.to_heads.join(", ")
+        )
+    });
+    let ChangedBlob {
+        change,
+        schema,
+        package,
+        name,
+        ..
+    } = blob;
+    [
+        change.as_str().to_owned(),
+        schema.clone(),
+        name.clone(),
+        package.clone(),
+        heads.unwrap_or_default(),
+    ]
 }
 
 /// Returns the changed lines of a file as a unified patch.
 fn patch(change: &FileChange) -> String {
-    let text = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+    let text = |bytes: &Option<Vec<u8>>| {
+        String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
+    };
     let (before, after) = (text(&change.before), text(&change.after));
     let name = |bytes: &Option<Vec<u8>>, side: &str| match bytes {
         Some(_) => format!("{side}/{}", change.path),
         None => "/dev/null".to_owned(),
     };
     let diff = TextDiff::from_lines(&before, &after);
-    diff.unified_diff().header(&name(&change.before, "a"), &name(&change.after, "b")).to_string()
+    diff.unified_diff()
+        .header(&name(&change.before, "a"), &name(&change.after, "b"))
+        .to_string()
 }

@@ -70,8 +70,8 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let content = once::load_one(&source, &args.images)?.map_err(|error| anyhow!(error.chain()))?;
     let package = package(&content.catalog, args)?;
     let mut out = BufWriter::new(stdout());
-    let graph =
-        UpdateGraph::new(package, &args.channel, &Work::unlimited()).expect("an account without limit stops nothing");
+    let graph = UpdateGraph::new(package, &args.channel, &Work::unlimited())
+        .expect("an account without limit stops nothing");
     let printed = match args.output {
         GraphOutput::Mermaid => mermaid(&mut out, &graph),
         GraphOutput::Dot => write!(out, "{}", graph.drawing().dot()),
@@ -89,7 +89,11 @@ fn mermaid(out: &mut impl Write, graph: &UpdateGraph<'_>) -> io::Result<()> {
     let drawing = graph.drawing().mermaid();
     if let Some(refusal) = drawing.refusal() {
         let hint = "select channels with --channel, or draw it with -o svg";
-        writeln!(io::stderr(), "{} Mermaid refuses this drawing: {refusal}; {hint}", warning())?;
+        writeln!(
+            io::stderr(),
+            "{} Mermaid refuses this drawing: {refusal}; {hint}",
+            warning()
+        )?;
     }
     write!(out, "{drawing}")
 }
@@ -100,9 +104,16 @@ fn package<'a>(catalog: &'a Catalog, args: &GraphArgs) -> anyhow::Result<Package
         let similar = similar_names(&args.package, catalog.packages().map(Package::name));
         bail!("package {:?} not found{similar}", args.package);
     };
-    if let Some(channel) = args.channel.iter().find(|name| package.channel(name).is_none()) {
+    if let Some(channel) = args
+        .channel
+        .iter()
+        .find(|name| package.channel(name).is_none())
+    {
         let similar = similar_names(channel, package.channels().map(Channel::name));
-        bail!("package {:?}, channel {channel:?} not found{similar}", args.package);
+        bail!(
+            "package {:?}, channel {channel:?} not found{similar}",
+            args.package
+        );
     }
     Ok(package)
 }
@@ -131,23 +142,49 @@ fn json_graph<'a>(package: Package<'a>, graph: UpdateGraph<'a>) -> JsonGraph<'a>
 
 impl Serialize for Edges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.edges().map(|UpdateEdge { from, to, reason, .. }| JsonEdge {
-            from,
-            to: to.name(),
-            channel: to.channel().name(),
-            reason: reason.as_str(),
-        }))
+        serializer.collect_seq(self.0.edges().map(
+            |UpdateEdge {
+                 from, to, reason, ..
+             }| JsonEdge {
+                from,
+                to: to.name(),
+                channel: to.channel().name(),
+                reason: reason.as_str(),
+            },
+        ))
     }
 }
 
 /// Prints a table for each channel, highest version first.
 fn tables(out: &mut impl Write, package: Package<'_>, graph: &UpdateGraph<'_>) -> io::Result<()> {
-    let deprecated = if package.deprecation().is_some() { " (deprecated)" } else { "" };
-    writeln!(out, "package {}{}", style(package.name()).bold(), style(deprecated).yellow())?;
+    let deprecated = if package.deprecation().is_some() {
+        " (deprecated)"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "package {}{}",
+        style(package.name()).bold(),
+        style(deprecated).yellow()
+    )?;
     for channel in graph.channels() {
-        let default = if channel.is_default() { " (default)" } else { "" };
-        let deprecated = if channel.deprecation().is_some() { " (deprecated)" } else { "" };
-        writeln!(out, "\nchannel {}{default}{}", style(channel.name()).bold(), style(deprecated).yellow())?;
+        let default = if channel.is_default() {
+            " (default)"
+        } else {
+            ""
+        };
+        let deprecated = if channel.deprecation().is_some() {
+            " (deprecated)"
+        } else {
+            ""
+        };
+        writeln!(
+            out,
+            "\nchannel {}{default}{}",
+            style(channel.name()).bold(),
+            style(deprecated).yellow()
+        )?;
         let heads: HashSet<_> = heads(channel).collect();
         let stranded: HashSet<_> = stranded(channel).into_iter().collect();
         let mut entries: Vec<_> = channel.entries().collect();
@@ -158,9 +195,31 @@ fn tables(out: &mut impl Write, package: Package<'_>, graph: &UpdateGraph<'_>) -
             let version = entry.bundle().and_then(Bundle::version).unwrap_or_default();
             let replaces = entry.replaces().unwrap_or_default();
             let range = entry.skip_range().unwrap_or_default();
-            [entry.name(), version, &marks(entry), replaces, range, &skips(entry)].map(str::to_owned)
+            [
+                entry.name(),
+                version,
+                &marks(entry),
+                replaces,
+                range,
+                &skips(entry),
+            ]
+            .map(str::to_owned)
         });
-        write!(out, "{}", table(["BUNDLE", "VERSION", "MARKS", "REPLACES", "SKIP RANGE", "SKIPS"], rows))?;
+        write!(
+            out,
+            "{}",
+            table(
+                [
+                    "BUNDLE",
+                    "VERSION",
+                    "MARKS",
+                    "REPLACES",
+                    "SKIP RANGE",
+                    "SKIPS"
+                ],
+                rows
+            )
+        )?;
     }
     Ok(())
 }
@@ -174,13 +233,18 @@ fn skips(entry: ChannelEntry<'_>) -> String {
 }
 
 fn marks(entry: ChannelEntry<'_>, heads: &HashSet<&str>, stranded: &HashSet<&str>) -> String {
-    let is_deprecated = entry.bundle().is_some_and(|bundle| bundle.deprecation().is_some());
+    let is_deprecated = entry
+        .bundle()
+        .is_some_and(|bundle| bundle.deprecation().is_some());
     let marks = [
         ("head", heads.contains(entry.name())),
         ("deprecated", is_deprecated),
         ("stranded", stranded.contains(entry.name())),
         ("no bundle", entry.bundle().is_none()),
     ];
-    let marks: Vec<_> = marks.into_iter().filter_map(|(mark, holds)| holds.then_some(mark)).collect();
+    let marks: Vec<_> = marks
+        .into_iter()
+        .filter_map(|(mark, holds)| holds.then_some(mark))
+        .collect();
     marks.join(", ")
 }

@@ -33,12 +33,18 @@ pub(super) struct RunningGrpc {
 }
 
 impl GrpcListeners {
-    /// Listens on each address of the arguments. `access` says who callers are, where they see only some catalogs.
+    /// Listens on each address of the arguments. `access` says who callers are, where they see only
+    /// some catalogs.
     pub(super) async fn bind(
         args: &GrpcArgs,
         catalogs: Catalogs,
         access: Option<Access>,
-        Shared { ready, tls, exchanges, .. }: Shared,
+        Shared {
+            ready,
+            tls,
+            exchanges,
+            ..
+        }: Shared,
         is_plain_http: bool,
     ) -> anyhow::Result<(Self, Option<Arc<GrpcMetrics>>)> {
         let api = Grpc::new(catalogs.visible(Visibility::none()));
@@ -53,20 +59,43 @@ impl GrpcListeners {
             let is_plaintext = args.grpc_plaintext || address.is_plaintext;
             let tls = tls.clone().filter(|_| !is_plaintext);
             let listener = Listener::bind(&address.listen).await?;
-            refuse_unintended_plaintext(listener.address(), tls.is_some() || is_plaintext || is_plain_http)?;
+            refuse_unintended_plaintext(
+                listener.address(),
+                tls.is_some() || is_plaintext || is_plain_http,
+            )?;
             // Where callers are told apart, the API sees nothing by itself.
-            let (catalog, access) =
-                (address.catalog.as_deref(), access.clone().filter(|_| auth != Some(AuthMode::None)));
-            let reader = if access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
+            let (catalog, access) = (
+                address.catalog.as_deref(),
+                access.clone().filter(|_| auth != Some(AuthMode::None)),
+            );
+            let reader = if access.is_some() {
+                catalogs.visible(Visibility::none())
+            } else {
+                catalogs.clone()
+            };
             let routes = api.listener(catalog, reader).router();
             let routes = match access {
                 Some(access) => routes.layer(from_fn_with_state(access, authorize)),
                 None => routes,
             };
-            let limits = ConnectionLimits { http2: Http2Limits::of_grpc(), ..ConnectionLimits::default() };
-            let (ready, exchanges, handler) = (ready.clone(), Some(Arc::clone(&exchanges)), Some(Handler::Grpc));
-            let options =
-                ListenOptions { limits, ready, tls, http2_only: true, exchanges, handler, ..ListenOptions::default() };
+            let limits = ConnectionLimits {
+                http2: Http2Limits::of_grpc(),
+                ..ConnectionLimits::default()
+            };
+            let (ready, exchanges, handler) = (
+                ready.clone(),
+                Some(Arc::clone(&exchanges)),
+                Some(Handler::Grpc),
+            );
+            let options = ListenOptions {
+                limits,
+                ready,
+                tls,
+                http2_only: true,
+                exchanges,
+                handler,
+                ..ListenOptions::default()
+            };
             tracing::info!(address = %listener.address(), catalog, "serving gRPC");
             listeners.push((listener, routes, options));
         }
@@ -81,7 +110,10 @@ impl GrpcListeners {
             let mut ended = end.subscribe();
             tokio::spawn(listener.serve(routes, options, async move { _ = ended.changed().await }))
         };
-        RunningGrpc { serving: self.0.into_iter().map(serve).collect(), end }
+        RunningGrpc {
+            serving: self.0.into_iter().map(serve).collect(),
+            end,
+        }
     }
 }
 
@@ -112,14 +144,20 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
         match reader(&access, request.headers(), request.extensions()).await {
             Ok(reader) => drop(request.extensions_mut().insert(reader)),
             Err(Denied::Unauthenticated) => return Refusal::Unauthenticated.respond(),
-            Err(denied @ Denied::Unavailable) => return Refusal::Undecided(denied.to_string()).respond(),
+            Err(denied @ Denied::Unavailable) => {
+                return Refusal::Undecided(denied.to_string()).respond();
+            }
             Err(denied) => return Refusal::Denied(denied.to_string()).respond(),
         }
     }
     next.run(request).await
 }
 
-async fn reader(access: &Access, headers: &HeaderMap, extensions: &Extensions) -> Result<Catalogs, Denied> {
+async fn reader(
+    access: &Access,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Result<Catalogs, Denied> {
     let credentials = credentials(&access.authenticator, headers, extensions)?;
     access.callers.reader(&credentials).await
 }

@@ -11,8 +11,8 @@ use auth::{Authenticator, Credentials, Denied, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
 use kube_api::{
-    Attributes, Authorize, BOOKMARK_INTERVAL, CreateTextFile, Decision, KubeApi, KubeApiOptions, KubeApiTask, TextFile,
-    VersionFile,
+    Attributes, Authorize, BOOKMARK_INTERVAL, CreateTextFile, Decision, KubeApi, KubeApiOptions,
+    KubeApiTask, TextFile, VersionFile,
 };
 use serde_json::{Value, json};
 use serving::{Catalogs, Visibility};
@@ -31,8 +31,9 @@ use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
 /// The file in the store that remembers resource versions of objects.
 const VERSIONS: &str = "kube-api.json";
 
-/// Time from telling connections that they end to ending the watches on them: a client that sent its next watch over the same
-/// connection would take the early end of that for a fault, and list again.
+/// Time from telling connections that they end to ending the watches on them: a client that sent
+/// its next watch over the same connection would take the early end of that for a fault, and list
+/// again.
 const CLOSING: Duration = Duration::from_millis(100);
 
 /// A listener of the API that does not serve yet.
@@ -64,16 +65,23 @@ pub(super) struct RunningKubeApi {
 }
 
 impl KubeApiListener {
-    /// Listens, if the arguments say so. `access` says who callers are, where that matters; `is_narrowed` whether they see
-    /// only some catalogs.
+    /// Listens, if the arguments say so. `access` says who callers are, where that matters;
+    /// `is_narrowed` whether they see only some catalogs.
     pub(super) async fn bind(
         args: &KubeApiArgs,
         allowed_hosts: &[String],
         catalogs: Catalogs,
         (access, is_narrowed): (Option<&Access>, bool),
-        Shared { ready, tls, exchanges, folder }: Shared,
+        Shared {
+            ready,
+            tls,
+            exchanges,
+            folder,
+        }: Shared,
     ) -> anyhow::Result<Option<Self>> {
-        let Some(address) = &args.kube_api_listen else { return Ok(None) };
+        let Some(address) = &args.kube_api_listen else {
+            return Ok(None);
+        };
         let listener = Listener::bind(address).await?;
         let is_loopback = listener.address().ip().to_canonical().is_loopback();
         if !is_loopback && args.kube_api_auth.is_none() {
@@ -91,7 +99,11 @@ impl KubeApiListener {
             );
         }
         // Where callers are told apart, the API sees nothing by itself.
-        let reader = if is_narrowed && access.is_some() { catalogs.visible(Visibility::none()) } else { catalogs };
+        let reader = if is_narrowed && access.is_some() {
+            catalogs.visible(Visibility::none())
+        } else {
+            catalogs
+        };
         let authorize = access.map(|access| authorize(access.clone(), is_narrowed));
         let options = KubeApiOptions {
             global_namespace: args.global_namespace.clone(),
@@ -102,8 +114,8 @@ impl KubeApiListener {
             create_text_file: Some(create_text_file(folder)),
         };
         let (api, task) = KubeApi::new(reader, options);
-        // kube-apiserver names the address at which it reaches the Service. A page that makes a browser send requests has no
-        // credentials.
+        // kube-apiserver names the address at which it reaches the Service. A page that makes a
+        // browser send requests has no credentials.
         let hosts = match access {
             Some(_) => AllowedHosts::default(),
             None => AllowedHosts::new(allowed_hosts, address, listener.address()),
@@ -119,7 +131,13 @@ impl KubeApiListener {
         };
         tracing::info!(address = %listener.address(), "serving the Kubernetes API");
         let authenticator = access.map(|access| access.authenticator.clone());
-        Ok(Some(Self { listener, routes: api.router(), task, options, authenticator }))
+        Ok(Some(Self {
+            listener,
+            routes: api.router(),
+            task,
+            options,
+            authenticator,
+        }))
     }
 
     pub(super) fn listener(&self) -> &Listener {
@@ -129,32 +147,50 @@ impl KubeApiListener {
     /// Serves until it is ended.
     pub(super) fn run(self, tasks: &mut BackgroundTasks) -> RunningKubeApi {
         let (end, ended) = oneshot::channel();
-        let Self { listener, routes, task, options, authenticator } = self;
+        let Self {
+            listener,
+            routes,
+            task,
+            options,
+            authenticator,
+        } = self;
         let ready = options.ready.clone();
         let serving = tokio::spawn(async move {
             let mut ended = ended;
             if let Some((authenticator, tls)) = authenticator.zip(options.tls.clone()) {
-                // kube-apiserver would go on using a connection on which it was not asked for its certificate.
+                // kube-apiserver would go on using a connection on which it was not asked for its
+                // certificate.
                 tokio::select! {
                     () = wait_for_authorities(&authenticator, &tls) => {}
                     _ = &mut ended => return,
                 }
             }
-            listener.serve(routes, options, async { _ = ended.await }).await;
+            listener
+                .serve(routes, options, async { _ = ended.await })
+                .await;
         });
-        // Until the catalogs are loaded, no list is better than an empty one: clients would forget what they know.
+        // Until the catalogs are loaded, no list is better than an empty one: clients would forget
+        // what they know.
         let following = tasks.spawn("publish objects", async move {
             ready.wait().await;
             task.run().await;
         });
-        RunningKubeApi { serving, following, end }
+        RunningKubeApi {
+            serving,
+            following,
+            end,
+        }
     }
 }
 
 impl RunningKubeApi {
     /// Ends connections and then watches, and completes when the last request has ended.
     pub(super) async fn end(self) {
-        let Self { serving, following, end } = self;
+        let Self {
+            serving,
+            following,
+            end,
+        } = self;
         drop(end);
         sleep(CLOSING).await;
         following.abort();
@@ -165,14 +201,19 @@ impl RunningKubeApi {
 /// Waits for the authorities of client certificates, and asks clients for theirs from then on.
 async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
     let mut authorities = authenticator.authorities();
-    let known = authorities.wait_for(Option::is_some).await.ok().and_then(|known| known.clone());
+    let known = authorities
+        .wait_for(Option::is_some)
+        .await
+        .ok()
+        .and_then(|known| known.clone());
     if let Some(authorities) = known {
         tls.accept_clients(authorities.roots());
     }
 }
 
-/// Decides by what the API server says of callers. Documents and probes are the same for everybody who does not pretend to be
-/// somebody else: kube-apiserver judges by them whether the API is available, so that they need no answer.
+/// Decides by what the API server says of callers. Documents and probes are the same for everybody
+/// who does not pretend to be somebody else: kube-apiserver judges by them whether the API is
+/// available, so that they need no answer.
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
@@ -185,12 +226,16 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
                 };
                 match authenticated {
                     Err(Denied::Unauthenticated) => Decision::Unauthenticated,
-                    _ => Decision::Allow { reader: None, user: None },
+                    _ => Decision::Allow {
+                        reader: None,
+                        user: None,
+                    },
                 }
             });
         }
         Box::pin(async move {
-            // A token says who its bearer is only to the API server, and whoever sends one comes by itself.
+            // A token says who its bearer is only to the API server, and whoever sends one comes by
+            // itself.
             let user = match &credentials {
                 Ok(Credentials::User(user)) => Some(user.name().to_owned()),
                 _ => None,
@@ -218,15 +263,24 @@ async fn decide(
             namespace: wanted.namespace.as_deref(),
             name: wanted.name.as_deref(),
         };
-        callers.authorize(&credentials, auth::Access::Resource(wanted)).await?;
+        callers
+            .authorize(&credentials, auth::Access::Resource(wanted))
+            .await?;
     }
-    if is_narrowed { callers.reader(&credentials).await.map(Some) } else { Ok(None) }
+    if is_narrowed {
+        callers.reader(&credentials).await.map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 fn refused(denied: Denied) -> Decision {
     match denied {
         Denied::Unauthenticated => Decision::Unauthenticated,
-        Denied::Forbidden { user, reason } => Decision::Deny { user, reason: reason.map(|reason| reason.to_string()) },
+        Denied::Forbidden { user, reason } => Decision::Deny {
+            user,
+            reason: reason.map(|reason| reason.to_string()),
+        },
         Denied::Impersonation => Decision::Refuse(denied.to_string()),
         Denied::Unavailable => Decision::Unknown(denied.to_string()),
     }
@@ -261,7 +315,9 @@ struct StoredTexts(UnnamedFile);
 
 impl Write for StoredTexts {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).inspect_err(|error| tracing::warn!(%error, "{NOT_KEPT}"))
+        self.0
+            .write(bytes)
+            .inspect_err(|error| tracing::warn!(%error, "{NOT_KEPT}"))
     }
 
     fn flush(&mut self) -> io::Result<()> {

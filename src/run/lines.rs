@@ -12,7 +12,8 @@ use super::parallel::in_order;
 use super::sources::SourceReference;
 use crate::args::ImageArgs;
 
-/// Reads the canonical lines of a catalog, each with its line feed; those of a directory file by file.
+/// Reads the canonical lines of a catalog, each with its line feed; those of a directory file by
+/// file.
 pub(super) fn read(source: &str, images: &ImageArgs) -> anyhow::Result<Vec<String>> {
     let failed = || format!("cannot render `{source}`");
     let reference = SourceReference::parse(source, images.configs_dir.as_deref())?;
@@ -21,13 +22,17 @@ pub(super) fn read(source: &str, images: &ImageArgs) -> anyhow::Result<Vec<Strin
     }
     let content = once::load_one(&reference, images)?;
     let content = content.map_err(|error| anyhow!("{}: {}", failed(), error.chain()))?;
-    Ok(vec![std::str::from_utf8(content.catalog.content())?.to_owned()])
+    Ok(vec![
+        std::str::from_utf8(content.catalog.content())?.to_owned(),
+    ])
 }
 
 fn read_directory(root: &Path) -> anyhow::Result<Vec<String>> {
     let listing = directory::list(root)?;
     // Canonical lines are no longer than their file as a rule, but for a last line feed.
-    let begin = |file: &ListedFile| String::with_capacity(usize::try_from(file.bytes).unwrap_or_default() + 1);
+    let begin = |file: &ListedFile| {
+        String::with_capacity(usize::try_from(file.bytes).unwrap_or_default() + 1)
+    };
     let add = |lines: &mut String, line: &str| {
         lines.push_str(line);
         lines.push('\n');
@@ -39,7 +44,8 @@ fn read_directory(root: &Path) -> anyhow::Result<Vec<String>> {
     lines
 }
 
-/// Reads the files of a directory on every core, and collects the canonical lines of each, without line feeds.
+/// Reads the files of a directory on every core, and collects the canonical lines of each, without
+/// line feeds.
 pub(super) fn read_files<L: Send>(
     listing: &Listing,
     begin: impl Fn(&ListedFile) -> L + Sync,

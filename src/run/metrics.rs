@@ -19,7 +19,10 @@ use crate::exposition::{Format, Sources};
 const METRICS: &str = "/metrics";
 
 /// What a scraper wants to do.
-const SCRAPE: Access<'static> = Access::Path(PathAccess { verb: "get", path: METRICS });
+const SCRAPE: Access<'static> = Access::Path(PathAccess {
+    verb: "get",
+    path: METRICS,
+});
 
 /// Who may read metrics.
 pub(super) struct Scrapers {
@@ -38,13 +41,21 @@ struct Page {
 
 /// Returns the route of metrics. Without `scrapers` everybody may read them.
 pub(super) fn routes(sources: Sources, scrapers: Option<Scrapers>) -> Router {
-    let page = Page { sources, scrapers, turns: FairSemaphore::per_processor() };
-    Router::new().route(METRICS, get(metrics)).with_state(Arc::new(page))
+    let page = Page {
+        sources,
+        scrapers,
+        turns: FairSemaphore::per_processor(),
+    };
+    Router::new()
+        .route(METRICS, get(metrics))
+        .with_state(Arc::new(page))
 }
 
 async fn metrics(State(page): State<Arc<Page>>, request: Request) -> Response {
     if let Some(scrapers) = &page.scrapers
-        && let Err(denied) = scrapers.authorize(request.headers(), request.extensions()).await
+        && let Err(denied) = scrapers
+            .authorize(request.headers(), request.extensions())
+            .await
     {
         return refuse(&denied);
     }
@@ -81,7 +92,9 @@ fn refuse(denied: &Denied) -> Response {
     };
     let mut response = (status, format!("{denied}\n")).into_response();
     if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        response
+            .headers_mut()
+            .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
 }

@@ -15,11 +15,18 @@ pub(super) fn load<'a>(
     sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
-    let needs_registry = needs_registry(sources.clone().into_iter().map(|(_, reference)| &reference.source));
+    let needs_registry = needs_registry(
+        sources
+            .clone()
+            .into_iter()
+            .map(|(_, reference)| &reference.source),
+    );
     let registries = RegistryAccess::default().update(&images.registries, needs_registry)?;
     let terminal = Arc::new(Terminal::new());
     let folder = std::env::temp_dir();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let load = |(name, reference): (&str, &SourceReference)| {
         let (shown, shown_as) = (Arc::clone(&terminal), name.to_owned());
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
@@ -32,7 +39,10 @@ pub(super) fn load<'a>(
 }
 
 /// Loads one source.
-pub(super) fn load_one(reference: &SourceReference, images: &ImageArgs) -> anyhow::Result<Result<Content, LoadError>> {
+pub(super) fn load_one(
+    reference: &SourceReference,
+    images: &ImageArgs,
+) -> anyhow::Result<Result<Content, LoadError>> {
     let name = reference.source.last_path_segment().unwrap_or_default();
     Ok(load([(&*name, reference)], images)?.remove(0))
 }

@@ -1,4 +1,5 @@
-//! Output for people: JSON on several lines, the table of served catalogs, and where a server listens.
+//! Output for people: JSON on several lines, the table of served catalogs, and where a server
+//! listens.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -20,7 +21,11 @@ const COUNTS: Range<usize> = 1..5;
 pub(super) fn indented(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() * 2);
     let (mut depth, mut in_text, mut is_escaped) = (0, false, false);
-    let mut rest = json.iter().copied().filter(|byte| !byte.is_ascii_control()).peekable();
+    let mut rest = json
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_control())
+        .peekable();
     while let Some(byte) = rest.next() {
         if in_text {
             in_text = is_escaped || byte != b'"';
@@ -62,34 +67,65 @@ pub(super) fn count(catalog: &Catalog, severity: Severity) -> u64 {
     catalog.all_problems().counts.of_severity(severity)
 }
 
-/// Prints the catalogs that are served, and those that are not with their errors, in the order of the reports.
-pub(super) fn served<'a>(out: &mut impl Write, reports: impl Iterator<Item = &'a Report> + Clone) -> io::Result<()> {
-    let header = ["CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK"];
-    let rows = reports.clone().filter_map(|report| Some(row(report, report.content.as_ref()?)));
+/// Prints the catalogs that are served, and those that are not with their errors, in the order of
+/// the reports.
+pub(super) fn served<'a>(
+    out: &mut impl Write,
+    reports: impl Iterator<Item = &'a Report> + Clone,
+) -> io::Result<()> {
+    let header = [
+        "CATALOG", "PACKAGES", "BUNDLES", "ERRORS", "WARNINGS", "CONTENT", "TOOK",
+    ];
+    let rows = reports
+        .clone()
+        .filter_map(|report| Some(row(report, report.content.as_ref()?)));
     if reports.clone().any(|report| report.content.is_some()) {
         write!(out, "{}", counted_table(header, rows, COUNTS))?;
     }
     let has_problems = |content: &Content| {
         let counts = &content.catalog.all_problems().counts;
-        [Severity::Error, Severity::Warning].iter().any(|severity| counts.of_severity(*severity) > 0)
+        [Severity::Error, Severity::Warning]
+            .iter()
+            .any(|severity| counts.of_severity(*severity) > 0)
     };
-    if reports.clone().any(|report| report.content.as_ref().is_some_and(has_problems)) {
-        writeln!(out, "`catalogql validate` lists the errors and warnings of a catalog")?;
+    if reports
+        .clone()
+        .any(|report| report.content.as_ref().is_some_and(has_problems))
+    {
+        writeln!(
+            out,
+            "`catalogql validate` lists the errors and warnings of a catalog"
+        )?;
     }
     for report in reports.clone() {
-        if let Some(image) = report.content.as_ref().and_then(|content| content.image.as_ref()) {
+        if let Some(image) = report
+            .content
+            .as_ref()
+            .and_then(|content| content.image.as_ref())
+        {
             writeln!(out, "{} is {image}", report.name)?;
         }
     }
     for report in reports {
-        let (name, read) = (&report.name, report.age().map(|age| format!(", read {age:#} ago")));
+        let (name, read) = (
+            &report.name,
+            report.age().map(|age| format!(", read {age:#} ago")),
+        );
         match &report.status {
             SyncStatus::Synced => {}
             SyncStatus::Pending => {
-                writeln!(out, "{name} serves its stored content{} until its source answers", read.unwrap_or_default())?;
+                writeln!(
+                    out,
+                    "{name} serves its stored content{} until its source answers",
+                    read.unwrap_or_default()
+                )?;
             }
             SyncStatus::Failed(error) => match read {
-                Some(read) => writeln!(out, "{name} serves its former content{read}: {}", error.chain())?,
+                Some(read) => writeln!(
+                    out,
+                    "{name} serves its former content{read}: {}",
+                    error.chain()
+                )?,
                 None => writeln!(out, "{name} is not served: {}", error.chain())?,
             },
         }

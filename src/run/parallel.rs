@@ -6,16 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// Applies a function to items on the threads of this machine, each with a state of its own, and passes the results on in
-/// the order of the items. Threads take items one by one, because some are much larger than others, and wait when results
-/// are taken more slowly than they are made. The first error in the order of the items ends it.
+/// Applies a function to items on the threads of this machine, each with a state of its own, and
+/// passes the results on in the order of the items. Threads take items one by one, because some are
+/// much larger than others, and wait when results are taken more slowly than they are made. The
+/// first error in the order of the items ends it.
 pub(super) fn in_order<'i, I: Sync, S, O: Send>(
     items: &'i [I],
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &'i I) -> anyhow::Result<O> + Sync,
     mut take: impl FnMut(O) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    let threads = thread::available_parallelism()
+        .map_or(1, NonZero::get)
+        .min(items.len());
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads);
@@ -62,14 +65,31 @@ mod tests {
         assert_eq!(taken, (0..2_000).step_by(2).collect::<Vec<_>>());
 
         let mut count = 0;
-        let fail = |(): &mut (), item: &usize| if *item < 500 { Ok(()) } else { anyhow::bail!("item {item}") };
+        let fail = |(): &mut (), item: &usize| {
+            if *item < 500 {
+                Ok(())
+            } else {
+                anyhow::bail!("item {item}")
+            }
+        };
         let take = |()| {
             count += 1;
             Ok(())
         };
-        assert_eq!(in_order(&items, || (), fail, take).unwrap_err().to_string(), "item 500");
+        assert_eq!(
+            in_order(&items, || (), fail, take).unwrap_err().to_string(),
+            "item 500"
+        );
         assert_eq!(count, 500);
         assert!(in_order(&items, || (), double, |_| anyhow::bail!("closed")).is_err());
-        assert!(in_order(&[], || (), double, |_| anyhow::bail!("nothing is passed on")).is_ok());
+        assert!(
+            in_order(
+                &[],
+                || (),
+                double,
+                |_| anyhow::bail!("nothing is passed on")
+            )
+            .is_ok()
+        );
     }
 }

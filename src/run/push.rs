@@ -27,7 +27,9 @@ pub(super) fn push(args: &PushArgs) -> anyhow::Result<ExitCode> {
     let pushing = || format!("cannot push the catalog in `{}`", args.directory.display());
     let image = pack(args, scratch.path()).with_context(pushing)?;
     let registries = RegistryAccess::default().update(&args.registries, true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let pinned = runtime.block_on(registries.push(&to, &image))?;
     ignore_closed_pipe(writeln!(io::stdout(), "{pinned}"))?;
     Ok(ExitCode::SUCCESS)
@@ -46,16 +48,37 @@ fn pack(args: &PushArgs, scratch: &Path) -> anyhow::Result<PackedImage> {
         packer.add(&file.path, file.bytes, ListedReader(listing.open(file)?))?;
     }
     // What is packed is what was validated.
-    if directory::list(directory).as_ref().map(Listing::revision).ok() != Some(listing.revision()) {
+    if directory::list(directory)
+        .as_ref()
+        .map(Listing::revision)
+        .ok()
+        != Some(listing.revision())
+    {
         bail!("its files changed while they were read; push again");
     }
     Ok(packer.finish()?)
 }
 
-fn validate(PushArgs { directory, skip_validation, registries, .. }: &PushArgs) -> anyhow::Result<()> {
+fn validate(
+    PushArgs {
+        directory,
+        skip_validation,
+        registries,
+        ..
+    }: &PushArgs,
+) -> anyhow::Result<()> {
     let source = Source::Directory(std::path::absolute(directory)?);
-    let images = ImageArgs { registries: registries.clone(), configs_dir: None };
-    let content = once::load_one(&SourceReference { source, configs_dir: None }, &images)?;
+    let images = ImageArgs {
+        registries: registries.clone(),
+        configs_dir: None,
+    };
+    let content = once::load_one(
+        &SourceReference {
+            source,
+            configs_dir: None,
+        },
+        &images,
+    )?;
     let content = content.map_err(|error| anyhow::anyhow!("{}", error.chain()))?;
     match count(&content.catalog, Severity::Error) {
         0 => Ok(()),

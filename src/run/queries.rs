@@ -1,4 +1,5 @@
-//! `catalogql query`, `list`, `search` and `diff`: each is one GraphQL request over catalogs that are loaded for it.
+//! `catalogql query`, `list`, `search` and `diff`: each is one GraphQL request over catalogs that
+//! are loaded for it.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -18,7 +19,9 @@ use super::server::ANSWERS_BUILD;
 use super::similar::similar_names;
 use super::sources::{self, SourceReference};
 use super::{diff, once, output};
-use crate::args::{DiffArgs, DiffOutput, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs};
+use crate::args::{
+    DiffArgs, DiffOutput, ImageArgs, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs,
+};
 
 /// The largest page: every item.
 pub(super) const EVERYTHING: i32 = i32::MAX;
@@ -26,7 +29,8 @@ pub(super) const EVERYTHING: i32 = i32::MAX;
 /// The argument that stands for standard input.
 const STDIN: &str = "-";
 
-const CATALOGS: &str = "{ catalogs { name displayName priority digest image packageCount bundleCount } }";
+const CATALOGS: &str =
+    "{ catalogs { name displayName priority digest image packageCount bundleCount } }";
 
 const PACKAGES: &str = "query($first: Int, $names: [String!], $search: String, $provides: GroupVersionKindInput) {
     packages(first: $first, filter: {names: $names, search: $search, provides: $provides}) {
@@ -62,10 +66,22 @@ pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
     };
     let variables = args.variables.as_deref().map(parse_variables).transpose()?;
     let engine = engine(&args.catalogs.sources, &args.images)?;
-    let (query, operation_name) = (Some(document.into()), args.operation.as_deref().map(Into::into));
-    let response = engine.execute(&Request { query, operation_name, variables, ..Request::default() });
+    let (query, operation_name) = (
+        Some(document.into()),
+        args.operation.as_deref().map(Into::into),
+    );
+    let response = engine.execute(&Request {
+        query,
+        operation_name,
+        variables,
+        ..Request::default()
+    });
     print(&indented(&response.body))?;
-    Ok(if response.outcome == Outcome::Complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if response.outcome == Outcome::Complete {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Lists objects of one kind.
@@ -74,7 +90,10 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     if !args.package.is_empty() {
         let packages = package_names(&engine)?;
         if let Some(name) = args.package.iter().find(|name| !packages.contains(name)) {
-            bail!("package {name:?} not found{}", similar_names(name, packages.iter().map(String::as_str)));
+            bail!(
+                "package {name:?} not found{}",
+                similar_names(name, packages.iter().map(String::as_str))
+            );
         }
     }
     if args.provides.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
@@ -82,18 +101,26 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     }
     let variables = json!({"first": EVERYTHING, "names": args.package, "provides": args.provides});
     match args.kind {
-        ListKind::Catalogs => {
-            print_items(&items(&engine, CATALOGS, &json!({}), "/catalogs")?, args.output, catalogs_table)
-        }
-        ListKind::Packages => {
-            print_items(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
-        }
-        ListKind::Channels => {
-            print_items(&items(&engine, CHANNELS, &variables, "/packages/nodes")?, args.output, channels_table)
-        }
-        ListKind::Bundles => {
-            print_items(&items(&engine, BUNDLES, &variables, "/bundles/nodes")?, args.output, bundles_table)
-        }
+        ListKind::Catalogs => print_items(
+            &items(&engine, CATALOGS, &json!({}), "/catalogs")?,
+            args.output,
+            catalogs_table,
+        ),
+        ListKind::Packages => print_items(
+            &items(&engine, PACKAGES, &variables, "/packages/nodes")?,
+            args.output,
+            packages_table,
+        ),
+        ListKind::Channels => print_items(
+            &items(&engine, CHANNELS, &variables, "/packages/nodes")?,
+            args.output,
+            channels_table,
+        ),
+        ListKind::Bundles => print_items(
+            &items(&engine, BUNDLES, &variables, "/bundles/nodes")?,
+            args.output,
+            bundles_table,
+        ),
     }
 }
 
@@ -101,7 +128,11 @@ pub(super) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn search(args: &SearchArgs) -> anyhow::Result<ExitCode> {
     let engine = engine(&args.catalogs.sources, &args.images)?;
     let variables = json!({"first": EVERYTHING, "search": args.text});
-    print_items(&items(&engine, PACKAGES, &variables, "/packages/nodes")?, args.output, packages_table)
+    print_items(
+        &items(&engine, PACKAGES, &variables, "/packages/nodes")?,
+        args.output,
+        packages_table,
+    )
 }
 
 /// Shows what differs between two catalogs.
@@ -117,21 +148,33 @@ pub(super) fn diff(args: &DiffArgs) -> anyhow::Result<ExitCode> {
         DiffOutput::Table => print(diff::table(&packages).as_bytes())?,
     }
     let is_told = args.exit_code && !packages.is_empty();
-    Ok(if is_told { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if is_told {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
-/// Loads catalogs into an engine. Nobody else waits for it, so that its limits are those of the machine.
+/// Loads catalogs into an engine. Nobody else waits for it, so that its limits are those of the
+/// machine.
 pub(super) fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<Engine> {
     let wanted = sources::catalogs(sources, None, images.configs_dir.as_deref())?;
-    let references: Vec<(&str, &SourceReference)> =
-        wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference)).collect();
+    let references: Vec<(&str, &SourceReference)> = wanted
+        .iter()
+        .map(|entry| (entry.name.as_str(), &entry.reference))
+        .collect();
     let contents = once::load(references, images)?;
     let (mut writer, reader) = catalogs();
     for ((entry, content), source) in wanted.iter().zip(contents).zip(sources) {
         let name = entry.name.as_str();
         // `diff` gives names that the user did not write.
-        let place = source.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).unwrap_or(source);
-        let content = content.map_err(|error| anyhow!("cannot load catalog {name} (`{place}`): {}", error.chain()))?;
+        let place = source
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('='))
+            .unwrap_or(source);
+        let content = content.map_err(|error| {
+            anyhow!("cannot load catalog {name} (`{place}`): {}", error.chain())
+        })?;
         writer.publish(Served::new(name, content, entry.metadata.clone()));
     }
     let limits = Limits {
@@ -146,11 +189,23 @@ pub(super) fn engine(sources: &[String], images: &ImageArgs) -> anyhow::Result<E
 }
 
 /// Executes a document of this module and returns the list at a pointer of its data.
-pub(super) fn items(engine: &Engine, document: &str, variables: &Value, pointer: &str) -> anyhow::Result<Vec<Value>> {
+pub(super) fn items(
+    engine: &Engine,
+    document: &str,
+    variables: &Value,
+    pointer: &str,
+) -> anyhow::Result<Vec<Value>> {
     let (query, variables) = (Some(document.into()), variables.as_object().cloned());
-    let response = engine.execute(&Request { query, variables, ..Request::default() });
+    let response = engine.execute(&Request {
+        query,
+        variables,
+        ..Request::default()
+    });
     let mut response: Value = serde_json::from_slice(&response.body)?;
-    if let Some(message) = response.pointer("/errors/0/message").and_then(Value::as_str) {
+    if let Some(message) = response
+        .pointer("/errors/0/message")
+        .and_then(Value::as_str)
+    {
         bail!("{message}");
     }
     match response["data"].pointer_mut(pointer).map(Value::take) {
@@ -162,8 +217,16 @@ pub(super) fn items(engine: &Engine, document: &str, variables: &Value, pointer:
 /// The names of the packages of all catalogs.
 pub(super) fn package_names(engine: &Engine) -> anyhow::Result<Vec<String>> {
     let document = "query($first: Int) { packages(first: $first) { nodes { name } } }";
-    let packages = items(engine, document, &json!({"first": EVERYTHING}), "/packages/nodes")?;
-    Ok(packages.iter().map(|package| text(package, "/name")).collect())
+    let packages = items(
+        engine,
+        document,
+        &json!({"first": EVERYTHING}),
+        "/packages/nodes",
+    )?;
+    Ok(packages
+        .iter()
+        .map(|package| text(package, "/name"))
+        .collect())
 }
 
 /// Prints items as a table or as JSON.
@@ -186,23 +249,48 @@ pub(super) fn print_items(
 }
 
 fn catalogs_table(items: &[Value]) -> String {
-    let row = |item: &Value| ["/name", "/packageCount", "/bundleCount", "/priority", "/image"].map(|at| text(item, at));
-    lines(["NAME", "PACKAGES", "BUNDLES", "PRIORITY", "IMAGE"], items.iter().map(row))
+    let row = |item: &Value| {
+        [
+            "/name",
+            "/packageCount",
+            "/bundleCount",
+            "/priority",
+            "/image",
+        ]
+        .map(|at| text(item, at))
+    };
+    lines(
+        ["NAME", "PACKAGES", "BUNDLES", "PRIORITY", "IMAGE"],
+        items.iter().map(row),
+    )
 }
 
 fn packages_table(items: &[Value]) -> String {
     let row = |item: &Value| {
-        let columns = ["/name", "/latest/version", "/defaultChannel/name", "/catalog/name", "/displayName"];
+        let columns = [
+            "/name",
+            "/latest/version",
+            "/defaultChannel/name",
+            "/catalog/name",
+            "/displayName",
+        ];
         columns.map(|at| text(item, at))
     };
-    lines(["NAME", "HEAD", "CHANNEL", "CATALOG", "DISPLAY NAME"], items.iter().map(row))
+    lines(
+        ["NAME", "HEAD", "CHANNEL", "CATALOG", "DISPLAY NAME"],
+        items.iter().map(row),
+    )
 }
 
 fn channels_table(packages: &[Value]) -> String {
     let rows = packages.iter().flat_map(|package| {
         let channels = package["channels"].as_array().into_iter().flatten();
         channels.map(|channel| {
-            let is_default = if channel["isDefault"] == true { "yes" } else { "" };
+            let is_default = if channel["isDefault"] == true {
+                "yes"
+            } else {
+                ""
+            };
             [
                 text(package, "/name"),
                 text(channel, "/name"),
@@ -213,15 +301,29 @@ fn channels_table(packages: &[Value]) -> String {
             ]
         })
     });
-    lines(["PACKAGE", "CHANNEL", "HEAD", "ENTRIES", "DEFAULT", "CATALOG"], rows)
+    lines(
+        [
+            "PACKAGE", "CHANNEL", "HEAD", "ENTRIES", "DEFAULT", "CATALOG",
+        ],
+        rows,
+    )
 }
 
 fn bundles_table(items: &[Value]) -> String {
     let row = |item: &Value| {
-        let columns = ["/name", "/version", "/package/name", "/catalog/name", "/channelNames"];
+        let columns = [
+            "/name",
+            "/version",
+            "/package/name",
+            "/catalog/name",
+            "/channelNames",
+        ];
         columns.map(|at| text(item, at))
     };
-    lines(["NAME", "VERSION", "PACKAGE", "CATALOG", "CHANNELS"], items.iter().map(row))
+    lines(
+        ["NAME", "VERSION", "PACKAGE", "CATALOG", "CHANNELS"],
+        items.iter().map(row),
+    )
 }
 
 fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
@@ -229,12 +331,15 @@ fn lines<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [Stri
 }
 
 fn parse_variables(text: &str) -> anyhow::Result<Map<String, Value>> {
-    serde_json::from_str(text).context("cannot use --variables: write a JSON object, such as {\"name\": \"etcd\"}")
+    serde_json::from_str(text)
+        .context("cannot use --variables: write a JSON object, such as {\"name\": \"etcd\"}")
 }
 
 fn read_stdin() -> anyhow::Result<String> {
     let mut text = String::new();
-    io::stdin().read_to_string(&mut text).context("cannot read the document from standard input")?;
+    io::stdin()
+        .read_to_string(&mut text)
+        .context("cannot read the document from standard input")?;
     Ok(text)
 }
 

@@ -1,4 +1,5 @@
-//! Settings for registries: reads the files that flags name, or else the configuration of Podman, Skopeo and Docker.
+//! Settings for registries: reads the files that flags name, or else the configuration of Podman,
+//! Skopeo and Docker.
 //!
 //! No file is opened for a command that needs no image from a registry.
 
@@ -27,10 +28,18 @@ type TextFile = (PathBuf, String);
 pub(super) struct RegistryAccess(Option<(RegistrySettings, Registries)>);
 
 impl RegistryAccess {
-    /// Reads the flags and the environment. A client whose settings are unchanged keeps its connections.
-    pub(super) fn update(&mut self, args: &RegistryArgs, needs_registry: bool) -> anyhow::Result<Registries> {
-        let settings =
-            if needs_registry { settings(args, &|name| std::env::var_os(name))? } else { RegistrySettings::default() };
+    /// Reads the flags and the environment. A client whose settings are unchanged keeps its
+    /// connections.
+    pub(super) fn update(
+        &mut self,
+        args: &RegistryArgs,
+        needs_registry: bool,
+    ) -> anyhow::Result<Registries> {
+        let settings = if needs_registry {
+            settings(args, &|name| std::env::var_os(name))?
+        } else {
+            RegistrySettings::default()
+        };
         if let Some((_, registries)) = self.0.as_ref().filter(|(former, _)| *former == settings) {
             return Ok(registries.clone());
         }
@@ -42,7 +51,9 @@ impl RegistryAccess {
 
 /// Returns whether one of these sources is an image in a registry.
 pub(super) fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
-    sources.into_iter().any(|source| matches!(source, Source::Image(ImageSource::Registry(_))))
+    sources
+        .into_iter()
+        .any(|source| matches!(source, Source::Image(ImageSource::Registry(_))))
 }
 
 /// Reads the files of a controller, whose pull secrets come from the cluster.
@@ -57,7 +68,11 @@ pub(super) fn controller_settings(args: &PullArgs) -> anyhow::Result<RegistrySet
 }
 
 fn settings(args: &RegistryArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {
-    let authorities = args.registry_ca.iter().map(|path| Ok(read(path)?.1)).collect::<anyhow::Result<_>>()?;
+    let authorities = args
+        .registry_ca
+        .iter()
+        .map(|path| Ok(read(path)?.1))
+        .collect::<anyhow::Result<_>>()?;
     Ok(RegistrySettings {
         credentials: Credentials::parse(read_credentials(args.authfile.as_deref(), env)?)?,
         authorities,
@@ -69,21 +84,35 @@ fn settings(args: &RegistryArgs, env: Env<'_>) -> anyhow::Result<RegistrySetting
 
 /// Reads the files with credentials, in the order of their precedence.
 fn read_credentials(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>> {
-    let named = given.map(Path::to_owned).or_else(|| path_variable(env, "REGISTRY_AUTH_FILE"));
+    let named = given
+        .map(Path::to_owned)
+        .or_else(|| path_variable(env, "REGISTRY_AUTH_FILE"));
     if let Some(path) = named {
         return Ok(vec![read(&path)?]);
     }
-    let runtime = path_variable(env, "XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json"));
+    let runtime =
+        path_variable(env, "XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json"));
     let config = config_folder(env).map(|folder| folder.join("containers/auth.json"));
-    let docker = path_variable(env, "DOCKER_CONFIG").or_else(|| Some(path_variable(env, "HOME")?.join(".docker")));
+    let docker = path_variable(env, "DOCKER_CONFIG")
+        .or_else(|| Some(path_variable(env, "HOME")?.join(".docker")));
     let docker = docker.map(|folder| folder.join("config.json"));
-    let found = [runtime, config, docker].into_iter().flatten().map(|path| read_if_exists(&path));
-    Ok(found.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    let found = [runtime, config, docker]
+        .into_iter()
+        .flatten()
+        .map(|path| read_if_exists(&path));
+    Ok(found
+        .collect::<anyhow::Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
-/// Reads the first `registries.conf` that exists, and its drop-in files in the order of their names.
+/// Reads the first `registries.conf` that exists, and its drop-in files in the order of their
+/// names.
 fn read_conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>> {
-    let named = given.map(Path::to_owned).or_else(|| path_variable(env, "CONTAINERS_REGISTRIES_CONF"));
+    let named = given
+        .map(Path::to_owned)
+        .or_else(|| path_variable(env, "CONTAINERS_REGISTRIES_CONF"));
     if let Some(path) = named {
         return Ok(vec![read(&path)?]);
     }
@@ -101,33 +130,45 @@ fn read_conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>
     Ok(Vec::new())
 }
 
-/// Lists the files of a folder whose names end with one of these extensions, in the order of their names.
+/// Lists the files of a folder whose names end with one of these extensions, in the order of their
+/// names.
 fn list_files(folder: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
     };
-    let mut paths: Vec<PathBuf> = entries.with_context(|| format!("cannot read the folder `{}`", folder.display()))?;
-    paths.retain(|path| extensions.iter().any(|extension| path.extension().is_some_and(|end| end == *extension)));
+    let mut paths: Vec<PathBuf> =
+        entries.with_context(|| format!("cannot read the folder `{}`", folder.display()))?;
+    paths.retain(|path| {
+        extensions
+            .iter()
+            .any(|extension| path.extension().is_some_and(|end| end == *extension))
+    });
     paths.sort();
     Ok(paths)
 }
 
 /// Returns the folder for the user's configuration files.
 fn config_folder(env: Env<'_>) -> Option<PathBuf> {
-    path_variable(env, "XDG_CONFIG_HOME").or_else(|| Some(path_variable(env, "HOME")?.join(".config")))
+    path_variable(env, "XDG_CONFIG_HOME")
+        .or_else(|| Some(path_variable(env, "HOME")?.join(".config")))
 }
 
 /// Returns the path in an environment variable; `None` if it is unset or empty.
 fn path_variable(env: Env<'_>, name: &str) -> Option<PathBuf> {
-    env(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    env(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
 /// Reads a file; `None` if it does not exist.
 fn read_if_exists(path: &Path) -> anyhow::Result<Option<TextFile>> {
     match fs::read_to_string(path) {
         Err(error) if is_absent(&error) => Ok(None),
-        text => Ok(Some((path.to_owned(), text.with_context(|| cannot_read(path))?))),
+        text => Ok(Some((
+            path.to_owned(),
+            text.with_context(|| cannot_read(path))?,
+        ))),
     }
 }
 
@@ -161,10 +202,15 @@ mod tests {
         folder
     }
 
-    /// The environment of a user whose home this is, with more variables that name files or folders in it.
+    /// The environment of a user whose home this is, with more variables that name files or folders
+    /// in it.
     fn env(home: &Path, more: &[(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + use<> {
-        let more = more.iter().map(|(name, value)| ((*name).to_owned(), home.join(value).into_os_string()));
-        let all: HashMap<_, _> = more.chain([("HOME".to_owned(), home.as_os_str().to_owned())]).collect();
+        let more = more
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), home.join(value).into_os_string()));
+        let all: HashMap<_, _> = more
+            .chain([("HOME".to_owned(), home.as_os_str().to_owned())])
+            .collect();
         move |name| all.get(name).cloned()
     }
 
@@ -174,13 +220,29 @@ mod tests {
 
     #[test]
     fn credentials_are_those_that_podman_and_docker_keep_for_the_user() {
-        let all = ["run/containers/auth.json", ".config/containers/auth.json", ".docker/config.json", "auth.json"];
+        let all = [
+            "run/containers/auth.json",
+            ".config/containers/auth.json",
+            ".docker/config.json",
+            "auth.json",
+        ];
         let home = files(&all);
-        let found = |more: &[(&str, &str)]| names_of(read_credentials(None, &env(home.path(), more)).unwrap());
+        let found = |more: &[(&str, &str)]| {
+            names_of(read_credentials(None, &env(home.path(), more)).unwrap())
+        };
         assert_eq!(found(&[]), all[1..3]);
         assert_eq!(found(&[("XDG_RUNTIME_DIR", "run")]), all[..3]);
-        assert_eq!(found(&[("XDG_CONFIG_HOME", "none"), ("DOCKER_CONFIG", "none")]), Vec::<String>::new());
-        assert_eq!(found(&[("XDG_RUNTIME_DIR", "run"), ("REGISTRY_AUTH_FILE", "auth.json")]), all[3..]);
+        assert_eq!(
+            found(&[("XDG_CONFIG_HOME", "none"), ("DOCKER_CONFIG", "none")]),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            found(&[
+                ("XDG_RUNTIME_DIR", "run"),
+                ("REGISTRY_AUTH_FILE", "auth.json")
+            ]),
+            all[3..]
+        );
         let given = read_credentials(
             Some(&home.path().join(all[0])),
             &env(home.path(), &[("REGISTRY_AUTH_FILE", "auth.json")]),
@@ -194,8 +256,16 @@ mod tests {
         let missing = home.path().join("missing");
         let env = env(home.path(), &[]);
         let expected = format!("cannot read `{}`", missing.display());
-        assert_eq!(read_credentials(Some(&missing), &env).unwrap_err().to_string(), expected);
-        assert_eq!(read_conf(Some(&missing), &env).unwrap_err().to_string(), expected);
+        assert_eq!(
+            read_credentials(Some(&missing), &env)
+                .unwrap_err()
+                .to_string(),
+            expected
+        );
+        assert_eq!(
+            read_conf(Some(&missing), &env).unwrap_err().to_string(),
+            expected
+        );
     }
 
     #[test]
@@ -208,8 +278,14 @@ mod tests {
             "other.conf",
         ];
         let home = files(&all);
-        assert_eq!(names_of(read_conf(None, &env(home.path(), &[])).unwrap()), all[..3]);
-        let named = read_conf(None, &env(home.path(), &[("CONTAINERS_REGISTRIES_CONF", "other.conf")]));
+        assert_eq!(
+            names_of(read_conf(None, &env(home.path(), &[])).unwrap()),
+            all[..3]
+        );
+        let named = read_conf(
+            None,
+            &env(home.path(), &[("CONTAINERS_REGISTRIES_CONF", "other.conf")]),
+        );
         assert_eq!(names_of(named.unwrap()), all[4..]);
     }
 }

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use edit::Value;
-use edit::bundle::{BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, arranged, migrate};
+use edit::bundle::{
+    BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, arranged, migrate,
+};
 use edit::format::Line;
 use edit::meta::{Meta, Place};
 
@@ -21,7 +23,8 @@ use crate::args::RenderArgs;
 
 pub(super) use image::BundleImages;
 
-/// Number of blobs that one thread writes as text at a time. They have some hundred kilobytes as a rule.
+/// Number of blobs that one thread writes as text at a time. They have some hundred kilobytes as a
+/// rule.
 const BLOBS_AT_ONCE: usize = 32;
 
 /// A blob that is printed.
@@ -41,11 +44,18 @@ struct Printing {
 
 /// Prints the blobs of all sources, in the order of their packages.
 pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
-    let bundles = args.sources.iter().filter(|source| is_bundle(Path::new(source))).count();
+    let bundles = args
+        .sources
+        .iter()
+        .filter(|source| is_bundle(Path::new(source)))
+        .count();
     if args.image.is_some() && (bundles, args.sources.len()) != (1, 1) {
         bail!("cannot use --image: it is for one directory with `manifests` and `metadata`");
     }
-    let printing = Printing { format: args.output.into(), migration: args.migrate_level.migration() };
+    let printing = Printing {
+        format: args.output.into(),
+        migration: args.migrate_level.migration(),
+    };
     let mut images = BundleImages::new(&args.images.registries)?;
     let mut texts = Vec::new();
     for source in &args.sources {
@@ -73,7 +83,11 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
 impl<'l> PrintedBlob<'l> {
     fn read(text: &'l str) -> Self {
         let line = Line::new(text);
-        Self { place: Place::of(text, line.as_ref()), text, line }
+        Self {
+            place: Place::of(text, line.as_ref()),
+            text,
+            line,
+        }
     }
 }
 
@@ -85,12 +99,19 @@ impl Printing {
             blobs.extend(read);
             Ok(())
         };
-        in_order(texts, || (), |(), text| Ok(text.lines().map(PrintedBlob::read).collect::<Vec<_>>()), collect)?;
+        in_order(
+            texts,
+            || (),
+            |(), text| Ok(text.lines().map(PrintedBlob::read).collect::<Vec<_>>()),
+            collect,
+        )?;
         blobs.sort_by(|a, b| a.place.compare(&b.place));
         let blobs: Vec<&[PrintedBlob<'_>]> = blobs.chunks(BLOBS_AT_ONCE).collect();
         let mut out = io::stdout().lock();
         let write = |text: String| Ok(out.write_all(text.as_bytes())?);
-        match in_order(&blobs, || (), |(), blobs| self.text(blobs), write).map_err(anyhow::Error::downcast) {
+        match in_order(&blobs, || (), |(), blobs| self.text(blobs), write)
+            .map_err(anyhow::Error::downcast)
+        {
             Err(Ok(error)) => Ok(ignore_closed_pipe(Err(error))?),
             Err(Err(error)) => Err(error),
             Ok(()) => Ok(ignore_closed_pipe(out.flush())?),
@@ -99,12 +120,14 @@ impl Printing {
 
     /// Writes blobs as text.
     fn text(self, blobs: &[PrintedBlob<'_>]) -> anyhow::Result<String> {
-        let mut text = String::with_capacity(2 * blobs.iter().map(|blob| blob.text.len()).sum::<usize>());
+        let mut text =
+            String::with_capacity(2 * blobs.iter().map(|blob| blob.text.len()).sum::<usize>());
         let may_copy = self.format == edit::Format::Json && self.migration == Migration::None;
         for blob in blobs {
             if !may_copy || !blob.line.as_ref().is_some_and(|line| line.write(&mut text)) {
                 let value = arranged(Meta::read(0, blob.text).value()?);
-                self.format.write(&migrated(value, self.migration), &mut text);
+                self.format
+                    .write(&migrated(value, self.migration), &mut text);
             }
         }
         Ok(text)
@@ -113,14 +136,23 @@ impl Printing {
 
 /// Tells whether a directory is a bundle: it has `manifests` and `metadata`.
 pub(super) fn is_bundle(directory: &Path) -> bool {
-    ["manifests", "metadata"].iter().all(|folder| directory.join(folder).is_dir())
+    ["manifests", "metadata"]
+        .iter()
+        .all(|folder| directory.join(folder).is_dir())
 }
 
 /// Renders a bundle directory.
-pub(super) fn bundle(directory: &Path, image: &str, migration: Migration) -> anyhow::Result<RenderedBundle> {
+pub(super) fn bundle(
+    directory: &Path,
+    image: &str,
+    migration: Migration,
+) -> anyhow::Result<RenderedBundle> {
     let named = || format!("cannot render bundle `{}`", directory.display());
     let files = |folder: &str| files(&directory.join(folder)).with_context(named);
-    let files = BundleFiles { manifests: files("manifests")?, metadata: files("metadata")? };
+    let files = BundleFiles {
+        manifests: files("manifests")?,
+        metadata: files("metadata")?,
+    };
     edit::bundle::render(&files, image, migration).with_context(named)
 }
 
@@ -135,7 +167,9 @@ pub(super) fn print_warnings(name: &str, rendered: &RenderedBundle) {
 /// Reads the files of a folder, without those of folders in it.
 fn files(folder: &Path) -> anyhow::Result<Vec<BundleFile>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot open `{}`", folder.display()))? {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot open `{}`", folder.display()))?
+    {
         let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
         if !path.is_file() {
             continue;
@@ -143,11 +177,19 @@ fn files(folder: &Path) -> anyhow::Result<Vec<BundleFile>> {
         let reading = || format!("cannot read `{}`", path.display());
         let mut bytes = Vec::new();
         let file = fs::File::open(&path).with_context(reading)?;
-        file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).with_context(reading)?;
+        file.take(MAX_FILE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .with_context(reading)?;
         if bytes.len() > MAX_FILE_BYTES {
-            bail!("cannot read `{}`: it has more than {MAX_FILE_BYTES} bytes", path.display());
+            bail!(
+                "cannot read `{}`: it has more than {MAX_FILE_BYTES} bytes",
+                path.display()
+            );
         }
-        files.push(BundleFile { name: name.to_string_lossy().into_owned(), bytes });
+        files.push(BundleFile {
+            name: name.to_string_lossy().into_owned(),
+            bytes,
+        });
     }
     Ok(files)
 }
@@ -155,5 +197,9 @@ fn files(folder: &Path) -> anyhow::Result<Vec<BundleFile>> {
 /// Replaces the manifests of a bundle, if that is asked for.
 pub(super) fn migrated(blob: Value, migration: Migration) -> Value {
     let is_bundle = blob.str("schema") == "olm.bundle";
-    if is_bundle && migration == Migration::CsvMetadata { migrate(&blob) } else { blob }
+    if is_bundle && migration == Migration::CsvMetadata {
+        migrate(&blob)
+    } else {
+        blob
+    }
 }

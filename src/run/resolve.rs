@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use console::style;
 use fbc::catalog::{Deprecation, Package, Platform};
 use fbc::resolve::{
-    Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution, ResolutionFailure,
-    ResolutionRequest, resolve as pick,
+    Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution,
+    ResolutionFailure, ResolutionRequest, resolve as pick,
 };
 use fbc::work::Work;
 use serde::Serialize;
@@ -60,14 +60,23 @@ struct JsonConsidered<'a> {
     rejection: Option<&'a str>,
 }
 
-/// Prints which bundle would be installed. The exit status says whether any would, also when nobody reads the output to
-/// its end.
+/// Prints which bundle would be installed. The exit status says whether any would, also when nobody
+/// reads the output to its end.
 pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
-    let mut wanted = sources::catalogs(&args.catalogs.sources, None, args.images.configs_dir.as_deref())?;
+    let mut wanted = sources::catalogs(
+        &args.catalogs.sources,
+        None,
+        args.images.configs_dir.as_deref(),
+    )?;
     wanted.sort_by(|one, other| one.name.cmp(&other.name));
-    let sources = wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference));
+    let sources = wanted
+        .iter()
+        .map(|entry| (entry.name.as_str(), &entry.reference));
     let contents: Vec<_> = once::load(sources, &args.images)?;
-    let contents: Vec<_> = contents.into_iter().map(|content| content.map_err(|error| error.chain())).collect();
+    let contents: Vec<_> = contents
+        .into_iter()
+        .map(|content| content.map_err(|error| error.chain()))
+        .collect();
     let offers: Vec<_> = wanted
         .iter()
         .zip(&contents)
@@ -75,12 +84,18 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
             name: wanted.name.as_str(),
             priority: wanted.metadata.priority,
             labels: &wanted.metadata.labels,
-            content: content.as_ref().map(|content| &*content.catalog).map_err(String::as_str),
+            content: content
+                .as_ref()
+                .map(|content| &*content.catalog)
+                .map_err(String::as_str),
         })
         .collect();
     let channels: Vec<_> = args.channel.iter().map(String::as_str).collect();
-    let platform =
-        Platform { kubernetes: args.kubernetes, openshift: args.openshift, architecture: args.architecture.as_deref() };
+    let platform = Platform {
+        kubernetes: args.kubernetes,
+        openshift: args.openshift,
+        architecture: args.architecture.as_deref(),
+    };
     let request = ResolutionRequest {
         package: &args.package,
         version: args.version.as_deref().unwrap_or_default(),
@@ -93,20 +108,30 @@ pub(super) fn resolve(args: &ResolveArgs) -> anyhow::Result<ExitCode> {
         platform: Some(platform).filter(|platform| !platform.is_any()),
         ..ResolutionRequest::default()
     };
-    let found = pick(&request, &offers, &Work::unlimited()).expect("an account without limit stops nothing");
+    let found = pick(&request, &offers, &Work::unlimited())
+        .expect("an account without limit stops nothing");
     let mut out = stdout();
     let printed = match args.output {
         OutputFormat::Json => json(&mut out, &json_outcome(&found, &offers)),
         OutputFormat::Table => {
-            let installed = args.installed.as_ref().map(|installed| installed.name.as_str());
+            let installed = args
+                .installed
+                .as_ref()
+                .map(|installed| installed.name.as_str());
             text(&mut out, &found, &offers, &args.package, installed)
         }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
-    Ok(if found.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if found.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-fn considered<'f, 'a>(found: &'f Result<Resolution<'a>, ResolutionFailure<'a>>) -> &'f [Considered<'a>] {
+fn considered<'f, 'a>(
+    found: &'f Result<Resolution<'a>, ResolutionFailure<'a>>,
+) -> &'f [Considered<'a>] {
     match found {
         Ok(resolution) => &resolution.considered,
         Err(failure) => &failure.considered,
@@ -114,25 +139,42 @@ fn considered<'f, 'a>(found: &'f Result<Resolution<'a>, ResolutionFailure<'a>>) 
 }
 
 fn message(deprecation: &Deprecation<'_>) -> String {
-    deprecation.message().map(|message| message.decode().into_owned()).unwrap_or_default()
+    deprecation
+        .message()
+        .map(|message| message.decode().into_owned())
+        .unwrap_or_default()
 }
 
-fn json_outcome<'a>(found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>, offers: &[Offer<'a>]) -> JsonOutcome<'a> {
+fn json_outcome<'a>(
+    found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>,
+    offers: &[Offer<'a>],
+) -> JsonOutcome<'a> {
     let deprecation = |deprecation: &Deprecation<'a>| JsonDeprecation {
         schema: deprecation.schema(),
         name: deprecation.name(),
         message: message(deprecation),
     };
-    let resolution = found.as_ref().ok().map(|Resolution { offer, bundle, deprecations, .. }| JsonResolution {
-        catalog: offers[*offer].name,
-        bundle: bundle.name(),
-        version: bundle.version(),
-        release: bundle.release(),
-        image: bundle.image().decode().into_owned(),
-        deprecations: deprecations.iter().map(deprecation).collect(),
-    });
+    let resolution = found.as_ref().ok().map(
+        |Resolution {
+             offer,
+             bundle,
+             deprecations,
+             ..
+         }| JsonResolution {
+            catalog: offers[*offer].name,
+            bundle: bundle.name(),
+            version: bundle.version(),
+            release: bundle.release(),
+            image: bundle.image().decode().into_owned(),
+            deprecations: deprecations.iter().map(deprecation).collect(),
+        },
+    );
     let failure = found.as_ref().err();
-    let reason = |&Considered { offer, bundle, rejection }: &Considered<'a>| JsonConsidered {
+    let reason = |&Considered {
+                      offer,
+                      bundle,
+                      rejection,
+                  }: &Considered<'a>| JsonConsidered {
         catalog: offers[offer].name,
         bundle: bundle.name(),
         version: bundle.version(),
@@ -140,7 +182,10 @@ fn json_outcome<'a>(found: &'a Result<Resolution<'a>, ResolutionFailure<'a>>, of
     };
     JsonOutcome {
         resolution,
-        failure: failure.map(|ResolutionFailure { code, message, .. }| JsonFailure { code: code.as_str(), message }),
+        failure: failure.map(|ResolutionFailure { code, message, .. }| JsonFailure {
+            code: code.as_str(),
+            message,
+        }),
         considered: considered(found).iter().map(reason).collect(),
     }
 }
@@ -154,15 +199,34 @@ fn text(
     installed: Option<&str>,
 ) -> io::Result<()> {
     match found {
-        Ok(Resolution { offer, bundle, deprecations, .. }) => {
+        Ok(Resolution {
+            offer,
+            bundle,
+            deprecations,
+            ..
+        }) => {
             if installed == Some(bundle.name()) {
-                writeln!(out, "no upgrade: the installed bundle is the one that would be chosen")?;
+                writeln!(
+                    out,
+                    "no upgrade: the installed bundle is the one that would be chosen"
+                )?;
             }
-            writeln!(out, "{} of catalog {}", style(bundle.name()).bold(), offers[*offer].name)?;
+            writeln!(
+                out,
+                "{} of catalog {}",
+                style(bundle.name()).bold(),
+                offers[*offer].name
+            )?;
             writeln!(out, "{}", bundle.image().decode())?;
             for deprecation in deprecations {
                 let word = style("deprecated:").yellow().bold();
-                writeln!(out, "{word} {} {}: {}", deprecation.schema(), deprecation.name(), message(deprecation))?;
+                writeln!(
+                    out,
+                    "{word} {} {}: {}",
+                    deprecation.schema(),
+                    deprecation.name(),
+                    message(deprecation)
+                )?;
             }
         }
         Err(failure) => {
@@ -171,25 +235,46 @@ fn text(
             } else {
                 String::new()
             };
-            writeln!(out, "{} {}{similar}", style("error:").red().bold(), failure.message)?;
+            writeln!(
+                out,
+                "{} {}{similar}",
+                style("error:").red().bold(),
+                failure.message
+            )?;
         }
     }
     let considered = considered(found);
     if considered.is_empty() {
         return Ok(());
     }
-    let rows = considered.iter().map(|&Considered { offer, bundle, rejection }| {
-        let is_installed = installed == Some(bundle.name());
-        let result = match rejection {
-            None if is_installed => style("chosen: installed already").green(),
-            None => style("chosen").green(),
-            Some(_) if is_installed => style("installed now"),
-            Some(rejection) => style(why_not(rejection)),
-        };
-        let version = bundle.version().unwrap_or_default();
-        [bundle.name(), version, offers[offer].name, &result.to_string()].map(str::to_owned)
-    });
-    write!(out, "\n{}", table(["BUNDLE", "VERSION", "CATALOG", "RESULT"], rows))?;
+    let rows = considered.iter().map(
+        |&Considered {
+             offer,
+             bundle,
+             rejection,
+         }| {
+            let is_installed = installed == Some(bundle.name());
+            let result = match rejection {
+                None if is_installed => style("chosen: installed already").green(),
+                None => style("chosen").green(),
+                Some(_) if is_installed => style("installed now"),
+                Some(rejection) => style(why_not(rejection)),
+            };
+            let version = bundle.version().unwrap_or_default();
+            [
+                bundle.name(),
+                version,
+                offers[offer].name,
+                &result.to_string(),
+            ]
+            .map(str::to_owned)
+        },
+    );
+    write!(
+        out,
+        "\n{}",
+        table(["BUNDLE", "VERSION", "CATALOG", "RESULT"], rows)
+    )?;
     if considered.len() == MAX_CONSIDERED {
         writeln!(out, "These are the {MAX_CONSIDERED} best.")?;
     }

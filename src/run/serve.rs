@@ -29,7 +29,8 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     server::block_on(start(args, terminal))
 }
 
-/// Reads the configuration and opens the store. From the beginning, SIGHUP reloads and does not end the process.
+/// Reads the configuration and opens the store. From the beginning, SIGHUP reloads and does not end
+/// the process.
 async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let reload = ReloadTrigger::new(&args)?;
     let folder = server::store_folder(&args.server)?;
@@ -37,7 +38,12 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let specs = configuration.read()?;
     let (loader, task, catalogs) = server::open(&configuration.args().server, &folder.path)?;
     loader.set(specs);
-    serve_catalogs((configuration, reload), (loader, task, catalogs), (terminal, &folder.path)).await
+    serve_catalogs(
+        (configuration, reload),
+        (loader, task, catalogs),
+        (terminal, &folder.path),
+    )
+    .await
 }
 
 async fn serve_catalogs(
@@ -49,7 +55,14 @@ async fn serve_catalogs(
     let mut tasks = BackgroundTasks::default();
     let access = access(&args.server, &catalogs, &mut tasks).await?;
     let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(&args.server, &args.documents, &args.limits, catalogs, (access, folder)).await?;
+    let mut server = Server::bind(
+        &args.server,
+        &args.documents,
+        &args.limits,
+        catalogs,
+        (access, folder),
+    )
+    .await?;
     server.add_edits(&args.server, &args.editable, loader.refresher())?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
@@ -57,7 +70,10 @@ async fn serve_catalogs(
     let waits_for_changes = args.watch || !args.editable.is_empty();
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.
-    tasks.spawn("load catalogs", task.run(move |event| drop(events.send(event))));
+    tasks.spawn(
+        "load catalogs",
+        task.run(move |event| drop(events.send(event))),
+    );
 
     // By name, until every catalog was attempted or had its time.
     let mut reports = Some(BTreeMap::new());
@@ -98,17 +114,33 @@ async fn serve_catalogs(
 /// Asks the API server that KUBECONFIG names, or that of the pod, who may read metrics.
 async fn authorizer() -> anyhow::Result<Authorizer> {
     let hint = "cannot ask who may read metrics: let everybody with --metrics-auth=none";
-    Ok(Authorizer::new(connect(None).await.context(hint)?.client, Vec::new()))
+    Ok(Authorizer::new(
+        connect(None).await.context(hint)?.client,
+        Vec::new(),
+    ))
 }
 
 /// Asks the same who may see which catalogs, unless everybody sees each.
-async fn access(args: &ServerArgs, catalogs: &Catalogs, tasks: &mut BackgroundTasks) -> anyhow::Result<Option<Access>> {
+async fn access(
+    args: &ServerArgs,
+    catalogs: &Catalogs,
+    tasks: &mut BackgroundTasks,
+) -> anyhow::Result<Option<Access>> {
     let hint = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
         (false, false) => return Ok(None),
-        (true, _) => "cannot ask who may see which catalogs: let everybody see each with --auth=none",
-        (false, true) => "cannot ask who may read the Kubernetes API: let everybody with --kube-api-auth=none",
+        (true, _) => {
+            "cannot ask who may see which catalogs: let everybody see each with --auth=none"
+        }
+        (false, true) => {
+            "cannot ask who may read the Kubernetes API: let everybody with --kube-api-auth=none"
+        }
     };
-    Ok(Some(Access::start(&connect(None).await.context(hint)?, &args.access, catalogs, tasks)))
+    Ok(Some(Access::start(
+        &connect(None).await.context(hint)?,
+        &args.access,
+        catalogs,
+        tasks,
+    )))
 }
 
 /// Prints the catalogs that are served, and where.
@@ -119,10 +151,17 @@ fn announce(reports: &BTreeMap<CatalogName, Report>, url: &str, pages: Pages) ->
 }
 
 /// Fails if nothing can be served, unless the server waits for changes.
-fn refuse_nothing(reports: &BTreeMap<CatalogName, Report>, waits_for_changes: bool) -> anyhow::Result<()> {
+fn refuse_nothing(
+    reports: &BTreeMap<CatalogName, Report>,
+    waits_for_changes: bool,
+) -> anyhow::Result<()> {
     if !waits_for_changes && reports.values().all(|report| report.content.is_none()) {
-        let errors = reports.iter().filter_map(|(name, report)| Some((name, report.error()?)));
-        let errors: Vec<_> = errors.map(|(name, error)| format!("\n  {name}: {}", error.chain())).collect();
+        let errors = reports
+            .iter()
+            .filter_map(|(name, report)| Some((name, report.error()?)));
+        let errors: Vec<_> = errors
+            .map(|(name, error)| format!("\n  {name}: {}", error.chain()))
+            .collect();
         bail!("no catalog can be served{}", errors.concat());
     }
     Ok(())

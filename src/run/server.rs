@@ -1,5 +1,5 @@
-//! A server without its catalogs: the store and the loader, the socket, the routes, and the end. `serve` and `controller`
-//! add where catalogs come from.
+//! A server without its catalogs: the store and the loader, the socket, the routes, and the end.
+//! `serve` and `controller` add where catalogs come from.
 
 use std::fs;
 use std::io;
@@ -39,10 +39,14 @@ use super::grpc::{GrpcListeners, RunningGrpc};
 use super::kube_api::{self, KubeApiListener, RunningKubeApi};
 use super::metrics::{self, Scrapers};
 use super::version::build_info;
-use crate::args::{DocumentArgs, EditableArg, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION};
+use crate::args::{
+    DocumentArgs, EditableArg, LimitArgs, MetricsAuth, ObserveArgs, ServerArgs, VERSION,
+};
 use crate::exchange::{AccessLog, Exchange, Exchanges};
 use crate::exposition::{Reloads, Sources};
-use crate::listen::{AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors};
+use crate::listen::{
+    AllowedHosts, ConnectionLimits, ListenOptions, Listener, RELOAD_INTERVAL, Ready, Tls, cors,
+};
 use crate::traces::{SpanCounts, Traces};
 
 /// Identifies the code that reads catalogs: what another build stored is read again.
@@ -51,10 +55,12 @@ const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
 /// Identifies the code that answers requests: entity tags of another build are not believed.
 pub(super) const ANSWERS_BUILD: &str = env!("CATALOGQL_ANSWERS_BUILD");
 
-/// How long sockets of streams may take to close at the end: as long as a client may take to answer, and a little more.
+/// How long sockets of streams may take to close at the end: as long as a client may take to
+/// answer, and a little more.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// How long a thread waits for the next load before it ends: what it freed goes back to the system only then.
+/// How long a thread waits for the next load before it ends: what it freed goes back to the system
+/// only then.
 const IDLE_THREAD: Duration = Duration::from_secs(1);
 
 /// A server that listens.
@@ -88,42 +94,69 @@ pub(super) struct StoreFolder {
 }
 
 /// Opens the store and creates the loader of a server.
-pub(super) fn open(args: &ServerArgs, folder: &Path) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
+pub(super) fn open(
+    args: &ServerArgs,
+    folder: &Path,
+) -> anyhow::Result<(Loader, LoaderTask, Catalogs)> {
     let store = Store::open(folder, args.store_quota.0, CONTENT_BUILD)?;
     let UnprotectedFiles { repaired, removed } = store.unprotected_files();
     if repaired > 0 || removed > 0 {
-        let message =
-            "others could write to files of the store, which were protected, or removed where others own them";
+        let message = "others could write to files of the store, which were protected, or removed where others own them";
         tracing::warn!(folder = %folder.display(), protected = repaired, removed, "{message}");
     }
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(store, writer);
     let check_interval = Some(args.store_check_interval).filter(|interval| !interval.is_zero());
-    let task = task.compress_after(args.compress_after).ready_after(args.ready_after).check_interval(check_interval);
+    let task = task
+        .compress_after(args.compress_after)
+        .ready_after(args.ready_after)
+        .check_interval(check_interval);
     Ok((loader, task, catalogs))
 }
 
-/// Returns the folder that `--store` names, or else one in the user's cache folder. Where that cannot be created, as for a
-/// user without a home, it is a temporary folder.
+/// Returns the folder that `--store` names, or else one in the user's cache folder. Where that
+/// cannot be created, as for a user without a home, it is a temporary folder.
 pub(super) fn store_folder(args: &ServerArgs) -> anyhow::Result<StoreFolder> {
     if let Some(folder) = &args.store {
-        return Ok(StoreFolder { path: folder.clone(), _temporary: None });
+        return Ok(StoreFolder {
+            path: folder.clone(),
+            _temporary: None,
+        });
     }
     let reason = match default_store().map(|folder| (fs::create_dir_all(&folder), folder)) {
-        Some((Ok(()), path)) => return Ok(StoreFolder { path, _temporary: None }),
-        Some((Err(error), path)) => format!("cannot create the folder `{}`: {error}", path.display()),
+        Some((Ok(()), path)) => {
+            return Ok(StoreFolder {
+                path,
+                _temporary: None,
+            });
+        }
+        Some((Err(error), path)) => {
+            format!("cannot create the folder `{}`: {error}", path.display())
+        }
         None => "neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
     };
     let folder = tempfile::Builder::new().prefix("catalogql-").tempdir();
-    let folder = folder.with_context(|| format!("{reason}: name a folder for the store with --store"))?;
-    tracing::warn!(reason, "contents are stored in a temporary folder; --store names one that is kept");
-    Ok(StoreFolder { path: folder.path().to_owned(), _temporary: Some(folder) })
+    let folder =
+        folder.with_context(|| format!("{reason}: name a folder for the store with --store"))?;
+    tracing::warn!(
+        reason,
+        "contents are stored in a temporary folder; --store names one that is kept"
+    );
+    Ok(StoreFolder {
+        path: folder.path().to_owned(),
+        _temporary: Some(folder),
+    })
 }
 
 /// Runs a server to its end.
-pub(super) fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<ExitCode> {
+pub(super) fn block_on(
+    server: impl Future<Output = anyhow::Result<()>>,
+) -> anyhow::Result<ExitCode> {
     allow_open_files();
-    let runtime = tokio::runtime::Builder::new_multi_thread().thread_keep_alive(IDLE_THREAD).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_keep_alive(IDLE_THREAD)
+        .enable_all()
+        .build()?;
     let done = runtime.block_on(server);
     // A load that is under way is given up: the store survives that.
     runtime.shutdown_background();
@@ -131,8 +164,8 @@ pub(super) fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyh
 }
 
 impl Server {
-    /// Listens, and prepares to answer from these catalogs. `access` says who callers are, and who may see which of them where
-    /// not everybody may see each; `folder` is that of the store.
+    /// Listens, and prepares to answer from these catalogs. `access` says who callers are, and who
+    /// may see which of them where not everybody may see each; `folder` is that of the store.
     pub(super) async fn bind(
         args: &ServerArgs,
         documents: &DocumentArgs,
@@ -141,7 +174,11 @@ impl Server {
         (access, folder): (Option<Access>, &Path),
     ) -> anyhow::Result<Self> {
         refuse_unintended_access(args)?;
-        let tls = args.tls.files().map(|files| Tls::new(files, args.tls.tls_min_version)).transpose()?;
+        let tls = args
+            .tls
+            .files()
+            .map(|files| Tls::new(files, args.tls.tls_min_version))
+            .transpose()?;
         let listener = Listener::bind(&args.listen).await?;
         refuse_unintended_plain_http(args, listener.address())?;
         let probes = match &args.health_probe_bind_address {
@@ -154,9 +191,17 @@ impl Server {
             options.ready = options.ready.without_names();
         }
         let spans = Arc::<SpanCounts>::default();
-        let traces = args.observe.traces().map(|options| Traces::start(&options, Arc::clone(&spans))).transpose()?;
+        let traces = args
+            .observe
+            .traces()
+            .map(|options| Traces::start(&options, Arc::clone(&spans)))
+            .transpose()?;
         // Where callers are told apart, views see nothing by themselves.
-        let reader = if guard.is_some() { catalogs.visible(Visibility::none()) } else { catalogs.clone() };
+        let reader = if guard.is_some() {
+            catalogs.visible(Visibility::none())
+        } else {
+            catalogs.clone()
+        };
         let pages = args.pages.pages(documents);
         let mut engine = engine(reader.clone(), documents, limits, pages)?;
         if traces.is_some() {
@@ -180,11 +225,30 @@ impl Server {
             tls: options.tls.clone(),
             started: Timestamp::now(),
         };
-        let options = ListenOptions { exchanges: Some(Arc::clone(&sources.exchanges)), ..options };
-        let (ready, tls, exchanges) = (options.ready.clone(), options.tls.clone(), Arc::clone(&sources.exchanges));
-        let shared = kube_api::Shared { ready, tls, exchanges, folder: folder.to_owned() };
+        let options = ListenOptions {
+            exchanges: Some(Arc::clone(&sources.exchanges)),
+            ..options
+        };
+        let (ready, tls, exchanges) = (
+            options.ready.clone(),
+            options.tls.clone(),
+            Arc::clone(&sources.exchanges),
+        );
+        let shared = kube_api::Shared {
+            ready,
+            tls,
+            exchanges,
+            folder: folder.to_owned(),
+        };
         let (catalogs, is_plain) = (sources.catalogs.clone(), args.tls.plain_http);
-        let (grpc, calls) = GrpcListeners::bind(&args.grpc, catalogs, guard.clone(), shared.clone(), is_plain).await?;
+        let (grpc, calls) = GrpcListeners::bind(
+            &args.grpc,
+            catalogs,
+            guard.clone(),
+            shared.clone(),
+            is_plain,
+        )
+        .await?;
         sources.grpc = calls;
         let (hosts, catalogs) = (&args.allowed_host, sources.catalogs.clone());
         let who = (access.as_ref(), guard.is_some());
@@ -194,12 +258,21 @@ impl Server {
         }
         // No document of that dialect can be trusted.
         let is_served = !args.no_alpha_graphql && !documents.trusted_only;
-        let alpha =
-            is_served.then(|| AlphaGraphql::new(Arc::clone(&engine), reader.clone(), catalogd_http::parse_catalog));
+        let alpha = is_served.then(|| {
+            AlphaGraphql::new(
+                Arc::clone(&engine),
+                reader.clone(),
+                catalogd_http::parse_catalog,
+            )
+        });
         sources.alpha = alpha.as_ref().map(AlphaGraphql::metrics);
         let routes = routes(&graphql, alpha.as_ref(), reader, guard);
         // Without the layer, responses need not vary by origin.
-        let routes = if args.cors_origin.is_empty() { routes } else { routes.layer(cors(&args.cors_origin)) };
+        let routes = if args.cors_origin.is_empty() {
+            routes
+        } else {
+            routes.layer(cors(&args.cors_origin))
+        };
         let routes = routes.merge(pages.router());
         let metrics = None;
         Ok(Self {
@@ -238,8 +311,12 @@ impl Server {
         }
         // They are not below the layer of CORS, so that no page of another origin can edit.
         let access = self.access.clone().filter(|_| is_delegated);
-        let publisher = Publisher { catalogs: self.sources.catalogs.clone(), refresher };
-        self.routes = std::mem::take(&mut self.routes).merge(edits::routes(editable, access, publisher)?);
+        let publisher = Publisher {
+            catalogs: self.sources.catalogs.clone(),
+            refresher,
+        };
+        self.routes =
+            std::mem::take(&mut self.routes).merge(edits::routes(editable, access, publisher)?);
         Ok(())
     }
 
@@ -248,17 +325,26 @@ impl Server {
         self.sources.controller = Some(metrics);
     }
 
-    /// Listens for scrapers, if the arguments say so. `authorizer` says who may read metrics where not everybody may.
+    /// Listens for scrapers, if the arguments say so. `authorizer` says who may read metrics where
+    /// not everybody may.
     pub(super) async fn bind_metrics(
         &mut self,
         args: &ServerArgs,
         authorizer: impl AsyncFnOnce() -> anyhow::Result<Authorizer>,
     ) -> anyhow::Result<()> {
-        let Some(address) = &args.observe.metrics_listen else { return Ok(()) };
+        let Some(address) = &args.observe.metrics_listen else {
+            return Ok(());
+        };
         let scrapers = match args.observe.metrics_auth {
             MetricsAuth::Delegated => {
-                let authenticator = self.access.as_ref().map(|access| access.authenticator.clone());
-                Some(Scrapers { authorizer: authorizer().await?, authenticator })
+                let authenticator = self
+                    .access
+                    .as_ref()
+                    .map(|access| access.authenticator.clone());
+                Some(Scrapers {
+                    authorizer: authorizer().await?,
+                    authenticator,
+                })
             }
             MetricsAuth::None => None,
         };
@@ -270,13 +356,24 @@ impl Server {
             Some(_) => AllowedHosts::default(),
             None => AllowedHosts::new(&args.allowed_host, address, listener.address()),
         };
-        self.metrics = Some((listener, metrics::routes(self.sources.clone(), scrapers), hosts));
+        self.metrics = Some((
+            listener,
+            metrics::routes(self.sources.clone(), scrapers),
+            hosts,
+        ));
         Ok(())
     }
 
     /// The URL at which this machine reaches the server, without a path.
     pub(super) fn url(&self) -> String {
-        url(if self.options.tls.is_some() { "https" } else { "http" }, self.listener.address())
+        url(
+            if self.options.tls.is_some() {
+                "https"
+            } else {
+                "http"
+            },
+            self.listener.address(),
+        )
     }
 
     /// What the readiness probe reports.
@@ -298,28 +395,59 @@ impl Server {
     ///
     /// # Errors
     /// One of the tasks panicked. Requests are answered to their end, as after a signal.
-    pub(super) async fn run(self, tasks: &mut BackgroundTasks, ending: impl FnOnce()) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        tasks: &mut BackgroundTasks,
+        ending: impl FnOnce(),
+    ) -> anyhow::Result<()> {
         tracing::info!(version = VERSION, url = self.url(), "listening");
-        let Self { listener, probes, options, routes, engine, alpha, metrics, traces, kube_api, grpc, access, .. } =
-            self;
+        let Self {
+            listener,
+            probes,
+            options,
+            routes,
+            engine,
+            alpha,
+            metrics,
+            traces,
+            kube_api,
+            grpc,
+            access,
+            ..
+        } = self;
         let signal = end()?;
         if let Some(tls) = options.tls.clone() {
-            tasks.spawn("reload the certificate", tls.clone().reload_changes(RELOAD_INTERVAL));
+            tasks.spawn(
+                "reload the certificate",
+                tls.clone().reload_changes(RELOAD_INTERVAL),
+            );
             if let Some(access) = access {
-                tasks.spawn("reload the authorities of clients", access.accept_clients(tls));
+                tasks.spawn(
+                    "reload the authorities of clients",
+                    access.accept_clients(tls),
+                );
             }
         }
         let evicting = Arc::clone(&engine);
-        tasks.spawn("evict responses", async move { evicting.evict_stale_responses().await });
+        tasks.spawn("evict responses", async move {
+            evicting.evict_stale_responses().await
+        });
         if let Some(alpha) = alpha {
             tasks.spawn("evict schemas", alpha.evict_stale_schemas());
         }
         // Probes are answered until the last request is.
         let (probed, end_of_probes) = oneshot::channel::<()>();
-        let probing = probes.map(|listener| tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes)));
+        let probing = probes.map(|listener| {
+            tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes))
+        });
         let metrics = metrics.map(|(listener, routes, hosts)| {
             let (ready, tls) = (options.ready.clone(), options.tls.clone());
-            let options = ListenOptions { hosts, ready, tls, ..ListenOptions::default() };
+            let options = ListenOptions {
+                hosts,
+                ready,
+                tls,
+                ..ListenOptions::default()
+            };
             // They can be read until the last request has ended.
             tokio::spawn(listener.serve(routes, options, std::future::pending()))
         });
@@ -360,9 +488,17 @@ impl Server {
     }
 }
 
-/// Returns the routes of all views but the page. Those that show catalogs ask `access` what they may show.
-fn routes(graphql: &GraphqlHttp, alpha: Option<&AlphaGraphql>, reader: Catalogs, access: Option<Access>) -> Router {
-    let routes = graphql.router().merge(catalogd_http::router(reader, ANSWERS_BUILD));
+/// Returns the routes of all views but the page. Those that show catalogs ask `access` what they
+/// may show.
+fn routes(
+    graphql: &GraphqlHttp,
+    alpha: Option<&AlphaGraphql>,
+    reader: Catalogs,
+    access: Option<Access>,
+) -> Router {
+    let routes = graphql
+        .router()
+        .merge(catalogd_http::router(reader, ANSWERS_BUILD));
     let routes = routes.merge(alpha.map(AlphaGraphql::router).unwrap_or_default());
     let routes = routes.route("/version", get(version_response));
     match access {
@@ -373,8 +509,13 @@ fn routes(graphql: &GraphqlHttp, alpha: Option<&AlphaGraphql>, reader: Catalogs,
 
 /// Serves probes over plain HTTP until the sender is dropped.
 async fn serve_probes(listener: Listener, ready: Ready, end: oneshot::Receiver<()>) {
-    let options = ListenOptions { ready, ..ListenOptions::default() };
-    listener.serve(Router::new(), options, async { _ = end.await }).await;
+    let options = ListenOptions {
+        ready,
+        ..ListenOptions::default()
+    };
+    listener
+        .serve(Router::new(), options, async { _ = end.await })
+        .await;
 }
 
 /// Refuses flags that would show more than somebody who wrote them expects.
@@ -383,8 +524,13 @@ fn refuse_unintended_access(args: &ServerArgs) -> anyhow::Result<()> {
     if !is_delegated && !args.kube_api.is_delegated() && !args.access.token_audience.is_empty() {
         bail!("--token-audience needs --auth=delegated: without it, everybody sees every catalog");
     }
-    if is_delegated && args.kube_api.kube_api_listen.is_some() && args.kube_api.kube_api_auth.is_none() {
-        bail!("--auth=delegated does not apply to --kube-api-listen: say who may read that with --kube-api-auth");
+    if is_delegated
+        && args.kube_api.kube_api_listen.is_some()
+        && args.kube_api.kube_api_auth.is_none()
+    {
+        bail!(
+            "--auth=delegated does not apply to --kube-api-listen: say who may read that with --kube-api-auth"
+        );
     }
     Ok(())
 }
@@ -403,30 +549,56 @@ fn refuse_unintended_plain_http(args: &ServerArgs, address: SocketAddr) -> anyho
 
 /// Counts requests, and logs and traces them if the arguments say so.
 fn exchanges(args: &ObserveArgs, traces: Option<&Traces>) -> anyhow::Result<Exchanges> {
-    let access_log = args.access_log.then(|| AccessLog::start(io::stderr())).transpose();
+    let access_log = args
+        .access_log
+        .then(|| AccessLog::start(io::stderr()))
+        .transpose();
     let access_log = access_log.context("cannot start the access log")?;
-    Ok(Exchanges { access_log, tracer: traces.map(Traces::tracer), ..Exchanges::default() })
+    Ok(Exchanges {
+        access_log,
+        tracer: traces.map(Traces::tracer),
+        ..Exchanges::default()
+    })
 }
 
 fn listen_options(args: &ServerArgs, address: SocketAddr, tls: Option<Tls>) -> ListenOptions {
-    let limits = ConnectionLimits { peer_connections: args.max_peer_connections, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits {
+        peer_connections: args.max_peer_connections,
+        ..ConnectionLimits::default()
+    };
     let hosts = AllowedHosts::new(&args.allowed_host, &args.listen, address);
-    ListenOptions { limits, hosts, tls, ..ListenOptions::default() }
+    ListenOptions {
+        limits,
+        hosts,
+        tls,
+        ..ListenOptions::default()
+    }
 }
 
 /// Creates the GraphQL engine with its trusted documents.
-fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs, pages: Pages) -> anyhow::Result<Engine> {
-    let limits = Limits { introspection: documents.introspection(), ..limits.limits() };
+fn engine(
+    catalogs: Catalogs,
+    documents: &DocumentArgs,
+    limits: &LimitArgs,
+    pages: Pages,
+) -> anyhow::Result<Engine> {
+    let limits = Limits {
+        introspection: documents.introspection(),
+        ..limits.limits()
+    };
     let mut engine = Engine::new(catalogs, ANSWERS_BUILD, limits);
     for file in &documents.files {
         let json = std::fs::read_to_string(file);
         let file = file.display();
         let json = json.with_context(|| format!("cannot read `{file}`"))?;
-        let count = engine.trust(&json).with_context(|| format!("cannot trust the documents of `{file}`"))?;
+        let count = engine
+            .trust(&json)
+            .with_context(|| format!("cannot trust the documents of `{file}`"))?;
         tracing::info!(%file, count, "trusting documents");
     }
     if documents.trusted_only && pages.has_explorer() {
-        // Limits that its documents exceed are no reason not to start: the other documents are what they are for.
+        // Limits that its documents exceed are no reason not to start: the other documents are what
+        // they are for.
         if let Err(error) = engine.trust(pages::explorer_documents()) {
             tracing::warn!(%error, "cannot trust the documents of the explorer: turn it off with --no-explorer");
         }
@@ -444,14 +616,27 @@ fn engine(catalogs: Catalogs, documents: &DocumentArgs, limits: &LimitArgs, page
 /// Says what the program is, as `catalogql version -o json` does.
 async fn version_response() -> impl IntoResponse {
     let body = serde_json::to_string(&build_info()).expect("names and numbers are JSON");
-    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-cache")], body)
+    (
+        [
+            (CONTENT_TYPE, "application/json"),
+            (CACHE_CONTROL, "no-cache"),
+        ],
+        body,
+    )
 }
 
-/// Takes as many open files as the system lets this process have: each connection is one, and the usual first limit is
-/// below [`ConnectionLimits::connections`]. Where that fails, idle connections are closed for new ones.
+/// Takes as many open files as the system lets this process have: each connection is one, and the
+/// usual first limit is below [`ConnectionLimits::connections`]. Where that fails, idle connections
+/// are closed for new ones.
 fn allow_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+    if let Err(error) = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    ) {
         tracing::debug!(%error, "cannot raise the limit of open files");
     }
 }
@@ -470,12 +655,17 @@ fn end() -> io::Result<impl Future<Output = ()>> {
 }
 
 fn default_store() -> Option<PathBuf> {
-    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let folder = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|folder| folder.is_absolute())
+    };
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
     Some(cache?.join("catalogql").join("store"))
 }
 
-/// The URL of an address; `localhost` for a server that listens on every address, which no browser opens.
+/// The URL of an address; `localhost` for a server that listens on every address, which no browser
+/// opens.
 fn url(scheme: &str, address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         return format!("{scheme}://localhost:{}", address.port());
@@ -496,22 +686,28 @@ mod tests {
     #[tokio::test]
     async fn no_route_shows_anything_where_callers_are_told_apart_and_nobody_says_who_asks() {
         let (mut writer, catalogs) = catalogs();
-        let content = testing::fixture::catalog("package concealed default=stable\nchannel stable: v1.0.0");
+        let content =
+            testing::fixture::catalog("package concealed default=stable\nchannel stable: v1.0.0");
         let content = Content::new(content, fbc::Digest::new([1; 32]));
         writer.publish(Served::new("secret", content, CatalogMetadata::default()));
         let body = async |reader: &Catalogs, path: &str, accept: &'static str| {
             let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));
             let graphql = GraphqlHttp::new(Arc::clone(&engine), &[]);
             let alpha = AlphaGraphql::new(engine, reader.clone(), catalogd_http::parse_catalog);
-            let service = TowerToHyperService::new(routes(&graphql, Some(&alpha), reader.clone(), None));
+            let service =
+                TowerToHyperService::new(routes(&graphql, Some(&alpha), reader.clone(), None));
             let request = Request::builder().uri(path).header(header::ACCEPT, accept);
             let request = if path.ends_with("/v1/graphql") {
-                request.method("POST").body(r#"{"query":"{olmpackages{name}}"}"#.into())
+                request
+                    .method("POST")
+                    .body(r#"{"query":"{olmpackages{name}}"}"#.into())
             } else {
                 request.body(Body::empty())
             };
             let request = request.unwrap();
-            let body = to_bytes(service.call(request).await.unwrap().into_body(), usize::MAX).await.unwrap();
+            let body = to_bytes(service.call(request).await.unwrap().into_body(), usize::MAX)
+                .await
+                .unwrap();
             String::from_utf8_lossy(&body).into_owned()
         };
         let graphql = "/graphql?query=%7Bcatalogs%7Bname%7DcatalogStatuses%7Bname%7Dpackages%7Bnodes%7Bname%7D%7D%7D";
@@ -520,11 +716,19 @@ mod tests {
             .into_iter()
             .chain([graphql, alpha_graphql::PATH, "/schema.graphql", "/version"].map(String::from));
         for path in paths {
-            let path = path.replace("{catalog}", "secret").replace("{digest}", &"0".repeat(64));
+            let path = path
+                .replace("{catalog}", "secret")
+                .replace("{digest}", &"0".repeat(64));
             for accept in ["*/*", "text/event-stream"] {
                 let hidden = body(&catalogs.visible(Visibility::none()), &path, accept).await;
-                assert!(!hidden.contains("concealed") && !hidden.contains("\"secret\""), "{path}: {hidden}");
-                if body(&catalogs, &path, accept).await.contains("\"concealed\"") {
+                assert!(
+                    !hidden.contains("concealed") && !hidden.contains("\"secret\""),
+                    "{path}: {hidden}"
+                );
+                if body(&catalogs, &path, accept)
+                    .await
+                    .contains("\"concealed\"")
+                {
                     shown.push(path.clone());
                 }
             }

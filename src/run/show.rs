@@ -65,27 +65,46 @@ const BUNDLE_ROWS: [(&str, &str); 11] = [
 /// Prints a package of each catalog that has it, or its bundle.
 pub(super) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let engine = engine(&args.catalogs.sources, &args.images)?;
-    let document = if args.bundle.is_some() { BUNDLE } else { PACKAGE };
+    let document = if args.bundle.is_some() {
+        BUNDLE
+    } else {
+        PACKAGE
+    };
     let variables = json!({"names": [&args.package], "bundle": &args.bundle});
     let packages = items(&engine, document, &variables, "/packages/nodes")?;
     if packages.is_empty() {
         let names = package_names(&engine)?;
-        bail!("package {:?} not found{}", args.package, similar_names(&args.package, names.iter().map(String::as_str)));
+        bail!(
+            "package {:?} not found{}",
+            args.package,
+            similar_names(&args.package, names.iter().map(String::as_str))
+        );
     }
     let Some(bundle) = &args.bundle else {
         return print_items(&packages, args.output, |packages| each(packages, package));
     };
-    let with_bundle: Vec<_> = packages.into_iter().filter(|package| !package["bundle"].is_null()).collect();
+    let with_bundle: Vec<_> = packages
+        .into_iter()
+        .filter(|package| !package["bundle"].is_null())
+        .collect();
     if with_bundle.is_empty() {
-        let bundles =
-            "query($names: [String!], $first: Int) { bundles(packages: $names, first: $first) { nodes { name } } }";
-        let bundles =
-            items(&engine, bundles, &json!({"names": [&args.package], "first": EVERYTHING}), "/bundles/nodes")?;
+        let bundles = "query($names: [String!], $first: Int) { bundles(packages: $names, first: $first) { nodes { name } } }";
+        let bundles = items(
+            &engine,
+            bundles,
+            &json!({"names": [&args.package], "first": EVERYTHING}),
+            "/bundles/nodes",
+        )?;
         let names: Vec<_> = bundles.iter().map(|bundle| text(bundle, "/name")).collect();
         let similar = similar_names(bundle, names.iter().map(String::as_str));
-        bail!("package {:?}, bundle {bundle:?} not found{similar}", args.package);
+        bail!(
+            "package {:?}, bundle {bundle:?} not found{similar}",
+            args.package
+        );
     }
-    print_items(&with_bundle, args.output, |packages| each(packages, self::bundle))
+    print_items(&with_bundle, args.output, |packages| {
+        each(packages, self::bundle)
+    })
 }
 
 /// Descriptions, with an empty line between two.
@@ -98,22 +117,49 @@ fn package(package: &Value) -> String {
     out += &paragraph(&text(package, "/summary"));
     out += &deprecation(package);
     out += &rows(package, &PACKAGE_ROWS);
-    out += &list("Maintainers", package, "/latest/metadata/maintainers", |item| {
-        pair(&text(item, "/name"), &text(item, "/email"))
+    out += &list(
+        "Maintainers",
+        package,
+        "/latest/metadata/maintainers",
+        |item| pair(&text(item, "/name"), &text(item, "/email")),
+    );
+    out += &list("Links", package, "/latest/metadata/links", |item| {
+        pair(&text(item, "/name"), &text(item, "/url"))
     });
-    out += &list("Links", package, "/latest/metadata/links", |item| pair(&text(item, "/name"), &text(item, "/url")));
     out += &list("Channels", package, "/channels", |channel| {
-        let head = [text(channel, "/name"), text(channel, "/head/bundle/version")].join(" ");
-        let marks = [("default", channel["isDefault"] == true), ("deprecated", !channel["deprecation"].is_null())];
-        let marks: Vec<_> = marks.iter().filter(|(_, holds)| *holds).map(|(mark, _)| *mark).collect();
-        if marks.is_empty() { head } else { format!("{head} ({})", marks.join(", ")) }
+        let head = [
+            text(channel, "/name"),
+            text(channel, "/head/bundle/version"),
+        ]
+        .join(" ");
+        let marks = [
+            ("default", channel["isDefault"] == true),
+            ("deprecated", !channel["deprecation"].is_null()),
+        ];
+        let marks: Vec<_> = marks
+            .iter()
+            .filter(|(_, holds)| *holds)
+            .map(|(mark, _)| *mark)
+            .collect();
+        if marks.is_empty() {
+            head
+        } else {
+            format!("{head} ({})", marks.join(", "))
+        }
     });
     out
 }
 
 fn bundle(package: &Value) -> String {
     let bundle = &package["bundle"];
-    let api = |item: &Value| format!("{}/{} {}", text(item, "/group"), text(item, "/version"), text(item, "/kind"));
+    let api = |item: &Value| {
+        format!(
+            "{}/{} {}",
+            text(item, "/group"),
+            text(item, "/version"),
+            text(item, "/kind")
+        )
+    };
     let mut out = heading(&text(bundle, "/name"), package);
     out += &paragraph(&text(bundle, "/metadata/summary"));
     out += &deprecation(bundle);
@@ -123,24 +169,38 @@ fn bundle(package: &Value) -> String {
     out += &list("Requires packages", bundle, "/requiredPackages", |item| {
         format!("{} {}", text(item, "/package"), text(item, "/versionRange"))
     });
-    out += &list("Related images", bundle, "/relatedImages", |item| text(item, "/image"));
+    out += &list("Related images", bundle, "/relatedImages", |item| {
+        text(item, "/image")
+    });
     out
 }
 
 fn heading(title: &str, package: &Value) -> String {
-    let place = format!("package {} of catalog {}", text(package, "/name"), text(package, "/catalog/name"));
+    let place = format!(
+        "package {} of catalog {}",
+        text(package, "/name"),
+        text(package, "/catalog/name")
+    );
     format!("{} ({place})\n", style(title).bold())
 }
 
 fn paragraph(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{text}\n\n") }
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{text}\n\n")
+    }
 }
 
 fn deprecation(item: &Value) -> String {
     if item["deprecation"].is_null() {
         return String::new();
     }
-    row(&style("Deprecated").yellow().to_string(), "Deprecated".len(), &text(item, "/deprecation/message"))
+    row(
+        &style("Deprecated").yellow().to_string(),
+        "Deprecated".len(),
+        &text(item, "/deprecation/message"),
+    )
 }
 
 /// The rows that have a value.
@@ -150,39 +210,62 @@ fn rows(item: &Value, rows: &[(&str, &str)]) -> String {
         Some("capabilityLevel") => words(&text(item, pointer), " "),
         _ => text(item, pointer),
     };
-    let rows = rows.iter().map(|(label, pointer)| (label, shown(pointer))).filter(|(_, value)| !value.is_empty());
-    rows.map(|(label, value)| row(label, label.len(), &value)).collect()
+    let rows = rows
+        .iter()
+        .map(|(label, pointer)| (label, shown(pointer)))
+        .filter(|(_, value)| !value.is_empty());
+    rows.map(|(label, value)| row(label, label.len(), &value))
+        .collect()
 }
 
-/// Values of enums as Kubernetes and OLM write them: `OWN_NAMESPACE` becomes `OwnNamespace`, `DEEP_INSIGHTS` becomes `Deep
-/// Insights`.
+/// Values of enums as Kubernetes and OLM write them: `OWN_NAMESPACE` becomes `OwnNamespace`,
+/// `DEEP_INSIGHTS` becomes `Deep Insights`.
 fn words(values: &str, between: &str) -> String {
     let word = |word: &str| word[..1].to_owned() + &word[1..].to_lowercase();
     let value = |value: &str| value.split('_').map(word).collect::<Vec<_>>().join(between);
-    values.split(", ").filter(|text| !text.is_empty()).map(value).collect::<Vec<_>>().join(", ")
+    values
+        .split(", ")
+        .filter(|text| !text.is_empty())
+        .map(value)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A label of this width, which excludes escape sequences, and a value.
 fn row(label: &str, width: usize, value: &str) -> String {
     let space = " ".repeat(LABELS.saturating_sub(width + 1).max(1));
     // Further lines of a text are below its first.
-    format!("{label}:{space}{}\n", value.trim_end().replace('\n', &format!("\n{}", " ".repeat(LABELS))))
+    format!(
+        "{label}:{space}{}\n",
+        value
+            .trim_end()
+            .replace('\n', &format!("\n{}", " ".repeat(LABELS)))
+    )
 }
 
 /// A list with an item a line.
 fn list(label: &str, item: &Value, pointer: &str, show: impl Fn(&Value) -> String) -> String {
-    let items = item.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+    let items = item
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let mut out = String::new();
     for (at, item) in items.enumerate() {
         if at == 0 {
             out += &row(label, label.len(), &show(item));
         } else {
-            writeln!(out, "{}{}", " ".repeat(LABELS), show(item)).expect("a string takes what is written");
+            writeln!(out, "{}{}", " ".repeat(LABELS), show(item))
+                .expect("a string takes what is written");
         }
     }
     out
 }
 
 fn pair(name: &str, place: &str) -> String {
-    if name.is_empty() || place.is_empty() { format!("{name}{place}") } else { format!("{name} <{place}>") }
+    if name.is_empty() || place.is_empty() {
+        format!("{name}{place}")
+    } else {
+        format!("{name} <{place}>")
+    }
 }

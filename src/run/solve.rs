@@ -1,4 +1,5 @@
-//! `catalogql solve`: prints what would have to be installed together, and why, or why nothing fits.
+//! `catalogql solve`: prints what would have to be installed together, and why, or why nothing
+//! fits.
 
 mod cluster;
 mod request;
@@ -50,11 +51,12 @@ struct JsonOperator<'a> {
     starting_csv: Option<&'a str>,
 }
 
-/// Prints the solution of a request. The exit status is 0 if there is one, 1 if there is none, and 2 if the request
-/// cannot be solved as it stands.
+/// Prints the solution of a request. The exit status is 0 if there is one, 1 if there is none, and
+/// 2 if the request cannot be solved as it stands.
 pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     if args.request.is_none() && args.want.is_empty() && args.installed.is_empty() {
-        let message = "cannot solve: nothing is wanted and nothing is installed: name a package with --want";
+        let message =
+            "cannot solve: nothing is wanted and nothing is installed: name a package with --want";
         // Nothing is left to do when it cannot be printed.
         let _ = writeln!(output::stderr(), "{} {message}", output::error());
         return Ok(ExitCode::from(REFUSED));
@@ -62,12 +64,14 @@ pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let input = Input::read(args)?;
     let catalogs = input.catalogs();
     let work = Work::unlimited();
-    let outcome =
-        solve_request(&input.request, &catalogs, WORK, &work).expect("an account without limit stops nothing");
+    let outcome = solve_request(&input.request, &catalogs, WORK, &work)
+        .expect("an account without limit stops nothing");
     let mut out = stdout();
     let printed = match args.output {
         SolveOutput::Json => json(&mut out, &json_answer(&outcome, &catalogs)),
-        SolveOutput::Table => text::shown(&outcome, &catalogs, args.explain).print(&mut out, true, args.explain),
+        SolveOutput::Table => {
+            text::shown(&outcome, &catalogs, args.explain).print(&mut out, true, args.explain)
+        }
         SolveOutput::Mermaid => text::shown(&outcome, &catalogs, false).draw(&mut out),
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
@@ -82,15 +86,31 @@ pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
 /// Prints a hint for each wanted package that no catalog has, if some package has a similar name.
 fn hint_at_similar(wanted: &[WantedArg], catalogs: &[SourceCatalog<'_>]) {
     for WantedArg { package, .. } in wanted {
-        let similar = similar_names(package, catalogs.iter().flat_map(|one| one.catalog.packages().map(Package::name)));
-        if !similar.is_empty() && catalogs.iter().all(|one| one.catalog.package(package).is_none()) {
+        let similar = similar_names(
+            package,
+            catalogs
+                .iter()
+                .flat_map(|one| one.catalog.packages().map(Package::name)),
+        );
+        if !similar.is_empty()
+            && catalogs
+                .iter()
+                .all(|one| one.catalog.package(package).is_none())
+        {
             // A hint, not data; and nothing is left to do when it cannot be printed.
-            let _ = writeln!(output::stderr(), "{} package {package:?} not found{similar}", output::warning());
+            let _ = writeln!(
+                output::stderr(),
+                "{} package {package:?} not found{similar}",
+                output::warning()
+            );
         }
     }
 }
 
-fn json_answer<'a>(outcome: &'a SolveOutcome<'_>, catalogs: &[SourceCatalog<'a>]) -> JsonAnswer<'a> {
+fn json_answer<'a>(
+    outcome: &'a SolveOutcome<'_>,
+    catalogs: &[SourceCatalog<'a>],
+) -> JsonAnswer<'a> {
     match outcome {
         SolveOutcome::Solution(solution) => JsonAnswer::Operators(operators(solution, catalogs)),
         SolveOutcome::Conflict(conflict) => JsonAnswer::Unsatisfiable(vec![&conflict.message]),
@@ -98,7 +118,10 @@ fn json_answer<'a>(outcome: &'a SolveOutcome<'_>, catalogs: &[SourceCatalog<'a>]
     }
 }
 
-fn operators<'a>(solution: &'a Solution<'_>, catalogs: &[SourceCatalog<'a>]) -> Vec<JsonOperator<'a>> {
+fn operators<'a>(
+    solution: &'a Solution<'_>,
+    catalogs: &[SourceCatalog<'a>],
+) -> Vec<JsonOperator<'a>> {
     let steps = solution.steps.iter().map(|step| {
         let (bundle, catalog) = (step.placed.bundle(), catalogs[step.placed.catalog]);
         JsonOperator {

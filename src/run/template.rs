@@ -1,4 +1,5 @@
-//! `catalogql render-template`, `convert-template`, `init` and `migrate`: what authors know from `opm`.
+//! `catalogql render-template`, `convert-template`, `init` and `migrate`: what authors know from
+//! `opm`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +31,10 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
     let directories: BTreeMap<&str, &str> = args
         .bundle
         .iter()
-        .map(|text| text.split_once('=').with_context(|| format!("cannot use --bundle {text}: write IMAGE=DIR")))
+        .map(|text| {
+            text.split_once('=')
+                .with_context(|| format!("cannot use --bundle {text}: write IMAGE=DIR"))
+        })
         .collect::<anyhow::Result<_>>()?;
     let mut images = BundleImages::new(&args.registries)?;
     let migration = args.migrate_level.migration();
@@ -51,7 +55,11 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
 pub(super) fn convert_template(args: &ConvertTemplateArgs) -> anyhow::Result<ExitCode> {
     let path = args.catalog.display().to_string();
     let file = edit::file::SourceFile::read(&path, &input(&args.catalog)?)?;
-    let blobs = file.lines().iter().map(|line| Value::parse(line)).collect::<Result<_, _>>()?;
+    let blobs = file
+        .lines()
+        .iter()
+        .map(|line| Value::parse(line))
+        .collect::<Result<_, _>>()?;
     let template = TemplateKind::from(args.r#type).convert(blobs).ok_or_else(|| {
         anyhow!("cannot make a template of the type semver of a catalog: choose basic or substitutes")
     })?;
@@ -63,17 +71,25 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
     let mut members: edit::value::Members = [("schema", "olm.package"), ("name", &args.package)]
         .map(|(key, text)| (key.to_owned(), Value::text(text)))
         .into();
-    members.insert("defaultChannel".to_owned(), Value::text(&*args.default_channel));
+    members.insert(
+        "defaultChannel".to_owned(),
+        Value::text(&*args.default_channel),
+    );
     if let Some(path) = &args.description {
-        let text = String::from_utf8(input(path)?).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let text = String::from_utf8(input(path)?)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
         members.insert("description".to_owned(), Value::text(text));
     }
     if let Some(path) = &args.icon {
         let bytes = input(path)?;
-        let media_type = detect_media_type(&bytes)
-            .with_context(|| format!("cannot use `{}` as an icon: it is no image", path.display()))?;
+        let media_type = detect_media_type(&bytes).with_context(|| {
+            format!("cannot use `{}` as an icon: it is no image", path.display())
+        })?;
         let data = BASE64_STANDARD.encode(bytes);
-        let icon = [("base64data", Value::text(data)), ("mediatype", Value::text(media_type))];
+        let icon = [
+            ("base64data", Value::text(data)),
+            ("mediatype", Value::text(media_type)),
+        ];
         members.insert("icon".to_owned(), Value::object(icon));
     }
     print(&[Value::Object(members)], args.output.into())
@@ -83,17 +99,32 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
 pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     let writing = || format!("cannot write to `{}`", directory.display());
-    if directory.is_dir() && fs::read_dir(directory).with_context(writing)?.next().is_some() {
-        bail!("cannot write to `{}`: it must be empty", directory.display());
+    if directory.is_dir()
+        && fs::read_dir(directory)
+            .with_context(writing)?
+            .next()
+            .is_some()
+    {
+        bail!(
+            "cannot write to `{}`: it must be empty",
+            directory.display()
+        );
     }
     let texts = lines::read(&args.source, &args.images)?;
-    let mut metas: Vec<Meta> = texts.iter().flat_map(|text| text.lines()).map(|line| Meta::read(0, line)).collect();
+    let mut metas: Vec<Meta> = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .map(|line| Meta::read(0, line))
+        .collect();
     sort(&mut metas);
     let format = Format::from(args.output);
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for meta in &metas {
         let blob = render::migrated(arranged(meta.value()?), args.migrate_level.migration());
-        format.write(&blob, texts.entry(file_of(&meta.package, format)?).or_default());
+        format.write(
+            &blob,
+            texts.entry(file_of(&meta.package, format)?).or_default(),
+        );
     }
     for (path, text) in texts {
         let path = directory.join(path);

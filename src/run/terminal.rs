@@ -1,4 +1,5 @@
-//! Progress bars while catalogs are loaded, and log lines that do not break them. Without a terminal there are no bars.
+//! Progress bars while catalogs are loaded, and log lines that do not break them. Without a
+//! terminal there are no bars.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -20,7 +21,10 @@ pub(super) struct Log(MultiProgress);
 
 impl Terminal {
     pub(super) fn new() -> Self {
-        Self { bars: MultiProgress::new(), by_name: Mutex::default() }
+        Self {
+            bars: MultiProgress::new(),
+            by_name: Mutex::default(),
+        }
     }
 
     /// Returns the writer of log lines.
@@ -33,8 +37,13 @@ impl Terminal {
         let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
         let bar = by_name.entry(name.to_owned()).or_insert_with(|| {
             let template = "{prefix:16} {msg:9} {bar:20} {bytes:>10} of {total_bytes}";
-            let style = ProgressStyle::with_template(template).expect("the template is well-formed");
-            self.bars.add(ProgressBar::new(total).with_style(style).with_prefix(name.to_owned()))
+            let style =
+                ProgressStyle::with_template(template).expect("the template is well-formed");
+            self.bars.add(
+                ProgressBar::new(total)
+                    .with_style(style)
+                    .with_prefix(name.to_owned()),
+            )
         });
         bar.set_message(match step {
             Step::Fetch => "fetching",
@@ -47,7 +56,12 @@ impl Terminal {
 
     /// Removes the bar of a catalog.
     pub(super) fn done(&self, name: &str) {
-        if let Some(bar) = self.by_name.lock().expect("no holder of this lock panics").remove(name) {
+        if let Some(bar) = self
+            .by_name
+            .lock()
+            .expect("no holder of this lock panics")
+            .remove(name)
+        {
             bar.finish_and_clear();
         }
     }

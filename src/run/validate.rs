@@ -52,7 +52,8 @@ struct JsonProblem<'a> {
     line: Option<u32>,
 }
 
-/// A problem as tools for pull requests show it, with the path of its file from the working directory.
+/// A problem as tools for pull requests show it, with the path of its file from the working
+/// directory.
 struct Finding<'a> {
     code: &'a str,
     severity: Severity,
@@ -67,8 +68,8 @@ struct Finding<'a> {
 /// Code of the only problem of a catalog that cannot be read.
 const UNREADABLE: &str = "UNREADABLE";
 
-/// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it, also when nobody reads
-/// the output to its end.
+/// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it,
+/// also when nobody reads the output to its end.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?;
@@ -78,11 +79,17 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         ValidateOutput::Table => text(&mut out, catalog),
         ValidateOutput::Json => json(&mut out, catalog),
         ValidateOutput::Sarif => sarif::print(&mut out, &findings(catalog, &files_prefix(&source))),
-        ValidateOutput::Github => github::print(&mut out, &findings(catalog, &files_prefix(&source))),
+        ValidateOutput::Github => {
+            github::print(&mut out, &findings(catalog, &files_prefix(&source)))
+        }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     let valid = catalog.is_ok_and(|catalog| count(catalog, Severity::Error) == 0);
-    Ok(if valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if valid {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 impl Finding<'_> {
@@ -96,8 +103,14 @@ impl Finding<'_> {
 
     /// What has the problem: kinds with names.
     fn owners(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let owners = [("package", self.package), ("channel", self.channel), ("bundle", self.bundle)];
-        owners.into_iter().filter_map(|(kind, name)| Some((kind, name?)))
+        let owners = [
+            ("package", self.package),
+            ("channel", self.channel),
+            ("bundle", self.bundle),
+        ];
+        owners
+            .into_iter()
+            .filter_map(|(kind, name)| Some((kind, name?)))
     }
 
     /// The message, after what it is about.
@@ -110,14 +123,23 @@ impl Finding<'_> {
     }
 }
 
-/// Returns what the paths of files of a source begin with: its directory, from the working directory where it is below
-/// that, because pull requests have paths from there.
+/// Returns what the paths of files of a source begin with: its directory, from the working
+/// directory where it is below that, because pull requests have paths from there.
 fn files_prefix(reference: &SourceReference) -> String {
-    let Source::Directory(directory) = &reference.source else { return String::new() };
+    let Source::Directory(directory) = &reference.source else {
+        return String::new();
+    };
     let working = std::env::current_dir().unwrap_or_default();
     let directory = directory.strip_prefix(&working).unwrap_or(directory);
-    let prefix = directory.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
-    if prefix.as_os_str().is_empty() { String::new() } else { format!("{}/", prefix.display()) }
+    let prefix = directory
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .collect::<PathBuf>();
+    if prefix.as_os_str().is_empty() {
+        String::new()
+    } else {
+        format!("{}/", prefix.display())
+    }
 }
 
 fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<Finding<'a>> {
@@ -135,9 +157,17 @@ fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<F
     let catalog = match catalog {
         Ok(catalog) => catalog,
         Err(error) => {
-            let JsonError { message, file, line } = json_error(error);
+            let JsonError {
+                message,
+                file,
+                line,
+            } = json_error(error);
             let file = file.as_deref().and_then(place);
-            return vec![Finding { file, line, ..counted(UNREADABLE, Severity::Error, message) }];
+            return vec![Finding {
+                file,
+                line,
+                ..counted(UNREADABLE, Severity::Error, message)
+            }];
         }
     };
     let listed = catalog.problems().iter().map(|problem| Finding {
@@ -151,9 +181,13 @@ fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<F
         line: problem.line,
     });
     let unlisted = catalog.all_problems().unlisted();
-    let unlisted = unlisted
-        .iter()
-        .map(|(code, count)| counted(code.as_str(), code.severity(), format!("{count} more problems of this kind")));
+    let unlisted = unlisted.iter().map(|(code, count)| {
+        counted(
+            code.as_str(),
+            code.severity(),
+            format!("{count} more problems of this kind"),
+        )
+    });
     listed.chain(unlisted).collect()
 }
 
@@ -164,10 +198,17 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
     };
     let mut by_package: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
     for problem in catalog.problems() {
-        by_package.entry(problem.package.as_deref().unwrap_or_default()).or_default().push(problem);
+        by_package
+            .entry(problem.package.as_deref().unwrap_or_default())
+            .or_default()
+            .push(problem);
     }
     for (package, problems) in &by_package {
-        let package = if package.is_empty() { "(no package)" } else { package };
+        let package = if package.is_empty() {
+            "(no package)"
+        } else {
+            package
+        };
         writeln!(out, "{}", style(package).bold())?;
         for problem in problems {
             print_problem(out, problem)?;
@@ -176,17 +217,35 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
     }
     print_unlisted(out, catalog)?;
     let all = catalog.packages().len() as u64;
-    let (errors, warnings) = (count(catalog, Severity::Error), count(catalog, Severity::Warning));
-    writeln!(out, "{} and {} in {}", number(errors, "error"), number(warnings, "warning"), number(all, "package"))
+    let (errors, warnings) = (
+        count(catalog, Severity::Error),
+        count(catalog, Severity::Warning),
+    );
+    writeln!(
+        out,
+        "{} and {} in {}",
+        number(errors, "error"),
+        number(warnings, "warning"),
+        number(all, "package")
+    )
 }
 
 /// Prints how many more problems there are of each code than are listed.
 fn print_unlisted(out: &mut impl Write, catalog: &Catalog) -> io::Result<()> {
     let unlisted = catalog.all_problems().unlisted();
     for (code, count) in unlisted.iter() {
-        writeln!(out, "{} {count} more {code}", severity_word(code.severity()), code = code.as_str())?;
+        writeln!(
+            out,
+            "{} {count} more {code}",
+            severity_word(code.severity()),
+            code = code.as_str()
+        )?;
     }
-    if unlisted.total() > 0 { writeln!(out) } else { Ok(()) }
+    if unlisted.total() > 0 {
+        writeln!(out)
+    } else {
+        Ok(())
+    }
 }
 
 /// Prints one problem, with the further lines of its message indented below the first.
@@ -198,11 +257,19 @@ fn print_problem(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
     };
     // A line may be one blob with all entries of a channel.
     let owner = [("channel", &problem.channel), ("bundle", &problem.bundle)];
-    let owner =
-        owner.map(|(kind, name)| name.as_ref().map_or(String::new(), |name| format!("{kind} {name}: "))).concat();
+    let owner = owner
+        .map(|(kind, name)| {
+            name.as_ref()
+                .map_or(String::new(), |name| format!("{kind} {name}: "))
+        })
+        .concat();
     let message = problem.message.replace('\n', "\n    ");
     let code = Style::new().dim().apply_to(problem.code.as_str());
-    writeln!(out, "  {} {place}{owner}{message} {code}", severity_word(problem.severity()))
+    writeln!(
+        out,
+        "  {} {place}{owner}{message} {code}",
+        severity_word(problem.severity())
+    )
 }
 
 fn severity_word(severity: Severity) -> StyledObject<&'static str> {
@@ -248,7 +315,11 @@ fn json_error(error: &LoadError) -> JsonError {
         LoadError::Read(failure) => (Some(failure.path.clone()), Some(failure.error.line)),
         _ => (None, None),
     };
-    JsonError { message: error.chain(), file, line }
+    JsonError {
+        message: error.chain(),
+        file,
+        line,
+    }
 }
 
 fn json_problem(problem: &Problem) -> JsonProblem<'_> {

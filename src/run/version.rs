@@ -11,7 +11,8 @@ use serde::Serialize;
 use super::output;
 use crate::args::{Args, COMMIT, OutputFormat};
 
-/// The licences of what it is made of, compressed by gzip; empty where they were not collected before it was built.
+/// The licences of what it is made of, compressed by gzip; empty where they were not collected
+/// before it was built.
 const THIRD_PARTY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/third-party.txt.gz"));
 
 /// What the program was built from and for, as JSON.
@@ -45,7 +46,12 @@ pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
         OutputFormat::Json => output::json(&mut io::stdout(), &build),
         OutputFormat::Table => {
             let commit = build.commit.unwrap_or("unknown");
-            writeln!(io::stdout(), "catalogql {}\ncommit {commit}\nplatform {}", build.version, build.platform)
+            writeln!(
+                io::stdout(),
+                "catalogql {}\ncommit {commit}\nplatform {}",
+                build.version,
+                build.platform
+            )
         }
     };
     output::ignore_closed_pipe(printed)?;
@@ -55,14 +61,17 @@ pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
 /// Prints the licences of the program and of what it is made of.
 pub(super) fn licenses() -> anyhow::Result<ExitCode> {
     if THIRD_PARTY.is_empty() {
-        bail!("cannot print licences: this program was built without them; `make licenses` collects them for a build");
+        bail!(
+            "cannot print licences: this program was built without them; `make licenses` collects them for a build"
+        );
     }
     let mut text = GzDecoder::new(THIRD_PARTY);
     output::ignore_closed_pipe(io::copy(&mut text, &mut io::stdout()).map(drop))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the manual page of the program, or of this command, which may be one of another command: `edit-add`.
+/// Prints the manual page of the program, or of this command, which may be one of another command:
+/// `edit-add`.
 pub(super) fn man(command: Option<&str>) -> anyhow::Result<ExitCode> {
     let mut program = Args::with_variables();
     program.build();
@@ -72,16 +81,21 @@ pub(super) fn man(command: Option<&str>) -> anyhow::Result<ExitCode> {
             let found = find_command(&program, name).cloned();
             // The name of the page, which `man` takes as `man catalogql serve` too.
             let named = found.map(|found| found.display_name(format!("catalogql-{name}")));
-            named.with_context(|| format!("cannot print a manual page: there is no command `{name}`"))?
+            named.with_context(|| {
+                format!("cannot print a manual page: there is no command `{name}`")
+            })?
         }
     };
     let mut roff = Vec::new();
-    clap_mangen::Man::new(page).manual("catalogql").render(&mut roff)?;
+    clap_mangen::Man::new(page)
+        .manual("catalogql")
+        .render(&mut roff)?;
     output::ignore_closed_pipe(io::stdout().write_all(&roff))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finds a command by its name, or one of another command by the name of its page, such as `edit-add`.
+/// Finds a command by its name, or one of another command by the name of its page, such as
+/// `edit-add`.
 fn find_command<'c>(program: &'c clap::Command, name: &str) -> Option<&'c clap::Command> {
     program.find_subcommand(name).or_else(|| {
         program.get_subcommands().find_map(|command| {
@@ -107,7 +121,11 @@ mod tests {
             ("edit-", None),
             ("add", None),
         ] {
-            assert_eq!(find_command(&program, name).map(clap::Command::get_name), expected, "{name}");
+            assert_eq!(
+                find_command(&program, name).map(clap::Command::get_name),
+                expected,
+                "{name}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Who may see which catalogs: callers, catalogs and protocols on a real API server, each cell of the table tried.
+//! Who may see which catalogs: callers, catalogs and protocols on a real API server, each cell of
+//! the table tried.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use testing::{
-    HttpResponse, TEST_TIMEOUT, WebSocketClient, WebSocketMessage, digest, eventually, exchange, send_request,
+    HttpResponse, TEST_TIMEOUT, WebSocketClient, WebSocketMessage, digest, eventually, exchange,
+    send_request,
 };
 
 use crate::support::{Cluster, DEPLOY, Replica, catalog, package};
@@ -23,7 +25,14 @@ pub(crate) const ABSENT: &str = "absent";
 const SLACK: Duration = Duration::from_secs(10);
 
 /// What is the same for everybody.
-const PUBLIC: [&str; 6] = ["/", "/schema.graphql", "/openapi.json", "/version", "/healthz", "/readyz"];
+const PUBLIC: [&str; 6] = [
+    "/",
+    "/schema.graphql",
+    "/openapi.json",
+    "/version",
+    "/healthz",
+    "/readyz",
+];
 
 /// A replica that asks who its callers are, and a token for each kind of caller.
 pub(crate) struct Fixture {
@@ -46,14 +55,14 @@ fn picture(name: &str) -> String {
 }
 
 fn content(name: &str, version: u32) -> String {
-    let icon = json!({ "base64data": STANDARD.encode(picture(name)), "mediatype": "image/svg+xml" });
+    let icon =
+        json!({ "base64data": STANDARD.encode(picture(name)), "mediatype": "image/svg+xml" });
     let line = json!({ "schema": "olm.package", "name": format!("{name}-icon"), "defaultChannel": "a", "icon": icon });
     let channel = json!({
         "schema": "olm.channel", "package": format!("{name}-icon"), "name": "a", "entries": [{ "name": "b" }],
     });
     let version = format!("0.0.{version}");
-    let property =
-        json!({ "type": "olm.package", "value": { "packageName": format!("{name}-icon"), "version": version } });
+    let property = json!({ "type": "olm.package", "value": { "packageName": format!("{name}-icon"), "version": version } });
     let bundle = json!({
         "schema": "olm.bundle", "package": format!("{name}-icon"), "name": "b", "image": "example.com/b:1",
         "properties": [property],
@@ -71,7 +80,8 @@ fn grant(name: &str, catalogs: &[&str], subject: &Value) -> [Value; 2] {
     }
     let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
     let metadata = json!({ "name": format!("reads-{name}") });
-    let reference = json!({ "apiGroup": group, "kind": "ClusterRole", "name": format!("reads-{name}") });
+    let reference =
+        json!({ "apiGroup": group, "kind": "ClusterRole", "name": format!("reads-{name}") });
     [
         json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": [rule] }),
         json!({
@@ -92,12 +102,21 @@ impl Fixture {
         Self::start_with(content, &[])
     }
 
-    /// Starts it with catalogs that are made of their names and versions, and these arguments besides.
+    /// Starts it with catalogs that are made of their names and versions, and these arguments
+    /// besides.
     #[track_caller]
-    pub(crate) fn start_with(content: fn(&str, u32) -> String, arguments: &[String]) -> Option<Self> {
+    pub(crate) fn start_with(
+        content: fn(&str, u32) -> String,
+        arguments: &[String],
+    ) -> Option<Self> {
         let cluster = Cluster::start()?;
         // The roles that are shipped let the controller ask.
-        cluster.plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/access.yaml")]);
+        cluster.plane.kubectl(&[
+            "apply",
+            "--server-side",
+            "-f",
+            &format!("{DEPLOY}/base/access.yaml"),
+        ]);
         for name in SERVED {
             let reference = cluster.push(&format!("ns/{name}"), "v1", &content(name, 1));
             cluster.plane.apply(&[catalog(name, &reference)]);
@@ -111,15 +130,30 @@ impl Fixture {
         ];
         let mut callers = Vec::new();
         for (name, named, sees) in rights {
-            cluster.plane.kubectl(&["create", "serviceaccount", name, "--namespace=default"]);
+            cluster
+                .plane
+                .kubectl(&["create", "serviceaccount", name, "--namespace=default"]);
             if let Some(named) = named {
-                cluster.plane.apply(&grant(name, named, &service_account(name)));
+                cluster
+                    .plane
+                    .apply(&grant(name, named, &service_account(name)));
             }
-            callers.push(Caller { name, token: token(&cluster, name, &[]), sees });
+            callers.push(Caller {
+                name,
+                token: token(&cluster, name, &[]),
+                sees,
+            });
         }
-        let arguments: Vec<_> = [AUTH].into_iter().chain(arguments.iter().map(String::as_str)).collect();
+        let arguments: Vec<_> = [AUTH]
+            .into_iter()
+            .chain(arguments.iter().map(String::as_str))
+            .collect();
         let replica = Replica::start(&cluster, "one", &arguments).ready();
-        let fixture = Self { cluster, replica, callers };
+        let fixture = Self {
+            cluster,
+            replica,
+            callers,
+        };
         for name in SERVED {
             fixture.cluster.wait_for(name, "Serving", "Available");
         }
@@ -131,24 +165,39 @@ impl Fixture {
     }
 
     pub(crate) fn token(&self, caller: &str) -> &str {
-        self.callers.iter().find(|other| other.name == caller).map(|caller| &*caller.token).expect("it is a caller")
+        self.callers
+            .iter()
+            .find(|other| other.name == caller)
+            .map(|caller| &*caller.token)
+            .expect("it is a caller")
     }
 
     pub(crate) fn get(&self, token: Option<&str>, path: &str) -> HttpResponse {
         let header = token.map(|token| format!("bearer {token}"));
-        let headers: Vec<_> = header.iter().map(|value| ("Authorization", value.as_str())).collect();
+        let headers: Vec<_> = header
+            .iter()
+            .map(|value| ("Authorization", value.as_str()))
+            .collect();
         send_request(self.replica.address, "GET", path, &headers)
     }
 
     fn post(&self, token: Option<&str>, query: &str) -> HttpResponse {
-        exchange(self.replica.address, &post(token, query, "application/json", "close"), false)
+        exchange(
+            self.replica.address,
+            &post(token, query, "application/json", "close"),
+            false,
+        )
     }
 
     /// Sends a query to a catalog in catalogd's alpha GraphQL.
     fn alpha(&self, token: Option<&str>, name: &str, query: &str) -> HttpResponse {
         let request = String::from_utf8(post(token, query, "*/*", "close")).expect("it is text");
         let path = format!("POST /catalogs/{name}/api/v1/graphql ");
-        exchange(self.replica.address, request.replacen("POST /graphql ", &path, 1).as_bytes(), false)
+        exchange(
+            self.replica.address,
+            request.replacen("POST /graphql ", &path, 1).as_bytes(),
+            false,
+        )
     }
 
     fn list(&self, token: Option<&str>) -> HttpResponse {
@@ -176,7 +225,12 @@ impl Fixture {
     fn sees(&self, token: Option<&str>, name: &str) -> Vec<(&'static str, bool)> {
         let query = format!("query={{catalog(name:\"{name}\"){{name}}}}").replace('"', "%22");
         let query = query.replace('{', "%7B").replace('}', "%7D");
-        let of_url = || has(&self.get(token, &format!("/graphql?{query}")), &format!("\"{name}\""));
+        let of_url = || {
+            has(
+                &self.get(token, &format!("/graphql?{query}")),
+                &format!("\"{name}\""),
+            )
+        };
         let of_post = |query: &str| has(&self.post(token, query), name);
         let of_path = |path: &str| has(&self.get(token, &format!("/catalogs/{name}/{path}")), name);
         let icon = digest(picture(name).as_bytes()).replace("sha256:", "/icons/");
@@ -186,15 +240,34 @@ impl Fixture {
             ("GET again", of_url() && of_url()),
             ("catalogs", of_post("{ catalogs { name } }")),
             ("packages", of_post("{ packages { nodes { name } } }")),
-            ("search", of_post("{ packages(filter: { search: \"icon\" }) { nodes { name } } }")),
-            ("facets", of_post("{ packages { facets { catalogs { value } } } }")),
+            (
+                "search",
+                of_post("{ packages(filter: { search: \"icon\" }) { nodes { name } } }"),
+            ),
+            (
+                "facets",
+                of_post("{ packages { facets { catalogs { value } } } }"),
+            ),
             ("statuses", of_post("{ catalogStatuses { name } }")),
-            ("resolve", has(&self.post(token, &resolve(name, "")), &format!("{name}.v1.0.0"))),
-            ("socket", self.asks_by_socket(token, "{ catalogs { name } }").is_ok_and(|answer| answer.contains(name))),
+            (
+                "resolve",
+                has(
+                    &self.post(token, &resolve(name, "")),
+                    &format!("{name}.v1.0.0"),
+                ),
+            ),
+            (
+                "socket",
+                self.asks_by_socket(token, "{ catalogs { name } }")
+                    .is_ok_and(|answer| answer.contains(name)),
+            ),
             ("all", of_path("api/v1/all")),
             ("all.json", of_path("all.json")),
             ("metas", of_path("api/v1/metas?schema=olm.package")),
-            ("alpha GraphQL", has(&self.alpha(token, name, "{ olmpackages { name } }"), name)),
+            (
+                "alpha GraphQL",
+                has(&self.alpha(token, name, "{ olmpackages { name } }"), name),
+            ),
             ("icon", has(&self.get(token, &icon), name)),
         ]
     }
@@ -202,7 +275,10 @@ impl Fixture {
 
 /// Says who asks on a new WebSocket, or returns the code that it is closed with.
 fn init(mut client: WebSocketClient, token: Option<&str>) -> Result<WebSocketClient, u16> {
-    let payload = token.map_or_else(|| json!({}), |token| json!({ "Authorization": format!("Bearer {token}") }));
+    let payload = token.map_or_else(
+        || json!({}),
+        |token| json!({ "Authorization": format!("Bearer {token}") }),
+    );
     client.send(&json!({ "type": "connection_init", "payload": payload }).to_string());
     match client.receive() {
         WebSocketMessage::Text(text) => {
@@ -222,7 +298,9 @@ fn token(cluster: &Cluster, name: &str, more: &[&str]) -> String {
 /// The request with this query.
 fn post(token: Option<&str>, query: &str, accept: &str, connection: &str) -> Vec<u8> {
     let body = json!({ "query": query }).to_string();
-    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let authorization = token
+        .map(|token| format!("authorization: Bearer {token}\r\n"))
+        .unwrap_or_default();
     let head = format!(
         "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: {connection}\r\naccept: {accept}\r\n\
          content-type: application/json\r\n{authorization}content-length: {}\r\n\r\n",
@@ -243,13 +321,18 @@ fn has(response: &HttpResponse, name: &str) -> bool {
 fn names(response: &HttpResponse) -> Vec<String> {
     let answer: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let catalogs = answer["data"]["catalogs"].as_array().into_iter().flatten();
-    catalogs.map(|catalog| catalog["name"].as_str().expect("a name").to_owned()).collect()
+    catalogs
+        .map(|catalog| catalog["name"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 /// A query that resolves a package, with more conditions.
 fn resolve(package: &str, more: &str) -> String {
     let request = format!("{{ packageName: \"{package}\"{more} }}");
-    let (found, failed) = ("... on Resolution { bundle { name } }", "... on ResolutionFailure { message }");
+    let (found, failed) = (
+        "... on Resolution { bundle { name } }",
+        "... on ResolutionFailure { message }",
+    );
     format!("{{ resolve(request: {request}) {{ {found} {failed} }} }}")
 }
 
@@ -263,10 +346,17 @@ impl Events {
     /// Returns once the server listens too.
     fn start(address: SocketAddr, token: &str) -> Self {
         let mut stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
+        stream
+            .set_read_timeout(Some(TEST_TIMEOUT))
+            .expect("a time-out can be set");
         let query = "subscription { catalogChanged { name change } }";
-        stream.write_all(&post(Some(token), query, "text/event-stream", "keep-alive")).expect("it reads");
-        let mut events = Self { stream, read: String::new() };
+        stream
+            .write_all(&post(Some(token), query, "text/event-stream", "keep-alive"))
+            .expect("it reads");
+        let mut events = Self {
+            stream,
+            read: String::new(),
+        };
         events.until(":\n\n");
         events
     }
@@ -282,7 +372,8 @@ impl Events {
         while self.read.matches(text).count() < times {
             let length = self.stream.read(&mut buffer).expect("it goes on");
             assert!(length > 0, "the stream ended after {}", self.read);
-            self.read.push_str(std::str::from_utf8(&buffer[..length]).expect("it is UTF-8"));
+            self.read
+                .push_str(std::str::from_utf8(&buffer[..length]).expect("it is UTF-8"));
         }
         &self.read
     }
@@ -290,8 +381,15 @@ impl Events {
 
 #[test]
 fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
-    let Some(fixture) = Fixture::start() else { return };
-    for Caller { name: caller, token, sees } in &fixture.callers {
+    let Some(fixture) = Fixture::start() else {
+        return;
+    };
+    for Caller {
+        name: caller,
+        token,
+        sees,
+    } in &fixture.callers
+    {
         for name in SERVED {
             for (protocol, seen) in fixture.sees(Some(token), name) {
                 assert_eq!(seen, sees.contains(&name), "{caller} {name} {protocol}");
@@ -299,7 +397,11 @@ fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
         }
     }
     for name in SERVED {
-        for (protocol, seen) in fixture.sees(None, name).into_iter().chain(fixture.sees(Some("invented"), name)) {
+        for (protocol, seen) in fixture
+            .sees(None, name)
+            .into_iter()
+            .chain(fixture.sees(Some("invented"), name))
+        {
             assert!(!seen, "{name} {protocol}");
         }
     }
@@ -307,7 +409,9 @@ fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
     assert_eq!(sockets, [Some(4401), Some(4403)]);
     let changes = "subscription { catalogChanged { name } }";
     let mut sockets = ["both", "one"].map(|caller| {
-        let mut socket = fixture.socket(Some(fixture.token(caller))).expect("it has a token");
+        let mut socket = fixture
+            .socket(Some(fixture.token(caller)))
+            .expect("it has a token");
         socket.subscribe("1", changes);
         // The reply to a later message says that the subscription has begun.
         socket.send(r#"{"type":"ping"}"#);
@@ -320,15 +424,25 @@ fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
     let mut blind = Events::start(fixture.replica.address, fixture.token("none"));
     // In this order, so that who was told of the second would have been told of the first.
     for name in ["secret", "openly"] {
-        let reference = fixture.cluster.push(&format!("ns/{name}"), "v2", &content(name, 2));
+        let reference = fixture
+            .cluster
+            .push(&format!("ns/{name}"), "v2", &content(name, 2));
         fixture.cluster.plane.apply(&[catalog(name, &reference)]);
         streams[0].until(&format!("\"name\":\"{name}\",\"change\":\"CHANGED\""));
     }
-    let told = streams.iter_mut().map(|stream| stream.until("\"openly\"").contains("\"secret\""));
+    let told = streams
+        .iter_mut()
+        .map(|stream| stream.until("\"openly\"").contains("\"secret\""));
     assert_eq!(told.collect::<Vec<_>>(), [true, true, false]);
-    for (socket, told) in sockets.iter_mut().zip([["secret", "openly"].as_slice(), &["openly"]]) {
+    for (socket, told) in sockets
+        .iter_mut()
+        .zip([["secret", "openly"].as_slice(), &["openly"]])
+    {
         for name in told {
-            assert!(socket.text().contains(&format!("\"name\":\"{name}\"")), "{name}");
+            assert!(
+                socket.text().contains(&format!("\"name\":\"{name}\"")),
+                "{name}"
+            );
         }
     }
     // A comment comes after some seconds in which there was no event.
@@ -339,24 +453,51 @@ fn each_caller_sees_its_catalogs_by_each_protocol_and_no_other() {
 
 #[test]
 fn nothing_tells_a_hidden_catalog_from_one_that_is_not_there() {
-    let Some(fixture) = Fixture::start() else { return };
-    let [hidden, absent] = ["secret", ABSENT];
-    let same = |token: Option<&str>, ask: &dyn Fn(Option<&str>, &str) -> HttpResponse, what: &str| {
-        let plain = |name: &str| {
-            let mut response = ask(token, name);
-            response.headers.retain(|(header, _)| header != "date");
-            // What the caller wrote may be repeated. Both names have the same length.
-            (response.status, response.headers.clone(), text(&response).replace(name, "NAME"))
-        };
-        assert_eq!(plain(hidden), plain(absent), "{what}");
+    let Some(fixture) = Fixture::start() else {
+        return;
     };
-    let callers = [Some(fixture.token("one")), Some(fixture.token("stranger")), Some("invented"), None];
+    let [hidden, absent] = ["secret", ABSENT];
+    let same =
+        |token: Option<&str>, ask: &dyn Fn(Option<&str>, &str) -> HttpResponse, what: &str| {
+            let plain = |name: &str| {
+                let mut response = ask(token, name);
+                response.headers.retain(|(header, _)| header != "date");
+                // What the caller wrote may be repeated. Both names have the same length.
+                (
+                    response.status,
+                    response.headers.clone(),
+                    text(&response).replace(name, "NAME"),
+                )
+            };
+            assert_eq!(plain(hidden), plain(absent), "{what}");
+        };
+    let callers = [
+        Some(fixture.token("one")),
+        Some(fixture.token("stranger")),
+        Some("invented"),
+        None,
+    ];
     for token in callers {
-        for path in ["api/v1/all", "all.json", "api/v1/metas?package=x", "api/v1/metas?unknown=x", "other", ""] {
-            same(token, &|token, name| fixture.get(token, &format!("/catalogs/{name}/{path}")), path);
+        for path in [
+            "api/v1/all",
+            "all.json",
+            "api/v1/metas?package=x",
+            "api/v1/metas?unknown=x",
+            "other",
+            "",
+        ] {
+            same(
+                token,
+                &|token, name| fixture.get(token, &format!("/catalogs/{name}/{path}")),
+                path,
+            );
         }
         for query in ["{ olmpackages { name } }", "{ x }", "{", ""] {
-            same(token, &|token, name| fixture.alpha(token, name, query), query);
+            same(
+                token,
+                &|token, name| fixture.alpha(token, name, query),
+                query,
+            );
         }
         for query in [
             "{ catalog(name: \"NAME\") { name } }",
@@ -367,61 +508,114 @@ fn nothing_tells_a_hidden_catalog_from_one_that_is_not_there() {
             "{ diff(from: { name: \"NAME\" }, to: { name: \"openly\" }) { __typename } }",
             &resolve("x", ", catalogs: [\"NAME\"]"),
         ] {
-            same(token, &|token, name| fixture.post(token, &query.replace("NAME", name)), query);
+            same(
+                token,
+                &|token, name| fixture.post(token, &query.replace("NAME", name)),
+                query,
+            );
             let by_socket = |name: &str| {
-                fixture.asks_by_socket(token, &query.replace("NAME", name)).map(|text| text.replace(name, "NAME"))
+                fixture
+                    .asks_by_socket(token, &query.replace("NAME", name))
+                    .map(|text| text.replace(name, "NAME"))
             };
             assert_eq!(by_socket(hidden), by_socket(absent), "{query}");
         }
     }
     let refused = |token: Option<&str>, path: &str| {
         let response = fixture.get(token, path);
-        (response.status, response.header("www-authenticate"), text(&response))
+        (
+            response.status,
+            response.header("www-authenticate"),
+            text(&response),
+        )
     };
     let path = "/catalogs/secret/api/v1/all";
     let challenge = Some("Bearer".to_owned());
-    assert_eq!(refused(None, path), (401, challenge.clone(), "Unauthorized".to_owned()));
-    assert_eq!(refused(Some("invented"), path), (401, challenge.clone(), "Unauthorized".to_owned()));
+    assert_eq!(
+        refused(None, path),
+        (401, challenge.clone(), "Unauthorized".to_owned())
+    );
+    assert_eq!(
+        refused(Some("invented"), path),
+        (401, challenge.clone(), "Unauthorized".to_owned())
+    );
     assert_eq!(refused(None, "/icons/00").0, 401);
     let denied = "Authorization denied for user system:serviceaccount:default:one";
-    assert_eq!(refused(Some(fixture.token("one")), path), (403, None, denied.to_owned()));
+    assert_eq!(
+        refused(Some(fixture.token("one")), path),
+        (403, None, denied.to_owned())
+    );
     let errors = json!({ "errors": [{ "message": "Unauthorized", "extensions": { "code": "UNAUTHENTICATED" } }] });
     assert_eq!(fixture.list(None).status, 401);
-    assert_eq!(serde_json::from_slice::<Value>(&fixture.list(Some("invented")).body).unwrap(), errors);
+    assert_eq!(
+        serde_json::from_slice::<Value>(&fixture.list(Some("invented")).body).unwrap(),
+        errors
+    );
     let token = format!("Bearer {}", fixture.token("everything"));
-    let headers = [("Authorization", token.as_str()), ("Impersonate-User", "system:admin")];
-    assert_eq!(send_request(fixture.replica.address, "GET", path, &headers).status, 403);
+    let headers = [
+        ("Authorization", token.as_str()),
+        ("Impersonate-User", "system:admin"),
+    ];
+    assert_eq!(
+        send_request(fixture.replica.address, "GET", path, &headers).status,
+        403
+    );
 }
 
 #[test]
 fn responses_to_callers_are_for_them_alone_and_what_is_public_is_for_everybody() {
-    let Some(fixture) = Fixture::start() else { return };
+    let Some(fixture) = Fixture::start() else {
+        return;
+    };
     let caching = |token: Option<&str>, path: &str| {
         let response = fixture.get(token, path);
         assert_eq!(response.status, 200, "{path}: {}", text(&response));
-        (response.header("cache-control"), response.header("vary").is_some_and(|vary| vary.contains("authorization")))
+        (
+            response.header("cache-control"),
+            response
+                .header("vary")
+                .is_some_and(|vary| vary.contains("authorization")),
+        )
     };
     let icon = digest(picture("openly").as_bytes()).replace("sha256:", "/icons/");
     let token = Some(fixture.token("one"));
     for (path, expected) in [
-        ("/graphql?query=%7Bcatalogs%7Bname%7D%7D", "private, no-cache"),
+        (
+            "/graphql?query=%7Bcatalogs%7Bname%7D%7D",
+            "private, no-cache",
+        ),
         ("/catalogs/openly/api/v1/all", "private"),
         (&icon, "private, max-age=31536000, immutable"),
     ] {
-        assert_eq!(caching(token, path), (Some(expected.to_owned()), true), "{path}");
+        assert_eq!(
+            caching(token, path),
+            (Some(expected.to_owned()), true),
+            "{path}"
+        );
     }
     for path in PUBLIC {
         let (control, varies) = caching(None, path);
-        assert!(!varies && control.is_none_or(|control| !control.contains("private")), "{path}");
+        assert!(
+            !varies && control.is_none_or(|control| !control.contains("private")),
+            "{path}"
+        );
     }
 }
 
 #[test]
 fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
-    let Some(mut fixture) = Fixture::start() else { return };
+    let Some(mut fixture) = Fixture::start() else {
+        return;
+    };
     let plane = &fixture.cluster.plane;
     // A token that dies with an object is one that can be revoked.
-    plane.kubectl(&["create", "secret", "generic", "lives", "--namespace=default"]);
+    plane.kubectl(&[
+        "create",
+        "secret",
+        "generic",
+        "lives",
+        "--namespace=default",
+    ]);
     let bound = ["--bound-object-kind=Secret", "--bound-object-name=lives"];
     let revocable = token(&fixture.cluster, "both", &bound);
     let mut stream = Events::start(fixture.replica.address, &revocable);
@@ -430,47 +624,78 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
     let within = |limit: Duration, what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();
         eventually(|| is_so().then_some(()));
-        assert!(begun.elapsed() < limit + SLACK, "{what} after {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < limit + SLACK,
+            "{what} after {:?}",
+            begun.elapsed()
+        );
     };
     plane.kubectl(&["delete", "secret", "lives", "--namespace=default"]);
-    within(auth::CACHE_TIME, "revoked", &|| fixture.list(Some(&revocable)).status == 401);
+    within(auth::CACHE_TIME, "revoked", &|| {
+        fixture.list(Some(&revocable)).status == 401
+    });
     socket.send(r#"{"type":"ping"}"#);
     assert_eq!(socket.receive(), WebSocketMessage::Close(4403));
     let begun = Instant::now();
     plane.apply(&grant("one", &["secret"], &service_account("one")));
     let one = Some(fixture.token("one"));
-    within(auth::CACHE_TIME, "role changed", &|| names(&fixture.list(one)) == ["secret"]);
-    within(auth::CACHE_TIME, "path", &|| fixture.get(one, "/catalogs/openly/api/v1/all").status == 403);
+    within(auth::CACHE_TIME, "role changed", &|| {
+        names(&fixture.list(one)) == ["secret"]
+    });
+    within(auth::CACHE_TIME, "path", &|| {
+        fixture.get(one, "/catalogs/openly/api/v1/all").status == 403
+    });
     assert_eq!(fixture.get(one, "/catalogs/secret/api/v1/all").status, 200);
     plane.kubectl(&["delete", "clusterrolebinding", "reads-one"]);
-    within(auth::CACHE_TIME, "right taken", &|| names(&fixture.list(one)).is_empty());
-    let everybody =
-        json!({ "kind": "Group", "name": "system:unauthenticated", "apiGroup": "rbac.authorization.k8s.io" });
+    within(auth::CACHE_TIME, "right taken", &|| {
+        names(&fixture.list(one)).is_empty()
+    });
+    let everybody = json!({ "kind": "Group", "name": "system:unauthenticated", "apiGroup": "rbac.authorization.k8s.io" });
     plane.apply(&grant("anonymous", &["openly"], &everybody));
-    within(auth::CACHE_TIME, "anonymous", &|| names(&fixture.list(None)) == ["openly"]);
+    within(auth::CACHE_TIME, "anonymous", &|| {
+        names(&fixture.list(None)) == ["openly"]
+    });
     assert_eq!(fixture.get(None, "/catalogs/secret/api/v1/all").status, 401);
-    // A catalog that is new is seen at once by who may see each, and in time by who may see it by its name.
+    // A catalog that is new is seen at once by who may see each, and in time by who may see it by
+    // its name.
     plane.apply(&grant("none", &[ABSENT], &service_account("none")));
     let reference = fixture.cluster.push("ns/absent", "v1", &content(ABSENT, 1));
     plane.apply(&[catalog(ABSENT, &reference)]);
     fixture.cluster.wait_for(ABSENT, "Serving", "Available");
-    within(auth::CACHE_TIME, "new", &|| names(&fixture.list(Some(fixture.token("none")))) == [ABSENT]);
+    within(auth::CACHE_TIME, "new", &|| {
+        names(&fixture.list(Some(fixture.token("none")))) == [ABSENT]
+    });
     assert_eq!(names(&fixture.list(Some(fixture.token("both")))), SERVED);
     let told = stream.until("event: complete");
-    assert!(told.contains("\"code\":\"FORBIDDEN\"") && !told.contains(ABSENT), "{told}");
+    assert!(
+        told.contains("\"code\":\"FORBIDDEN\"") && !told.contains(ABSENT),
+        "{told}"
+    );
     let renewal = graphql::StreamLimits::default().renewal;
-    assert!(begun.elapsed() < renewal + auth::CACHE_TIME + SLACK, "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < renewal + auth::CACHE_TIME + SLACK,
+        "{:?}",
+        begun.elapsed()
+    );
     // What was asked lately is known for a few seconds; what was not is not let in.
     let new = token(&fixture.cluster, "everything", &[]);
     let opened = fixture.handshake();
     let known = fixture.token("everything").to_owned();
     let mut socket = fixture.socket(Some(&known)).expect("it has a token");
     fixture.cluster.plane.stop_api_server();
-    for response in [fixture.list(Some(&new)), fixture.get(Some(&new), "/catalogs/openly/api/v1/all")] {
-        assert_eq!((response.status, response.header("retry-after").as_deref()), (503, Some("1")));
+    for response in [
+        fixture.list(Some(&new)),
+        fixture.get(Some(&new), "/catalogs/openly/api/v1/all"),
+    ] {
+        assert_eq!(
+            (response.status, response.header("retry-after").as_deref()),
+            (503, Some("1"))
+        );
     }
     assert_eq!(init(opened, Some(&new)).err(), Some(1013));
-    within(auth::CACHE_TIME, "without an API server", &|| fixture.list(Some(&known)).status == 503);
+    within(auth::CACHE_TIME, "without an API server", &|| {
+        fixture.list(Some(&known)).status == 503
+    });
     socket.send(r#"{"type":"ping"}"#);
     assert_eq!(socket.receive(), WebSocketMessage::Close(1013));
     assert_eq!(PUBLIC.map(|path| fixture.get(None, path).status), [200; 6]);
@@ -478,8 +703,15 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
         assert_eq!(fixture.get(None, path).status, 200, "{path}");
     }
     for Caller { token, .. } in &fixture.callers {
-        within(auth::CACHE_TIME, "nothing is known any more", &|| fixture.list(Some(token)).status == 503);
-        assert_eq!(fixture.get(Some(token), "/catalogs/openly/api/v1/all").status, 503);
+        within(auth::CACHE_TIME, "nothing is known any more", &|| {
+            fixture.list(Some(token)).status == 503
+        });
+        assert_eq!(
+            fixture
+                .get(Some(token), "/catalogs/openly/api/v1/all")
+                .status,
+            503
+        );
     }
     fixture.cluster.plane.start_api_server();
     eventually(|| (names(&fixture.list(Some(&new))).len() == 3).then_some(()));
@@ -487,13 +719,29 @@ fn what_is_granted_and_taken_takes_effect_in_the_documented_time() {
 
 #[test]
 fn tokens_are_for_the_audience_that_is_named() {
-    let Some(cluster) = Cluster::start() else { return };
-    cluster.plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/access.yaml")]);
-    cluster.plane.kubectl(&["create", "serviceaccount", "reader", "--namespace=default"]);
-    cluster.plane.apply(&grant("reader", &[], &service_account("reader")));
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    cluster.plane.kubectl(&[
+        "apply",
+        "--server-side",
+        "-f",
+        &format!("{DEPLOY}/base/access.yaml"),
+    ]);
+    cluster
+        .plane
+        .kubectl(&["create", "serviceaccount", "reader", "--namespace=default"]);
+    cluster
+        .plane
+        .apply(&grant("reader", &[], &service_account("reader")));
     let replica = Replica::start(&cluster, "one", &[AUTH, "--token-audience=catalogql"]).ready();
     let status = |more: &[&str]| {
-        let request = post(Some(&token(&cluster, "reader", more)), "{ __typename }", "application/json", "close");
+        let request = post(
+            Some(&token(&cluster, "reader", more)),
+            "{ __typename }",
+            "application/json",
+            "close",
+        );
         exchange(replica.address, &request, false).status
     };
     eventually(|| (status(&["--audience=catalogql"]) == 200).then_some(()));

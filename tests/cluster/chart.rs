@@ -15,13 +15,21 @@ use crate::support::{DEPLOY, NAMESPACE};
 const VALUES: [(&str, &str, &[&str]); 55] = [
     ("image.repository", "quay.io/team/catalogql", &[]),
     ("image.tag", "1.2.3", &[]),
-    ("image.digest", "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", &[]),
+    (
+        "image.digest",
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        &[],
+    ),
     ("image.pullPolicy", "Always", &[]),
     ("imagePullSecrets", "[{\"name\": \"team\"}]", &[]),
     ("replicas", "1", &[]),
     ("replicas", "3", &[]),
     ("resources.requests.cpu", "\"1\"", &[]),
-    ("resources.requests.memory", "1Gi", &["resources.limits.memory=2Gi"]),
+    (
+        "resources.requests.memory",
+        "1Gi",
+        &["resources.limits.memory=2Gi"],
+    ),
     ("resources.requests.ephemeral-storage", "2Gi", &[]),
     ("resources.limits.memory", "1Gi", &[]),
     ("resources.limits.ephemeral-storage", "20Gi", &[]),
@@ -31,7 +39,11 @@ const VALUES: [(&str, &str, &[&str]); 55] = [
     ("tls.mode", "secret", &[]),
     ("tls.mode", "serviceCA", &[]),
     ("tls.secretName", "own", &[]),
-    ("tls.issuerRef", "{\"kind\": \"ClusterIssuer\", \"name\": \"company\"}", &[]),
+    (
+        "tls.issuerRef",
+        "{\"kind\": \"ClusterIssuer\", \"name\": \"company\"}",
+        &[],
+    ),
     ("tls.dnsNames", "[\"catalogs.example.com\"]", &[]),
     ("pull.globalSecret", "openshift-config/pull-secret", &[]),
     ("pull.registriesConf", "mirrors", &[]),
@@ -44,20 +56,63 @@ const VALUES: [(&str, &str, &[&str]); 55] = [
     ("auth.mode", "delegated", &["ingress.enabled=true"]),
     ("kubeApi.enabled", "true", &[]),
     ("kubeApi.enabled", "true", &["tls.mode=serviceCA"]),
-    ("kubeApi.caBundle", "\"YQ==\"", &["tls.mode=secret", "kubeApi.enabled=true"]),
+    (
+        "kubeApi.caBundle",
+        "\"YQ==\"",
+        &["tls.mode=secret", "kubeApi.enabled=true"],
+    ),
     ("grpc.enabled", "true", &[]),
     ("anonymous", "true", &["ingress.enabled=true"]),
     ("ingress.enabled", "true", &["anonymous=true"]),
-    ("ingress.className", "nginx", &["anonymous=true", "ingress.enabled=true"]),
-    ("ingress.host", "catalogs.example.org", &["anonymous=true", "ingress.enabled=true"]),
-    ("ingress.tlsSecretName", "own", &["anonymous=true", "ingress.enabled=true"]),
-    ("ingress.annotations.a", "b", &["anonymous=true", "ingress.enabled=true"]),
-    ("httpRoute.enabled", "true", &["anonymous=true", "httpRoute.parentRefs=[{\"name\": \"gateway\"}]"]),
-    ("httpRoute.parentRefs", "[{\"name\": \"gateway\"}]", &["anonymous=true", "httpRoute.enabled=true"]),
-    ("httpRoute.hostnames", "[\"catalogs.example.com\"]", &HTTP_ROUTE),
+    (
+        "ingress.className",
+        "nginx",
+        &["anonymous=true", "ingress.enabled=true"],
+    ),
+    (
+        "ingress.host",
+        "catalogs.example.org",
+        &["anonymous=true", "ingress.enabled=true"],
+    ),
+    (
+        "ingress.tlsSecretName",
+        "own",
+        &["anonymous=true", "ingress.enabled=true"],
+    ),
+    (
+        "ingress.annotations.a",
+        "b",
+        &["anonymous=true", "ingress.enabled=true"],
+    ),
+    (
+        "httpRoute.enabled",
+        "true",
+        &[
+            "anonymous=true",
+            "httpRoute.parentRefs=[{\"name\": \"gateway\"}]",
+        ],
+    ),
+    (
+        "httpRoute.parentRefs",
+        "[{\"name\": \"gateway\"}]",
+        &["anonymous=true", "httpRoute.enabled=true"],
+    ),
+    (
+        "httpRoute.hostnames",
+        "[\"catalogs.example.com\"]",
+        &HTTP_ROUTE,
+    ),
     ("httpRoute.caConfigMap", "own", &HTTP_ROUTE),
-    ("route.enabled", "true", &["anonymous=true", "tls.mode=serviceCA"]),
-    ("route.host", "catalogs.example.com", &["anonymous=true", "tls.mode=serviceCA", "route.enabled=true"]),
+    (
+        "route.enabled",
+        "true",
+        &["anonymous=true", "tls.mode=serviceCA"],
+    ),
+    (
+        "route.host",
+        "catalogs.example.com",
+        &["anonymous=true", "tls.mode=serviceCA", "route.enabled=true"],
+    ),
     ("networkPolicy.enabled", "false", &[]),
     ("networkPolicy.registryPorts", "[5000]", &[]),
     ("networkPolicy.from", "[{\"namespaceSelector\": {}}]", &[]),
@@ -71,13 +126,19 @@ const VALUES: [(&str, &str, &[&str]); 55] = [
 ];
 
 /// What the values of an `HTTPRoute` need.
-const HTTP_ROUTE: [&str; 3] =
-    ["anonymous=true", "httpRoute.enabled=true", "httpRoute.parentRefs=[{\"name\": \"gateway\"}]"];
+const HTTP_ROUTE: [&str; 3] = [
+    "anonymous=true",
+    "httpRoute.enabled=true",
+    "httpRoute.parentRefs=[{\"name\": \"gateway\"}]",
+];
 
 /// Values that are lists or objects of Kubernetes.
 const VALUES_OF_KUBERNETES: [(&str, &str); 2] = [
     ("tolerations", "[{\"operator\": \"Exists\"}]"),
-    ("affinity", "{\"podAntiAffinity\": {\"preferredDuringSchedulingIgnoredDuringExecution\": []}}"),
+    (
+        "affinity",
+        "{\"podAntiAffinity\": {\"preferredDuringSchedulingIgnoredDuringExecution\": []}}",
+    ),
 ];
 
 /// Values that the schema refuses, with what the message names.
@@ -107,7 +168,11 @@ fn render(tools: &Path, values: &[String]) -> Result<String, String> {
     }
     let output = command.output().expect("helm can be started");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("helm prints UTF-8");
-    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    if output.status.success() {
+        Ok(text(output.stdout))
+    } else {
+        Err(text(output.stderr))
+    }
 }
 
 /// A value as `--set-json` takes it: JSON as it is, all else as a string.
@@ -141,7 +206,10 @@ fn make_whole(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(make_whole),
         Value::Object(members) => members.values_mut().for_each(make_whole),
         Value::Number(number) => {
-            let whole = number.as_f64().filter(|number| number.fract() == 0.0).map(|number| format!("{number:.0}"));
+            let whole = number
+                .as_f64()
+                .filter(|number| number.fract() == 0.0)
+                .map(|number| format!("{number:.0}"));
             if let Some(whole) = whole.and_then(|text| text.parse::<i64>().ok()) {
                 *value = json!(whole);
             }
@@ -150,15 +218,23 @@ fn make_whole(value: &mut Value) {
     }
 }
 
-/// Asserts that a render is what an overlay is. The chart leaves the namespace to Helm, and keeps the definition when it
-/// is removed.
+/// Asserts that a render is what an overlay is. The chart leaves the namespace to Helm, and keeps
+/// the definition when it is removed.
 #[track_caller]
 fn assert_same(rendered: &str, overlay: &str) {
     let (mut rendered, mut built) = (by_key(rendered), by_key(overlay));
     assert!(built.remove(&format!("Namespace /{NAMESPACE}")).is_some());
-    if let Some(definition) = rendered.get_mut("CustomResourceDefinition /clustercatalogs.olm.operatorframework.io") {
-        let annotations = definition["metadata"].as_object_mut().expect("it has").remove("annotations");
-        assert_eq!(annotations, Some(json!({ "helm.sh/resource-policy": "keep" })));
+    if let Some(definition) =
+        rendered.get_mut("CustomResourceDefinition /clustercatalogs.olm.operatorframework.io")
+    {
+        let annotations = definition["metadata"]
+            .as_object_mut()
+            .expect("it has")
+            .remove("annotations");
+        assert_eq!(
+            annotations,
+            Some(json!({ "helm.sh/resource-policy": "keep" }))
+        );
     }
     let [ours, theirs] = [&rendered, &built].map(|objects| objects.keys().collect::<Vec<_>>());
     assert_eq!(ours, theirs);
@@ -176,7 +252,10 @@ fn the_chart_renders_what_the_overlays_are() {
         ("catalog-sources", &["catalogSources=true"]),
         ("persistent", &["store.persistent=true"]),
         ("authorized", &["auth.mode=delegated"]),
-        ("packageserver", &["catalogSources=true", "kubeApi.enabled=true"]),
+        (
+            "packageserver",
+            &["catalogSources=true", "kubeApi.enabled=true"],
+        ),
         ("olm-v0", &["grpc.enabled=true"]),
     ];
     for (overlay, values) in overlays {
@@ -189,13 +268,21 @@ fn the_chart_renders_what_the_overlays_are() {
 #[test]
 fn each_value_changes_something_that_a_cluster_accepts() {
     let Some(tools) = deploy_tools() else { return };
-    let Some(plane) = cluster_of_others(&tools) else { return };
+    let Some(plane) = cluster_of_others(&tools) else {
+        return;
+    };
     plane.kubectl(&["create", "namespace", "openshift-config"]);
     let default = render(&tools, &[]);
-    let of_kubernetes = VALUES_OF_KUBERNETES.iter().map(|(path, value)| (*path, *value, [].as_slice()));
+    let of_kubernetes = VALUES_OF_KUBERNETES
+        .iter()
+        .map(|(path, value)| (*path, *value, [].as_slice()));
     for (path, value, needed) in VALUES.into_iter().chain(of_kubernetes) {
         let mut values: Vec<_> = needed.iter().map(|value| set_text(value)).collect();
-        let before = if values.is_empty() { default.clone() } else { render(&tools, &values) };
+        let before = if values.is_empty() {
+            default.clone()
+        } else {
+            render(&tools, &values)
+        };
         values.push(set(path, value));
         let after = render(&tools, &values).unwrap_or_else(|error| panic!("{values:?}: {error}"));
         assert_ne!(before.as_ref(), Ok(&after), "{values:?} changes nothing");
@@ -205,8 +292,14 @@ fn each_value_changes_something_that_a_cluster_accepts() {
 
 /// Asserts that the API server accepts what is not in `before`.
 fn assert_changes_accepted(plane: &ControlPlane, values: &[String], before: &str, after: &str) {
-    let before = if before.is_empty() { BTreeMap::new() } else { by_key(before) };
-    let changed = by_key(after).into_iter().filter(|(key, object)| before.get(key) != Some(object));
+    let before = if before.is_empty() {
+        BTreeMap::new()
+    } else {
+        by_key(before)
+    };
+    let changed = by_key(after)
+        .into_iter()
+        .filter(|(key, object)| before.get(key) != Some(object));
     let changed: Vec<_> = changed.map(|(_, object)| object).collect();
     if !changed.is_empty() {
         assert_accepted(plane, &format!("{values:?}"), &changed);
@@ -215,29 +308,51 @@ fn assert_changes_accepted(plane: &ControlPlane, values: &[String], before: &str
 
 #[test]
 fn every_value_is_described_tested_and_in_the_schema() {
-    let read = |file: &str| fs::read_to_string(Path::new(&chart()).join(file)).expect("the file can be read");
+    let read = |file: &str| {
+        fs::read_to_string(Path::new(&chart()).join(file)).expect("the file can be read")
+    };
     let values = objects(&read("values.yaml")).remove(0);
     let schema: Value = serde_json::from_str(&read("values.schema.json")).expect("it is JSON");
     let mut paths = BTreeSet::new();
     collect(&values, &schema, "", &mut paths);
-    let tested: Vec<_> =
-        VALUES.iter().map(|(path, ..)| *path).chain(VALUES_OF_KUBERNETES.map(|(path, _)| path)).collect();
-    let is_tested =
-        |path: &&String| tested.iter().any(|tested| tested == path || path.starts_with("ingress.annotations"));
+    let tested: Vec<_> = VALUES
+        .iter()
+        .map(|(path, ..)| *path)
+        .chain(VALUES_OF_KUBERNETES.map(|(path, _)| path))
+        .collect();
+    let is_tested = |path: &&String| {
+        tested
+            .iter()
+            .any(|tested| tested == path || path.starts_with("ingress.annotations"))
+    };
     let missing: Vec<_> = paths.iter().filter(|path| !is_tested(path)).collect();
-    assert!(missing.is_empty() && paths.len() > 40, "no test sets {missing:?}");
+    assert!(
+        missing.is_empty() && paths.len() > 40,
+        "no test sets {missing:?}"
+    );
 }
 
-/// Adds the paths of all values, each of which the schema must describe. An object of the chart's own is closed.
+/// Adds the paths of all values, each of which the schema must describe. An object of the chart's
+/// own is closed.
 fn collect(values: &Value, schema: &Value, prefix: &str, paths: &mut BTreeSet<String>) {
     for (name, value) in values.as_object().expect("values are an object") {
-        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        let path = if prefix.is_empty() {
+            name.clone()
+        } else {
+            format!("{prefix}.{name}")
+        };
         let described = &schema["properties"][name];
-        if described.get("$ref").is_none() && described["type"] == "object" && described.get("properties").is_some() {
+        if described.get("$ref").is_none()
+            && described["type"] == "object"
+            && described.get("properties").is_some()
+        {
             assert_eq!(described["additionalProperties"], json!(false), "{path}");
         }
         let is_open = schema.get("$ref").is_some();
-        assert!(is_open || !described.is_null(), "values.schema.json does not describe {path}");
+        assert!(
+            is_open || !described.is_null(),
+            "values.schema.json does not describe {path}"
+        );
         match value.as_object() {
             Some(members) if !members.is_empty() => collect(value, described, &path, paths),
             _ => {
@@ -254,7 +369,8 @@ fn a_value_that_means_nothing_is_refused_by_its_name() {
         let refused = render(&tools, &[value.to_owned()]).expect_err(value);
         assert!(refused.contains(named), "{value}: {refused}");
     }
-    let refused = render(&tools, &["ingress.enabled=true".to_owned()]).expect_err("anonymous is not set");
+    let refused =
+        render(&tools, &["ingress.enabled=true".to_owned()]).expect_err("anonymous is not set");
     assert!(refused.contains("set anonymous=true"), "{refused}");
 }
 
@@ -264,8 +380,19 @@ fn what_the_chart_renders_depends_on_its_values_alone() {
     for entry in fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();
         let text = fs::read_to_string(&path).expect("the file can be read");
-        let words: BTreeSet<_> = text.split(|letter: char| !letter.is_ascii_alphanumeric()).collect();
-        for name in ["lookup", "tpl", "now", "uuidv4", "genCA", "genSelfSignedCert", "randAlphaNum", "Capabilities"] {
+        let words: BTreeSet<_> = text
+            .split(|letter: char| !letter.is_ascii_alphanumeric())
+            .collect();
+        for name in [
+            "lookup",
+            "tpl",
+            "now",
+            "uuidv4",
+            "genCA",
+            "genSelfSignedCert",
+            "randAlphaNum",
+            "Capabilities",
+        ] {
             assert!(!words.contains(name), "{} uses {name}", path.display());
         }
     }

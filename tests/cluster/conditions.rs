@@ -14,8 +14,8 @@ const NOT_SERVED: Option<[&str; 3]> = Some(["False", "Unavailable", ""]);
 
 const OFF: &str = "Catalog availability mode is set to Unavailable";
 
-/// A catalog, and what its conditions say at last: of `Progressing`, `Serving` and `Valid` the status, reason and
-/// message each, with `@` for the registry.
+/// A catalog, and what its conditions say at last: of `Progressing`, `Serving` and `Valid` the
+/// status, reason and message each, with `@` for the registry.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) object: Value,
@@ -23,7 +23,11 @@ pub(crate) struct Case {
 }
 
 fn case(name: &'static str, reference: &str, conditions: [Option<[&'static str; 3]>; 3]) -> Case {
-    Case { name, object: catalog(name, reference), conditions }
+    Case {
+        name,
+        object: catalog(name, reference),
+        conditions,
+    }
 }
 
 /// Nothing is served, until somebody intervenes.
@@ -39,20 +43,47 @@ fn retrying(message: &'static str) -> [Option<[&'static str; 3]>; 3] {
 /// Catalogs that are served, and one that is not by the will of its owner.
 fn served(cluster: &Cluster) -> Vec<Case> {
     let good = cluster.push("ns/good", "v1", &package("etcd"));
-    let digest = cluster.registry.push("ns/good", "v2", &image(&package("argo")));
+    let digest = cluster
+        .registry
+        .push("ns/good", "v2", &image(&package("argo")));
     let pinned = format!("{}/ns/good@{digest}", cluster.registry.address);
-    let faulty = cluster.push("ns/faulty", "v1", "package etcd default=none\nchannel stable: v1.0.0");
-    let valid =
-        |condition| [Some(["True", "Succeeded", UNPACKED]), Some(["True", "Available", SERVING]), Some(condition)];
+    let faulty = cluster.push(
+        "ns/faulty",
+        "v1",
+        "package etcd default=none\nchannel stable: v1.0.0",
+    );
+    let valid = |condition| {
+        [
+            Some(["True", "Succeeded", UNPACKED]),
+            Some(["True", "Available", SERVING]),
+            Some(condition),
+        ]
+    };
     let errors = "1 error and 0 warnings; channel must contain at least one bundle";
     vec![
-        case("tag", &good, valid(["True", "NoErrors", "0 errors and 0 warnings"])),
-        case("digest", &pinned, valid(["True", "NoErrors", "0 errors and 0 warnings"])),
+        case(
+            "tag",
+            &good,
+            valid(["True", "NoErrors", "0 errors and 0 warnings"]),
+        ),
+        case(
+            "digest",
+            &pinned,
+            valid(["True", "NoErrors", "0 errors and 0 warnings"]),
+        ),
         case("faulty", &faulty, valid(["False", "ErrorsFound", errors])),
         Case {
             name: "off",
-            object: with(catalog("off", &good), &["spec", "availabilityMode"], json!("Unavailable")),
-            conditions: [Some(["True", "Succeeded", OFF]), Some(["False", "UserSpecifiedUnavailable", OFF]), None],
+            object: with(
+                catalog("off", &good),
+                &["spec", "availabilityMode"],
+                json!("Unavailable"),
+            ),
+            conditions: [
+                Some(["True", "Succeeded", OFF]),
+                Some(["False", "UserSpecifiedUnavailable", OFF]),
+                None,
+            ],
         },
     ]
 }
@@ -61,7 +92,10 @@ fn served(cluster: &Cluster) -> Vec<Case> {
 fn refused(cluster: &Cluster) -> Vec<Case> {
     let host = cluster.registry.address;
     let configs = [(CONFIGS_LABEL, "/configs")];
-    let sqlite = [("operators.operatorframework.io.index.database.v1", "/database/index.db")];
+    let sqlite = [(
+        "operators.operatorframework.io.index.database.v1",
+        "/database/index.db",
+    )];
     let no_label = cluster.push_image("ns/label", "v1", &image_of("{}", &[]));
     let sqlite = cluster.push_image("ns/sqlite", "v1", &image_of("{}", &sqlite));
     let zeros = |count| format!("{host}/ns/good@sha256:{}", "0".repeat(count));
@@ -70,7 +104,11 @@ fn refused(cluster: &Cluster) -> Vec<Case> {
     let no_folder = RegistryImage::image(MediaTypes::Oci, &[], &configs);
     let no_folder = cluster.push_image("ns/empty", "v1", &no_folder);
     let [progressing, serving, _] = retrying("error storing fbc: catalog.json:1: unexpected EOF");
-    let unreadable = Some(["False", "Unreadable", "error storing fbc: catalog.json:1: unexpected EOF"]);
+    let unreadable = Some([
+        "False",
+        "Unreadable",
+        "error storing fbc: catalog.json:1: unexpected EOF",
+    ]);
     vec![
         // catalogd retries these two where the reference has a tag.
         case("no-label", &no_label, blocked(NO_LABEL)),
@@ -99,52 +137,102 @@ const NO_TAG: &str = "source catalog content: cannot read the source: cannot fin
     check the name, or whether it was removed";
 const ARTIFACT: &str = "source catalog content: cannot read the source: cannot use `@/ns/artifact:v1` as a catalog: \
     it is an artifact with 0 layers, not an image; the only layer of an artifact must be a tar of the catalog";
-const NO_FOLDER: &str = "source catalog content: cannot unpack the image: the image has no directory `/configs`";
+const NO_FOLDER: &str =
+    "source catalog content: cannot unpack the image: the image has no directory `/configs`";
 const NOBODY: &str = "source catalog content: cannot read the source: cannot reach `127.0.0.1:1`: error sending \
     request: client error (Connect): tcp connect error: Connection refused (os error 111)";
 
 /// Catalogs of each kind.
 pub(crate) fn cases(cluster: &Cluster) -> Vec<Case> {
-    served(cluster).into_iter().chain(refused(cluster)).collect()
+    served(cluster)
+        .into_iter()
+        .chain(refused(cluster))
+        .collect()
 }
 
 #[test]
 fn each_condition_says_what_is_so() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     let cases = cases(&cluster);
-    cluster.plane.apply(&cases.iter().map(|case| case.object.clone()).collect::<Vec<_>>());
+    cluster.plane.apply(
+        &cases
+            .iter()
+            .map(|case| case.object.clone())
+            .collect::<Vec<_>>(),
+    );
     let replica = Replica::start(&cluster, "one", &["--insecure-registry=127.0.0.1:1"]);
     let host = cluster.registry.address.to_string();
     let mut faults = Vec::new();
-    for Case { name, conditions, .. } in &cases {
+    for Case {
+        name, conditions, ..
+    } in &cases
+    {
         let [_, reason, _] = conditions[0].expect("each case says whether it progresses");
         let status = cluster.wait_for(name, "Progressing", reason);
         let found = ["Progressing", "Serving", "Valid"].map(|kind| condition(&status, kind));
         let text = |of: &[Option<[&str; 3]>; 3]| format!("{of:?}").replace(&host, "@");
         if text(&found) != text(conditions) {
-            faults.push(format!("{name}: {}\n    expected: {}", text(&found), text(conditions)));
+            faults.push(format!(
+                "{name}: {}\n    expected: {}",
+                text(&found),
+                text(conditions)
+            ));
         }
-        let generations = status["conditions"].as_array().expect("it has conditions").iter();
-        assert!(generations.clone().all(|condition| condition["observedGeneration"] == 1), "{status}");
+        let generations = status["conditions"]
+            .as_array()
+            .expect("it has conditions")
+            .iter();
+        assert!(
+            generations
+                .clone()
+                .all(|condition| condition["observedGeneration"] == 1),
+            "{status}"
+        );
         let is_served = conditions[1].is_some_and(|[status, ..]| status == "True");
         let has = |field: &str| !status[field].is_null();
-        assert_eq!([has("resolvedSource"), has("urls"), has("lastUnpacked")], [is_served; 3], "{name}: {status}");
+        assert_eq!(
+            [has("resolvedSource"), has("urls"), has("lastUnpacked")],
+            [is_served; 3],
+            "{name}: {status}"
+        );
     }
-    assert!(faults.is_empty(), "{}\n{}", faults.join("\n"), replica.log());
+    assert!(
+        faults.is_empty(),
+        "{}\n{}",
+        faults.join("\n"),
+        replica.log()
+    );
 }
 
 #[test]
 fn the_status_of_a_served_catalog_says_where_it_comes_from_and_where_it_is() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
     cluster.plane.apply(&[catalog("etcd", &reference)]);
-    let _replica = Replica::start(&cluster, "one", &["--external-address=https://catalogs.example.com:8443"]);
+    let _replica = Replica::start(
+        &cluster,
+        "one",
+        &["--external-address=https://catalogs.example.com:8443"],
+    );
     let status = cluster.wait_for("etcd", "Serving", "Available");
     let digest = image(&package("etcd")).digest();
     let resolved = format!("{}/ns/etcd@{digest}", cluster.registry.address);
-    assert_eq!(status["resolvedSource"], json!({ "type": "Image", "image": { "ref": resolved } }));
-    assert_eq!(status["urls"], json!({ "base": "https://catalogs.example.com:8443/catalogs/etcd" }));
+    assert_eq!(
+        status["resolvedSource"],
+        json!({ "type": "Image", "image": { "ref": resolved } })
+    );
+    assert_eq!(
+        status["urls"],
+        json!({ "base": "https://catalogs.example.com:8443/catalogs/etcd" })
+    );
     // Upstream's webhook sets it.
     let labels = &cluster.plane.get(&["clustercatalog", "etcd"])["metadata"]["labels"];
-    assert_eq!(*labels, json!({ "olm.operatorframework.io/metadata.name": "etcd" }));
+    assert_eq!(
+        *labels,
+        json!({ "olm.operatorframework.io/metadata.name": "etcd" })
+    );
 }

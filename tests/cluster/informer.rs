@@ -1,4 +1,5 @@
-//! An informer of Kubernetes' own client library, through a real kube-apiserver: its cache is what is served, whatever happens.
+//! An informer of Kubernetes' own client library, through a real kube-apiserver: its cache is what
+//! is served, whatever happens.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -41,7 +42,10 @@ impl Informer {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn().expect("it can be started");
-        let (stdin, stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        let (stdin, stdout) = (
+            child.stdin.take().expect("a pipe"),
+            child.stdout.take().expect("a pipe"),
+        );
         let lines = Arc::<Mutex<Vec<Value>>>::default();
         let received = Arc::clone(&lines);
         thread::spawn(move || {
@@ -50,7 +54,11 @@ impl Informer {
                 received.lock().expect("no reader panics").push(line);
             }
         });
-        Some(Self { child, stdin, lines })
+        Some(Self {
+            child,
+            stdin,
+            lines,
+        })
     }
 
     /// What is in its cache.
@@ -60,21 +68,38 @@ impl Informer {
 
     /// The resource version at which its cache is.
     pub(crate) fn version(&mut self) -> u64 {
-        self.ask()["version"].as_str().and_then(|version| version.parse().ok()).expect("a number")
+        self.ask()["version"]
+            .as_str()
+            .and_then(|version| version.parse().ok())
+            .expect("a number")
     }
 
     /// Asks for its cache.
     fn ask(&mut self) -> Value {
-        let states =
-            |lines: &[Value]| lines.iter().filter(|line| line.get("state").is_some()).cloned().collect::<Vec<_>>();
+        let states = |lines: &[Value]| {
+            lines
+                .iter()
+                .filter(|line| line.get("state").is_some())
+                .cloned()
+                .collect::<Vec<_>>()
+        };
         let count = states(&self.lines.lock().expect("no writer panics")).len();
         writeln!(self.stdin, "state").expect("it reads");
-        eventually(|| states(&self.lines.lock().expect("no writer panics")).get(count).cloned())
+        eventually(|| {
+            states(&self.lines.lock().expect("no writer panics"))
+                .get(count)
+                .cloned()
+        })
     }
 
     /// How often it has notified of anything.
     pub(crate) fn notifications(&self) -> usize {
-        self.lines.lock().expect("no writer panics").iter().filter(|line| line.get("event").is_some()).count()
+        self.lines
+            .lock()
+            .expect("no writer panics")
+            .iter()
+            .filter(|line| line.get("event").is_some())
+            .count()
     }
 
     /// Waits until its cache is this.
@@ -83,13 +108,14 @@ impl Informer {
         eventually(|| (self.state() == *expected).then_some(()));
     }
 
-    /// The packages that were told at a new resource version although they were as before. An informer that lists again tells
-    /// each once more, at the version that it has; those who listen pass that over.
+    /// The packages that were told at a new resource version although they were as before. An
+    /// informer that lists again tells each once more, at the version that it has; those who listen
+    /// pass that over.
     pub(crate) fn renumbered(&self) -> Vec<String> {
         let (mut known, mut renumbered) = (HashMap::new(), Vec::new());
         for line in &*self.lines.lock().expect("no writer panics") {
-            let [event, name, version, channel] =
-                ["event", "name", "version", "channel"].map(|key| line[key].as_str().unwrap_or_default().to_owned());
+            let [event, name, version, channel] = ["event", "name", "version", "channel"]
+                .map(|key| line[key].as_str().unwrap_or_default().to_owned());
             let former = match &*event {
                 "" => continue,
                 "delete" => {
@@ -105,7 +131,8 @@ impl Informer {
         renumbered
     }
 
-    /// What was added, updated and deleted in turn, and how many of these notifications told something new.
+    /// What was added, updated and deleted in turn, and how many of these notifications told
+    /// something new.
     #[track_caller]
     pub(crate) fn replay(&self) -> (State, usize) {
         let (mut state, mut changes) = (State::new(), 0);
@@ -134,7 +161,15 @@ impl Drop for Informer {
 /// The packages of a content.
 pub(crate) fn content(number: u32) -> State {
     let exists = |at: &u32| !(number + at).is_multiple_of(10);
-    (0..PACKAGES).filter(exists).map(|at| (format!("p{at:02}"), format!("c{}", u32::midpoint(number, at)))).collect()
+    (0..PACKAGES)
+        .filter(exists)
+        .map(|at| {
+            (
+                format!("p{at:02}"),
+                format!("c{}", u32::midpoint(number, at)),
+            )
+        })
+        .collect()
 }
 
 /// Serves a content from now on.
@@ -157,8 +192,12 @@ fn an_informer_neither_loses_nor_doubles_a_package_whatever_happens() {
     let folder = folders.path("catalog");
     publish(&folder, 0);
     let arguments = vec!["--watch".to_owned(), folders.text("catalog")];
-    let Some(mut api) = Aggregated::start(folders, arguments) else { return };
-    let Some(mut informer) = Informer::start(&api) else { return };
+    let Some(mut api) = Aggregated::start(folders, arguments) else {
+        return;
+    };
+    let Some(mut informer) = Informer::start(&api) else {
+        return;
+    };
     informer.wait_for(&content(0));
     for number in 1..=CONTENTS {
         match number {
@@ -180,6 +219,10 @@ fn an_informer_neither_loses_nor_doubles_a_package_whatever_happens() {
     }
     let (state, changes) = informer.replay();
     assert_eq!(state, content(CONTENTS));
-    assert_eq!(informer.renumbered(), Vec::<String>::new(), "what is as it was keeps its resource version");
+    assert_eq!(
+        informer.renumbered(),
+        Vec::<String>::new(),
+        "what is as it was keeps its resource version"
+    );
     assert!(changes > 1_000, "{changes}");
 }

@@ -1,4 +1,5 @@
-//! Tests of the controller against a real API server and a real registry; a module is named for what it is about.
+//! Tests of the controller against a real API server and a real registry; a module is named for
+//! what it is about.
 
 mod access;
 mod chart;

@@ -1,8 +1,8 @@
-//! Catalogs that change at random while the API server restarts, forgets and cannot be reached: what is served is what
-//! is wanted, and status is written when it changes and not more often.
+//! Catalogs that change at random while the API server restarts, forgets and cannot be reached:
+//! what is served is what is wanted, and status is written when it changes and not more often.
 //!
-//! `CATALOGQL_CHURN=SEED:CATALOGS:ROUNDS:SECONDS` searches elsewhere or longer: with so many catalogs, at least so many
-//! rounds of changes and at least so long.
+//! `CATALOGQL_CHURN=SEED:CATALOGS:ROUNDS:SECONDS` searches elsewhere or longer: with so many
+//! catalogs, at least so many rounds of changes and at least so long.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testing::{Link, SeededRandom, eventually};
 
-use crate::support::{Cluster, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, image, package, with};
+use crate::support::{
+    Cluster, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, image, package, with,
+};
 
 /// What the test does without `CATALOGQL_CHURN`.
 const CHURN: &str = "15:40:24:0";
@@ -26,11 +28,12 @@ const CHANGES: usize = 6;
 /// For which part of the time the link is cut at once, at most.
 const CUTS: u32 = 5;
 
-/// How many writes of status a change may cost at most: one for what is withdrawn or pending, one for what is served,
-/// and one that another has made obsolete.
+/// How many writes of status a change may cost at most: one for what is withdrawn or pending, one
+/// for what is served, and one that another has made obsolete.
 const WRITES_FOR_A_CHANGE: usize = 3;
 
-/// How much more memory, in KiB and not of files, a replica may take at the end than once it has served every catalog.
+/// How much more memory, in KiB and not of files, a replica may take at the end than once it has
+/// served every catalog.
 const GROWTH_KIB: u64 = 48 * 1024;
 
 /// Asks for what catalogs say of themselves that changes.
@@ -63,16 +66,29 @@ impl Churn {
         let images = (0..IMAGES).map(|number| {
             let image = image(&package(&format!("p{number}")));
             let by_tag = cluster.push_image("ns/churn", &format!("v{number}"), &image);
-            [by_tag, format!("{}/ns/churn@{}", cluster.registry.address, image.digest())]
+            [
+                by_tag,
+                format!("{}/ns/churn@{}", cluster.registry.address, image.digest()),
+            ]
         });
         let images = images.collect();
-        let names = (0..catalogs).map(|number| format!("c{number:03}")).collect();
+        let names = (0..catalogs)
+            .map(|number| format!("c{number:03}"))
+            .collect();
         let random = SeededRandom::new(seed);
-        Self { cluster, random, images, names, wanted: BTreeMap::new(), changes: 0, cut: None }
+        Self {
+            cluster,
+            random,
+            images,
+            names,
+            wanted: BTreeMap::new(),
+            changes: 0,
+            cut: None,
+        }
     }
 
-    /// What happens to the API server, besides changes, after the round of this number. The link stays cut for at least
-    /// this time.
+    /// What happens to the API server, besides changes, after the round of this number. The link
+    /// stays cut for at least this time.
     fn disturb(&mut self, round: usize, link: &Link, cut_for: Duration) {
         match round % 8 {
             2 if self.cut.is_none() => {
@@ -112,29 +128,49 @@ impl Churn {
         }
         self.changes += applied.len() + deleted.len();
         if !applied.is_empty() {
-            self.cluster.plane.apply(&applied.into_values().collect::<Vec<_>>());
+            self.cluster
+                .plane
+                .apply(&applied.into_values().collect::<Vec<_>>());
         }
         if !deleted.is_empty() {
             let names: Vec<_> = deleted.iter().map(String::as_str).collect();
-            self.cluster.plane.kubectl(&[&["delete", "clustercatalog"], &names[..]].concat());
+            self.cluster
+                .plane
+                .kubectl(&[&["delete", "clustercatalog"], &names[..]].concat());
         }
     }
 
     fn any(&mut self) -> Wanted {
         let priority = i32::try_from(self.random.below(10)).expect("it is small");
-        Wanted { image: self.random.below(IMAGES), is_available: self.random.below(4) != 0, priority }
+        Wanted {
+            image: self.random.below(IMAGES),
+            is_available: self.random.below(4) != 0,
+            priority,
+        }
     }
 
     fn object(&mut self, name: &str, wanted: &Wanted) -> Value {
-        let mode = if wanted.is_available { "Available" } else { "Unavailable" };
+        let mode = if wanted.is_available {
+            "Available"
+        } else {
+            "Unavailable"
+        };
         let reference = self.random.choose(&self.images[wanted.image]).clone();
-        let object = with(catalog(name, &reference), &["spec", "availabilityMode"], json!(mode));
+        let object = with(
+            catalog(name, &reference),
+            &["spec", "availabilityMode"],
+            json!(mode),
+        );
         with(object, &["spec", "priority"], json!(wanted.priority))
     }
 
     /// The answer to [`STATE`] when what is served is what is wanted.
     fn expected(&self) -> Value {
-        let mut available: Vec<_> = self.wanted.iter().filter(|(_, wanted)| wanted.is_available).collect();
+        let mut available: Vec<_> = self
+            .wanted
+            .iter()
+            .filter(|(_, wanted)| wanted.is_available)
+            .collect();
         // Highest first, and by name where they are equal.
         available.sort_by_key(|(_, wanted)| -wanted.priority);
         let state = |(name, wanted): (&String, &Wanted)| {
@@ -148,16 +184,28 @@ impl Churn {
     /// Waits until every status says what is served, for the present spec.
     fn status_is_true(&self) {
         let say = |name: &str, wanted: &Wanted| {
-            let reason = if wanted.is_available { "Available" } else { "UserSpecifiedUnavailable" };
-            let image = wanted.is_available.then(|| json!(self.images[wanted.image][1]));
+            let reason = if wanted.is_available {
+                "Available"
+            } else {
+                "UserSpecifiedUnavailable"
+            };
+            let image = wanted
+                .is_available
+                .then(|| json!(self.images[wanted.image][1]));
             (name.to_owned(), json!(reason), image.unwrap_or_default())
         };
-        let expected: Vec<_> = self.wanted.iter().map(|(name, wanted)| say(name, wanted)).collect();
+        let expected: Vec<_> = self
+            .wanted
+            .iter()
+            .map(|(name, wanted)| say(name, wanted))
+            .collect();
         eventually(|| {
             let list = self.cluster.plane.get(&["clustercatalogs"]);
             let said = list["items"].as_array()?.iter().map(|object| {
                 let conditions = object["status"]["conditions"].as_array()?.iter();
-                let serving = conditions.clone().find(|condition| condition["type"] == "Serving")?;
+                let serving = conditions
+                    .clone()
+                    .find(|condition| condition["type"] == "Serving")?;
                 let is_current = serving["observedGeneration"] == object["metadata"]["generation"];
                 let image = &object["status"]["resolvedSource"]["image"]["ref"];
                 let name = object["metadata"]["name"].as_str()?.to_owned();
@@ -171,36 +219,63 @@ impl Churn {
 /// How often this program wrote status, and the metadata of objects.
 fn writes(cluster: &Cluster) -> (usize, usize) {
     let log = cluster.plane.audit_log();
-    let is_write = |event: &&Value| event["verb"] == "patch" && event["objectRef"]["resource"] == "clustercatalogs";
-    let (status, metadata): (Vec<_>, Vec<_>) =
-        log.iter().filter(is_write).partition(|event| event["objectRef"]["subresource"] == "status");
+    let is_write = |event: &&Value| {
+        event["verb"] == "patch" && event["objectRef"]["resource"] == "clustercatalogs"
+    };
+    let (status, metadata): (Vec<_>, Vec<_>) = log
+        .iter()
+        .filter(is_write)
+        .partition(|event| event["objectRef"]["subresource"] == "status");
     (status.len(), metadata.len())
 }
 
 /// The memory of a process that is not of files, in KiB.
 fn memory_kib(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the process runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux says so");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))
+        .expect("Linux says so");
+    line.trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .expect("a number")
 }
 
 /// Seed, catalogs, rounds and seconds.
 fn scale() -> (u64, usize, usize, Duration) {
     let text = env::var("CATALOGQL_CHURN").unwrap_or_else(|_| CHURN.to_owned());
-    let numbers: Vec<u64> = text.split(':').map(|number| number.parse().expect("numbers")).collect();
-    let [seed, catalogs, rounds, seconds] = numbers[..] else { panic!("write SEED:CATALOGS:ROUNDS:SECONDS") };
+    let numbers: Vec<u64> = text
+        .split(':')
+        .map(|number| number.parse().expect("numbers"))
+        .collect();
+    let [seed, catalogs, rounds, seconds] = numbers[..] else {
+        panic!("write SEED:CATALOGS:ROUNDS:SECONDS")
+    };
     let count = |number: u64| usize::try_from(number).expect("it is small");
-    (seed, count(catalogs), count(rounds), Duration::from_secs(seconds))
+    (
+        seed,
+        count(catalogs),
+        count(rounds),
+        Duration::from_secs(seconds),
+    )
 }
 
 #[test]
 fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     let (seed, catalogs, rounds, at_least) = scale();
     let link = Link::start(cluster.plane.address);
-    let kubeconfig = cluster.plane.service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, link.address);
+    let kubeconfig =
+        cluster
+            .plane
+            .service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, link.address);
     let replica = Replica::start_at(&cluster, "one", &kubeconfig, &[]).ready();
-    let load = Load::start(replica.address, PACKAGES, |answer| !answer.contains("\"errors\""));
+    let load = Load::start(replica.address, PACKAGES, |answer| {
+        !answer.contains("\"errors\"")
+    });
     let mut churn = Churn::new(cluster, seed, catalogs);
     let (started, mut round, mut memory) = (Instant::now(), 0, 0);
     while round < rounds || started.elapsed() < at_least {
@@ -221,9 +296,18 @@ fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
         "{changes} changes in {round} rounds and {elapsed:?}: {status} writes of status, {metadata} of metadata, \
          {answered} queries, {memory} KiB at half, {at_end} KiB at the end"
     );
-    assert!(status <= WRITES_FOR_A_CHANGE * changes, "{status} writes for {changes} changes");
-    assert!(metadata <= changes, "{metadata} writes of metadata for {changes} changes");
-    assert!(at_end <= memory + GROWTH_KIB, "{memory} KiB became {at_end}");
+    assert!(
+        status <= WRITES_FOR_A_CHANGE * changes,
+        "{status} writes for {changes} changes"
+    );
+    assert!(
+        metadata <= changes,
+        "{metadata} writes of metadata for {changes} changes"
+    );
+    assert!(
+        at_end <= memory + GROWTH_KIB,
+        "{memory} KiB became {at_end}"
+    );
     drop(replica);
     nothing_true_is_written_again(&mut churn);
 }
@@ -235,8 +319,14 @@ fn nothing_true_is_written_again(churn: &mut Churn) {
     churn.cluster.plane.start_api_server();
     let next = Replica::start(&churn.cluster, "two", &[]).ready();
     next.answers(STATE, &churn.expected());
-    churn.cluster.plane.apply(&[catalog("last", &churn.images[0][0])]);
+    churn
+        .cluster
+        .plane
+        .apply(&[catalog("last", &churn.images[0][0])]);
     churn.cluster.wait_for("last", "Serving", "Available");
     let (after, _) = writes(&churn.cluster);
-    assert!(after <= before + WRITES_FOR_A_CHANGE, "{before} writes became {after}");
+    assert!(
+        after <= before + WRITES_FOR_A_CHANGE,
+        "{before} writes became {after}"
+    );
 }

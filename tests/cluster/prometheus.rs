@@ -1,5 +1,5 @@
-//! A real Prometheus scrapes real servers under load: every query of the dashboard gives data, and the expression of each
-//! alert turns true in a fault that is made, and false again.
+//! A real Prometheus scrapes real servers under load: every query of the dashboard gives data, and
+//! the expression of each alert turns true in a fault that is made, and false again.
 //!
 //! Time is shortened in the expressions, never in the program.
 
@@ -22,13 +22,21 @@ use crate::support::{Cluster, NAMESPACE, Replica, catalog, package};
 /// What Prometheus and Grafana are given.
 const MONITORING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/monitoring");
 
-/// Range of time that expressions look back, in place of minutes and hours: long enough for several scrapes.
+/// Range of time that expressions look back, in place of minutes and hours: long enough for several
+/// scrapes.
 const RANGE: &str = "[8s]";
 
 /// Ranges of the rules and of the dashboard.
-const RANGES: [&str; 5] = ["[5m]", "[10m]", "[1h]", "[$__rate_interval]", "[$__interval]"];
+const RANGES: [&str; 5] = [
+    "[5m]",
+    "[10m]",
+    "[1h]",
+    "[$__rate_interval]",
+    "[$__interval]",
+];
 
-/// Variable that makes the faults of all alerts; without it, those are left out that take more than a few seconds.
+/// Variable that makes the faults of all alerts; without it, those are left out that take more than
+/// a few seconds.
 const ALL_FAULTS: &str = "CATALOGQL_ALL_FAULTS";
 
 /// Time for which a request is held up, so that it counts as slow.
@@ -45,7 +53,11 @@ impl Drop for Process {
 }
 
 fn spawn(mut command: Command) -> Process {
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
     Process(child.expect("it can be started"))
 }
 
@@ -68,21 +80,40 @@ impl Prometheus {
         folders.write("prometheus.yaml", config.to_string());
         let mut command = Command::new("prometheus");
         command.arg(format!("--config.file={}", folders.text("prometheus.yaml")));
-        command.arg(format!("--storage.tsdb.path={}", folders.text("prometheus")));
-        command.arg(format!("--web.listen-address={address}")).arg("--log.level=error");
+        command.arg(format!(
+            "--storage.tsdb.path={}",
+            folders.text("prometheus")
+        ));
+        command
+            .arg(format!("--web.listen-address={address}"))
+            .arg("--log.level=error");
         let process = spawn(command);
         eventually(|| std::net::TcpStream::connect(address).ok());
         eventually(|| (send_request(address, "GET", "/-/ready", &[]).status == 200).then_some(()));
-        Self { address, _process: process }
+        Self {
+            address,
+            _process: process,
+        }
     }
 
     /// The series that an expression gives now.
     fn query(&self, expression: &str) -> Vec<Value> {
-        let encoded: String = expression.bytes().flat_map(|byte| ['%'].into_iter().chain(hex(byte))).collect();
-        let response = send_request(self.address, "GET", &format!("/api/v1/query?query={encoded}"), &[]);
+        let encoded: String = expression
+            .bytes()
+            .flat_map(|byte| ['%'].into_iter().chain(hex(byte)))
+            .collect();
+        let response = send_request(
+            self.address,
+            "GET",
+            &format!("/api/v1/query?query={encoded}"),
+            &[],
+        );
         let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
         assert_eq!(body["status"], "success", "{expression}: {body}");
-        body["data"]["result"].as_array().cloned().unwrap_or_default()
+        body["data"]["result"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Waits until an expression gives something, or until it gives nothing.
@@ -114,11 +145,14 @@ fn read(name: &str) -> Value {
 }
 
 fn shortened(expression: &str) -> String {
-    let text = RANGES.iter().fold(expression.to_owned(), |text, range| text.replace(range, RANGE));
+    let text = RANGES.iter().fold(expression.to_owned(), |text, range| {
+        text.replace(range, RANGE)
+    });
     text.replace("$namespace", ".*")
 }
 
-/// Every rule with its ranges shortened and at once: the file, and the expressions of alerts by name.
+/// Every rule with its ranges shortened and at once: the file, and the expressions of alerts by
+/// name.
 fn rules() -> (Value, Vec<(String, String)>) {
     let mut file = read("rules.yaml");
     let mut alerts = Vec::new();
@@ -126,7 +160,9 @@ fn rules() -> (Value, Vec<(String, String)>) {
         for rule in group["rules"].as_array_mut().expect("groups have rules") {
             let expression = shortened(rule["expr"].as_str().expect("a rule has an expression"));
             rule["expr"] = json!(expression);
-            rule.as_object_mut().expect("a rule is an object").remove("for");
+            rule.as_object_mut()
+                .expect("a rule is an object")
+                .remove("for");
             if let Some(name) = rule["alert"].as_str() {
                 alerts.push((name.to_owned(), expression));
             }
@@ -142,7 +178,9 @@ fn expressions(value: &Value, found: &mut Vec<String>) {
     }
     match value {
         Value::Array(items) => items.iter().for_each(|item| expressions(item, found)),
-        Value::Object(members) => members.values().for_each(|member| expressions(member, found)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|member| expressions(member, found)),
         _ => {}
     }
 }
@@ -150,8 +188,15 @@ fn expressions(value: &Value, found: &mut Vec<String>) {
 /// The program with these arguments besides, serving without a cluster.
 fn serve(cluster: &Cluster, store: &str, metrics: u16, arguments: &[&str]) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_catalogql"));
-    command.args(["serve", "--metrics-auth=none", &format!("--metrics-listen=127.0.0.1:{metrics}")]);
-    command.arg("--store").arg(cluster.folders.path(store)).args(arguments);
+    command.args([
+        "serve",
+        "--metrics-auth=none",
+        &format!("--metrics-listen=127.0.0.1:{metrics}"),
+    ]);
+    command
+        .arg("--store")
+        .arg(cluster.folders.path(store))
+        .args(arguments);
     spawn(command)
 }
 
@@ -181,7 +226,10 @@ impl Load {
                 thread::yield_now();
             }
         });
-        Self { is_over, thread: Some(thread) }
+        Self {
+            is_over,
+            thread: Some(thread),
+        }
     }
 }
 
@@ -220,7 +268,12 @@ impl Stage {
         let registry = self.cluster.registry.address.to_string();
         let source = format!("etcd={registry}/ns/etcd:v1");
         let own = ["--poll=1s", "--insecure-registry", &registry, &source];
-        serve(&self.cluster, "other", self.other, &[&own[..], arguments].concat())
+        serve(
+            &self.cluster,
+            "other",
+            self.other,
+            &[&own[..], arguments].concat(),
+        )
     }
 }
 
@@ -228,25 +281,54 @@ impl Stage {
 fn token(cluster: &Cluster) -> String {
     let plane = &cluster.plane;
     let own = format!("--serviceaccount={NAMESPACE}:catalogql");
-    plane.kubectl(&["create", "clusterrolebinding", "asks", "--clusterrole=system:auth-delegator", &own]);
-    plane.kubectl(&["create", "clusterrole", "metrics-reader", "--verb=get", "--non-resource-url=/metrics"]);
+    plane.kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "asks",
+        "--clusterrole=system:auth-delegator",
+        &own,
+    ]);
+    plane.kubectl(&[
+        "create",
+        "clusterrole",
+        "metrics-reader",
+        "--verb=get",
+        "--non-resource-url=/metrics",
+    ]);
     let reader = "--serviceaccount=default:prometheus";
-    plane.kubectl(&["create", "clusterrolebinding", "reads", "--clusterrole=metrics-reader", reader]);
-    plane.kubectl(&["create", "serviceaccount", "prometheus", "--namespace=default"]);
-    plane.kubectl(&["create", "token", "prometheus", "--namespace=default"]).trim().to_owned()
+    plane.kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "reads",
+        "--clusterrole=metrics-reader",
+        reader,
+    ]);
+    plane.kubectl(&[
+        "create",
+        "serviceaccount",
+        "prometheus",
+        "--namespace=default",
+    ]);
+    plane
+        .kubectl(&["create", "token", "prometheus", "--namespace=default"])
+        .trim()
+        .to_owned()
 }
 
 fn job(name: &str, port: u16, more: &Value) -> Value {
     let labels = json!({ "job": "catalogql", "namespace": NAMESPACE, "pod": name });
     let target = json!({ "targets": [format!("127.0.0.1:{port}")], "labels": labels });
     let mut job = json!({ "job_name": name, "static_configs": [target] });
-    job.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    job.as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     job
 }
 
 /// Writes a certificate that expires in so many days, and its key.
 fn certify(cluster: &Cluster, days: i64) {
-    let mut parameters = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("it is a name");
+    let mut parameters =
+        rcgen::CertificateParams::new(["localhost".to_owned()]).expect("it is a name");
     let now = std::time::SystemTime::now();
     parameters.not_after = (now + Duration::from_secs(days.unsigned_abs() * 86_400)).into();
     let key = rcgen::KeyPair::generate().expect("a key can be made");
@@ -257,22 +339,44 @@ fn certify(cluster: &Cluster, days: i64) {
 
 #[test]
 fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_again() {
-    if Command::new("prometheus").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+    if Command::new("prometheus")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_err()
+    {
         let remedy = "run tests/setup.sh, or install it (Debian: apt-get install prometheus)";
         return report_skipped("prometheus", "prometheus is not installed", remedy);
     }
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     let [own, other, secured] = [(), (), ()].map(|()| fixed_port());
     let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
     cluster.plane.apply(&[catalog("etcd", &reference)]);
     let (rules, alerts) = rules();
     let jobs = [
-        job("one", own, &json!({ "authorization": { "credentials": token(&cluster) } })),
+        job(
+            "one",
+            own,
+            &json!({ "authorization": { "credentials": token(&cluster) } }),
+        ),
         job("two", other, &json!({})),
-        job("three", secured, &json!({ "scheme": "https", "tls_config": { "insecure_skip_verify": true } })),
+        job(
+            "three",
+            secured,
+            &json!({ "scheme": "https", "tls_config": { "insecure_skip_verify": true } }),
+        ),
     ];
     let prometheus = Prometheus::start(&cluster, &jobs, &rules);
-    let mut stage = Stage { cluster, prometheus, alerts, done: BTreeSet::new(), other };
+    let mut stage = Stage {
+        cluster,
+        prometheus,
+        alerts,
+        done: BTreeSet::new(),
+        other,
+    };
 
     fault_of_readiness(&mut stage);
     stage.alert("CatalogqlDown", true);
@@ -295,7 +399,11 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     expressions(&read("dashboard.json"), &mut queries);
     assert!(queries.len() > 30, "{queries:?}");
     let _other = stage.serve_other(&["--listen=127.0.0.1:0"]);
-    stage.prometheus.waits("the other server", "catalogql_catalog_serving{pod=\"two\"} == 1", true);
+    stage.prometheus.waits(
+        "the other server",
+        "catalogql_catalog_serving{pod=\"two\"} == 1",
+        true,
+    );
     stage.cluster.push("ns/etcd", "v1", &package("grown"));
     for query in &queries {
         stage.prometheus.waits("the dashboard", query, true);
@@ -303,24 +411,37 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     drop(load);
     let all: BTreeSet<_> = stage.alerts.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(all.len(), 12);
-    assert_eq!(stage.done.len(), if makes_all { all.len() } else { 5 }, "{:?}", stage.done);
+    assert_eq!(
+        stage.done.len(),
+        if makes_all { all.len() } else { 5 },
+        "{:?}",
+        stage.done
+    );
 }
 
-/// A registry that does not respond holds up the first load of the only catalog. No other server may run.
+/// A registry that does not respond holds up the first load of the only catalog. No other server
+/// may run.
 fn fault_of_readiness(stage: &mut Stage) {
     let silent = Proxy::start(stage.cluster.registry.address, |_| ProxyAction::Hang);
     let waiting = serve_etcd_of(stage, silent.address);
     stage.alert("CatalogqlNotReady", true);
     drop(waiting);
     let _ready = serve_etcd_of(stage, stage.cluster.registry.address);
-    stage.prometheus.waits("the server", "catalogql_ready{pod=\"two\"} == 1", true);
+    stage
+        .prometheus
+        .waits("the server", "catalogql_ready{pod=\"two\"} == 1", true);
     stage.alert("CatalogqlNotReady", false);
 }
 
 fn serve_etcd_of(stage: &Stage, registry: SocketAddr) -> Process {
     let registry = registry.to_string();
     let source = format!("etcd={registry}/ns/etcd:v1");
-    let flags = ["--listen=127.0.0.1:0", "--insecure-registry", &registry, &source];
+    let flags = [
+        "--listen=127.0.0.1:0",
+        "--insecure-registry",
+        &registry,
+        &source,
+    ];
     serve(&stage.cluster, "waiting", stage.other, &flags)
 }
 
@@ -331,10 +452,12 @@ fn slow_requests(stage: &mut Stage, address: SocketAddr) {
         while started.elapsed() < SLOW * 4 || count < 3 {
             let begun = Instant::now();
             let mut stream = std::net::TcpStream::connect(address).expect("it listens");
-            let head =
-                "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n";
-            std::io::Write::write_all(&mut stream, format!("{head}content-length: 2\r\n\r\n").as_bytes())
-                .expect("it reads");
+            let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n";
+            std::io::Write::write_all(
+                &mut stream,
+                format!("{head}content-length: 2\r\n\r\n").as_bytes(),
+            )
+            .expect("it reads");
             eventually(|| (begun.elapsed() > SLOW).then_some(()));
             std::io::Write::write_all(&mut stream, b"{}").expect("it reads");
             count += 1;
@@ -348,26 +471,48 @@ fn slow_requests(stage: &mut Stage, address: SocketAddr) {
 /// A catalog without its image, one with an error, and a controller that may not write.
 fn faults_of_objects(stage: &mut Stage) {
     let registry = stage.cluster.registry.address;
-    stage.cluster.plane.apply(&[catalog("absent", &format!("{registry}/ns/absent:v1"))]);
+    stage
+        .cluster
+        .plane
+        .apply(&[catalog("absent", &format!("{registry}/ns/absent:v1"))]);
     stage.alert("CatalogqlCatalogNotServed", true);
-    stage.cluster.plane.kubectl(&["delete", "clustercatalog", "absent", "--timeout=60s"]);
+    stage
+        .cluster
+        .plane
+        .kubectl(&["delete", "clustercatalog", "absent", "--timeout=60s"]);
     stage.alert("CatalogqlCatalogNotServed", false);
 
-    stage.cluster.plane.kubectl(&["delete", "clusterrolebinding", "catalogql-manager"]);
+    stage
+        .cluster
+        .plane
+        .kubectl(&["delete", "clusterrolebinding", "catalogql-manager"]);
     let good = stage.cluster.push("ns/later", "v1", &package("later"));
     stage.cluster.plane.apply(&[catalog("later", &good)]);
     stage.alert("CatalogqlReconcileFailing", true);
     let rights = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/base/rbac.yaml");
-    stage.cluster.plane.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", rights]);
+    stage
+        .cluster
+        .plane
+        .kubectl(&["apply", "--server-side", "--force-conflicts", "-f", rights]);
     stage.alert("CatalogqlReconcileFailing", false);
 }
 
 fn faults_of_certificates(stage: &mut Stage, port: u16) -> Process {
     certify(&stage.cluster, 2);
     let [certificate, key] = ["tls.pem", "tls.key"].map(|name| stage.cluster.folders.text(name));
-    stage.cluster.folders.write("plain/catalog.jsonl", testing::fixture::lines(&package("plain")));
+    stage.cluster.folders.write(
+        "plain/catalog.jsonl",
+        testing::fixture::lines(&package("plain")),
+    );
     let source = stage.cluster.folders.text("plain");
-    let flags = ["--listen=127.0.0.1:0", "--tls-cert-file", &certificate, "--tls-private-key-file", &key, &source];
+    let flags = [
+        "--listen=127.0.0.1:0",
+        "--tls-cert-file",
+        &certificate,
+        "--tls-private-key-file",
+        &key,
+        &source,
+    ];
     let process = serve(&stage.cluster, "secured", port, &flags);
     stage.alert("CatalogqlCertificateExpires", true);
     certify(&stage.cluster, 90);
@@ -375,16 +520,25 @@ fn faults_of_certificates(stage: &mut Stage, port: u16) -> Process {
     process
 }
 
-/// Contents that differ, that are invalid, that are not updated, and that fill the store; requests that take too long.
+/// Contents that differ, that are invalid, that are not updated, and that fill the store; requests
+/// that take too long.
 fn faults_of_sources(stage: &mut Stage) {
-    stage.cluster.push("ns/etcd", "v1", "package etcd default=missing\nchannel stable: v1.0.0");
+    stage.cluster.push(
+        "ns/etcd",
+        "v1",
+        "package etcd default=missing\nchannel stable: v1.0.0",
+    );
     let listen = fixed_port();
     let flag = format!("--listen=127.0.0.1:{listen}");
     let other = stage.serve_other(&["--max-seconds=0", &flag]);
     stage.alert("CatalogqlReplicaBehind", true);
     stage.cluster.push("ns/etcd", "v1", &package("etcd"));
     stage.alert("CatalogqlReplicaBehind", false);
-    stage.cluster.push("ns/etcd", "v1", "package etcd default=missing\nchannel stable: v1.0.0");
+    stage.cluster.push(
+        "ns/etcd",
+        "v1",
+        "package etcd default=missing\nchannel stable: v1.0.0",
+    );
     stage.alert("CatalogqlContentInvalid", true);
     stage.alert("CatalogqlContentInvalid", false);
 
@@ -409,10 +563,19 @@ fn faults_of_sources(stage: &mut Stage) {
     stage.cluster.registry.resume();
     stage.alert("CatalogqlCatalogStale", false);
 
-    let served = stage.prometheus.query("sum(catalogql_catalog_bytes{pod=\"two\"})");
-    let bytes: u64 = served[0]["value"][1].as_str().and_then(|text| text.parse().ok()).expect("a number");
+    let served = stage
+        .prometheus
+        .query("sum(catalogql_catalog_bytes{pod=\"two\"})");
+    let bytes: u64 = served[0]["value"][1]
+        .as_str()
+        .and_then(|text| text.parse().ok())
+        .expect("a number");
     drop(other);
-    let full = stage.serve_other(&["--listen=127.0.0.1:0", "--store-quota", &(bytes + bytes / 10).to_string()]);
+    let full = stage.serve_other(&[
+        "--listen=127.0.0.1:0",
+        "--store-quota",
+        &(bytes + bytes / 10).to_string(),
+    ]);
     stage.alert("CatalogqlStoreFull", true);
     drop(full);
     let _larger = stage.serve_other(&["--listen=127.0.0.1:0"]);
@@ -422,7 +585,16 @@ fn faults_of_sources(stage: &mut Stage) {
 /// Somebody else holds the Lease, who does not serve.
 fn faults_of_leaders(stage: &mut Stage) {
     let patch = r#"{"spec":{"holderIdentity":"nobody","leaseDurationSeconds":8}}"#;
-    stage.cluster.plane.kubectl(&["patch", "lease", "catalogql", "-n", NAMESPACE, "--type=merge", "-p", patch]);
+    stage.cluster.plane.kubectl(&[
+        "patch",
+        "lease",
+        "catalogql",
+        "-n",
+        NAMESPACE,
+        "--type=merge",
+        "-p",
+        patch,
+    ]);
     stage.alert("CatalogqlNoLeader", true);
     stage.alert("CatalogqlNoLeader", false);
 }

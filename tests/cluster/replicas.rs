@@ -6,11 +6,12 @@ use serde_json::Value;
 use testing::eventually;
 
 use crate::support::{
-    Cluster, LEASE_DURATION, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog, condition, graphql, package,
-    packages,
+    Cluster, LEASE_DURATION, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog,
+    condition, graphql, package, packages,
 };
 
-/// What may pass besides until another replica has noticed, taken the Lease and written, on a machine that is busy.
+/// What may pass besides until another replica has noticed, taken the Lease and written, on a
+/// machine that is busy.
 const SLACK: Duration = Duration::from_secs(6);
 
 /// How many queries are answered before something is done to a replica, and after it.
@@ -18,41 +19,57 @@ const QUERIES: usize = 20;
 
 /// The name of the replica that holds the Lease.
 fn holder(cluster: &Cluster) -> Option<String> {
-    let lease = cluster.plane.get(&["lease", "catalogql", "--namespace", NAMESPACE]);
+    let lease = cluster
+        .plane
+        .get(&["lease", "catalogql", "--namespace", NAMESPACE]);
     let (name, _) = lease["spec"]["holderIdentity"].as_str()?.rsplit_once('_')?;
     Some(name.to_owned())
 }
 
 fn is_answer(answer: &str, data: &Value) -> bool {
-    serde_json::from_str::<Value>(answer).is_ok_and(|answer| answer["data"] == *data && answer["errors"].is_null())
+    serde_json::from_str::<Value>(answer)
+        .is_ok_and(|answer| answer["data"] == *data && answer["errors"].is_null())
 }
 
 /// Queries to a replica, each of which must have this answer.
 fn load(replica: &Replica, data: &Value) -> Load {
     let data = data.clone();
-    Load::start(replica.address, PACKAGES, move |answer| is_answer(answer, &data))
+    Load::start(replica.address, PACKAGES, move |answer| {
+        is_answer(answer, &data)
+    })
 }
 
 #[test]
 fn status_is_written_again_within_the_time_of_the_lease_when_its_holder_is_killed() {
-    let Some(cluster) = Cluster::start() else { return };
-    let (etcd, argo) =
-        (cluster.push("ns/etcd", "v1", &package("etcd")), cluster.push("ns/argo", "v1", &package("argo")));
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let (etcd, argo) = (
+        cluster.push("ns/etcd", "v1", &package("etcd")),
+        cluster.push("ns/argo", "v1", &package("argo")),
+    );
     cluster.plane.apply(&[catalog("etcd", &etcd)]);
-    let mut replicas: Vec<_> =
-        ["one", "two", "three"].map(|name| (name, Replica::start(&cluster, name, &[]).ready())).into();
+    let mut replicas: Vec<_> = ["one", "two", "three"]
+        .map(|name| (name, Replica::start(&cluster, name, &[]).ready()))
+        .into();
     cluster.wait_for("etcd", "Serving", "Available");
     let name = eventually(|| holder(&cluster));
-    let at = replicas.iter().position(|(other, _)| *other == name).expect("a replica holds it");
+    let at = replicas
+        .iter()
+        .position(|(other, _)| *other == name)
+        .expect("a replica holds it");
     let (_, killed) = replicas.remove(at);
 
     let expected = packages(&[("etcd", "etcd")]);
     // What is created meanwhile is served by the others at once, whoever writes status.
     let is_right = move |answer: &str| {
-        is_answer(answer, &expected) || is_answer(answer, &packages(&[("argo", "argo"), ("etcd", "etcd")]))
+        is_answer(answer, &expected)
+            || is_answer(answer, &packages(&[("argo", "argo"), ("etcd", "etcd")]))
     };
-    let loads: Vec<_> =
-        replicas.iter().map(|(_, replica)| Load::start(replica.address, PACKAGES, is_right.clone())).collect();
+    let loads: Vec<_> = replicas
+        .iter()
+        .map(|(_, replica)| Load::start(replica.address, PACKAGES, is_right.clone()))
+        .collect();
     for load in &loads {
         load.answers(QUERIES);
     }
@@ -62,7 +79,10 @@ fn status_is_written_again_within_the_time_of_the_lease_when_its_holder_is_kille
     cluster.plane.apply(&[catalog("argo", &argo)]);
     cluster.wait_for("argo", "Serving", "Available");
     let waited = died.elapsed();
-    assert!(waited < LEASE_DURATION + SLACK, "status was written after {waited:?}");
+    assert!(
+        waited < LEASE_DURATION + SLACK,
+        "status was written after {waited:?}"
+    );
     assert_ne!(holder(&cluster), Some(name));
     for load in &loads {
         load.answers(QUERIES);
@@ -74,7 +94,9 @@ fn status_is_written_again_within_the_time_of_the_lease_when_its_holder_is_kille
 
 #[test]
 fn a_holder_that_ends_gives_the_lease_up() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     let first = Replica::start(&cluster, "one", &["--leader-elect-lease-duration=10m"]);
     eventually(|| (holder(&cluster)? == "one").then_some(()));
     let second = Replica::start(&cluster, "two", &[]);
@@ -85,11 +107,17 @@ fn a_holder_that_ends_gives_the_lease_up() {
 
 #[test]
 fn a_rolling_restart_without_registry_and_api_server_answers_every_query() {
-    let Some(mut cluster) = Cluster::start() else { return };
+    let Some(mut cluster) = Cluster::start() else {
+        return;
+    };
     let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
     cluster.plane.apply(&[catalog("etcd", &reference)]);
-    let kubeconfig = cluster.plane.service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, cluster.plane.address);
-    let start = |cluster: &Cluster, name: &str| Replica::start_at(cluster, name, &kubeconfig, &[]).ready();
+    let kubeconfig =
+        cluster
+            .plane
+            .service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, cluster.plane.address);
+    let start =
+        |cluster: &Cluster, name: &str| Replica::start_at(cluster, name, &kubeconfig, &[]).ready();
     let (mut one, two) = (start(&cluster, "one"), start(&cluster, "two"));
     cluster.wait_for("etcd", "Serving", "Available");
     let data = packages(&[("etcd", "etcd")]);
@@ -112,7 +140,9 @@ fn a_rolling_restart_without_registry_and_api_server_answers_every_query() {
 #[test]
 fn a_replica_without_a_catalog_that_another_serves_is_ready_when_its_time_is_up() {
     const READY_AFTER: Duration = Duration::from_secs(5);
-    let Some(mut cluster) = Cluster::start() else { return };
+    let Some(mut cluster) = Cluster::start() else {
+        return;
+    };
     let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
     cluster.plane.apply(&[catalog("etcd", &reference)]);
     let _one = Replica::start(&cluster, "one", &[]);
@@ -121,8 +151,15 @@ fn a_replica_without_a_catalog_that_another_serves_is_ready_when_its_time_is_up(
     let started = Instant::now();
     let arguments = ["--ready-after", &format!("{}s", READY_AFTER.as_secs())];
     let two = Replica::start(&cluster, "two", &arguments).ready();
-    assert!(started.elapsed() >= READY_AFTER, "it was ready after {:?}", started.elapsed());
+    assert!(
+        started.elapsed() >= READY_AFTER,
+        "it was ready after {:?}",
+        started.elapsed()
+    );
     assert_eq!(graphql(two.address, PACKAGES), packages(&[]));
     // Status says what the holder of the Lease serves.
-    assert_eq!(condition(&cluster.status("etcd"), "Serving").map(|[status, ..]| status), Some("True"));
+    assert_eq!(
+        condition(&cluster.status("etcd"), "Serving").map(|[status, ..]| status),
+        Some("True")
+    );
 }

@@ -38,25 +38,42 @@ impl Right {
 }
 
 fn texts(list: &Value) -> impl Iterator<Item = String> {
-    list.as_array().into_iter().flatten().map(|text| text.as_str().expect("a string").to_owned())
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .map(|text| text.as_str().expect("a string").to_owned())
 }
 
 /// The rights of the controller.
 fn named(cluster: &Cluster) -> BTreeSet<Right> {
-    let bindings = cluster.plane.get(&["clusterrolebindings,rolebindings", "--all-namespaces"]);
-    let is_own = |subject: &Value| subject["name"] == SERVICE_ACCOUNT && subject["namespace"] == NAMESPACE;
+    let bindings = cluster
+        .plane
+        .get(&["clusterrolebindings,rolebindings", "--all-namespaces"]);
+    let is_own =
+        |subject: &Value| subject["name"] == SERVICE_ACCOUNT && subject["namespace"] == NAMESPACE;
     let mut rights = BTreeSet::new();
     for binding in bindings["items"].as_array().expect("a list") {
-        if !binding["subjects"].as_array().into_iter().flatten().any(is_own) {
+        if !binding["subjects"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(is_own)
+        {
             continue;
         }
-        let [kind, name] = ["kind", "name"].map(|field| binding["roleRef"][field].as_str().expect("a string"));
-        let namespace = binding["metadata"]["namespace"].as_str().unwrap_or_default();
+        let [kind, name] =
+            ["kind", "name"].map(|field| binding["roleRef"][field].as_str().expect("a string"));
+        let namespace = binding["metadata"]["namespace"]
+            .as_str()
+            .unwrap_or_default();
         let mut arguments = vec![kind, name];
         if !namespace.is_empty() {
             arguments.extend(["--namespace", namespace]);
         }
-        for rule in cluster.plane.get(&arguments)["rules"].as_array().expect("a role has rules") {
+        for rule in cluster.plane.get(&arguments)["rules"]
+            .as_array()
+            .expect("a role has rules")
+        {
             rights.extend(of_rule(rule, namespace));
         }
     }
@@ -65,7 +82,11 @@ fn named(cluster: &Cluster) -> BTreeSet<Right> {
 
 fn of_rule(rule: &Value, namespace: &str) -> Vec<Right> {
     let names: Vec<_> = texts(&rule["resourceNames"]).collect();
-    let names = if names.is_empty() { vec![String::new()] } else { names };
+    let names = if names.is_empty() {
+        vec![String::new()]
+    } else {
+        names
+    };
     let mut rights = Vec::new();
     for group in texts(&rule["apiGroups"]) {
         for resource in texts(&rule["resources"]) {
@@ -88,10 +109,18 @@ fn of_rule(rule: &Value, namespace: &str) -> Vec<Right> {
 fn asked(cluster: &Cluster) -> (BTreeSet<Right>, Vec<Value>) {
     let user = format!("system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
     let (mut rights, mut denied) = (BTreeSet::new(), Vec::new());
-    for event in cluster.plane.audit_log().into_iter().filter(|event| event["user"]["username"] == user) {
+    for event in cluster
+        .plane
+        .audit_log()
+        .into_iter()
+        .filter(|event| event["user"]["username"] == user)
+    {
         let object = &event["objectRef"];
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-        let subresource = object["subresource"].as_str().map(|name| format!("/{name}")).unwrap_or_default();
+        let subresource = object["subresource"]
+            .as_str()
+            .map(|name| format!("/{name}"))
+            .unwrap_or_default();
         rights.insert(Right {
             verb: event["verb"].as_str().expect("a string").to_owned(),
             resource: format!("{}/{}{subresource}", text("apiGroup"), text("resource")),
@@ -109,7 +138,11 @@ fn asked(cluster: &Cluster) -> (BTreeSet<Right>, Vec<Value>) {
 fn do_everything(cluster: &Cluster) {
     let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
     let annotations = json!({ "catalogql.io/pull-secret": "of-catalog" });
-    let object = with(catalog("etcd", &reference), &["metadata", "annotations"], annotations);
+    let object = with(
+        catalog("etcd", &reference),
+        &["metadata", "annotations"],
+        annotations,
+    );
     let source = json!({
         "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
         "metadata": { "name": "argo", "namespace": NAMESPACE },
@@ -121,53 +154,97 @@ fn do_everything(cluster: &Cluster) {
     let (address, reader) = (metrics_address(&replica), token(cluster, "reader", &[]));
     eventually(|| (scrape(address, Some(&reader)).status == 200).then_some(()));
     let patch = r#"{"metadata":{"finalizers":["olm.operatorframework.io/delete-server-cache"]}}"#;
-    cluster.plane.kubectl(&["patch", "clustercatalog", "etcd", "--type=merge", "-p", patch]);
-    cluster.plane.kubectl(&["delete", "clustercatalog", "etcd", "--timeout=60s"]);
+    cluster.plane.kubectl(&[
+        "patch",
+        "clustercatalog",
+        "etcd",
+        "--type=merge",
+        "-p",
+        patch,
+    ]);
+    cluster
+        .plane
+        .kubectl(&["delete", "clustercatalog", "etcd", "--timeout=60s"]);
     replica.end();
 }
 
 #[test]
 fn the_controller_asks_for_what_its_roles_name_and_for_nothing_else() {
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     cluster.add_catalog_sources();
     grant(&cluster);
     do_everything(&cluster);
     let ((asked, denied), named) = (asked(&cluster), named(&cluster));
     assert_eq!(denied, Vec::<Value>::new());
-    assert!(!asked.is_empty() && !named.is_empty(), "{asked:?} {named:?}");
-    let beyond: Vec<_> = asked.iter().filter(|request| !named.iter().any(|right| right.allows(request))).collect();
+    assert!(
+        !asked.is_empty() && !named.is_empty(),
+        "{asked:?} {named:?}"
+    );
+    let beyond: Vec<_> = asked
+        .iter()
+        .filter(|request| !named.iter().any(|right| right.allows(request)))
+        .collect();
     assert!(beyond.is_empty(), "no role names {beyond:?}");
-    let unused = named.iter().filter(|right| !asked.iter().any(|request| right.allows(request)));
-    let unused: Vec<_> = unused.map(|right| format!("{} {}", right.verb, right.resource)).collect();
+    let unused = named
+        .iter()
+        .filter(|right| !asked.iter().any(|request| right.allows(request)));
+    let unused: Vec<_> = unused
+        .map(|right| format!("{} {}", right.verb, right.resource))
+        .collect();
     assert_eq!(unused, UNUSED);
 }
 
 #[test]
 fn catalogs_of_one_digest_are_pulled_stored_and_mapped_once() {
     const CATALOGS: usize = 20;
-    let Some(cluster) = Cluster::start() else { return };
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
     let proxy = Proxy::start(cluster.registry.address, |_| ProxyAction::Forward);
     cluster.push("ns/etcd", "v1", &package("etcd"));
     let references = [
         format!("{}/ns/etcd:v1", proxy.address),
-        format!("{}/ns/etcd@{}", proxy.address, image(&package("etcd")).digest()),
+        format!(
+            "{}/ns/etcd@{}",
+            proxy.address,
+            image(&package("etcd")).digest()
+        ),
     ];
     let names: Vec<_> = (0..CATALOGS).map(|number| format!("c{number}")).collect();
-    let objects: Vec<_> = names.iter().zip(references.iter().cycle()).map(|(name, of)| catalog(name, of)).collect();
+    let objects: Vec<_> = names
+        .iter()
+        .zip(references.iter().cycle())
+        .map(|(name, of)| catalog(name, of))
+        .collect();
     cluster.plane.apply(&objects);
-    let replica = Replica::start(&cluster, "one", &["--insecure-registry", &proxy.address.to_string()]).ready();
+    let replica = Replica::start(
+        &cluster,
+        "one",
+        &["--insecure-registry", &proxy.address.to_string()],
+    )
+    .ready();
     for name in &names {
         cluster.wait_for(name, "Serving", "Available");
     }
     let layer = digest(&image(&package("etcd")).layers()[0]);
-    let blobs: Vec<_> = proxy.requests().into_iter().filter(RecordedRequest::is_blob).collect();
-    let layers = blobs.iter().filter(|request| request.target.ends_with(&layer)).count();
+    let blobs: Vec<_> = proxy
+        .requests()
+        .into_iter()
+        .filter(RecordedRequest::is_blob)
+        .collect();
+    let layers = blobs
+        .iter()
+        .filter(|request| request.target.ends_with(&layer))
+        .count();
     assert_eq!(layers, 1, "{blobs:?}");
 
     let store = cluster.folders.text("one");
     // An outline is mapped for a moment by each catalog that finds it.
     eventually(|| {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", replica.id())).expect("the process runs");
+        let maps =
+            fs::read_to_string(format!("/proc/{}/maps", replica.id())).expect("the process runs");
         let mapped = maps.lines().filter_map(|line| line.split(&store).nth(1));
         let mut kinds: Vec<_> = mapped.filter_map(|path| path.split('/').nth(1)).collect();
         kinds.sort_unstable();
@@ -187,9 +264,12 @@ fn the_rights_of_this_test_are_read_as_the_api_server_reads_them() {
     let rights = of_rule(&rule, "ns");
     assert_eq!(rights, [right("get", "ns", "a"), right("list", "ns", "a")]);
     assert!(rights[0].allows(&right("get", "ns", "a")));
-    for other in
-        [right("get", "ns", "b"), right("get", "other", "a"), right("watch", "ns", "a"), right("get", "ns", "")]
-    {
+    for other in [
+        right("get", "ns", "b"),
+        right("get", "other", "a"),
+        right("watch", "ns", "a"),
+        right("get", "ns", ""),
+    ] {
         assert!(!rights[0].allows(&other), "{other:?}");
     }
     assert!(right("get", "", "").allows(&right("get", "ns", "a")));

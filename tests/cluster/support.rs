@@ -1,4 +1,5 @@
-//! What several modules need: a cluster with a registry, replicas of the controller as processes, and clients of them.
+//! What several modules need: a cluster with a registry, replicas of the controller as processes,
+//! and clients of them.
 
 mod aggregated;
 mod load;
@@ -7,7 +8,10 @@ mod turns;
 
 use serde_json::{Value, json};
 use testing::fixture::lines;
-use testing::{CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, RegistryImage, eventually, tar_archive};
+use testing::{
+    CONFIGS_LABEL, ControlPlane, Folders, MediaTypes, Registry, RegistryImage, eventually,
+    tar_archive,
+};
 
 pub(crate) use aggregated::{Aggregated, GROUP};
 pub(crate) use load::Load;
@@ -26,7 +30,8 @@ pub(crate) const SERVICE_ACCOUNT: &str = "catalogql";
 /// Asks which packages each catalog has.
 pub(crate) const PACKAGES: &str = "{ catalogs { name packages { nodes { name } } } }";
 
-/// A control plane that knows catalogs and the controller's service account with its rights, and a registry.
+/// A control plane that knows catalogs and the controller's service account with its rights, and a
+/// registry.
 pub(crate) struct Cluster {
     pub(crate) plane: ControlPlane,
     pub(crate) registry: Registry,
@@ -41,9 +46,21 @@ impl Cluster {
         let plane = ControlPlane::start()?;
         define_catalogs(&plane);
         plane.kubectl(&["create", "namespace", NAMESPACE]);
-        plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/rbac.yaml")]);
-        may(&plane, &["create", "events.events.k8s.io", "--namespace=default"]);
-        Some(Self { plane, registry: Registry::start(), folders: Folders::new() })
+        plane.kubectl(&[
+            "apply",
+            "--server-side",
+            "-f",
+            &format!("{DEPLOY}/base/rbac.yaml"),
+        ]);
+        may(
+            &plane,
+            &["create", "events.events.k8s.io", "--namespace=default"],
+        );
+        Some(Self {
+            plane,
+            registry: Registry::start(),
+            folders: Folders::new(),
+        })
     }
 
     /// Defines the objects of OLM v0 that describe catalogs, and lets the controller read them.
@@ -58,20 +75,45 @@ impl Cluster {
             "metadata": { "name": "catalogsources.operators.coreos.com" },
             "spec": { "group": "operators.coreos.com", "scope": "Namespaced", "names": names, "versions": [version] },
         })]);
-        self.plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+        self.plane.kubectl(&[
+            "wait",
+            "--for=condition=Established",
+            "--timeout=60s",
+            "crd",
+            "--all",
+        ]);
         self.plane.kubectl(&[
             "apply",
             "--server-side",
             "-f",
             &format!("{DEPLOY}/components/catalog-sources/rbac.yaml"),
         ]);
-        may(&self.plane, &["watch", "catalogsources.operators.coreos.com", "--all-namespaces"]);
+        may(
+            &self.plane,
+            &[
+                "watch",
+                "catalogsources.operators.coreos.com",
+                "--all-namespaces",
+            ],
+        );
     }
 
     /// Adds the roles of who reads metrics, and lets the controller ask about them.
     pub(crate) fn add_access(&self) {
-        self.plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/access.yaml")]);
-        may(&self.plane, &["create", "subjectaccessreviews.authorization.k8s.io", "--all-namespaces"]);
+        self.plane.kubectl(&[
+            "apply",
+            "--server-side",
+            "-f",
+            &format!("{DEPLOY}/base/access.yaml"),
+        ]);
+        may(
+            &self.plane,
+            &[
+                "create",
+                "subjectaccessreviews.authorization.k8s.io",
+                "--all-namespaces",
+            ],
+        );
     }
 
     /// Pushes an image with this catalog, and returns the reference that names it.
@@ -87,8 +129,18 @@ impl Cluster {
 
     /// Waits until a condition of a catalog has this reason, and returns the status.
     pub(crate) fn wait_for(&self, name: &str, condition: &str, reason: &str) -> Value {
-        let path = format!("--for=jsonpath={{.status.conditions[?(@.type==\"{condition}\")].reason}}={reason}");
-        let output = self.plane.try_kubectl(&["wait", &path, "--timeout=120s", &format!("clustercatalog/{name}")], "");
+        let path = format!(
+            "--for=jsonpath={{.status.conditions[?(@.type==\"{condition}\")].reason}}={reason}"
+        );
+        let output = self.plane.try_kubectl(
+            &[
+                "wait",
+                &path,
+                "--timeout=120s",
+                &format!("clustercatalog/{name}"),
+            ],
+            "",
+        );
         let status = self.status(name);
         assert!(output.success, "{name}: {} {status:#}", output.stderr);
         status
@@ -100,16 +152,33 @@ impl Cluster {
     }
 }
 
-/// Creates the definitions of the objects that describe catalogs, and waits until the API server serves them.
+/// Creates the definitions of the objects that describe catalogs, and waits until the API server
+/// serves them.
 pub(crate) fn define_catalogs(plane: &ControlPlane) {
-    plane.kubectl(&["apply", "--server-side", "-f", &format!("{DEPLOY}/base/crds.yaml")]);
-    plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+    plane.kubectl(&[
+        "apply",
+        "--server-side",
+        "-f",
+        &format!("{DEPLOY}/base/crds.yaml"),
+    ]);
+    plane.kubectl(&[
+        "wait",
+        "--for=condition=Established",
+        "--timeout=60s",
+        "crd",
+        "--all",
+    ]);
 }
 
 /// Waits until the API server, which learns of roles by a watch, lets the controller do this.
 fn may(plane: &ControlPlane, action: &[&str]) {
     let user = format!("--as=system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
-    eventually(|| plane.try_kubectl(&[&["auth", "can-i", &user], action].concat(), "").success.then_some(()));
+    eventually(|| {
+        plane
+            .try_kubectl(&[&["auth", "can-i", &user], action].concat(), "")
+            .success
+            .then_some(())
+    });
 }
 
 /// An image with this catalog, where its label says.
@@ -128,7 +197,8 @@ pub(crate) fn package(name: &str) -> String {
     format!("package {name} default=stable\nchannel stable: v1.0.0")
 }
 
-/// The answer to [`PACKAGES`] where each catalog has one: names of catalogs, each with that of its package.
+/// The answer to [`PACKAGES`] where each catalog has one: names of catalogs, each with that of its
+/// package.
 pub(crate) fn packages(catalogs: &[(&str, &str)]) -> Value {
     let one = |(name, package): &(&str, &str)| json!({ "name": name, "packages": { "nodes": [{ "name": package }] } });
     json!({ "catalogs": catalogs.iter().map(one).collect::<Vec<_>>() })
@@ -144,13 +214,18 @@ pub(crate) fn catalog(name: &str, reference: &str) -> Value {
 
 /// The same with the value at this path replaced.
 pub(crate) fn with(mut object: Value, path: &[&str], value: Value) -> Value {
-    let place = path.iter().fold(&mut object, |place, name| &mut place[*name]);
+    let place = path
+        .iter()
+        .fold(&mut object, |place, name| &mut place[*name]);
     *place = value;
     object
 }
 
 /// A condition of a status, as status, reason and message.
 pub(crate) fn condition<'a>(status: &'a Value, kind: &str) -> Option<[&'a str; 3]> {
-    let found = status["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)?;
+    let found = status["conditions"]
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == kind)?;
     Some(["status", "reason", "message"].map(|field| found[field].as_str().expect("a string")))
 }

@@ -1,5 +1,5 @@
-//! What the API server says of `ClusterCatalog` objects: the rules of the definition in `deploy/base`, which are
-//! catalogd's, with their messages.
+//! What the API server says of `ClusterCatalog` objects: the rules of the definition in
+//! `deploy/base`, which are catalogd's, with their messages.
 
 use serde_json::{Value, json};
 use testing::ControlPlane;
@@ -17,12 +17,15 @@ const TAG: &str = "tag is invalid. valid tags must begin with a word character (
 const ALGORITHM: &str = "digest algorithm is not valid. valid algorithms must start with an uppercase or lowercase \
     alpha character followed by alphanumeric characters and may contain the \"-\", \"_\", \"+\", and \".\" \
     characters.";
-const ENCODED_LENGTH: &str = "digest is not valid. the encoded string must be at least 32 characters";
-const ENCODED: &str = "digest is not valid. the encoded string must only contain hex characters (A-F, a-f, 0-9)";
+const ENCODED_LENGTH: &str =
+    "digest is not valid. the encoded string must be at least 32 characters";
+const ENCODED: &str =
+    "digest is not valid. the encoded string must only contain hex characters (A-F, a-f, 0-9)";
 const UNION: &str = "image is required when source type is Image, and forbidden otherwise";
 const POLL: &str = "cannot specify pollIntervalMinutes while using digest-based image";
 
-/// Each reference with what the API server says of it; nothing where it accepts it. `{n*c}` stands for n times c.
+/// Each reference with what the API server says of it; nothing where it accepts it. `{n*c}` stands
+/// for n times c.
 const REFERENCES: &[(&str, &[&str])] = &[
     ("quay.io/operatorhubio/catalog:latest", &[]),
     ("localhost:5000/ns/catalog:v1", &[]),
@@ -51,14 +54,18 @@ const REFERENCES: &[(&str, &[&str])] = &[
     ("docker.io/{991*a}", &["may not be more than 1000 bytes"]),
 ];
 
-/// Each spec with the fields that the API server refuses, and what it says of them; nothing where it accepts it.
+/// Each spec with the fields that the API server refuses, and what it says of them; nothing where
+/// it accepts it.
 fn specs() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
     let image = |reference: &str| json!({ "type": "Image", "image": { "ref": reference } });
     let polled = |reference: &str, minutes: Value| {
         let image = json!({ "ref": reference, "pollIntervalMinutes": minutes });
         json!({ "source": { "type": "Image", "image": image } })
     };
-    let (tag, digest) = ("docker.io/a:tag", format!("docker.io/a@sha256:{}", "a".repeat(64)));
+    let (tag, digest) = (
+        "docker.io/a:tag",
+        format!("docker.io/a@sha256:{}", "a".repeat(64)),
+    );
     let source = image(tag);
     vec![
         (polled(tag, json!(1)), vec![]),
@@ -68,26 +75,53 @@ fn specs() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
         (polled(&digest, json!(1)), vec![("spec.source.image", POLL)]),
         (
             polled(tag, json!(0)),
-            vec![("spec.source.image.pollIntervalMinutes", "should be greater than or equal to 1")],
+            vec![(
+                "spec.source.image.pollIntervalMinutes",
+                "should be greater than or equal to 1",
+            )],
         ),
         (
             polled(tag, json!(1.5)),
-            vec![("spec.source.image.pollIntervalMinutes", "must be of type integer: \"number\"")],
+            vec![(
+                "spec.source.image.pollIntervalMinutes",
+                "must be of type integer: \"number\"",
+            )],
         ),
         (json!({ "source": source, "priority": i32::MIN }), vec![]),
-        (json!({ "source": source, "priority": i32::MAX, "availabilityMode": "Unavailable" }), vec![]),
+        (
+            json!({ "source": source, "priority": i32::MAX, "availabilityMode": "Unavailable" }),
+            vec![],
+        ),
         (
             json!({ "source": source, "priority": i64::from(i32::MAX) + 1 }),
-            vec![("spec.priority", "should be less than or equal to 2147483647")],
+            vec![(
+                "spec.priority",
+                "should be less than or equal to 2147483647",
+            )],
         ),
         (
             json!({ "source": source, "availabilityMode": "Off" }),
-            vec![("spec.availabilityMode", "supported values: \"Unavailable\", \"Available\"")],
+            vec![(
+                "spec.availabilityMode",
+                "supported values: \"Unavailable\", \"Available\"",
+            )],
         ),
-        (json!({ "source": { "type": "Image" } }), vec![("spec.source", UNION)]),
-        (json!({ "source": { "type": "Git" } }), vec![("spec.source.type", "supported values: \"Image\"")]),
-        (json!({ "source": { "image": { "ref": tag } } }), vec![("spec.source.type", "Required value")]),
-        (json!({ "source": { "type": "Image", "image": {} } }), vec![("spec.source.image.ref", "Required value")]),
+        (
+            json!({ "source": { "type": "Image" } }),
+            vec![("spec.source", UNION)],
+        ),
+        (
+            json!({ "source": { "type": "Git" } }),
+            vec![("spec.source.type", "supported values: \"Image\"")],
+        ),
+        (
+            json!({ "source": { "image": { "ref": tag } } }),
+            vec![("spec.source.type", "Required value")],
+        ),
+        (
+            json!({ "source": { "type": "Image", "image": {} } }),
+            vec![("spec.source.image.ref", "Required value")],
+        ),
         (json!({}), vec![("spec.source", "Required value")]),
     ]
 }
@@ -104,23 +138,53 @@ fn statuses() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
     };
     let reference = "status.resolvedSource.image.ref";
     vec![
-        (resolved(&format!("localhost:5000/a@sha256:{}", "a".repeat(64))), vec![]),
-        (resolved("docker.io/a:tag"), vec![(reference, "must end with a digest")]),
-        (resolved("docker.io/a@sha256:abc"), vec![(reference, ENCODED_LENGTH)]),
-        (json!({ "resolvedSource": { "type": "Image" } }), vec![("status.resolvedSource.image", "Required value")]),
-        (base("https://catalogd-service.olmv1-system.svc/catalogs/a"), vec![]),
+        (
+            resolved(&format!("localhost:5000/a@sha256:{}", "a".repeat(64))),
+            vec![],
+        ),
+        (
+            resolved("docker.io/a:tag"),
+            vec![(reference, "must end with a digest")],
+        ),
+        (
+            resolved("docker.io/a@sha256:abc"),
+            vec![(reference, ENCODED_LENGTH)],
+        ),
+        (
+            json!({ "resolvedSource": { "type": "Image" } }),
+            vec![("status.resolvedSource.image", "Required value")],
+        ),
+        (
+            base("https://catalogd-service.olmv1-system.svc/catalogs/a"),
+            vec![],
+        ),
         (base("http://[::1]:8080/catalogs/a"), vec![]),
-        (base("no url"), vec![("status.urls.base", "must be a valid URL")]),
-        (base("ftp://a/b"), vec![("status.urls.base", "scheme must be either http or https")]),
-        (json!({ "urls": {} }), vec![("status.urls.base", "Required value")]),
+        (
+            base("no url"),
+            vec![("status.urls.base", "must be a valid URL")],
+        ),
+        (
+            base("ftp://a/b"),
+            vec![("status.urls.base", "scheme must be either http or https")],
+        ),
+        (
+            json!({ "urls": {} }),
+            vec![("status.urls.base", "Required value")],
+        ),
         (condition("True", "NoErrors"), vec![]),
         (
             condition("Maybe", "NoErrors"),
-            vec![("status.conditions[0].status", "supported values: \"True\", \"False\", \"Unknown\"")],
+            vec![(
+                "status.conditions[0].status",
+                "supported values: \"True\", \"False\", \"Unknown\"",
+            )],
         ),
         (
             condition("True", "no reason"),
-            vec![("status.conditions[0].reason", "should match '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$'")],
+            vec![(
+                "status.conditions[0].reason",
+                "should match '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$'",
+            )],
         ),
     ]
 }
@@ -145,22 +209,35 @@ fn expand(text: &str) -> String {
     expanded
 }
 
-/// Runs kubectl with an object as its input. Tells what is not as expected, which is that it ends with just these
-/// errors: fields, and how messages end.
-fn misjudged(plane: &ControlPlane, arguments: &[&str], object: &Value, expected: &[(&str, &str)]) -> Option<String> {
+/// Runs kubectl with an object as its input. Tells what is not as expected, which is that it ends
+/// with just these errors: fields, and how messages end.
+fn misjudged(
+    plane: &ControlPlane,
+    arguments: &[&str],
+    object: &Value,
+    expected: &[(&str, &str)],
+) -> Option<String> {
     let output = plane.try_kubectl(arguments, &object.to_string());
     let text = output.stderr.trim_end();
-    let errors = text.split_once(" is invalid: ").map_or("", |(_, errors)| errors);
+    let errors = text
+        .split_once(" is invalid: ")
+        .map_or("", |(_, errors)| errors);
     let errors: Vec<_> = if errors.starts_with("\n* ") {
         errors.split("\n* ").skip(1).collect()
     } else {
-        Some(errors).filter(|errors| !errors.is_empty()).into_iter().collect()
+        Some(errors)
+            .filter(|errors| !errors.is_empty())
+            .into_iter()
+            .collect()
     };
-    // The API server says of the whole object that rules were not tried, and once more what the schema says of a field.
+    // The API server says of the whole object that rules were not tried, and once more what the
+    // schema says of a field.
     let is_own = |error: &&str| !error.starts_with("<nil>: ");
     let errors: Vec<_> = errors.into_iter().filter(is_own).collect();
     let is_expected = |(error, (field, message)): (&&str, &(&str, &str))| {
-        error.split_once(": ").is_some_and(|(of, what)| of == *field && what.ends_with(message))
+        error
+            .split_once(": ")
+            .is_some_and(|(of, what)| of == *field && what.ends_with(message))
     };
     let is_complete = errors.len() == expected.len() && output.success == expected.is_empty();
     let is_right = is_complete && errors.iter().zip(expected).all(is_expected);
@@ -169,23 +246,38 @@ fn misjudged(plane: &ControlPlane, arguments: &[&str], object: &Value, expected:
 
 #[test]
 fn a_catalog_is_accepted_or_refused_as_by_catalogd_with_its_messages() {
-    let Some(plane) = ControlPlane::start() else { return };
+    let Some(plane) = ControlPlane::start() else {
+        return;
+    };
     define_catalogs(&plane);
     let create = ["create", "--dry-run=server", "-f", "-"];
     let mut faults = Vec::new();
     for (reference, messages) in REFERENCES {
         let spec = json!({ "source": { "type": "Image", "image": { "ref": expand(reference) } } });
-        let expected: Vec<_> = messages.iter().map(|message| ("spec.source.image.ref", *message)).collect();
+        let expected: Vec<_> = messages
+            .iter()
+            .map(|message| ("spec.source.image.ref", *message))
+            .collect();
         faults.extend(misjudged(&plane, &create, &catalog(&spec), &expected));
     }
     for (spec, expected) in specs() {
         faults.extend(misjudged(&plane, &create, &catalog(&spec), &expected));
     }
-    plane.apply(&[catalog(&json!({ "source": { "type": "Image", "image": { "ref": "docker.io/a:tag" } } }))]);
+    plane.apply(&[catalog(
+        &json!({ "source": { "type": "Image", "image": { "ref": "docker.io/a:tag" } } }),
+    )]);
     for (status, expected) in statuses() {
         let patch = json!({ "status": status }).to_string();
-        let arguments =
-            ["patch", "clustercatalog", "a", "--subresource=status", "--type=merge", "--dry-run=server", "-p", &patch];
+        let arguments = [
+            "patch",
+            "clustercatalog",
+            "a",
+            "--subresource=status",
+            "--type=merge",
+            "--dry-run=server",
+            "-p",
+            &patch,
+        ];
         faults.extend(misjudged(&plane, &arguments, &status, &expected));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -193,15 +285,24 @@ fn a_catalog_is_accepted_or_refused_as_by_catalogd_with_its_messages() {
 
 #[test]
 fn a_catalog_has_the_defaults_and_the_columns_of_catalogd() {
-    let Some(plane) = ControlPlane::start() else { return };
+    let Some(plane) = ControlPlane::start() else {
+        return;
+    };
     define_catalogs(&plane);
-    plane.apply(&[catalog(&json!({ "source": { "type": "Image", "image": { "ref": "docker.io/a:tag" } } }))]);
+    plane.apply(&[catalog(
+        &json!({ "source": { "type": "Image", "image": { "ref": "docker.io/a:tag" } } }),
+    )]);
     let expected = json!({
         "availabilityMode": "Available", "priority": 0,
         "source": { "type": "Image", "image": { "ref": "docker.io/a:tag" } },
     });
     assert_eq!(plane.get(&["clustercatalog", "a"])["spec"], expected);
     let table = plane.kubectl(&["get", "clustercatalogs"]);
-    let columns: Vec<_> = table.lines().next().unwrap_or_default().split_whitespace().collect();
+    let columns: Vec<_> = table
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     assert_eq!(columns, ["NAME", "LASTUNPACKED", "SERVING", "AGE"]);
 }

@@ -1,6 +1,6 @@
-//! What it takes to answer a caller who names a catalog that it may not see, and one who names a catalog that is not there: as
-//! many bytes of the heap and, where valgrind is installed, as many instructions. Else the time that a response takes could
-//! tell which catalogs there are.
+//! What it takes to answer a caller who names a catalog that it may not see, and one who names a
+//! catalog that is not there: as many bytes of the heap and, where valgrind is installed, as many
+//! instructions. Else the time that a response takes could tell which catalogs there are.
 
 use std::convert::Infallible;
 use std::env;
@@ -40,12 +40,14 @@ const SIDES: [&str; 2] = ["hidden", "absent"];
 /// Number of names of each side.
 const NAMES: usize = 40;
 
-/// Most by which the bytes of both sides may differ, as a divisor: 0.1 %. Names are of one length, but not all texts that are made
-/// of them are: sides whose names are swapped differ by the same 0.03 %.
+/// Most by which the bytes of both sides may differ, as a divisor: 0.1 %. Names are of one length,
+/// but not all texts that are made of them are: sides whose names are swapped differ by the same
+/// 0.03 %.
 const BYTES_BOUND: u64 = 1_000;
 
-/// Most by which the instructions may differ, as a divisor: 3 %. Tables are hashed with random seeds, by which two runs of one side
-/// differ by up to 1.4 %. To read or compare anything of a catalog takes more.
+/// Most by which the instructions may differ, as a divisor: 3 %. Tables are hashed with random
+/// seeds, by which two runs of one side differ by up to 1.4 %. To read or compare anything of a
+/// catalog takes more.
 const INSTRUCTIONS_BOUND: u64 = 33;
 
 /// What names a catalog.
@@ -67,14 +69,27 @@ fn what_is_hidden_takes_as_much_work_as_what_is_not_there() {
         let (protocol, side) = measured.split_once(' ').expect("two words");
         return answer(protocol, side);
     }
-    let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
+    let has_valgrind = Command::new("valgrind")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !has_valgrind {
-        report_skipped("valgrind", "instructions are not counted", "install it (Debian: apt-get install valgrind)");
+        report_skipped(
+            "valgrind",
+            "instructions are not counted",
+            "install it (Debian: apt-get install valgrind)",
+        );
     }
     let mut missed = Vec::new();
     for protocol in PROTOCOLS {
         let heap = SIDES.map(|side| heap(protocol, side));
-        let instructions = SIDES.map(|side| if has_valgrind { instructions(protocol, side) } else { 0 });
+        let instructions = SIDES.map(|side| {
+            if has_valgrind {
+                instructions(protocol, side)
+            } else {
+                0
+            }
+        });
         println!("{protocol}: {heap:?} bytes, {instructions:?} instructions");
         let differs = |[hidden, absent]: [u64; 2], bound| hidden.abs_diff(absent) > absent / bound;
         if differs(heap, BYTES_BOUND) || differs(instructions, INSTRUCTIONS_BOUND) {
@@ -87,9 +102,14 @@ fn what_is_hidden_takes_as_much_work_as_what_is_not_there() {
 
 /// Bytes that the heap gives while a process answers.
 fn heap(protocol: &str, side: &str) -> u64 {
-    let output = command(&[], protocol, side).output().expect("this program can be started");
+    let output = command(&[], protocol, side)
+        .output()
+        .expect("this program can be started");
     let text = String::from_utf8_lossy(&output.stdout);
-    let bytes = text.lines().find_map(|line| line.strip_prefix("allocated ")).unwrap_or_else(|| panic!("{output:?}"));
+    let bytes = text
+        .lines()
+        .find_map(|line| line.strip_prefix("allocated "))
+        .unwrap_or_else(|| panic!("{output:?}"));
     bytes.parse().expect("a number")
 }
 
@@ -102,16 +122,32 @@ fn instructions(protocol: &str, side: &str) -> u64 {
         "--collect-atstart=no",
         "--toggle-collect=*hidden*measured*",
     ];
-    let output = command(&valgrind, protocol, side).output().expect("valgrind is there");
+    let output = command(&valgrind, protocol, side)
+        .output()
+        .expect("valgrind is there");
     let text = String::from_utf8_lossy(&output.stderr);
-    let count = text.lines().find_map(|line| line.split_once("Collected : ")).unwrap_or_else(|| panic!("{text}")).1;
+    let count = text
+        .lines()
+        .find_map(|line| line.split_once("Collected : "))
+        .unwrap_or_else(|| panic!("{text}"))
+        .1;
     count.trim().parse().expect("a number")
 }
 
 fn command(before: &[&str], protocol: &str, side: &str) -> Command {
     let program = env::current_exe().expect("this program has a path");
     let program = program.to_str().expect("the path is UTF-8");
-    let words = [before, &[program, "--exact", "hidden::NAME", "--nocapture", "--test-threads=1"]].concat();
+    let words = [
+        before,
+        &[
+            program,
+            "--exact",
+            "hidden::NAME",
+            "--nocapture",
+            "--test-threads=1",
+        ],
+    ]
+    .concat();
     let mut command = Command::new(words[0]);
     command.args(words[1..].iter().map(|word| word.replace("NAME", NAME)));
     command.env(MEASURED, format!("{protocol} {side}"));
@@ -120,9 +156,14 @@ fn command(before: &[&str], protocol: &str, side: &str) -> Command {
 
 /// Answers requests for each name of a side, each twice, and prints what the heap gave meanwhile.
 fn answer(protocol: &str, side: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
     let server = runtime.block_on(Server::start());
-    let names: Vec<_> = (0..NAMES).map(|number| format!("{side}{number:02}")).collect();
+    let names: Vec<_> = (0..NAMES)
+        .map(|number| format!("{side}{number:02}"))
+        .collect();
     // Once for what is made when it is first needed.
     runtime.block_on(server.ask(protocol, "others00"));
     let before = HEAP.total_allocated();
@@ -153,7 +194,12 @@ impl Server {
             version: json!({}),
             authorize: Some(Arc::new(move |_, _| {
                 let seen = seen.clone();
-                Box::pin(async move { Decision::Allow { reader: Some(seen), user: None } })
+                Box::pin(async move {
+                    Decision::Allow {
+                        reader: Some(seen),
+                        user: None,
+                    }
+                })
             })),
             bookmark_interval: BOOKMARK_INTERVAL,
             create_text_file: None,
@@ -163,7 +209,8 @@ impl Server {
         tokio::spawn(task.run());
         // Its first list waits until it knows the catalogs.
         let kube = kube.router();
-        let list = Request::get("/apis/packages.operators.coreos.com/v1/packagemanifests").body(Body::empty());
+        let list = Request::get("/apis/packages.operators.coreos.com/v1/packagemanifests")
+            .body(Body::empty());
         body(&kube, list.expect("a request")).await;
         Self {
             graphql: GraphqlHttp::new(Arc::new(engine), &[]).router(),
@@ -183,14 +230,21 @@ impl Server {
                 let query = "query($n: String!) { catalog(name: $n) { name } package(catalog: $n, name: $n) { name } \
                              packages(catalogs: [$n]) { totalCount } bundle(catalog: $n, package: $n, name: $n) { name } }";
                 let request = json!({ "query": query, "variables": { "n": name } }).to_string();
-                let request = Request::post("/graphql").header("content-type", "application/json").body(request.into());
+                let request = Request::post("/graphql")
+                    .header("content-type", "application/json")
+                    .body(request.into());
                 let text = body(&self.graphql, request.expect("a request")).await;
                 assert!(text.contains(r#""catalog":null"#), "{text}");
             }
             // What the program asks before it looks at anything else: see `src/run/access.rs`.
             "paths" => {
-                let denied =
-                    self.callers.reader_of(&Credentials::Token(b"one".as_slice().into(), Peer::default()), name).await;
+                let denied = self
+                    .callers
+                    .reader_of(
+                        &Credentials::Token(b"one".as_slice().into(), Peer::default()),
+                        name,
+                    )
+                    .await;
                 assert!(denied.is_err());
             }
             "icons" => {
@@ -198,8 +252,10 @@ impl Server {
                 body(&self.icons, get(&path)).await;
             }
             "kube" => {
-                let (v1, own) =
-                    ("/apis/packages.operators.coreos.com/v1", "/apis/catalogd.operatorframework.io/v1beta1");
+                let (v1, own) = (
+                    "/apis/packages.operators.coreos.com/v1",
+                    "/apis/catalogd.operatorframework.io/v1beta1",
+                );
                 for path in [
                     format!("{v1}/namespaces/olm/packagemanifests/{name}"),
                     format!("{v1}/namespaces/olm/packagemanifests/{name}/icon"),
@@ -209,16 +265,28 @@ impl Server {
                 ] {
                     let text = body(&self.kube, get(&path)).await;
                     // As upstream's, the response for a missing icon has no body.
-                    let is_absent = text.is_empty() || text.contains("not found") || text.contains(r#""items":[]"#);
+                    let is_absent = text.is_empty()
+                        || text.contains("not found")
+                        || text.contains(r#""items":[]"#);
                     assert!(is_absent, "{path}: {text}");
                 }
             }
             _ => {
-                let name_field = [&[0x0a, u8::try_from(name.len()).expect("a short name")], name.as_bytes()].concat();
-                let length = u32::try_from(name_field.len()).expect("a short message").to_be_bytes();
+                let name_field = [
+                    &[0x0a, u8::try_from(name.len()).expect("a short name")],
+                    name.as_bytes(),
+                ]
+                .concat();
+                let length = u32::try_from(name_field.len())
+                    .expect("a short message")
+                    .to_be_bytes();
                 let frame = [&[0], &length[..], &name_field].concat();
-                let request = Request::post("/api.Registry/GetPackage").header("content-type", "application/grpc");
-                let request = request.header("catalog", name).body(frame.into()).expect("a request");
+                let request = Request::post("/api.Registry/GetPackage")
+                    .header("content-type", "application/grpc");
+                let request = request
+                    .header("catalog", name)
+                    .body(frame.into())
+                    .expect("a request");
                 body(&self.grpc, request).await;
             }
         }
@@ -228,8 +296,14 @@ impl Server {
 
 /// The body of a response, and for gRPC nothing.
 async fn body(router: &Router, request: Request<Body>) -> String {
-    let response = router.clone().oneshot(request).await.expect("a router answers");
-    let bytes = to_bytes(response.into_body(), usize::MAX).await.expect("it is in memory");
+    let response = router
+        .clone()
+        .oneshot(request)
+        .await
+        .expect("a router answers");
+    let bytes = to_bytes(response.into_body(), usize::MAX)
+        .await
+        .expect("it is in memory");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -241,9 +315,11 @@ fn picture(name: &str) -> String {
 fn served(name: &str) -> Served {
     let icon = json!({ "base64data": BASE64_STANDARD.encode(picture(name)), "mediatype": "image/svg+xml" });
     let own = format!("{name}-icon");
-    let package = json!({ "schema": "olm.package", "name": own, "defaultChannel": "a", "icon": icon });
+    let package =
+        json!({ "schema": "olm.package", "name": own, "defaultChannel": "a", "icon": icon });
     let channel = json!({ "schema": "olm.channel", "package": own, "name": "a", "entries": [{ "name": "b" }] });
-    let property = json!({ "type": "olm.package", "value": { "packageName": own, "version": "0.0.1" } });
+    let property =
+        json!({ "type": "olm.package", "value": { "packageName": own, "version": "0.0.1" } });
     let bundle = json!({
         "schema": "olm.bundle", "package": own, "name": "b", "image": "example.com/b:1", "properties": [property],
     });
@@ -257,14 +333,22 @@ fn served(name: &str) -> Served {
 /// An API server that knows one user, who may see one catalog.
 fn api_server() -> Client {
     let answer = async |request: Request<kube::client::Body>| {
-        let body = request.into_body().collect_bytes().await.expect("a question is in memory");
+        let body = request
+            .into_body()
+            .collect_bytes()
+            .await
+            .expect("a question is in memory");
         let mut question: Value = serde_json::from_slice(&body).expect("questions are JSON");
-        let name = question.pointer("/spec/resourceAttributes/name").and_then(Value::as_str);
+        let name = question
+            .pointer("/spec/resourceAttributes/name")
+            .and_then(Value::as_str);
         question["status"] = match question.pointer("/spec/token") {
             Some(_) => json!({ "authenticated": true, "user": { "username": "one" } }),
             None => json!({ "allowed": name == Some("openly") }),
         };
-        let response = Response::builder().status(201).header("content-type", "application/json");
+        let response = Response::builder()
+            .status(201)
+            .header("content-type", "application/json");
         let body = kube::client::Body::from(question.to_string().into_bytes());
         Ok::<_, Infallible>(response.body(body).expect("a response"))
     };

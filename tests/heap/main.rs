@@ -1,5 +1,6 @@
-//! How much memory loading and solving take at most, counted by the allocator: hostile files, each with as many as possible of
-//! what costs most. Each case is loaded by a process of its own, because an allocator counts all that its process does.
+//! How much memory loading and solving take at most, counted by the allocator: hostile files, each
+//! with as many as possible of what costs most. Each case is loaded by a process of its own,
+//! because an allocator counts all that its process does.
 
 mod cases;
 mod hidden;
@@ -47,7 +48,12 @@ fn loading_takes_at_most_sixteen_bytes_of_memory_for_each_byte_and_64_mib() {
     }
     let wanted = env::var(CASE).ok();
     let mut missed = Vec::new();
-    for Case { name, files, outcome } in CASES {
+    for Case {
+        name,
+        files,
+        outcome,
+    } in CASES
+    {
         if wanted.as_ref().is_some_and(|wanted| wanted != name) {
             continue;
         }
@@ -72,13 +78,20 @@ fn loading_takes_at_most_sixteen_bytes_of_memory_for_each_byte_and_64_mib() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Runs a test with these files in another process. Returns the bytes of memory that this takes at most, and the outcome.
+/// Runs a test with these files in another process. Returns the bytes of memory that this takes at
+/// most, and the outcome.
 fn run(test: &str, folder: &Path) -> (usize, String) {
     let program = env::current_exe().expect("this program has a path");
-    let output = Command::new(program).args(["--exact", test, "--nocapture"]).env(LOAD, folder).output();
+    let output = Command::new(program)
+        .args(["--exact", test, "--nocapture"])
+        .env(LOAD, folder)
+        .output();
     let output = output.expect("this program can be started");
     let printed = String::from_utf8_lossy(&output.stdout);
-    let line = printed.lines().find_map(|line| line.strip_prefix("peak ")).unwrap_or_else(|| panic!("{output:?}"));
+    let line = printed
+        .lines()
+        .find_map(|line| line.strip_prefix("peak "))
+        .unwrap_or_else(|| panic!("{output:?}"));
     let (peak, outcome) = line.split_once(' ').expect("the outcome follows");
     (peak.parse().expect("a number"), outcome.to_owned())
 }
@@ -104,9 +117,17 @@ fn load(folder: &Path) {
 /// Loads files.
 fn read(folder: &Path) -> Result<Content, LoadError> {
     let registries = Registries::new(RegistrySettings::default()).expect("nothing is set");
-    let source = Source::parse(folder.to_str().expect("the path is UTF-8"), Path::new("")).expect("a source");
+    let source = Source::parse(folder.to_str().expect("the path is UTF-8"), Path::new(""))
+        .expect("a source");
     let store = folder.with_file_name("store");
     fs::create_dir(&store).expect("the folder can be written to");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-    runtime.block_on(load_once(&SourceSpec::once(source, registries), &store, |_, _, _| ()))
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
+    runtime.block_on(load_once(
+        &SourceSpec::once(source, registries),
+        &store,
+        |_, _, _| (),
+    ))
 }

@@ -21,17 +21,57 @@ const MOST: usize = 128 * MIB;
 type World = (&'static str, fn() -> String, &'static str);
 
 const WORLDS: [World; 11] = [
-    ("as many bundles as may be chosen from", || wide(MAX_VARIABLES - 1_000), "solved"),
-    ("too many bundles to choose from", || wide(MAX_VARIABLES), "bundles to choose from"),
-    ("as many bundles as constraints may name", || square(MAX_LITERALS / 1_000 - 20), "solved"),
-    ("constraints that name too many bundles", || square(MAX_LITERALS / 1_000), "bundles named in constraints"),
-    ("forbidden alternatives within alternatives", nested, "solved"),
+    (
+        "as many bundles as may be chosen from",
+        || wide(MAX_VARIABLES - 1_000),
+        "solved",
+    ),
+    (
+        "too many bundles to choose from",
+        || wide(MAX_VARIABLES),
+        "bundles to choose from",
+    ),
+    (
+        "as many bundles as constraints may name",
+        || square(MAX_LITERALS / 1_000 - 20),
+        "solved",
+    ),
+    (
+        "constraints that name too many bundles",
+        || square(MAX_LITERALS / 1_000),
+        "bundles named in constraints",
+    ),
+    (
+        "forbidden alternatives within alternatives",
+        nested,
+        "solved",
+    ),
     ("alternatives that any bundle may meet", anything, "solved"),
-    ("many APIs of a bundle in many channels", apis, "bundles named in constraints"),
-    ("rules that copy as many values as they may", || ruled(&copying(2), 10, &maps(16_000)), "solved"),
-    ("a rule that copies as many texts as it may", || ruled(&copying(2), 1, &texts(48_000)), "solved"),
-    ("a rule that copies properties hundreds of times", || ruled(&copying(370), 1, &maps(7_500)), "steps of CEL rules"),
-    ("properties of as many values as rules may look at", || ruled("false", 30, &maps(16_000)), "conflicts"),
+    (
+        "many APIs of a bundle in many channels",
+        apis,
+        "bundles named in constraints",
+    ),
+    (
+        "rules that copy as many values as they may",
+        || ruled(&copying(2), 10, &maps(16_000)),
+        "solved",
+    ),
+    (
+        "a rule that copies as many texts as it may",
+        || ruled(&copying(2), 1, &texts(48_000)),
+        "solved",
+    ),
+    (
+        "a rule that copies properties hundreds of times",
+        || ruled(&copying(370), 1, &maps(7_500)),
+        "steps of CEL rules",
+    ),
+    (
+        "properties of as many values as rules may look at",
+        || ruled("false", 30, &maps(16_000)),
+        "conflicts",
+    ),
 ];
 
 #[test]
@@ -44,7 +84,11 @@ fn solving_takes_at_most_128_mib_of_memory_whatever_the_catalogs_say() {
         let folders = Folders::new();
         folders.write("catalog/catalog.json", blobs());
         let (peak, found) = run(NAME, &folders.path("catalog"));
-        println!("{name}: {} KiB of memory, at most {}: {found}", peak / 1024, MOST / 1024);
+        println!(
+            "{name}: {} KiB of memory, at most {}: {found}",
+            peak / 1024,
+            MOST / 1024
+        );
         if peak > MOST || !found.contains(outcome) {
             missed.push((name, peak, found));
         }
@@ -52,7 +96,8 @@ fn solving_takes_at_most_128_mib_of_memory_whatever_the_catalogs_say() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Solves for the package `wanted` of these files, and prints how much more than before was on the heap at most.
+/// Solves for the package `wanted` of these files, and prints how much more than before was on the
+/// heap at most.
 fn solve_folder(folder: &Path) {
     let content = read(folder).expect("the files are a catalog");
     content.catalog.prepare();
@@ -64,25 +109,38 @@ fn solve_folder(folder: &Path) {
 fn outcome(catalog: &Catalog) -> String {
     let wanted = json!({"name": "wanted", "package": "wanted", "channel": "stable"});
     let request = json!({"namespaces": ["olm"], "subscriptions": [wanted]});
-    let request: SolveRequest = serde_json::from_value(request).expect("the request is well-formed");
-    let catalogs = [SourceCatalog { name: "world", namespace: "olm", priority: 0, labels: None, catalog }];
-    match solve(&request, &catalogs, u64::MAX, &Work::unlimited()).expect("an account without limit stops nothing") {
+    let request: SolveRequest =
+        serde_json::from_value(request).expect("the request is well-formed");
+    let catalogs = [SourceCatalog {
+        name: "world",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog,
+    }];
+    match solve(&request, &catalogs, u64::MAX, &Work::unlimited())
+        .expect("an account without limit stops nothing")
+    {
         SolveOutcome::Solution(_) => "solved".to_owned(),
         SolveOutcome::Conflict(_) => "conflicts".to_owned(),
         SolveOutcome::Refusal(refusal) => refusal.message,
     }
 }
 
-/// Writes a package whose only channel has these bundles, from the first to the last, each with these properties.
+/// Writes a package whose only channel has these bundles, from the first to the last, each with
+/// these properties.
 fn package(name: &str, bundles: usize, properties: &str) -> String {
     let entry = |at: usize| match at.checked_sub(1) {
-        Some(former) => json!({"name": format!("{name}.v{at}"), "replaces": format!("{name}.v{former}")}),
+        Some(former) => {
+            json!({"name": format!("{name}.v{at}"), "replaces": format!("{name}.v{former}")})
+        }
         None => json!({"name": format!("{name}.v{at}")}),
     };
     let entries: Vec<_> = (0..bundles).map(entry).collect();
     let mut blobs = vec![
         json!({"schema": "olm.package", "name": name, "defaultChannel": "stable"}).to_string(),
-        json!({"schema": "olm.channel", "package": name, "name": "stable", "entries": entries}).to_string(),
+        json!({"schema": "olm.channel", "package": name, "name": "stable", "entries": entries})
+            .to_string(),
     ];
     blobs.extend((0..bundles).map(|at| {
         let own = json!({"type": "olm.package", "value": {"packageName": name, "version": format!("0.0.{at}")}});
@@ -116,7 +174,8 @@ fn nested() -> String {
 
 /// A bundle with a constraint that has many alternatives, each of which every bundle meets.
 fn anything() -> String {
-    let value = json!({"failureMessage": "no", "any": {"constraints": vec![json!({"all": {}}); 11_000]}});
+    let value =
+        json!({"failureMessage": "no", "any": {"constraints": vec![json!({"all": {}}); 11_000]}});
     let constraint = format!(",{}", json!({"type": "olm.constraint", "value": value}));
     package("wanted", 1, &constraint) + &package("needed", 5_000, "")
 }
@@ -124,7 +183,10 @@ fn anything() -> String {
 /// A bundle that requires another one, which is in a thousand channels and provides many APIs.
 fn apis() -> String {
     let api = |at: usize| {
-        format!(",{}", json!({"type": "olm.gvk", "value": {"group": "g", "version": "v1", "kind": format!("K{at}")}}))
+        format!(
+            ",{}",
+            json!({"type": "olm.gvk", "value": {"group": "g", "version": "v1", "kind": format!("K{at}")}})
+        )
     };
     let provided: String = (0..50_000).map(api).collect();
     let channel = |at: usize| {
@@ -132,15 +194,24 @@ fn apis() -> String {
         json!({"schema": "olm.channel", "package": "needed", "name": format!("c{at}"), "entries": entries}).to_string()
             + "\n"
     };
-    package("wanted", 1, &required()) + &package("needed", 1, &provided) + &(0..1_000).map(channel).collect::<String>()
+    package("wanted", 1, &required())
+        + &package("needed", 1, &provided)
+        + &(0..1_000).map(channel).collect::<String>()
 }
 
 /// A bundle with a rule that looks at so many others, each of which has a large property.
 fn ruled(rule: &str, bundles: usize, value: &Value) -> String {
     let constraint = json!({"failureMessage": "no", "cel": {"rule": rule}});
-    let constraint = format!(",{}", json!({"type": "olm.constraint", "value": constraint}));
+    let constraint = format!(
+        ",{}",
+        json!({"type": "olm.constraint", "value": constraint})
+    );
     package("wanted", 1, &constraint)
-        + &package("needed", bundles, &format!(",{}", json!({"type": "large", "value": value})))
+        + &package(
+            "needed",
+            bundles,
+            &format!(",{}", json!({"type": "large", "value": value})),
+        )
 }
 
 /// A rule that is met, and copies all properties so many times.
@@ -161,5 +232,8 @@ fn texts(count: usize) -> Value {
 /// The property of a bundle that requires any bundle of `needed`, behind a comma.
 fn required() -> String {
     let value = json!({"packageName": "needed", "versionRange": ">=0.0.0"});
-    format!(",{}", json!({"type": "olm.package.required", "value": value}))
+    format!(
+        ",{}",
+        json!({"type": "olm.package.required", "value": value})
+    )
 }

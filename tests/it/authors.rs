@@ -33,14 +33,17 @@ const DIFFERENT: [(&str, &str); 4] = [
 fn text(name: &str) -> String {
     let mut text = String::new();
     let file = fs::File::open(format!("{RECORDED}/{name}")).expect("it is recorded");
-    GzDecoder::new(file).read_to_string(&mut text).expect("it is text");
+    GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .expect("it is text");
     text
 }
 
 /// A folder with the inputs of the commands.
 fn inputs() -> Folders {
     let folders = Folders::new();
-    let inputs: BTreeMap<String, Option<String>> = serde_json::from_str(&text("inputs.json.gz")).unwrap();
+    let inputs: BTreeMap<String, Option<String>> =
+        serde_json::from_str(&text("inputs.json.gz")).unwrap();
     for (path, text) in inputs {
         folders.write(&path, text.unwrap_or_default());
     }
@@ -49,8 +52,12 @@ fn inputs() -> Folders {
 
 fn commands(kind: &[&str]) -> Vec<Command> {
     let all = text("authors.jsonl.gz");
-    let all = all.lines().map(|line| serde_json::from_str::<Command>(line).unwrap());
-    let found: Vec<_> = all.filter(|command| command.args.iter().zip(kind).all(|(arg, kind)| arg == kind)).collect();
+    let all = all
+        .lines()
+        .map(|line| serde_json::from_str::<Command>(line).unwrap());
+    let found: Vec<_> = all
+        .filter(|command| command.args.iter().zip(kind).all(|(arg, kind)| arg == kind))
+        .collect();
     assert!(found.len() > 1, "{kind:?}");
     found
 }
@@ -58,7 +65,11 @@ fn commands(kind: &[&str]) -> Vec<Command> {
 /// Runs the program in the folder of the inputs.
 fn stdout(folders: &Folders, args: &[&str]) -> String {
     let output = run(catalogql().args(args).current_dir(folders.path("")));
-    assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""), "{args:?}");
+    assert_eq!(
+        (output.status, output.stderr.as_str()),
+        (Some(0), ""),
+        "{args:?}"
+    );
     output.stdout
 }
 
@@ -82,34 +93,64 @@ fn catalogs_are_migrated_to_the_files_that_opm_writes() {
     let folders = inputs();
     for (number, command) in commands(&["migrate"]).into_iter().enumerate() {
         let out = format!("out-{number}");
-        let args: Vec<_> = command.args.iter().map(|arg| if arg == "{{OUT}}" { &*out } else { arg.as_str() }).collect();
+        let args: Vec<_> = command
+            .args
+            .iter()
+            .map(|arg| {
+                if arg == "{{OUT}}" {
+                    &*out
+                } else {
+                    arg.as_str()
+                }
+            })
+            .collect();
         assert_eq!(stdout(&folders, &args), "");
         let mut written = BTreeMap::new();
         for path in command.files.keys() {
             let text = fs::read_to_string(folders.path(&out).join(path));
-            written.insert(path.clone(), text.unwrap_or_else(|error| panic!("{}: {path}: {error}", command.name)));
+            written.insert(
+                path.clone(),
+                text.unwrap_or_else(|error| panic!("{}: {path}: {error}", command.name)),
+            );
         }
         let count = fs::read_dir(folders.path(&out)).unwrap().count();
-        assert_eq!(count, command.files.len(), "{}: each file is in a folder of its own, or beside them", command.name);
-        let is_equal = written.iter().zip(&command.files).all(|((path, own), (_, theirs))| {
-            if path.ends_with("json") { values(own) == values(theirs) } else { own == theirs }
-        });
+        assert_eq!(
+            count,
+            command.files.len(),
+            "{}: each file is in a folder of its own, or beside them",
+            command.name
+        );
+        let is_equal = written
+            .iter()
+            .zip(&command.files)
+            .all(|((path, own), (_, theirs))| {
+                if path.ends_with("json") {
+                    values(own) == values(theirs)
+                } else {
+                    own == theirs
+                }
+            });
         assert_eq!(is_equal, !is_different(&command.name), "{}", command.name);
     }
 }
 
 /// Parses a stream of objects; opm leaves out empty fields that it knows.
 fn values(text: &str) -> Vec<Value> {
-    let values = serde_json::Deserializer::from_str(text).into_iter().map(Result::unwrap);
+    let values = serde_json::Deserializer::from_str(text)
+        .into_iter()
+        .map(Result::unwrap);
     values.map(without_empty).collect()
 }
 
 fn without_empty(value: Value) -> Value {
     match value {
         Value::Object(members) => {
-            let kept = members.into_iter().map(|(key, value)| (key, without_empty(value)));
-            let is_empty =
-                |value: &Value| value.is_null() || *value == "" || value.as_array().is_some_and(Vec::is_empty);
+            let kept = members
+                .into_iter()
+                .map(|(key, value)| (key, without_empty(value)));
+            let is_empty = |value: &Value| {
+                value.is_null() || *value == "" || value.as_array().is_some_and(Vec::is_empty)
+            };
             Value::Object(kept.filter(|(_, value)| !is_empty(value)).collect())
         }
         Value::Array(items) => items.into_iter().map(without_empty).collect(),
@@ -118,14 +159,17 @@ fn without_empty(value: Value) -> Value {
 }
 
 /// What `list` and `query` are asked for the rows of opm's tables.
-const ROWS: &str = "{ packages { nodes { name defaultChannel { name } channels { name head { name } entries {
+const ROWS: &str =
+    "{ packages { nodes { name defaultChannel { name } channels { name head { name } entries {
     name replaces skips skipRange bundle { image } } } } } }";
 
 #[test]
 fn lists_have_the_rows_of_opm() {
     let folders = inputs();
     for command in commands(&["alpha", "list"]) {
-        let [_, _, kind, catalog, rest @ ..] = &command.args[..] else { panic!("{:?}", command.args) };
+        let [_, _, kind, catalog, rest @ ..] = &command.args[..] else {
+            panic!("{:?}", command.args)
+        };
         let package = rest.first().map(String::as_str).unwrap_or_default();
         // A catalog without packages is not one that is served.
         let answer = if command.stdout.lines().count() == 1 {
@@ -133,9 +177,15 @@ fn lists_have_the_rows_of_opm() {
         } else {
             serde_json::from_str(&stdout(&folders, &["query", catalog, ROWS])).unwrap()
         };
-        let nodes = answer["data"]["packages"]["nodes"].as_array().cloned().unwrap_or_default();
+        let nodes = answer["data"]["packages"]["nodes"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let mut rows = BTreeSet::new();
-        for node in nodes.iter().filter(|node| package.is_empty() || node["name"] == package) {
+        for node in nodes
+            .iter()
+            .filter(|node| package.is_empty() || node["name"] == package)
+        {
             rows.extend(rows_of(kind, node));
         }
         assert_eq!(rows, table(&command.stdout), "{}", command.name);
@@ -147,7 +197,11 @@ fn rows_of(kind: &str, package: &Value) -> Vec<Vec<String>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let name = text(&package["name"]);
     if kind == "packages" {
-        return vec![vec![name, String::new(), text(&package["defaultChannel"]["name"])]];
+        return vec![vec![
+            name,
+            String::new(),
+            text(&package["defaultChannel"]["name"]),
+        ]];
     }
     let mut rows = Vec::new();
     for channel in package["channels"].as_array().unwrap() {
@@ -157,17 +211,29 @@ fn rows_of(kind: &str, package: &Value) -> Vec<Vec<String>> {
             continue;
         }
         for entry in channel["entries"].as_array().unwrap() {
-            let skips: Vec<_> = entry["skips"].as_array().unwrap().iter().map(text).collect();
-            let [bundle, replaces, range] = ["name", "replaces", "skipRange"].map(|field| text(&entry[field]));
+            let skips: Vec<_> = entry["skips"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(text)
+                .collect();
+            let [bundle, replaces, range] =
+                ["name", "replaces", "skipRange"].map(|field| text(&entry[field]));
             let image = text(&entry["bundle"]["image"]);
-            rows.push([&of_channel[..], &[bundle, replaces, skips.join(","), range, image]].concat());
+            rows.push(
+                [
+                    &of_channel[..],
+                    &[bundle, replaces, skips.join(","), range, image],
+                ]
+                .concat(),
+            );
         }
     }
     rows
 }
 
-/// The rows of a table of opm, by the columns where the words of its header begin. Names of displays come from manifests
-/// that bundles of today do not have.
+/// The rows of a table of opm, by the columns where the words of its header begin. Names of
+/// displays come from manifests that bundles of today do not have.
 fn table(text: &str) -> BTreeSet<Vec<String>> {
     let mut lines = text.lines();
     let header = lines.next().unwrap();
@@ -175,10 +241,17 @@ fn table(text: &str) -> BTreeSet<Vec<String>> {
         .filter(|at| !header[*at..].starts_with(' ') && (*at == 0 || header[..*at].ends_with("  ")))
         .collect();
     let cell = |line: &str, at: usize| {
-        let end = starts.get(at + 1).map_or(line.len(), |end| (*end).min(line.len()));
-        line.get(starts[at].min(line.len())..end).unwrap_or_default().trim().to_owned()
+        let end = starts
+            .get(at + 1)
+            .map_or(line.len(), |end| (*end).min(line.len()));
+        line.get(starts[at].min(line.len())..end)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
     };
-    lines.map(|line| (0..starts.len()).map(|at| cell(line, at)).collect()).collect()
+    lines
+        .map(|line| (0..starts.len()).map(|at| cell(line, at)).collect())
+        .collect()
 }
 
 #[test]
@@ -188,14 +261,24 @@ fn graphs_have_the_edges_of_opm() {
     for command in commands(&["alpha", "render-graph"]) {
         let theirs = drawn(&command.stdout);
         edges += theirs.len();
-        let package = command.args.iter().position(|arg| arg == "-p").map(|at| command.args[at + 1].clone());
+        let package = command
+            .args
+            .iter()
+            .position(|arg| arg == "-p")
+            .map(|at| command.args[at + 1].clone());
         let mut ours = BTreeSet::new();
-        for catalog in command.args[2..].iter().filter(|arg| arg.starts_with("catalogs/")) {
+        for catalog in command.args[2..]
+            .iter()
+            .filter(|arg| arg.starts_with("catalogs/"))
+        {
             if command.stdout.matches("subgraph").count() == 0 {
                 continue;
             }
-            let names: Vec<Value> =
-                serde_json::from_str(&stdout(&folders, &["list", "packages", catalog, "-o", "json"])).unwrap();
+            let names: Vec<Value> = serde_json::from_str(&stdout(
+                &folders,
+                &["list", "packages", catalog, "-o", "json"],
+            ))
+            .unwrap();
             for name in names.iter().filter_map(|node| node["name"].as_str()) {
                 if package.as_deref().is_none_or(|package| package == name) {
                     let graph = stdout(&folders, &["graph", catalog, name, "-o", "json"]);
@@ -203,7 +286,8 @@ fn graphs_have_the_edges_of_opm() {
                 }
             }
         }
-        // opm escapes no quotes, so that its drawing of such a channel is broken, and draws that a bundle upgrades to itself.
+        // opm escapes no quotes, so that its drawing of such a channel is broken, and draws that a
+        // bundle upgrades to itself.
         ours.retain(|[_, channel, ..]| !channel.contains('"'));
         assert_eq!(ours, theirs, "{}", command.name);
     }
@@ -242,7 +326,13 @@ fn drawn(text: &str) -> BTreeSet<Edge> {
             };
             let (from, to) = (quoted(from), quoted(to));
             if from != to && !channel.ends_with('\\') {
-                edges.insert([package.clone(), channel.clone(), from, to, reason.to_owned()]);
+                edges.insert([
+                    package.clone(),
+                    channel.clone(),
+                    from,
+                    to,
+                    reason.to_owned(),
+                ]);
             }
         }
     }

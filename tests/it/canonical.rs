@@ -1,4 +1,5 @@
-//! `/all` against a second reading of the same directory, which shares no code with the first: `tests/canonical`.
+//! `/all` against a second reading of the same directory, which shares no code with the first:
+//! `tests/canonical`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -22,17 +23,27 @@ const FORMS: &str = r#"
 fn compare(directory: &Path) -> Result<u64, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/canonical/canonical.py");
     let mut python = Command::new("python3");
-    let python = python.arg(script).arg(directory).stdout(Stdio::piped()).spawn();
-    let mut python =
-        python.map_err(|error| format!("python3 is missing (Debian: apt-get install python3): {error}"))?;
+    let python = python
+        .arg(script)
+        .arg(directory)
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut python = python.map_err(|error| {
+        format!("python3 is missing (Debian: apt-get install python3): {error}")
+    })?;
     let folders = Folders::new();
     let server = Server::start(&folders, &[&format!("c={}", directory.display())]);
     let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.write_all(b"GET /catalogs/c/api/v1/all HTTP/1.0\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /catalogs/c/api/v1/all HTTP/1.0\r\n\r\n")
+        .unwrap();
     let mut ours = BufReader::with_capacity(1 << 20, stream);
     let mut end = Vec::new();
     while !end.ends_with(b"\r\n\r\n") {
-        assert!(ours.read_until(b'\n', &mut end).unwrap() > 0, "an answer has a head");
+        assert!(
+            ours.read_until(b'\n', &mut end).unwrap() > 0,
+            "an answer has a head"
+        );
     }
     let mut theirs = python.stdout.take().unwrap();
     let (mut wanted, mut count) = (vec![0; 1 << 20], 0);
@@ -43,7 +54,10 @@ fn compare(directory: &Path) -> Result<u64, String> {
             break;
         }
         if ours.read_exact(&mut got[..length]).is_err() || got[..length] != wanted[..length] {
-            return Err(format!("{}: it differs behind byte {count}", directory.display()));
+            return Err(format!(
+                "{}: it differs behind byte {count}",
+                directory.display()
+            ));
         }
         count += length as u64;
     }
@@ -59,15 +73,22 @@ fn numbers_and_letters_in_every_form_are_as_they_are_written() {
     let folders = Folders::new();
     folders.write("c/b.json", FORMS);
     folders.write("c/a/z.json", r#"{"schema":"first"}"#);
-    assert_eq!(compare(&folders.path("c")).map(|bytes| bytes > 500), Ok(true));
+    assert_eq!(
+        compare(&folders.path("c")).map(|bytes| bytes > 500),
+        Ok(true)
+    );
 }
 
 #[test]
 fn every_corpus_is_what_a_second_reading_makes_of_it() {
-    for (name, bytes) in
-        [("community", 84_992_232), ("community-objects", 441_810_428), ("community-v4.18-yaml", 11_434_973)]
-    {
-        let Some(directory) = find_catalog(name) else { continue };
+    for (name, bytes) in [
+        ("community", 84_992_232),
+        ("community-objects", 441_810_428),
+        ("community-v4.18-yaml", 11_434_973),
+    ] {
+        let Some(directory) = find_catalog(name) else {
+            continue;
+        };
         assert_eq!(compare(&directory), Ok(bytes), "{name}");
     }
 }

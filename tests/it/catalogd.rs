@@ -25,9 +25,14 @@ const EXACT: &str = include_str!("../testdata/golden/http/golden-main.exact.json
 /// The digest of what catalogd makes of it.
 const INEXACT: &str = "1ccb0d8a60d6e78eae5ba5eb3c10eabfb1b98b4072c8f0ded9631ebd9380537f";
 
-/// Exact numbers make the catalog five bytes shorter: lengths and places that are counted from its end, as they were
-/// recorded and as they are.
-const LENGTHS: [(&str, &str); 4] = [("10641", "10636"), ("10640", "10635"), ("10591", "10586"), ("\"459\"", "\"454\"")];
+/// Exact numbers make the catalog five bytes shorter: lengths and places that are counted from its
+/// end, as they were recorded and as they are.
+const LENGTHS: [(&str, &str); 4] = [
+    ("10641", "10636"),
+    ("10640", "10635"),
+    ("10591", "10586"),
+    ("\"459\"", "\"454\""),
+];
 
 struct Client {
     address: SocketAddr,
@@ -45,11 +50,24 @@ const NAMES: [(&str, &str); 4] = [
 impl Client {
     fn new(address: SocketAddr) -> Self {
         let modified = |name| {
-            let text =
-                send_request(address, "HEAD", &format!("/catalogs/{name}/api/v1/all"), &[]).header("last-modified")?;
-            Some(httpdate::parse_http_date(&text).expect("it is a date").try_into().expect("it is in range"))
+            let text = send_request(
+                address,
+                "HEAD",
+                &format!("/catalogs/{name}/api/v1/all"),
+                &[],
+            )
+            .header("last-modified")?;
+            Some(
+                httpdate::parse_http_date(&text)
+                    .expect("it is a date")
+                    .try_into()
+                    .expect("it is in range"),
+            )
         };
-        let modified = NAMES.iter().filter_map(|(token, name)| Some((*token, modified(name)?))).collect();
+        let modified = NAMES
+            .iter()
+            .filter_map(|(token, name)| Some((*token, modified(name)?)))
+            .collect();
         Self { address, modified }
     }
 
@@ -57,8 +75,14 @@ impl Client {
     fn expand(&self, line: &str) -> Value {
         let case: Value = serde_json::from_str(line).expect("a case is JSON");
         let target = case["raw"].as_str().or(case["target"].as_str()).unwrap();
-        let token = NAMES.iter().find(|(token, _)| target.contains(token)).map_or("{{CATALOG}}", |(token, _)| token);
-        let at = *self.modified.get(token).unwrap_or(&self.modified["{{CATALOG}}"]);
+        let token = NAMES
+            .iter()
+            .find(|(token, _)| target.contains(token))
+            .map_or("{{CATALOG}}", |(token, _)| token);
+        let at = *self
+            .modified
+            .get(token)
+            .unwrap_or(&self.modified["{{CATALOG}}"]);
         let mut line = line.replace("{{HOST}}", &self.address.to_string());
         for (token, seconds, form) in [
             ("{{LAST_MODIFIED}}", 0, "%a, %d %b %Y %H:%M:%S GMT"),
@@ -76,7 +100,11 @@ impl Client {
             let at = (at + SignedDuration::from_secs(seconds)).to_zoned(TimeZone::UTC);
             line = line.replace(token, &at.strftime(form).to_string());
         }
-        let lower = at.to_zoned(TimeZone::UTC).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string().to_lowercase();
+        let lower = at
+            .to_zoned(TimeZone::UTC)
+            .strftime("%a, %d %b %Y %H:%M:%S GMT")
+            .to_string()
+            .to_lowercase();
         line = line.replace("{{LAST_MODIFIED_LOWER}}", &lower);
         for (token, name) in NAMES {
             line = line.replace(token, name);
@@ -118,7 +146,11 @@ impl Client {
         if let Some(body) = body.filter(|_| !has("content-length") && !has("transfer-encoding")) {
             add("Content-Length", &body.len().to_string());
         }
-        exchange(self.address, format!("{request}\r\n{}", body.unwrap_or_default()).as_bytes(), is_head)
+        exchange(
+            self.address,
+            format!("{request}\r\n{}", body.unwrap_or_default()).as_bytes(),
+            is_head,
+        )
     }
 }
 
@@ -133,8 +165,13 @@ fn texts(value: &Value) -> Vec<&str> {
 fn decoded(answer: &HttpResponse) -> Vec<u8> {
     let mut body = Vec::new();
     match answer.header("content-encoding").as_deref() {
-        Some("gzip") => flate2::read::GzDecoder::new(&*answer.body).read_to_end(&mut body).expect("it is gzip"),
-        Some("zstd") => zstd::Decoder::new(&*answer.body).unwrap().read_to_end(&mut body).expect("it is zstd"),
+        Some("gzip") => flate2::read::GzDecoder::new(&*answer.body)
+            .read_to_end(&mut body)
+            .expect("it is gzip"),
+        Some("zstd") => zstd::Decoder::new(&*answer.body)
+            .unwrap()
+            .read_to_end(&mut body)
+            .expect("it is zstd"),
         _ => return answer.body.clone(),
     };
     body
@@ -147,23 +184,40 @@ fn differences(recorded: &Value, answer: &HttpResponse) -> BTreeSet<String> {
     if status != u64::from(answer.status) {
         different.insert("status".to_owned());
     }
-    let boundary = answer.header("content-type").and_then(|value| Some(value.split_once("boundary=")?.1.to_owned()));
-    let with_token = |text: &str| boundary.as_ref().map_or(text.to_owned(), |one| text.replace(one, "{{BOUNDARY}}"));
+    let boundary = answer
+        .header("content-type")
+        .and_then(|value| Some(value.split_once("boundary=")?.1.to_owned()));
+    let with_token = |text: &str| {
+        boundary
+            .as_ref()
+            .map_or(text.to_owned(), |one| text.replace(one, "{{BOUNDARY}}"))
+    };
     let headers: &Map<String, Value> = recorded["headers"].as_object().unwrap();
-    let wanted: BTreeMap<_, _> =
-        headers.iter().map(|(name, value)| (name.to_lowercase(), texts(value).join(", "))).collect();
-    // How long a compressed body is, and whether its length is told before or after, says nothing of what it is.
+    let wanted: BTreeMap<_, _> = headers
+        .iter()
+        .map(|(name, value)| (name.to_lowercase(), texts(value).join(", ")))
+        .collect();
+    // How long a compressed body is, and whether its length is told before or after, says nothing
+    // of what it is.
     let is_coded = wanted.contains_key("content-encoding");
-    let names: BTreeSet<_> = wanted.keys().chain(answer.headers.iter().map(|(name, _)| name)).collect();
+    let names: BTreeSet<_> = wanted
+        .keys()
+        .chain(answer.headers.iter().map(|(name, _)| name))
+        .collect();
     for name in names {
         let skipped = match name.as_str() {
             "date" | "connection" | "transfer-encoding" => true,
             "content-length" => {
-                is_coded || boundary.is_some() || status == 307 || !wanted.contains_key(name) && status < 300
+                is_coded
+                    || boundary.is_some()
+                    || status == 307
+                    || !wanted.contains_key(name) && status < 300
             }
             _ => false,
         };
-        if !skipped && wanted.get(name).cloned() != answer.header(name).map(|value| with_token(&value)) {
+        if !skipped
+            && wanted.get(name).cloned() != answer.header(name).map(|value| with_token(&value))
+        {
             different.insert(name.clone());
         }
     }
@@ -171,7 +225,10 @@ fn differences(recorded: &Value, answer: &HttpResponse) -> BTreeSet<String> {
     let same = match recorded["body"]["text"].as_str() {
         Some(text) => with_token(&String::from_utf8_lossy(&body)) == exact(text),
         None if recorded["body"]["sha256"] == INEXACT => body == EXACT.as_bytes(),
-        None => Digest::new(Sha256::digest(&body).into()).hex() == recorded["body"]["sha256"].as_str().unwrap(),
+        None => {
+            Digest::new(Sha256::digest(&body).into()).hex()
+                == recorded["body"]["sha256"].as_str().unwrap()
+        }
     };
     if !same {
         different.insert("body".to_owned());
@@ -181,16 +238,25 @@ fn differences(recorded: &Value, answer: &HttpResponse) -> BTreeSet<String> {
 
 /// The status is one that the `OpenAPI` document has for this request, when it has the request.
 fn documented(document: &Value, case: &Value, status: u16) {
-    let (target, method) = (case["target"].as_str().unwrap(), case["method"].as_str().unwrap().to_lowercase());
+    let (target, method) = (
+        case["target"].as_str().unwrap(),
+        case["method"].as_str().unwrap().to_lowercase(),
+    );
     let path = target.split('?').next().unwrap();
     let is_like = |route: &&String| {
         let (mut path, mut route) = (path.split('/'), route.split('/'));
-        path.by_ref().zip(route.by_ref()).all(|(own, other)| own == other || other.starts_with('{') && !own.is_empty())
+        path.by_ref()
+            .zip(route.by_ref())
+            .all(|(own, other)| own == other || other.starts_with('{') && !own.is_empty())
             && path.next().is_none()
             && route.next().is_none()
     };
     let paths = document["paths"].as_object().unwrap();
-    if let Some(operation) = paths.keys().find(is_like).and_then(|route| paths[route].get(&method)) {
+    if let Some(operation) = paths
+        .keys()
+        .find(is_like)
+        .and_then(|route| paths[route].get(&method))
+    {
         assert!(
             operation["responses"].get(status.to_string()).is_some(),
             "{}: {status} is not documented",
@@ -204,8 +270,15 @@ fn exact(text: &str) -> String {
     let number_lines = EXACT.lines().filter(|line| line.contains("acme.numbers"));
     let mut lines: Vec<_> = text.split('\n').map(str::to_owned).collect();
     for exact in number_lines {
-        let name = if exact.contains("\"ints\"") { "\"ints\"" } else { "\"floats\"" };
-        if let Some(line) = lines.iter_mut().find(|line| line.contains("acme.numbers") && line.contains(name)) {
+        let name = if exact.contains("\"ints\"") {
+            "\"ints\""
+        } else {
+            "\"floats\""
+        };
+        if let Some(line) = lines
+            .iter_mut()
+            .find(|line| line.contains("acme.numbers") && line.contains(name))
+        {
             exact.clone_into(line);
         }
     }
@@ -215,7 +288,12 @@ fn exact(text: &str) -> String {
 #[test]
 fn a_large_catalog_is_compressed_in_the_background_and_stays_so() {
     let folders = Folders::new();
-    let blob = |number| format!("{{\"name\":\"{number}\",\"schema\":\"x\",\"text\":\"{}\"}}\n", "y".repeat(1000));
+    let blob = |number| {
+        format!(
+            "{{\"name\":\"{number}\",\"schema\":\"x\",\"text\":\"{}\"}}\n",
+            "y".repeat(1000)
+        )
+    };
     let lines: String = (0..1000).map(blob).collect();
     folders.write("c/catalog.json", &lines);
     let gzip = [("Accept-Encoding", "gzip")];
@@ -225,13 +303,29 @@ fn a_large_catalog_is_compressed_in_the_background_and_stays_so() {
         let plain = send_request(server.address, "GET", "/catalogs/c/api/v1/all", &[]);
         let answer = eventually(|| {
             let answer = send_request(server.address, "GET", "/catalogs/c/api/v1/all", &gzip);
-            answer.header("content-encoding").is_some().then_some(answer)
+            answer
+                .header("content-encoding")
+                .is_some()
+                .then_some(answer)
         });
-        assert_eq!((decoded(&answer) == lines.as_bytes(), plain.body == lines.as_bytes()), (true, true));
+        assert_eq!(
+            (
+                decoded(&answer) == lines.as_bytes(),
+                plain.body == lines.as_bytes()
+            ),
+            (true, true)
+        );
         let tag = plain.header("etag").unwrap();
-        assert_eq!(answer.header("etag"), Some(format!("{}-gzip\"", tag.trim_end_matches('"'))));
+        assert_eq!(
+            answer.header("etag"),
+            Some(format!("{}-gzip\"", tag.trim_end_matches('"')))
+        );
         // Tags, times and bytes are the same after a restart.
-        let seen = (answer.header("etag"), answer.header("last-modified"), answer.body);
+        let seen = (
+            answer.header("etag"),
+            answer.header("last-modified"),
+            answer.body,
+        );
         assert_eq!(first.get_or_insert_with(|| seen.clone()), &seen);
     }
 }
@@ -251,13 +345,20 @@ fn every_recorded_answer_of_catalogd_is_ours_but_for_those_named_here() {
         // As where catalogd runs: not on a loopback address.
         "--allowed-host=*".to_owned(),
     ];
-    let server = Server::start(&folders, &sources.iter().map(String::as_str).collect::<Vec<_>>());
+    let server = Server::start(
+        &folders,
+        &sources.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     let client = Client::new(server.address);
     let (status, document) = get(server.address, "/openapi.json");
     assert_eq!(status, 200);
     let document: Value = serde_json::from_str(&document).expect("the document is JSON");
-    let cases = std::fs::read_to_string(format!("{GOLDEN}/requests.jsonl")).expect("the cases are there");
-    let expected_differences: BTreeMap<_, _> = DIFFERENT.iter().flat_map(|(_, cases)| cases.iter().copied()).collect();
+    let cases =
+        std::fs::read_to_string(format!("{GOLDEN}/requests.jsonl")).expect("the cases are there");
+    let expected_differences: BTreeMap<_, _> = DIFFERENT
+        .iter()
+        .flat_map(|(_, cases)| cases.iter().copied())
+        .collect();
     let mut unseen: BTreeSet<_> = expected_differences.keys().copied().collect();
     let (mut faults, mut equal) = (Vec::new(), 0);
     for line in cases.lines() {
@@ -271,15 +372,29 @@ fn every_recorded_answer_of_catalogd_is_ours_but_for_those_named_here() {
         let mut different = differences(&case["response"], &answer);
         // Ours alone has tags; and a refused method is told which are not.
         if let Some(tag) = answer.header("etag") {
-            assert!(different.remove("etag") && tag.len() >= 66 && tag.starts_with('"'), "{name}: {tag}");
+            assert!(
+                different.remove("etag") && tag.len() >= 66 && tag.starts_with('"'),
+                "{name}: {tag}"
+            );
         }
         if answer.status == 405 {
-            let allowed = if name.contains("graphql") { "POST" } else { "GET, HEAD" };
-            assert!(different.remove("allow") && answer.header("allow").as_deref() == Some(allowed), "{name}");
+            let allowed = if name.contains("graphql") {
+                "POST"
+            } else {
+                "GET, HEAD"
+            };
+            assert!(
+                different.remove("allow") && answer.header("allow").as_deref() == Some(allowed),
+                "{name}"
+            );
         }
         // And clients of its GraphQL are told what follows it.
         if different.remove("deprecation") {
-            assert!(different.remove("link") && case["target"].as_str().unwrap().contains("/api/v1/graphql"), "{name}");
+            assert!(
+                different.remove("link")
+                    && case["target"].as_str().unwrap().contains("/api/v1/graphql"),
+                "{name}"
+            );
         }
         let expected = expected_differences.get(name).copied().unwrap_or_default();
         unseen.remove(name);
@@ -287,11 +402,23 @@ fn every_recorded_answer_of_catalogd_is_ours_but_for_those_named_here() {
         documented(&document, &case, answer.status);
         let different = different.into_iter().collect::<Vec<_>>().join(" ");
         if different != expected {
-            let body = String::from_utf8_lossy(&answer.body).chars().take(100).collect::<String>();
-            faults.push(format!("{name}: {different:?}, expected {expected:?}: {} {body:?}", answer.status));
+            let body = String::from_utf8_lossy(&answer.body)
+                .chars()
+                .take(100)
+                .collect::<String>();
+            faults.push(format!(
+                "{name}: {different:?}, expected {expected:?}: {} {body:?}",
+                answer.status
+            ));
         }
     }
-    assert!(faults.is_empty(), "{}\n{} of {}", faults.join("\n"), faults.len(), cases.lines().count());
+    assert!(
+        faults.is_empty(),
+        "{}\n{} of {}",
+        faults.join("\n"),
+        faults.len(),
+        cases.lines().count()
+    );
     assert!(unseen.is_empty(), "there are no such cases: {unseen:?}");
     println!("{equal} of {} answers are the same", cases.lines().count());
 }
@@ -312,7 +439,11 @@ fn a_route_is_found_however_the_letters_of_its_path_are_encoded() {
     ] {
         assert_eq!(get(server.address, path), all, "{path}");
     }
-    for path in ["/catalogs/a.b%2fapi/v1/all", "/catalogs/a.b/api%2Fv1/all", "/catalogs/a.b/api/v1/%2561ll"] {
+    for path in [
+        "/catalogs/a.b%2fapi/v1/all",
+        "/catalogs/a.b/api%2Fv1/all",
+        "/catalogs/a.b/api/v1/%2561ll",
+    ] {
         assert_ne!(get(server.address, path).0, 200, "{path}");
     }
     // The alpha dialect, which answers `POST` alone.

@@ -1,22 +1,29 @@
-//! Output whose reader goes away early, as `head` does: it changes no exit status and stops no server.
+//! Output whose reader goes away early, as `head` does: it changes no exit status and stops no
+//! server.
 
 use std::io::{BufRead, BufReader, pipe};
 use std::process::Stdio;
 
 use testing::fixed_port;
 
-use crate::support::{ETCD, Folders, PACKAGES, catalogql, eventually, graphql, packages, run, send_request};
+use crate::support::{
+    ETCD, Folders, PACKAGES, catalogql, eventually, graphql, packages, run, send_request,
+};
 
 /// Number of runs of each command.
 const RUNS: usize = 6;
 
-/// Runs a command whose output is closed after a number of lines; returns its exit status and its errors.
+/// Runs a command whose output is closed after a number of lines; returns its exit status and its
+/// errors.
 fn run_closed_after(lines: usize, arguments: &[&str]) -> (Option<i32>, String) {
     let (reader, writer) = pipe().expect("a pipe can be made");
     // One byte at a time, so that nothing behind these lines is taken from the pipe.
     let mut reader = BufReader::with_capacity(1, reader);
     let mut command = catalogql();
-    command.args(arguments).stdout(writer).stderr(Stdio::piped());
+    command
+        .args(arguments)
+        .stdout(writer)
+        .stderr(Stdio::piped());
     if lines == 0 {
         // Before the program starts, so that it can write nothing.
         drop(reader);
@@ -30,13 +37,17 @@ fn run_closed_after(lines: usize, arguments: &[&str]) -> (Option<i32>, String) {
     }
     drop(reader);
     let output = child.wait_with_output().expect("it is a child");
-    (output.status.code(), String::from_utf8(output.stderr).expect("it prints UTF-8"))
+    (
+        output.status.code(),
+        String::from_utf8(output.stderr).expect("it prints UTF-8"),
+    )
 }
 
 #[test]
 fn the_exit_status_does_not_depend_on_who_reads() {
     let folders = Folders::new();
-    // The output of each is longer than what a pipe holds, so that it is cut off also behind its first line.
+    // The output of each is longer than what a pipe holds, so that it is cut off also behind its
+    // first line.
     let names: Vec<_> = (0..1500).map(|patch| format!("v1.0.{patch}")).collect();
     let package = "package etcd default=stable\nchannel stable:";
     folders.catalog("faulty", &format!("{package} {}?", names.join("? , ")));
@@ -57,7 +68,11 @@ fn the_exit_status_does_not_depend_on_who_reads() {
     for (status, arguments) in cases {
         for number in 0..RUNS {
             let ended = run_closed_after(number % 2, arguments);
-            assert_eq!(ended, (Some(status), String::new()), "{arguments:?} in run {number}");
+            assert_eq!(
+                ended,
+                (Some(status), String::new()),
+                "{arguments:?} in run {number}"
+            );
         }
     }
 }
@@ -71,10 +86,25 @@ fn a_server_goes_on_when_nobody_reads_what_it_prints() {
     // The address is not printed to anybody, so that it must be known before.
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], fixed_port()));
     let mut command = catalogql();
-    command.args(["serve", &folders.text("etcd"), "--listen", &address.to_string(), "--store", &folders.text("store")]);
-    let mut child = command.stdout(writer).stderr(Stdio::piped()).spawn().expect("the program can be started");
+    command.args([
+        "serve",
+        &folders.text("etcd"),
+        "--listen",
+        &address.to_string(),
+        "--store",
+        &folders.text("store"),
+    ]);
+    let mut child = command
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
     eventually(|| {
-        assert_eq!(child.try_wait().expect("it is a child"), None, "the server goes on");
+        assert_eq!(
+            child.try_wait().expect("it is a child"),
+            None,
+            "the server goes on"
+        );
         std::net::TcpStream::connect(address).ok()?;
         (send_request(address, "GET", "/readyz", &[]).status == 200).then_some(())
     });
@@ -82,5 +112,9 @@ fn a_server_goes_on_when_nobody_reads_what_it_prints() {
     run(std::process::Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]));
     let output = child.wait_with_output().expect("it is a child");
     let errors = String::from_utf8(output.stderr).expect("it prints UTF-8");
-    assert!(output.status.success() && errors.contains("SIGTERM"), "{}: {errors}", output.status);
+    assert!(
+        output.status.success() && errors.contains("SIGTERM"),
+        "{}: {errors}",
+        output.status
+    );
 }

@@ -1,5 +1,5 @@
-//! The page that says which field has what consoles show: its fields are those of the schema, and its counts are those of
-//! the real catalog `community`.
+//! The page that says which field has what consoles show: its fields are those of the schema, and
+//! its counts are those of the real catalog `community`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,7 +19,9 @@ const UNCOUNTED: &str = "–";
 
 #[test]
 fn the_counts_of_what_consoles_show_are_those_of_community() {
-    let Some(community) = serve("community") else { return };
+    let Some(community) = serve("community") else {
+        return;
+    };
     let engine = served::engine([community]);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let text = fs::read_to_string(&path).expect("the page is there");
@@ -28,7 +30,8 @@ fn the_counts_of_what_consoles_show_are_those_of_community() {
         match row(line) {
             Some((shown, field)) => {
                 let count = count(&engine, field);
-                writeln!(counted, "| {shown} | `{field}` | {count} |").expect("a string takes all text");
+                writeln!(counted, "| {shown} | `{field}` | {count} |")
+                    .expect("a string takes all text");
                 fields.insert(field);
             }
             None => writeln!(counted, "{line}").expect("a string takes all text"),
@@ -38,18 +41,28 @@ fn the_counts_of_what_consoles_show_are_those_of_community() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &counted).expect("the page is written");
     }
-    assert_eq!(text, counted, "run UPDATE_EXPECT=1 cargo test --test it consoles");
+    assert_eq!(
+        text, counted,
+        "run UPDATE_EXPECT=1 cargo test --test it consoles"
+    );
 }
 
 /// What is shown, and the field that has it, of a row with a count.
 fn row(line: &str) -> Option<(&str, &str)> {
-    let cells: Vec<_> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
-    let [shown, field, count] = cells[..] else { return None };
+    let cells: Vec<_> = line
+        .strip_prefix("| ")?
+        .strip_suffix(" |")?
+        .split(" | ")
+        .collect();
+    let [shown, field, count] = cells[..] else {
+        return None;
+    };
     let field = field.strip_prefix('`')?.strip_suffix('`')?;
     (count != UNCOUNTED).then_some((shown, field))
 }
 
-/// Number of packages for which a path of fields leads to something: not `null`, `false` or an empty list.
+/// Number of packages for which a path of fields leads to something: not `null`, `false` or an
+/// empty list.
 fn count(engine: &Engine, path: &str) -> usize {
     let parts: Vec<&str> = path.split('.').collect();
     let mut selection = parts.join(" { ");
@@ -63,7 +76,10 @@ fn count(engine: &Engine, path: &str) -> usize {
     loop {
         let data = served::data(engine, &query, &json!({ "after": after }));
         let nodes = data["packages"]["nodes"].as_array().expect("a list");
-        found += nodes.iter().filter(|node| leads_to_something(node, &parts)).count();
+        found += nodes
+            .iter()
+            .filter(|node| leads_to_something(node, &parts))
+            .count();
         let info = &data["packages"]["pageInfo"];
         if info["hasNextPage"] == false {
             return found;

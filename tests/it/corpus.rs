@@ -1,5 +1,5 @@
-//! Real catalogs, where they are unpacked: [`testing::corpus`] says where they are looked for, and what becomes of tests
-//! that do not find theirs.
+//! Real catalogs, where they are unpacked: [`testing::corpus`] says where they are looked for, and
+//! what becomes of tests that do not find theirs.
 
 mod upgrades;
 
@@ -21,7 +21,10 @@ use crate::support::{Folders, run};
 /// A catalog of the corpus, served; `None` where it is not unpacked, as [`find_catalog`] says.
 #[track_caller]
 pub(crate) fn serve(name: &str) -> Option<Served> {
-    Some(served::directory(name, find_catalog(name)?.to_str().expect("the path is UTF-8")))
+    Some(served::directory(
+        name,
+        find_catalog(name)?.to_str().expect("the path is UTF-8"),
+    ))
 }
 
 fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
@@ -34,12 +37,20 @@ fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
 
 #[test]
 fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors() {
-    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community") else { return };
+    let Some(Served {
+        content: Content { catalog, .. },
+        ..
+    }) = serve("community")
+    else {
+        return;
+    };
     let channels = || catalog.packages().flat_map(Package::channels);
     let totals = (
         catalog.packages().len(),
         channels().count(),
-        channels().map(|channel| channel.entries().len()).sum::<usize>(),
+        channels()
+            .map(|channel| channel.entries().len())
+            .sum::<usize>(),
         catalog.bundles().len(),
         catalog.meta_count(),
     );
@@ -54,31 +65,62 @@ fn every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors(
         ("olm.package.required", 151),
     ];
     assert_eq!(property_counts(&catalog), BTreeMap::from(expected));
-    let errors = catalog.problems().iter().filter(|problem| problem.severity() == Severity::Error);
-    let refused: BTreeSet<&str> = errors.map(|problem| problem.package.as_deref().unwrap_or("none")).collect();
+    let errors = catalog
+        .problems()
+        .iter()
+        .filter(|problem| problem.severity() == Severity::Error);
+    let refused: BTreeSet<&str> = errors
+        .map(|problem| problem.package.as_deref().unwrap_or("none"))
+        .collect();
     assert_eq!(refused, BTreeSet::from(REFUSED));
-    assert!(catalog.problems().iter().all(|problem| problem.file.is_some() && problem.line.is_some()));
+    assert!(
+        catalog
+            .problems()
+            .iter()
+            .all(|problem| problem.file.is_some() && problem.line.is_some())
+    );
 }
 
 #[test]
 fn real_catalogs_are_far_below_the_limits_of_their_size() {
     for name in ["community", "community-v4.18-yaml", "community-objects"] {
-        let Some(Served { content: Content { catalog, .. }, .. }) = serve(name) else { continue };
-        let files: u64 = list(&find_catalog(name).expect("it was there before")).unwrap().bytes();
+        let Some(Served {
+            content: Content { catalog, .. },
+            ..
+        }) = serve(name)
+        else {
+            continue;
+        };
+        let files: u64 = list(&find_catalog(name).expect("it was there before"))
+            .unwrap()
+            .bytes();
         let lines = catalog.content().len() as u64;
-        let entries = catalog.packages().flat_map(Package::channels).flat_map(Channel::entries);
+        let entries = catalog
+            .packages()
+            .flat_map(Package::channels)
+            .flat_map(Channel::entries);
         let entries: usize = entries.map(|entry| 1 + entry.skips().len()).sum();
-        let objects = catalog.meta_count() + entries + property_counts(&catalog).values().sum::<usize>();
+        let objects =
+            catalog.meta_count() + entries + property_counts(&catalog).values().sum::<usize>();
         println!("{name}: {files} bytes of files, {lines} bytes of lines, {objects} objects");
         assert!(2 * lines < loading::MAX_GROWTH * files, "{name}");
-        assert!(objects as u64 * 50 * fbc::catalog::BYTES_PER_OBJECT < 2 * files, "{name}");
+        assert!(
+            objects as u64 * 50 * fbc::catalog::BYTES_PER_OBJECT < 2 * files,
+            "{name}"
+        );
         assert!(catalog.all_problems().unlisted().total() == 0, "{name}");
     }
 }
 
 #[test]
 fn the_yaml_of_v4_18_gives_what_another_reader_makes_of_it() {
-    let Some(Served { content: Content { catalog, .. }, .. }) = serve("community-v4.18-yaml") else { return };
+    let Some(Served {
+        content: Content { catalog, .. },
+        ..
+    }) = serve("community-v4.18-yaml")
+    else {
+        return;
+    };
     let folder = find_catalog("community-v4.18-yaml").expect("it was there before");
     let mut expected = Vec::new();
     for package in sorted(&folder) {
@@ -88,14 +130,23 @@ fn the_yaml_of_v4_18_gives_what_another_reader_makes_of_it() {
         }
     }
     let blobs = (0..catalog.meta_count()).map(|at| catalog.meta_at(at).blob().raw());
-    let read: Vec<Value> =
-        blobs.map(|blob| as_doubles(&serde_json::from_slice(blob).expect("a blob is JSON"))).collect();
+    let read: Vec<Value> = blobs
+        .map(|blob| as_doubles(&serde_json::from_slice(blob).expect("a blob is JSON")))
+        .collect();
     assert_eq!(read.len(), 840);
-    assert_eq!((catalog.packages().len(), catalog.bundles().len()), (35, 727));
-    assert!(read == expected, "first difference: {:?}", read.iter().zip(&expected).find(|(a, b)| a != b));
+    assert_eq!(
+        (catalog.packages().len(), catalog.bundles().len()),
+        (35, 727)
+    );
+    assert!(
+        read == expected,
+        "first difference: {:?}",
+        read.iter().zip(&expected).find(|(a, b)| a != b)
+    );
 }
 
-/// The documents of a file, by a reader that shares no code with ours, set to the dialect of yaml.v2.
+/// The documents of a file, by a reader that shares no code with ours, set to the dialect of
+/// yaml.v2.
 fn converted(text: &str) -> Vec<Value> {
     let budget = serde_saphyr::budget! {
         max_events: usize::MAX, max_nodes: usize::MAX, max_documents: usize::MAX, max_total_scalar_bytes: usize::MAX,
@@ -113,15 +164,20 @@ fn as_doubles(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64()),
         Value::Array(list) => list.iter().map(as_doubles).collect(),
-        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), as_doubles(value))).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), as_doubles(value)))
+            .collect(),
         other => other.clone(),
     }
 }
 
 /// What is in a folder, by name.
 pub(crate) fn sorted(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     paths.sort();
     paths
 }
@@ -129,31 +185,50 @@ pub(crate) fn sorted(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_real_catalogs_and_the_example_are_served_at_once() {
     let names = ["community", "community-objects", "community-v4.18-yaml"];
-    let Some(mut all) = names.map(serve).into_iter().collect::<Option<Vec<_>>>() else { return };
+    let Some(mut all) = names.map(serve).into_iter().collect::<Option<Vec<_>>>() else {
+        return;
+    };
     all.push(served::directory("example", "examples/catalog"));
     let example = all[3].content.catalog.packages().len();
     let engine = served::engine(all);
     let query = "{ catalogs { name packages { totalCount } bundles { totalCount } } packages { totalCount } }";
-    let answer = engine.execute(&graphql::Request { query: Some(query.into()), ..Default::default() });
+    let answer = engine.execute(&graphql::Request {
+        query: Some(query.into()),
+        ..Default::default()
+    });
     let answer: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
     let packages = |at: usize| &answer["data"]["catalogs"][at]["packages"]["totalCount"];
     let expected = [333, 14, 35, example].map(|count| json!(count));
-    assert_eq!([packages(0), packages(1), packages(2), packages(3)], expected.each_ref());
-    assert_eq!(answer["data"]["packages"]["totalCount"], json!(333 + 14 + 35 + example));
+    assert_eq!(
+        [packages(0), packages(1), packages(2), packages(3)],
+        expected.each_ref()
+    );
+    assert_eq!(
+        answer["data"]["packages"]["totalCount"],
+        json!(333 + 14 + 35 + example)
+    );
 }
 
 #[test]
 fn a_test_without_its_catalog_is_named_and_fails_where_ci_is_set() {
     let folders = Folders::new();
-    let test = "corpus::every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors";
+    let test =
+        "corpus::every_package_of_community_is_served_and_just_the_eight_bad_ones_have_errors";
     let run_without_corpus = |ci: &str| {
         let mut tests = Command::new(std::env::current_exe().expect("tests are a program"));
-        tests.args(["--exact", test, "--test-threads=2"]).env("CI", ci);
-        tests.env("CATALOGQL_CORPUS", folders.path("nowhere")).env("CATALOGQL_SKIPPED_TESTS", folders.path("skipped"));
+        tests
+            .args(["--exact", test, "--test-threads=2"])
+            .env("CI", ci);
+        tests
+            .env("CATALOGQL_CORPUS", folders.path("nowhere"))
+            .env("CATALOGQL_SKIPPED_TESTS", folders.path("skipped"));
         run(&mut tests)
     };
     let output = run_without_corpus("");
-    assert!(output.status == Some(0) && output.stdout.contains("1 passed"), "{output:?}");
+    assert!(
+        output.status == Some(0) && output.stdout.contains("1 passed"),
+        "{output:?}"
+    );
     let missing = folders.text("nowhere/community");
     let said = format!("skipped: {test} looked at nothing, because {missing} is not a directory\n");
     assert_eq!(output.stderr, said);
@@ -162,5 +237,10 @@ fn a_test_without_its_catalog_is_named_and_fails_where_ci_is_set() {
 
     let output = run_without_corpus("true");
     assert_eq!(output.status, Some(101), "{output:?}");
-    assert!(output.stdout.contains("unpack the corpus there, or name its folder in CATALOGQL_CORPUS"), "{output:?}");
+    assert!(
+        output
+            .stdout
+            .contains("unpack the corpus there, or name its folder in CATALOGQL_CORPUS"),
+        "{output:?}"
+    );
 }

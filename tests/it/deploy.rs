@@ -20,13 +20,19 @@ spec:
 
 #[test]
 fn the_manifest_of_the_custom_resource_is_what_its_types_say() {
-    let crd = serde_saphyr::to_string(&olm_api::cluster_catalog_crd()).expect("a definition can be written");
-    holds("deploy/base/crds.yaml", &format!("# Generated from crates/olm-api: {REWRITE}\n{crd}"));
+    let crd = serde_saphyr::to_string(&olm_api::cluster_catalog_crd())
+        .expect("a definition can be written");
+    holds(
+        "deploy/base/crds.yaml",
+        &format!("# Generated from crates/olm-api: {REWRITE}\n{crd}"),
+    );
 }
 
 #[test]
 fn the_rules_of_the_prometheus_operator_are_those_of_prometheus() {
-    let rules = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/monitoring/rules.yaml"));
+    let rules = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/monitoring/rules.yaml"),
+    );
     let rules = rules.expect("the file can be read");
     let mut text = format!("# Generated from rules.yaml: {REWRITE}\n{PROMETHEUS_RULE}");
     for line in rules.lines().filter(|line| !line.starts_with('#')) {
@@ -44,6 +50,12 @@ fn holds(file: &str, expected: &str) {
     }
     let text = fs::read_to_string(&path).unwrap_or_default();
     let lines = text.lines().zip(expected.lines()).enumerate();
-    let first = lines.filter(|(_, (is, should))| is != should).map(|(at, (is, should))| (at + 1, is, should)).next();
-    assert!(text == expected, "{file} is not what the code says, first at {first:?}; run {REWRITE}");
+    let first = lines
+        .filter(|(_, (is, should))| is != should)
+        .map(|(at, (is, should))| (at + 1, is, should))
+        .next();
+    assert!(
+        text == expected,
+        "{file} is not what the code says, first at {first:?}; run {REWRITE}"
+    );
 }

@@ -1,5 +1,5 @@
-//! What real catalogs say of APIs, permissions and webhooks, against a second reading of their files by `serde_json`. It
-//! shares no code with what it judges.
+//! What real catalogs say of APIs, permissions and webhooks, against a second reading of their
+//! files by `serde_json`. It shares no code with what it judges.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +53,9 @@ struct Counts {
 
 #[test]
 fn descriptions_of_apis_are_those_of_the_files() {
-    let Some(served) = serve("community") else { return };
+    let Some(served) = serve("community") else {
+        return;
+    };
     let counts = agree(&served::engine([served]), "community");
     let expected = Counts {
         crds: 32_815,
@@ -68,7 +70,9 @@ fn descriptions_of_apis_are_those_of_the_files() {
 
 #[test]
 fn permissions_and_webhooks_are_those_of_inline_manifests() {
-    let Some(served) = serve("community-objects") else { return };
+    let Some(served) = serve("community-objects") else {
+        return;
+    };
     let counts = agree(&served::engine([served]), "community-objects");
     let expected = Counts {
         crds: 8_193,
@@ -107,14 +111,21 @@ fn agree(engine: &Engine, name: &str) -> Counts {
 
 fn count(metadata: &Value, counts: &mut Counts) {
     let len = |value: &Value| value.as_array().map_or(0, Vec::len);
-    for crd in ["ownedCrds", "requiredCrds"].iter().flat_map(|list| metadata[*list].as_array().expect("a list")) {
+    for crd in ["ownedCrds", "requiredCrds"]
+        .iter()
+        .flat_map(|list| metadata[*list].as_array().expect("a list"))
+    {
         counts.crds += 1;
         counts.internal += usize::from(crd["isInternal"] == true);
         counts.resources += len(&crd["resources"]);
         counts.descriptors += len(&crd["specDescriptors"]) + len(&crd["statusDescriptors"]);
     }
-    counts.api_services += len(&metadata["ownedApiServices"]) + len(&metadata["requiredApiServices"]);
-    for (at, list) in ["permissions", "clusterPermissions", "webhooks"].into_iter().enumerate() {
+    counts.api_services +=
+        len(&metadata["ownedApiServices"]) + len(&metadata["requiredApiServices"]);
+    for (at, list) in ["permissions", "clusterPermissions", "webhooks"]
+        .into_iter()
+        .enumerate()
+    {
         counts.installing[at] += usize::from(len(&metadata[list]) > 0);
     }
 }
@@ -125,7 +136,9 @@ fn bundles(name: &str) -> BTreeMap<(String, String), Value> {
     for package in sorted(&find_catalog(name).expect("it was there before")) {
         for file in sorted(&package) {
             let text = fs::read_to_string(&file).expect("a readable file");
-            let blobs = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+            let blobs = text
+                .lines()
+                .map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
             for blob in blobs.filter(|blob| blob["schema"] == "olm.bundle") {
                 let text = |key: &str| blob[key].as_str().expect("a string").to_owned();
                 found.insert((text("package"), text("name")), expected(&blob));
@@ -137,25 +150,39 @@ fn bundles(name: &str) -> BTreeMap<(String, String), Value> {
 
 fn expected(bundle: &Value) -> Value {
     let properties = bundle["properties"].as_array().expect("a list");
-    let of_type =
-        |wanted: &'static str| properties.iter().filter(move |it| it["type"] == wanted).map(|it| &it["value"]);
+    let of_type = |wanted: &'static str| {
+        properties
+            .iter()
+            .filter(move |it| it["type"] == wanted)
+            .map(|it| &it["value"])
+    };
     if let Some(metadata) = of_type("olm.csv.metadata").next() {
-        let (crds, apis) = (&metadata["crdDescriptions"], &metadata["apiServiceDefinitions"]);
+        let (crds, apis) = (
+            &metadata["crdDescriptions"],
+            &metadata["apiServiceDefinitions"],
+        );
         return described(crds, apis, &metadata["annotations"], &Value::Null);
     }
     let manifests = of_type("olm.bundle.object").map(|value| {
-        let manifest = BASE64_STANDARD.decode(value["data"].as_str().expect("base64")).expect("base64");
+        let manifest = BASE64_STANDARD
+            .decode(value["data"].as_str().expect("base64"))
+            .expect("base64");
         serde_json::from_slice::<Value>(&manifest).expect("a manifest is JSON here")
     });
     let mut manifests = manifests.filter(|manifest| manifest["kind"] == "ClusterServiceVersion");
     let manifest = manifests.next().expect("every bundle has metadata");
     let spec = &manifest["spec"];
-    let (crds, apis) = (&spec["customresourcedefinitions"], &spec["apiservicedefinitions"]);
+    let (crds, apis) = (
+        &spec["customresourcedefinitions"],
+        &spec["apiservicedefinitions"],
+    );
     described(crds, apis, &manifest["metadata"]["annotations"], spec)
 }
 
 fn described(crds: &Value, apis: &Value, annotations: &Value, spec: &Value) -> Value {
-    let internal = annotations["operators.operatorframework.io/internal-objects"].as_str().unwrap_or_default();
+    let internal = annotations["operators.operatorframework.io/internal-objects"]
+        .as_str()
+        .unwrap_or_default();
     let internal: Vec<String> = serde_json::from_str(internal).unwrap_or_default();
     let install = &spec["install"]["spec"];
     let of_manifest = |list: Value| if spec.is_null() { Value::Null } else { list };
@@ -171,7 +198,11 @@ fn described(crds: &Value, apis: &Value, annotations: &Value, spec: &Value) -> V
 }
 
 fn each(list: &Value, expected: impl Fn(&Value) -> Value) -> Value {
-    list.as_array().into_iter().flatten().map(expected).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .map(expected)
+        .collect()
 }
 
 fn text(value: &Value) -> &str {
@@ -184,8 +215,7 @@ fn optional(value: &Value) -> Option<&str> {
 }
 
 fn crd(crd: &Value, internal: &[String]) -> Value {
-    let resource =
-        |it: &Value| json!({"name": text(&it["name"]), "version": text(&it["version"]), "kind": text(&it["kind"])});
+    let resource = |it: &Value| json!({"name": text(&it["name"]), "version": text(&it["version"]), "kind": text(&it["kind"])});
     json!({
         "name": text(&crd["name"]),
         "version": text(&crd["version"]),

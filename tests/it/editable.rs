@@ -1,4 +1,5 @@
-//! `catalogql serve --editable`: edits over HTTP, what becomes of them when several clients edit or the server is killed.
+//! `catalogql serve --editable`: edits over HTTP, what becomes of them when several clients edit or
+//! the server is killed.
 
 mod directories;
 
@@ -10,7 +11,9 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folders, HttpResponse, Server, catalogql, eventually, exchange, graphql, packages, run};
+use crate::support::{
+    Folders, HttpResponse, Server, catalogql, eventually, exchange, graphql, packages, run,
+};
 
 /// The current content, which clients name in `If-Match`.
 const DIGEST: &str = "{ catalogs { digest } }";
@@ -22,11 +25,19 @@ const DRY_RUN: &str = "mine?dryRun=All";
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
 fn post(address: SocketAddr, catalog: &str, headers: Headers<'_>, body: &str) -> HttpResponse {
-    let headers: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+    let headers: String = headers
+        .iter()
+        .flat_map(|(name, value)| [name, ": ", value, "\r\n"])
+        .collect();
     let (catalog, query) = catalog.split_at(catalog.find('?').unwrap_or(catalog.len()));
-    let head =
-        format!("POST /catalogs/{catalog}/edits{query} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}");
-    exchange(address, format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes(), false)
+    let head = format!(
+        "POST /catalogs/{catalog}/edits{query} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}"
+    );
+    exchange(
+        address,
+        format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes(),
+        false,
+    )
 }
 
 fn edit(address: SocketAddr, headers: Headers<'_>, batch: &Value) -> HttpResponse {
@@ -61,23 +72,33 @@ fn bundle(package: &str, version: &str, replaces: &str) -> Value {
 /// An empty directory that can be edited, and a server over it.
 fn start(folders: &Folders) -> Server {
     std::fs::create_dir_all(folders.path("catalog")).unwrap();
-    Server::start(folders, &["--editable", &format!("mine={}", folders.text("catalog"))])
+    Server::start(
+        folders,
+        &["--editable", &format!("mine={}", folders.text("catalog"))],
+    )
 }
 
 fn body(response: &HttpResponse) -> Value {
-    serde_json::from_slice(&response.body).unwrap_or_else(|_| json!(String::from_utf8_lossy(&response.body)))
+    serde_json::from_slice(&response.body)
+        .unwrap_or_else(|_| json!(String::from_utf8_lossy(&response.body)))
 }
 
 /// The digest in the entity tag of a response.
 fn digest(response: &HttpResponse) -> String {
-    response.header("etag").expect("a response has an entity tag")
+    response
+        .header("etag")
+        .expect("a response has an entity tag")
 }
 
 /// The names of the packages in the files.
 fn written(folders: &Folders) -> BTreeSet<String> {
-    let output = run(catalogql().args(["list", "packages", &folders.text("catalog"), "-o", "json"]));
+    let output =
+        run(catalogql().args(["list", "packages", &folders.text("catalog"), "-o", "json"]));
     let listed: Vec<Value> = serde_json::from_str(&output.stdout).unwrap_or_default();
-    listed.iter().map(|package| package["name"].as_str().expect("a name").to_owned()).collect()
+    listed
+        .iter()
+        .map(|package| package["name"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
@@ -89,10 +110,19 @@ fn an_empty_directory_is_edited_over_http_and_served() {
     // What is told as done is served, and the entity tag is its digest.
     let current = || -> String {
         let answer: Value = serde_json::from_str(&graphql(server.address, DIGEST)).unwrap();
-        answer["data"]["catalogs"][0]["digest"].as_str().unwrap().to_owned()
+        answer["data"]["catalogs"][0]["digest"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
-    assert_eq!(graphql(server.address, crate::support::PACKAGES), packages(&["etcd"]));
-    assert_eq!((digest(&created), &body(&created)["digest"]), (format!("\"{}\"", current()), &json!(current())));
+    assert_eq!(
+        graphql(server.address, crate::support::PACKAGES),
+        packages(&["etcd"])
+    );
+    assert_eq!(
+        (digest(&created), &body(&created)["digest"]),
+        (format!("\"{}\"", current()), &json!(current()))
+    );
 
     let batch = json!([
         { "op": "add", "bundles": [bundle("etcd", "1.1.0", "etcd.v1.0.0"), bundle("argo", "0.1.0", "")] },
@@ -101,11 +131,22 @@ fn an_empty_directory_is_edited_over_http_and_served() {
     let added = edit(server.address, &[("if-match", &digest(&created))], &batch);
     assert_eq!(added.status, 200, "{}", body(&added));
     let changes = body(&added)["changes"].clone();
-    let stable = changes.as_array().unwrap().iter().find(|blob| blob["name"] == "stable").unwrap();
+    let stable = changes
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|blob| blob["name"] == "stable")
+        .unwrap();
     assert_eq!(stable["graph"]["toHeads"], json!(["etcd.v1.1.0"]));
-    assert_eq!(graphql(server.address, crate::support::PACKAGES), packages(&["argo", "etcd"]));
+    assert_eq!(
+        graphql(server.address, crate::support::PACKAGES),
+        packages(&["argo", "etcd"])
+    );
     assert_eq!(format!("\"{}\"", current()), digest(&added));
-    assert_eq!(run(catalogql().args(["validate", &folders.text("catalog")])).status, Some(0));
+    assert_eq!(
+        run(catalogql().args(["validate", &folders.text("catalog")])).status,
+        Some(0)
+    );
 }
 
 #[test]
@@ -116,36 +157,117 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
     let former = digest(&created);
     let json = ("content-type", "application/json");
     let many = json!(vec![json!({ "op": "prune-stranded" }); 101]).to_string();
-    let bundles = json!([{ "op": "add", "bundles": vec![bundle("a", "1.0.0", ""); 101] }]).to_string();
+    let bundles =
+        json!([{ "op": "add", "bundles": vec![bundle("a", "1.0.0", ""); 101] }]).to_string();
     let gap = json!([create("argo")[0], { "op": "add", "bundles": [bundle("etcd", "1.2.0", "etcd.v1.1.0")] }]);
     let empty_key = ("idempotency-key", "\"\"");
     let stray = json!([{ "op": "prune-stranded", "package": "etcd" }]).to_string();
     let cases: [(&str, Headers<'_>, &str, u16, &str); 13] = [
-        ("other", &[json], "[]", 404, "there is no catalog of this name that can be edited"),
+        (
+            "other",
+            &[json],
+            "[]",
+            404,
+            "there is no catalog of this name that can be edited",
+        ),
         ("mine", &[], "[]", 415, "the body must be application/json"),
-        ("mine", &[("content-type", "text/plain")], "[]", 415, "the body must be application/json"),
-        ("mine", &[json], "[{\"op\":\"fly\"}]", 400, "cannot read the batch: unknown variant `fly`"),
+        (
+            "mine",
+            &[("content-type", "text/plain")],
+            "[]",
+            415,
+            "the body must be application/json",
+        ),
+        (
+            "mine",
+            &[json],
+            "[{\"op\":\"fly\"}]",
+            400,
+            "cannot read the batch: unknown variant `fly`",
+        ),
         ("mine", &[json], "[", 400, "cannot read the batch: EOF"),
-        ("mine", &[json, empty_key], "[]", 400, "the idempotency key must be"),
-        ("mine", &[json], &stray, 400, "cannot read the batch: unknown field `package`"),
-        ("mine?dryRun=true", &[json], "[]", 400, "cannot do this dry run: the only one is `dryRun=All`"),
-        ("mine?dryRun", &[json], &create("argo").to_string(), 400, "cannot do this dry run: the only one is"),
-        ("mine", &[json], &many, 422, "the batch has more than 100 operations"),
-        ("mine", &[json], &bundles, 422, "the batch has more than 100 bundles"),
-        ("mine", &[json, ("if-match", "\"sha256:00\"")], "[]", 412, "the catalog has the content sha256:"),
-        ("mine", &[json], &gap.to_string(), 409, "Invalid bundle etcd.v1.2.0, replaces nonexistent bundle etcd.v1.1.0"),
+        (
+            "mine",
+            &[json, empty_key],
+            "[]",
+            400,
+            "the idempotency key must be",
+        ),
+        (
+            "mine",
+            &[json],
+            &stray,
+            400,
+            "cannot read the batch: unknown field `package`",
+        ),
+        (
+            "mine?dryRun=true",
+            &[json],
+            "[]",
+            400,
+            "cannot do this dry run: the only one is `dryRun=All`",
+        ),
+        (
+            "mine?dryRun",
+            &[json],
+            &create("argo").to_string(),
+            400,
+            "cannot do this dry run: the only one is",
+        ),
+        (
+            "mine",
+            &[json],
+            &many,
+            422,
+            "the batch has more than 100 operations",
+        ),
+        (
+            "mine",
+            &[json],
+            &bundles,
+            422,
+            "the batch has more than 100 bundles",
+        ),
+        (
+            "mine",
+            &[json, ("if-match", "\"sha256:00\"")],
+            "[]",
+            412,
+            "the catalog has the content sha256:",
+        ),
+        (
+            "mine",
+            &[json],
+            &gap.to_string(),
+            409,
+            "Invalid bundle etcd.v1.2.0, replaces nonexistent bundle etcd.v1.1.0",
+        ),
     ];
     for (catalog, headers, text, status, detail) in cases {
         let refused = post(server.address, catalog, headers, text);
         let problem = body(&refused);
-        assert_eq!((refused.status, &problem["status"]), (status, &json!(status)), "{problem}");
-        assert!(problem["detail"].as_str().unwrap().starts_with(detail), "{problem}");
+        assert_eq!(
+            (refused.status, &problem["status"]),
+            (status, &json!(status)),
+            "{problem}"
+        );
+        assert!(
+            problem["detail"].as_str().unwrap().starts_with(detail),
+            "{problem}"
+        );
     }
     let long = post(server.address, "mine", &[json], &" ".repeat((4 << 20) + 1));
     assert_eq!(long.status, 413);
     assert_eq!(written(&folders), ["etcd".to_owned()].into());
-    let unchanged = edit(server.address, &[("if-match", &former)], &json!([{ "op": "prune-stranded" }]));
-    assert_eq!((unchanged.status, &body(&unchanged)["changes"]), (200, &json!([])));
+    let unchanged = edit(
+        server.address,
+        &[("if-match", &former)],
+        &json!([{ "op": "prune-stranded" }]),
+    );
+    assert_eq!(
+        (unchanged.status, &body(&unchanged)["changes"]),
+        (200, &json!([]))
+    );
     assert_eq!(digest(&unchanged), former);
 }
 
@@ -161,12 +283,22 @@ fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
     added["files"]["manifests/notes.yaml"] = json!("a: 1");
     let batch =
         json!([{ "op": "add", "bundles": [added] }, { "op": "prune", "packages": ["etcd", "argp"] }]).to_string();
-    let headers = [("content-type", "application/json"), ("if-match", &*former), ("idempotency-key", "\"release\"")];
+    let headers = [
+        ("content-type", "application/json"),
+        ("if-match", &*former),
+        ("idempotency-key", "\"release\""),
+    ];
 
     let dry = post(server.address, DRY_RUN, &headers, &batch);
-    assert_eq!((dry.status, dry.header("etag")), (200, None), "{}", body(&dry));
+    assert_eq!(
+        (dry.status, dry.header("etag")),
+        (200, None),
+        "{}",
+        body(&dry)
+    );
     let problem = body(&dry)["problems"][0].clone();
-    let place = ["code", "package", "bundle"].map(|key| problem[key].as_str().unwrap_or_default().to_owned());
+    let place = ["code", "package", "bundle"]
+        .map(|key| problem[key].as_str().unwrap_or_default().to_owned());
     assert_eq!(place, ["INSTALL_MODE_UNKNOWN", "etcd", "etcd.v1.1.0"]);
     let notices = [
         "bundle etcd.v1.1.0: cannot read manifest `notes.yaml`: it has no kind",
@@ -176,12 +308,23 @@ fn a_dry_run_says_what_the_edit_does_and_writes_nothing() {
     // Neither the content nor the key is used up.
     let done = post(server.address, "mine", &headers, &batch);
     assert_eq!((done.status, body(&done)), (200, body(&dry)));
-    assert_eq!(format!("\"{}\"", body(&dry)["former"].as_str().unwrap()), former);
+    assert_eq!(
+        format!("\"{}\"", body(&dry)["former"].as_str().unwrap()),
+        former
+    );
     // Conditions hold, and what is refused is refused in the same words.
-    let refused = [DRY_RUN, "mine"].map(|catalog| post(server.address, catalog, &headers[..2], &batch));
-    assert_eq!((refused[0].status, body(&refused[0])), (412, body(&refused[1])));
-    let refused = [DRY_RUN, "mine"].map(|catalog| post(server.address, catalog, &headers[..1], &batch));
-    assert_eq!((refused[0].status, body(&refused[0])), (409, body(&refused[1])));
+    let refused =
+        [DRY_RUN, "mine"].map(|catalog| post(server.address, catalog, &headers[..2], &batch));
+    assert_eq!(
+        (refused[0].status, body(&refused[0])),
+        (412, body(&refused[1]))
+    );
+    let refused =
+        [DRY_RUN, "mine"].map(|catalog| post(server.address, catalog, &headers[..1], &batch));
+    assert_eq!(
+        (refused[0].status, body(&refused[0])),
+        (409, body(&refused[1]))
+    );
 }
 
 #[test]
@@ -199,7 +342,11 @@ fn of_two_writers_one_wins_and_the_other_is_told_the_new_content() {
     let mut statuses: Vec<_> = responses.iter().map(|response| response.status).collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 412]);
-    assert_eq!(digest(&responses[0]), digest(&responses[1]), "both name what is there now");
+    assert_eq!(
+        digest(&responses[0]),
+        digest(&responses[1]),
+        "both name what is there now"
+    );
     assert_eq!(written(&folders).len(), 2);
 }
 
@@ -212,16 +359,25 @@ fn a_request_with_a_key_is_done_once_also_after_a_restart() {
     assert_eq!(done.status, 200, "{}", body(&done));
     let later = edit(server.address, &[], &create("argo"));
     let again = edit(server.address, &key, &create("etcd"));
-    assert_eq!((again.status, digest(&again), &again.body), (200, digest(&done), &done.body));
+    assert_eq!(
+        (again.status, digest(&again), &again.body),
+        (200, digest(&done), &done.body)
+    );
     let other = edit(server.address, &key, &create("vault"));
-    assert_eq!((other.status, &body(&other)["detail"]), (422, &json!("another request had this idempotency key")));
+    assert_eq!(
+        (other.status, &body(&other)["detail"]),
+        (422, &json!("another request had this idempotency key"))
+    );
     drop(server);
     let server = start(&folders);
     let again = edit(server.address, &key, &create("etcd"));
     assert_eq!((again.status, &again.body), (200, &done.body));
     // Without the key it would be done again, which is not possible.
     assert_eq!(edit(server.address, &[], &create("etcd")).status, 409);
-    assert_eq!(digest(&edit(server.address, &[], &json!([]))), digest(&later));
+    assert_eq!(
+        digest(&edit(server.address, &[], &json!([]))),
+        digest(&later)
+    );
 }
 
 #[test]
@@ -236,8 +392,13 @@ fn what_eight_writers_are_told_is_done_is_served_to_each_at_once() {
             "{ package(catalog: \"mine\", name: \"etcd\") { channels { name } } }",
         ))
         .unwrap();
-        let channels = answer["data"]["package"]["channels"].as_array().unwrap_or_else(|| panic!("{answer}")).iter();
-        channels.map(|channel| channel["name"].as_str().unwrap().to_owned()).collect()
+        let channels = answer["data"]["package"]["channels"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .iter();
+        channels
+            .map(|channel| channel["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     thread::scope(|scope| {
         for writer in 0..8 {
@@ -264,19 +425,35 @@ fn a_batch_that_would_cost_too_much_is_refused_before_anything_is_done() {
     let server = start(&folders);
     let chain: Vec<_> = (0..60)
         .map(|number| {
-            let replaces = if number == 0 { String::new() } else { format!("etcd.v1.{}.0", number - 1) };
+            let replaces = if number == 0 {
+                String::new()
+            } else {
+                format!("etcd.v1.{}.0", number - 1)
+            };
             bundle("etcd", &format!("1.{number}.0"), &replaces)
         })
         .collect();
-    let former = edit(server.address, &[], &json!([{ "op": "add", "bundles": chain }]));
+    let former = edit(
+        server.address,
+        &[],
+        &json!([{ "op": "add", "bundles": chain }]),
+    );
     assert_eq!(former.status, 200, "{}", body(&former));
     let detail = |batch: &Value| {
-        let refused = post(server.address, DRY_RUN, &[("content-type", "application/json")], &batch.to_string());
+        let refused = post(
+            server.address,
+            DRY_RUN,
+            &[("content-type", "application/json")],
+            &batch.to_string(),
+        );
         (refused.status, body(&refused)["detail"].clone())
     };
-    let skips: Vec<_> = (0..10_000).map(|number| format!("etcd.v0.{number}.0")).collect();
+    let skips: Vec<_> = (0..10_000)
+        .map(|number| format!("etcd.v0.{number}.0"))
+        .collect();
     let entry = |skips: &[String]| {
-        let entries = [json!({ "name": "etcd.v1.59.0", "replaces": "etcd.v1.58.0", "skips": skips })];
+        let entries =
+            [json!({ "name": "etcd.v1.59.0", "replaces": "etcd.v1.58.0", "skips": skips })];
         json!([{ "op": "set-entry", "package": "etcd", "channel": "stable", "entries": entries }])
     };
     let names = "the batch has more than 10000 names of packages, channels, bundles and images";
@@ -287,7 +464,9 @@ fn a_batch_that_would_cost_too_much_is_refused_before_anything_is_done() {
     // A bundle takes the chain below it into each of its channels.
     let many = |channels: usize| {
         let mut next = bundle("etcd", "1.60.0", "etcd.v1.59.0");
-        let channels: Vec<_> = (0..channels).map(|number| format!("channel-{number}")).collect();
+        let channels: Vec<_> = (0..channels)
+            .map(|number| format!("channel-{number}"))
+            .collect();
         let annotations = json!({ "annotations": {
             "operators.operatorframework.io.bundle.package.v1": "etcd",
             "operators.operatorframework.io.bundle.channels.v1": channels.join(","),
@@ -300,7 +479,10 @@ fn a_batch_that_would_cost_too_much_is_refused_before_anything_is_done() {
     // Sixty entries are there, and each channel gets sixty-one.
     assert_eq!(detail(&many(327)), (422, json!(edges)));
     assert_eq!(detail(&many(326)).0, 200);
-    assert_eq!(digest(&edit(server.address, &[], &json!([]))), digest(&former));
+    assert_eq!(
+        digest(&edit(server.address, &[], &json!([]))),
+        digest(&former)
+    );
 }
 
 #[test]
@@ -308,14 +490,40 @@ fn no_query_but_that_of_a_dry_run_is_taken() {
     let folders = Folders::new();
     let server = start(&folders);
     let headers = [("content-type", "application/json")];
-    let dry = post(server.address, "mine?dry%52un=All", &headers, &create("etcd").to_string());
-    assert_eq!((dry.status, dry.header("etag")), (200, None), "{}", body(&dry));
-    for (query, name) in [("DRYRUN=All", "DRYRUN"), ("x=1", "x"), ("dryRun=All&dryrun=All", "dryrun")] {
-        let refused = post(server.address, &format!("mine?{query}"), &headers, &create("etcd").to_string());
-        let detail = format!("cannot use the query parameter \"{name}\": the only one is `dryRun=All`");
-        assert_eq!((refused.status, &body(&refused)["detail"]), (400, &json!(detail)));
+    let dry = post(
+        server.address,
+        "mine?dry%52un=All",
+        &headers,
+        &create("etcd").to_string(),
+    );
+    assert_eq!(
+        (dry.status, dry.header("etag")),
+        (200, None),
+        "{}",
+        body(&dry)
+    );
+    for (query, name) in [
+        ("DRYRUN=All", "DRYRUN"),
+        ("x=1", "x"),
+        ("dryRun=All&dryrun=All", "dryrun"),
+    ] {
+        let refused = post(
+            server.address,
+            &format!("mine?{query}"),
+            &headers,
+            &create("etcd").to_string(),
+        );
+        let detail =
+            format!("cannot use the query parameter \"{name}\": the only one is `dryRun=All`");
+        assert_eq!(
+            (refused.status, &body(&refused)["detail"]),
+            (400, &json!(detail))
+        );
     }
-    assert_eq!(std::fs::read_dir(folders.path("catalog")).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::read_dir(folders.path("catalog")).unwrap().count(),
+        0
+    );
 }
 
 #[test]
@@ -339,12 +547,19 @@ fn of_five_hundred_batches_at_once_none_is_lost() {
             });
         }
     });
-    let listed = run(catalogql().args(["list", "channels", &folders.text("catalog"), "-o", "json"]));
+    let listed =
+        run(catalogql().args(["list", "channels", &folders.text("catalog"), "-o", "json"]));
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-    let names: Vec<_> =
-        listed[0]["channels"].as_array().unwrap().iter().map(|channel| channel["name"].clone()).collect();
-    let expected: Vec<_> =
-        (0..500).map(|number| json!(format!("channel-{number:03}"))).chain([json!("stable")]).collect();
+    let names: Vec<_> = listed[0]["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|channel| channel["name"].clone())
+        .collect();
+    let expected: Vec<_> = (0..500)
+        .map(|number| json!(format!("channel-{number:03}")))
+        .chain([json!("stable")])
+        .collect();
     assert_eq!(names, expected);
 }
 
@@ -353,9 +568,14 @@ fn a_server_that_is_killed_while_it_edits_has_done_each_batch_once_when_all_were
     let folders = Folders::new();
     let mut random = fastrand::Rng::with_seed(21);
     let done = AtomicUsize::new(0);
-    // Each batch adds a bundle on top of the one before, so that one that is lost or done twice cannot go unnoticed.
+    // Each batch adds a bundle on top of the one before, so that one that is lost or done twice
+    // cannot go unnoticed.
     let batch = |number: usize| {
-        let replaces = if number == 0 { String::new() } else { format!("etcd.v1.{}.0", number - 1) };
+        let replaces = if number == 0 {
+            String::new()
+        } else {
+            format!("etcd.v1.{}.0", number - 1)
+        };
         json!([{ "op": "add", "bundles": [bundle("etcd", &format!("1.{number}.0"), &replaces)] }])
     };
     for _ in 0..8 {
@@ -371,7 +591,9 @@ fn a_server_that_is_killed_while_it_edits_has_done_each_batch_once_when_all_were
             loop {
                 let number = done.load(Ordering::SeqCst);
                 let key = format!("\"{number}\"");
-                let Some(response) = try_edit(address, &key, &batch(number)) else { break };
+                let Some(response) = try_edit(address, &key, &batch(number)) else {
+                    break;
+                };
                 assert_eq!(response.status, 200, "{}", body(&response));
                 done.fetch_add(1, Ordering::SeqCst);
             }
@@ -380,19 +602,28 @@ fn a_server_that_is_killed_while_it_edits_has_done_each_batch_once_when_all_were
     }
     let server = start(&folders);
     let number = done.load(Ordering::SeqCst);
-    let last = edit(server.address, &[("idempotency-key", &format!("\"{number}\""))], &batch(number));
+    let last = edit(
+        server.address,
+        &[("idempotency-key", &format!("\"{number}\""))],
+        &batch(number),
+    );
     assert_eq!(last.status, 200, "{}", body(&last));
-    let bundles = run(catalogql().args(["list", "bundles", &folders.text("catalog"), "-o", "json"]));
+    let bundles =
+        run(catalogql().args(["list", "bundles", &folders.text("catalog"), "-o", "json"]));
     let bundles: Vec<Value> = serde_json::from_str(&bundles.stdout).unwrap();
     assert_eq!(bundles.len(), number + 1);
     assert!(number >= 8, "{number}");
-    assert_eq!(run(catalogql().args(["validate", &folders.text("catalog")])).status, Some(0));
+    assert_eq!(
+        run(catalogql().args(["validate", &folders.text("catalog")])).status,
+        Some(0)
+    );
 }
 
 /// Sends a batch; `None` if the server is gone before it responds.
 fn try_edit(address: SocketAddr, key: &str, batch: &Value) -> Option<HttpResponse> {
     std::net::TcpStream::connect(address).ok()?;
-    let response = std::panic::catch_unwind(|| edit(address, &[("idempotency-key", key)], batch)).ok()?;
+    let response =
+        std::panic::catch_unwind(|| edit(address, &[("idempotency-key", key)], batch)).ok()?;
     (response.status != 0).then_some(response)
 }
 
@@ -403,27 +634,61 @@ fn nobody_edits_unasked_or_from_elsewhere() {
     let mine = format!("mine={}", folders.text("catalog"));
     let refused = |arguments: &[&str]| {
         let store = folders.text("refused");
-        let output = run(catalogql().args(["serve", "--store", &store]).args(arguments));
+        let output = run(catalogql()
+            .args(["serve", "--store", &store])
+            .args(arguments));
         assert_eq!(output.status, Some(1));
         folders.shown(&output.stderr)
     };
     let open = refused(&["--editable", &mine, "--listen", "0.0.0.0:0", "--plain-http"]);
-    assert!(open.contains("without authentication: pass --auth=delegated\n"), "{open}");
-    let nested = refused(&["--editable", &mine, "--editable", &mine.replace("mine=", "again="), "--listen", "0"]);
-    assert!(nested.contains("is in the directory of another catalog"), "{nested}");
+    assert!(
+        open.contains("without authentication: pass --auth=delegated\n"),
+        "{open}"
+    );
+    let nested = refused(&[
+        "--editable",
+        &mine,
+        "--editable",
+        &mine.replace("mine=", "again="),
+        "--listen",
+        "0",
+    ]);
+    assert!(
+        nested.contains("is in the directory of another catalog"),
+        "{nested}"
+    );
     let absent = refused(&["--editable", "mine=/nonexistent", "--listen", "0"]);
     assert!(absent.contains("`/nonexistent`"), "{absent}");
 
     folders.catalog("fixed", crate::support::ETCD);
-    let server = Server::start(&folders, &[&folders.text("fixed"), "--editable", &mine, "--cors-origin", "*"]);
+    let server = Server::start(
+        &folders,
+        &[
+            &folders.text("fixed"),
+            "--editable",
+            &mine,
+            "--cors-origin",
+            "*",
+        ],
+    );
     let json = ("content-type", "application/json");
     assert_eq!(post(server.address, "fixed", &[json], "[]").status, 404);
     // A page of another origin is not let through by its browser.
     let head = "OPTIONS /catalogs/mine/edits HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\norigin: http://a.example\r\n\
                 access-control-request-method: POST\r\naccess-control-request-headers: content-type\r\n\r\n";
     let preflight = exchange(server.address, head.as_bytes(), false);
-    assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (405, None));
-    let answer = edit(server.address, &[("origin", "http://a.example")], &json!([]));
+    assert_eq!(
+        (
+            preflight.status,
+            preflight.header("access-control-allow-origin")
+        ),
+        (405, None)
+    );
+    let answer = edit(
+        server.address,
+        &[("origin", "http://a.example")],
+        &json!([]),
+    );
     assert_eq!(answer.header("access-control-allow-origin"), None);
 }
 
@@ -433,8 +698,19 @@ fn a_bundle_that_no_catalog_could_have_is_a_bad_request_that_says_what_is_wrong_
     let server = start(&folders);
     let send = |bundle: &str| {
         let batch = format!(r#"[{{"op":"add","bundles":[{bundle}]}}]"#);
-        let response = post(server.address, "mine", &[("content-type", "application/json")], &batch);
-        (response.status, body(&response)["detail"].as_str().unwrap_or_default().to_owned())
+        let response = post(
+            server.address,
+            "mine",
+            &[("content-type", "application/json")],
+            &batch,
+        );
+        (
+            response.status,
+            body(&response)["detail"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+        )
     };
     let rendered = |value: &str| {
         let package = r#"{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0"}}"#;

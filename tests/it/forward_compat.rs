@@ -1,5 +1,5 @@
-//! Catalogs come to clusters by their own way, so a server meets catalogs, images and stores that are newer than it is.
-//! What it does not know it carries and names; nothing of it ends a load.
+//! Catalogs come to clusters by their own way, so a server meets catalogs, images and stores that
+//! are newer than it is. What it does not know it carries and names; nothing of it ends a load.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Archive, ETCD, Folders, Server, get, graphql};
 
-/// A catalog that a newer `opm` could have made: a package that is described as today, with fields, properties and
-/// constraints of tomorrow, beside schemas of tomorrow.
+/// A catalog that a newer `opm` could have made: a package that is described as today, with fields,
+/// properties and constraints of tomorrow, beside schemas of tomorrow.
 const TOMORROW: &str = r#"{"schema":"olm.package","name":"etcd","defaultChannel":"stable","lifecycle":{"end":2030.10}}
 {"schema":"olm.channel","package":"etcd","name":"stable","entries":[{"name":"etcd.v1.0.0","weight":12.50}],"audience":"all"}
 {"schema":"olm.bundle","package":"etcd","name":"etcd.v1.0.0","image":"a.io/etcd:1","properties":[{"type":"olm.package","value":{"packageName":"etcd","version":"1.0.0","epoch":7}},{"type":"olm.future","value":[12345678901234567890]},{"type":"olm.constraint","value":{"failureMessage":"no","moon":{"phase":"full"}}}]}
@@ -22,11 +22,15 @@ const TOMORROW: &str = r#"{"schema":"olm.package","name":"etcd","defaultChannel"
 {"schema":"example.com.extra","package":"etcd","name":"x","value":4.10}
 "#;
 
-const MALFORMED: &str = "parse bundle: json: cannot unmarshal object into Go struct field Bundle.image of type string";
-const RESERVED: &str = "schema \"olm.package.v2\" is not known here, and names that begin with \"olm.\" are reserved";
+const MALFORMED: &str =
+    "parse bundle: json: cannot unmarshal object into Go struct field Bundle.image of type string";
+const RESERVED: &str =
+    "schema \"olm.package.v2\" is not known here, and names that begin with \"olm.\" are reserved";
 
 fn ask(server: &Server, query: &str) -> Value {
-    let mut answer: Value = graphql(server.address, query).parse().expect("an answer is JSON");
+    let mut answer: Value = graphql(server.address, query)
+        .parse()
+        .expect("an answer is JSON");
     assert_eq!(answer.get("errors"), None, "{query}");
     answer["data"].take()
 }
@@ -102,11 +106,11 @@ fn unknown_fields_and_types_are_carried_as_they_were_written() {
 #[test]
 fn a_constraint_of_an_unknown_kind_keeps_its_bundle_from_being_picked_and_ends_no_request() {
     let (_folders, server) = tomorrow();
-    let query =
-        r#"{ resolve(request: {packageName: "etcd"}) { __typename ... on ResolutionFailure { code message } } }"#;
+    let query = r#"{ resolve(request: {packageName: "etcd"}) { __typename ... on ResolutionFailure { code message } } }"#;
     let message = "validating bundle \"etcd.v1.0.0\": bundle \"etcd.v1.0.0\" has a dependency declared via property \
         \"olm.constraint\" which is currently not supported";
-    let failure = json!({"__typename": "ResolutionFailure", "code": "HAS_DEPENDENCIES", "message": message});
+    let failure =
+        json!({"__typename": "ResolutionFailure", "code": "HAS_DEPENDENCIES", "message": message});
     assert_eq!(ask(&server, query), json!({ "resolve": failure }));
 }
 
@@ -114,8 +118,17 @@ fn a_constraint_of_an_unknown_kind_keeps_its_bundle_from_being_picked_and_ends_n
 fn what_is_served_has_the_schemas_of_the_files_and_no_others() {
     let (_folders, server) = tomorrow();
     let schemas = |text: &str| {
-        let lines = text.lines().map(|line| line.parse::<Value>().expect("each line is a blob"));
-        lines.map(|blob| blob["schema"].as_str().expect("each has a schema").to_owned()).collect::<Vec<_>>()
+        let lines = text
+            .lines()
+            .map(|line| line.parse::<Value>().expect("each line is a blob"));
+        lines
+            .map(|blob| {
+                blob["schema"]
+                    .as_str()
+                    .expect("each has a schema")
+                    .to_owned()
+            })
+            .collect::<Vec<_>>()
     };
     let (status, all) = get(server.address, "/catalogs/tomorrow/api/v1/all");
     assert_eq!((status, schemas(&all)), (200, schemas(TOMORROW)));
@@ -150,9 +163,11 @@ fn a_store_of_another_version_is_made_anew() {
         answer
     };
     let first = serve();
-    for (from, to) in
-        [("\"format\": 1", "\"format\": 2"), ("\"format\":2", "\"format\":3"), ("\"build\":\"", "\"build\":\"newer ")]
-    {
+    for (from, to) in [
+        ("\"format\": 1", "\"format\": 2"),
+        ("\"format\":2", "\"format\":3"),
+        ("\"build\":\"", "\"build\":\"newer "),
+    ] {
         let mut changed = 0;
         for file in files(folders.path("store")) {
             let text = fs::read_to_string(&file).unwrap_or_default();
@@ -175,10 +190,24 @@ fn a_cache_and_programs_in_an_image_are_passed_over_and_what_looks_like_a_progra
         .file("configs/etcd/catalog.json", TOMORROW)
         .file("configs/run.sh", "#!/bin/sh\n");
     folders.write("blob", image.gzip());
-    let label = ("operators.operatorframework.io.index.configs.v1".to_owned(), "/configs".to_owned());
-    let root = CatalogRoot::from_labels(&BTreeMap::from([label]), None).expect("the image says where its catalog is");
-    let layers = [Layer { blob: folders.path("blob"), diff_id: None }];
-    let unpacked = unpack(&layers, &root, &folders.path(""), &UnpackLimits::default(), drop).expect("it is an image");
+    let label = (
+        "operators.operatorframework.io.index.configs.v1".to_owned(),
+        "/configs".to_owned(),
+    );
+    let root = CatalogRoot::from_labels(&BTreeMap::from([label]), None)
+        .expect("the image says where its catalog is");
+    let layers = [Layer {
+        blob: folders.path("blob"),
+        diff_id: None,
+    }];
+    let unpacked = unpack(
+        &layers,
+        &root,
+        &folders.path(""),
+        &UnpackLimits::default(),
+        drop,
+    )
+    .expect("it is an image");
     let catalog = unpacked.files().expect("it is a catalog");
     let paths: Vec<_> = catalog.iter().map(|file| &*file.path).collect();
     assert_eq!(paths, ["etcd/catalog.json", "run.sh"]);

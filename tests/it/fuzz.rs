@@ -1,5 +1,5 @@
-//! The targets of `fuzz`, run for a moment over seeded mutations of what is well-formed. docs/fuzzing.md says how
-//! to run them for longer, and how with coverage.
+//! The targets of `fuzz`, run for a moment over seeded mutations of what is well-formed.
+//! docs/fuzzing.md says how to run them for longer, and how with coverage.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -17,9 +17,11 @@ const INPUTS: u64 = 1_000;
 /// Time that no input may take.
 const TOO_LONG: Duration = Duration::from_secs(10);
 
-/// Runs a target over its seeds and mutations of them. Panics with the input that panics or takes too long.
+/// Runs a target over its seeds and mutations of them. Panics with the input that panics or takes
+/// too long.
 fn run(seed: u64, target: impl Fn(&[u8]), seeds: &[&[u8]], words: &[&[u8]]) {
-    let inputs = std::env::var("CATALOGQL_FUZZ").map_or(INPUTS, |count| count.parse().expect("a number of inputs"));
+    let inputs = std::env::var("CATALOGQL_FUZZ")
+        .map_or(INPUTS, |count| count.parse().expect("a number of inputs"));
     let mut seeded = SeededRandom::new(seed);
     for seed in seeds {
         target(seed);
@@ -28,13 +30,27 @@ fn run(seed: u64, target: impl Fn(&[u8]), seeds: &[&[u8]], words: &[&[u8]]) {
         let input = seeded.mutate(seeds, words);
         let start = Instant::now();
         let ended = catch_unwind(AssertUnwindSafe(|| target(&input)));
-        assert!(ended.is_ok(), "panicked at the input {:?}", String::from_utf8_lossy(&input));
-        assert!(start.elapsed() < TOO_LONG, "took too long over {:?}", String::from_utf8_lossy(&input));
+        assert!(
+            ended.is_ok(),
+            "panicked at the input {:?}",
+            String::from_utf8_lossy(&input)
+        );
+        assert!(
+            start.elapsed() < TOO_LONG,
+            "took too long over {:?}",
+            String::from_utf8_lossy(&input)
+        );
     }
 }
 
-const RANGE_SEEDS: [&[u8]; 6] =
-    [b">=1.0.0 <2.0.0", b"1.2.x || >3.0.0 !=3.1.0", b"~1.2.3 || ^2", b"1.0.0 - 2.3", b">=1.2.x, <2", b"!1.0.0-rc.1+b"];
+const RANGE_SEEDS: [&[u8]; 6] = [
+    b">=1.0.0 <2.0.0",
+    b"1.2.x || >3.0.0 !=3.1.0",
+    b"~1.2.3 || ^2",
+    b"1.0.0 - 2.3",
+    b">=1.2.x, <2",
+    b"!1.0.0-rc.1+b",
+];
 const RANGE_WORDS: [&[u8]; 16] = [
     b"||",
     b" ",
@@ -91,23 +107,43 @@ const CONSTRAINT_SEEDS: [&[u8]; 3] = [
     br#"{"all":{"constraints":[{"package":{"packageName":"p","versionRange":">=1.0.0"}},{"not":{"constraints":[]}}]}}"#,
     br#"{"package":{"packageName":"p","versionRange":"1.x"}}"#,
 ];
-const CONSTRAINT_WORDS: [&[u8]; 8] =
-    [b"null", b"{", b"}", br#""not":{"constraints":["#, b"]}", br#""cel":"#, br#""GVK":"#, b"1"];
+const CONSTRAINT_WORDS: [&[u8]; 8] = [
+    b"null",
+    b"{",
+    b"}",
+    br#""not":{"constraints":["#,
+    b"]}",
+    br#""cel":"#,
+    br#""GVK":"#,
+    b"1",
+];
 
 #[test]
 fn constraints_and_their_rules_hold_for_any_text() {
     run(7, targets::rules, &RULE_SEEDS, &RULE_WORDS);
-    run(8, targets::constraints, &CONSTRAINT_SEEDS, &CONSTRAINT_WORDS);
+    run(
+        8,
+        targets::constraints,
+        &CONSTRAINT_SEEDS,
+        &CONSTRAINT_WORDS,
+    );
 }
 
 #[test]
 fn selectors_hold_for_any_text() {
-    let seeds: [&[u8]; 4] = [b"a=b,c!=d", b"a in (b,c),!d", b"a.io/b notin (1)", b"x>5,y<6,z"];
+    let seeds: [&[u8]; 4] = [
+        b"a=b,c!=d",
+        b"a in (b,c),!d",
+        b"a.io/b notin (1)",
+        b"x>5,y<6,z",
+    ];
     run(
         3,
         targets::selectors,
         &seeds,
-        &[b",", b"(", b")", b"in", b"notin", b"!", b"=", b"==", b" ", b"a", b"\0", b"/"],
+        &[
+            b",", b"(", b")", b"in", b"notin", b"!", b"=", b"==", b" ", b"a", b"\0", b"/",
+        ],
     );
 }
 
@@ -150,8 +186,15 @@ fn layers_hold_for_any_bytes() {
         0configs/.wh.a\n0configs/b/.wh..wh..opq\n3dev/null\n0etc/passwd\t\troot\nx\t\t19 path=configs/e\n\n0f\t\tthree";
     let links = b"5configs/b\n2configs/l\t/configs/b\n2configs/m\tl/../../x\n1configs/n\tconfigs/m\n2configs\t/etc\n0.wh.configs\n\
         0configs/b\t\t1\n0configs/b/c\t\t2\n5configs/l\n0configs/l/x";
-    let archive = Archive::default().folder("configs").file("configs/a", "one").link("configs/l", "a");
-    let coded = [archive.clone().plain(), archive.clone().gzip(), archive.zstd()];
+    let archive = Archive::default()
+        .folder("configs")
+        .file("configs/a", "one")
+        .link("configs/l", "a");
+    let coded = [
+        archive.clone().plain(),
+        archive.clone().gzip(),
+        archive.zstd(),
+    ];
     let words: [&[u8]; 20] = [
         b"configs/",
         b"\n",
@@ -186,14 +229,19 @@ fn stored_lines_hold_for_any_bytes() {
 "#;
     let bundle = br#"{"image":"i","name":"p.v1","package":"p","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},{"type":"olm.constraint","value":{"all":{"constraints":[]},"failureMessage":"f"}}],"relatedImages":[{"image":"m","name":"n"}],"schema":"olm.bundle"}
 "#;
-    let words: [&[u8]; 12] = [b"\n", b"{", b"}", b"[", b"]", b",", b":", b"\"", b"null", b"1", b"\\u0000", b"{}"];
+    let words: [&[u8]; 12] = [
+        b"\n", b"{", b"}", b"[", b"]", b",", b":", b"\"", b"null", b"1", b"\\u0000", b"{}",
+    ];
     run(5, targets::lines, &[package, bundle], &words);
 }
 
 #[test]
 fn ids_and_cursors_hold_for_any_text() {
     let page = "{ nodes { id } pageInfo { startCursor endCursor } }";
-    let answer = targets::execute(&format!("{{ catalogs {{ id }} packages {page} bundles {page} }}"), "");
+    let answer = targets::execute(
+        &format!("{{ catalogs {{ id }} packages {page} bundles {page} }}"),
+        "",
+    );
     let mut texts = Vec::new();
     let mut gather = vec![&answer["data"]];
     while let Some(value) = gather.pop() {
@@ -205,8 +253,21 @@ fn ids_and_cursors_hold_for_any_text() {
         }
     }
     assert_eq!(texts.len(), 2 + (4 + 2) + (4 + 2), "{answer}");
-    let decoded: Vec<_> =
-        texts.iter().map(|text| BASE64_URL_SAFE_NO_PAD.decode(text).expect("ids are base64")).collect();
-    let seeds: Vec<&[u8]> = texts.iter().map(String::as_bytes).chain(decoded.iter().map(Vec::as_slice)).collect();
-    run(6, targets::ids, &seeds, &[b"A", b"_", b"-", b"=", b"/", b"\0", b"\x01", b"\xff", b"one", b"p.v1", b"2.0.0"]);
+    let decoded: Vec<_> = texts
+        .iter()
+        .map(|text| BASE64_URL_SAFE_NO_PAD.decode(text).expect("ids are base64"))
+        .collect();
+    let seeds: Vec<&[u8]> = texts
+        .iter()
+        .map(String::as_bytes)
+        .chain(decoded.iter().map(Vec::as_slice))
+        .collect();
+    run(
+        6,
+        targets::ids,
+        &seeds,
+        &[
+            b"A", b"_", b"-", b"=", b"/", b"\0", b"\x01", b"\xff", b"one", b"p.v1", b"2.0.0",
+        ],
+    );
 }

@@ -1,6 +1,7 @@
-//! The engine answers as graphql-js does: every document of `tests/js/cases` was executed by graphql-js over a second,
-//! independent reading of the same two catalogs, and is executed here by the engine. Data is compared whole, down to the
-//! order of keys and the digits of numbers; errors by their path, code and place; refusals by their phase and place.
+//! The engine answers as graphql-js does: every document of `tests/js/cases` was executed by
+//! graphql-js over a second, independent reading of the same two catalogs, and is executed here by
+//! the engine. Data is compared whole, down to the order of keys and the digits of numbers; errors
+//! by their path, code and place; refusals by their phase and place.
 //!
 //! `tests/js/differential.mjs` asks a running server the same, and changes of it.
 
@@ -20,7 +21,8 @@ const GOLDEN: &str = include_str!("../testdata/golden/graphql-js.jsonl");
 /// What the recording says of the catalogs besides their content.
 const CATALOGS: &str = include_str!("../testdata/golden/graphql-js-catalogs.json");
 
-/// Cases that are answered otherwise on purpose: what the engine says instead of graphql-js, and why.
+/// Cases that are answered otherwise on purpose: what the engine says instead of graphql-js, and
+/// why.
 const DIFFERENCES: [(&str, &str, &str); 4] = [
     (
         "catalogs: inline manifests that are none",
@@ -45,7 +47,8 @@ const DIFFERENCES: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Refusals that are shown at another place, by how their messages begin; `tests/js/gaps.mjs` says why.
+/// Refusals that are shown at another place, by how their messages begin; `tests/js/gaps.mjs` says
+/// why.
 const PLACED_OTHERWISE: [&str; 8] = [
     "syntax error",
     "fragment `",
@@ -64,8 +67,18 @@ const UNORDERED: [&str; 3] = ["types", "directives", "possibleTypes"];
 const EXPERIMENT: &str = "FRAGMENT_VARIABLE_DEFINITION";
 
 /// Scalars and directives that every server has.
-const BUILT_IN: [&str; 10] =
-    ["Boolean", "Float", "ID", "Int", "String", "deprecated", "include", "oneOf", "skip", "specifiedBy"];
+const BUILT_IN: [&str; 10] = [
+    "Boolean",
+    "Float",
+    "ID",
+    "Int",
+    "String",
+    "deprecated",
+    "include",
+    "oneOf",
+    "skip",
+    "specifiedBy",
+];
 
 /// One line of the recording.
 #[derive(Deserialize)]
@@ -128,17 +141,35 @@ fn every_recorded_document_is_answered_as_graphql_js_answers_it() {
         let answer = case.execute(&engine, &opaque);
         let mut actual = normalised(&answer);
         if case.name.starts_with("introspection: ") {
-            [&mut expected, &mut actual].into_iter().for_each(normalise_introspection);
+            [&mut expected, &mut actual]
+                .into_iter()
+                .for_each(normalise_introspection);
         }
         let difference = opaque.compare(&expected, &actual, "");
-        match (difference, DIFFERENCES.iter().find(|(name, ..)| *name == case.name)) {
+        match (
+            difference,
+            DIFFERENCES.iter().find(|(name, ..)| *name == case.name),
+        ) {
             (Some(_), Some((_, ours, _))) if actual.to_string() == *ours => {}
-            (None, Some((name, ..))) => writeln!(faults, "{name}\n  is no difference any more").unwrap(),
+            (None, Some((name, ..))) => {
+                writeln!(faults, "{name}\n  is no difference any more").unwrap()
+            }
             (None, None) if case.is_placed_otherwise(&answer) => {
-                writeln!(faults, "{}\n  {answer} is not at {:?}", case.name, case.places).unwrap();
+                writeln!(
+                    faults,
+                    "{}\n  {answer} is not at {:?}",
+                    case.name, case.places
+                )
+                .unwrap();
             }
             (None, None) => {}
-            (Some(difference), _) => writeln!(faults, "{}\n  {difference}\n  got {}", case.name, cut(&actual)).unwrap(),
+            (Some(difference), _) => writeln!(
+                faults,
+                "{}\n  {difference}\n  got {}",
+                case.name,
+                cut(&actual)
+            )
+            .unwrap(),
         }
         count += 1;
     }
@@ -154,7 +185,11 @@ fn every_recorded_document_is_answered_as_graphql_js_answers_it() {
 fn every_known_difference_is_a_recorded_case() {
     let names: Vec<String> = GOLDEN
         .lines()
-        .map(|line| serde_json::from_str::<Case<'_>>(line).expect("the recording is JSON").name)
+        .map(|line| {
+            serde_json::from_str::<Case<'_>>(line)
+                .expect("the recording is JSON")
+                .name
+        })
         .collect();
     for (name, _, reason) in DIFFERENCES {
         assert!(names.iter().any(|other| other == name), "{name}");
@@ -163,7 +198,8 @@ fn every_known_difference_is_a_recorded_case() {
 }
 
 fn engine() -> Engine {
-    let cases: Vec<CatalogCase> = serde_json::from_str(CATALOGS).expect("the description of the catalogs is JSON");
+    let cases: Vec<CatalogCase> =
+        serde_json::from_str(CATALOGS).expect("the description of the catalogs is JSON");
     served::engine(cases.into_iter().map(|case| {
         let metadata = CatalogMetadata {
             priority: case.priority,
@@ -174,7 +210,11 @@ fn engine() -> Engine {
         };
         let last_unpacked = case.last_unpacked.map(|text| text.parse().expect("a time"));
         let read = served::directory(&case.name, &case.directory).content;
-        let content = Content { image: case.image.map(Into::into), last_unpacked, ..read };
+        let content = Content {
+            image: case.image.map(Into::into),
+            last_unpacked,
+            ..read
+        };
         Served::new(case.name, content, metadata)
     }))
 }
@@ -186,38 +226,57 @@ impl Case<'_> {
             query: Some(self.query.as_str().into()),
             document_id: None,
             operation_name: self.operation_name.as_deref().map(Into::into),
-            variables: variables.map(|text| serde_json::from_str(&text).expect("variables are an object")),
+            variables: variables
+                .map(|text| serde_json::from_str(&text).expect("variables are an object")),
             extensions: None,
         };
         let answer = engine.execute(&request);
         Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8"))
     }
 
-    /// Whether a refusal shows a place that graphql-js does not, for no known reason. A library may stop at another
-    /// fault than the other one, but at one that is there.
+    /// Whether a refusal shows a place that graphql-js does not, for no known reason. A library may
+    /// stop at another fault than the other one, but at one that is there.
     fn is_placed_otherwise(&self, answer: &Json) -> bool {
-        let (Some(places), Some(error)) =
-            (&self.places, answer.get("errors").and_then(|errors| errors.items().first()))
-        else {
+        let (Some(places), Some(error)) = (
+            &self.places,
+            answer
+                .get("errors")
+                .and_then(|errors| errors.items().first()),
+        ) else {
             return false;
         };
         let is_known = match error.get("message") {
-            Some(Json::Text(message)) => PLACED_OTHERWISE.iter().any(|start| message.starts_with(start)),
+            Some(Json::Text(message)) => PLACED_OTHERWISE
+                .iter()
+                .any(|start| message.starts_with(start)),
             _ => false,
         };
-        !is_known && !places.is_empty() && place_of(error).is_none_or(|place| !places.contains(&place))
+        !is_known
+            && !places.is_empty()
+            && place_of(error).is_none_or(|place| !places.contains(&place))
     }
 
     /// What the engine's answer must be, in the form of [`normalised`].
     fn expected(&self) -> Json {
         let code = match self.refused.as_deref() {
             None => {
-                let data = self.data.map_or(Json::null(), |data| Json::read(data.get()));
+                let data = self
+                    .data
+                    .map_or(Json::null(), |data| Json::read(data.get()));
                 let errors = self.errors.iter().flatten().map(|error| {
-                    let path = error.path.map_or(Json::null(), |path| Json::read(path.get()));
-                    field_error(path, Json::Text(error.code.clone()), error.places.first().copied())
+                    let path = error
+                        .path
+                        .map_or(Json::null(), |path| Json::read(path.get()));
+                    field_error(
+                        path,
+                        Json::Text(error.code.clone()),
+                        error.places.first().copied(),
+                    )
                 });
-                return Json::Object(vec![("data".into(), data), ("errors".into(), Json::List(errors.collect()))]);
+                return Json::Object(vec![
+                    ("data".into(), data),
+                    ("errors".into(), Json::List(errors.collect())),
+                ]);
             }
             Some("parse") => "GRAPHQL_PARSE_FAILED",
             Some("validation") => "GRAPHQL_VALIDATION_FAILED",
@@ -229,36 +288,57 @@ impl Case<'_> {
     }
 }
 
-/// What counts of an error of a field. graphql-js shows every field that is merged, the engine the first.
+/// What counts of an error of a field. graphql-js shows every field that is merged, the engine the
+/// first.
 fn field_error(path: Json, code: Json, place: Option<[usize; 2]>) -> Json {
     let place = place.map_or(Json::null(), |place| Json::read(&format!("{place:?}")));
-    Json::Object(vec![("path".into(), path), ("code".into(), code), ("place".into(), place)])
+    Json::Object(vec![
+        ("path".into(), path),
+        ("code".into(), code),
+        ("place".into(), place),
+    ])
 }
 
 /// The first place that an error shows: line and column.
 fn place_of(error: &Json) -> Option<[usize; 2]> {
     let place = error.get("locations")?.items().first()?;
-    let number = |name| place.get(name).and_then(|number: &Json| number.to_string().parse().ok());
+    let number = |name| {
+        place
+            .get(name)
+            .and_then(|number: &Json| number.to_string().parse().ok())
+    };
     Some([number("line")?, number("column")?])
 }
 
-/// What counts of an answer: data and, of each error, path, code and place; of a refusal only its code.
+/// What counts of an answer: data and, of each error, path, code and place; of a refusal only its
+/// code.
 fn normalised(answer: &Json) -> Json {
     let errors = answer.get("errors").map_or(&[][..], Json::items);
-    let code =
-        |error: &Json| error.get("extensions").and_then(|more| more.get("code")).cloned().unwrap_or(Json::null());
+    let code = |error: &Json| {
+        error
+            .get("extensions")
+            .and_then(|more| more.get("code"))
+            .cloned()
+            .unwrap_or(Json::null())
+    };
     let Some(data) = answer.get("data") else {
-        return Json::Object(vec![("refused".into(), errors.first().map_or(Json::null(), code))]);
+        return Json::Object(vec![(
+            "refused".into(),
+            errors.first().map_or(Json::null(), code),
+        )]);
     };
     let errors = errors.iter().map(|error| {
         let path = error.get("path").cloned().unwrap_or(Json::null());
         field_error(path, code(error), place_of(error))
     });
-    Json::Object(vec![("data".into(), data.clone()), ("errors".into(), Json::List(errors.collect()))])
+    Json::Object(vec![
+        ("data".into(), data.clone()),
+        ("errors".into(), Json::List(errors.collect())),
+    ])
 }
 
-/// Takes away what introspection leaves to the server: the order of types and directives, and the descriptions and the
-/// order of what is built in.
+/// Takes away what introspection leaves to the server: the order of types and directives, and the
+/// descriptions and the order of what is built in.
 fn normalise_introspection(json: &mut Json) {
     let is_built_in = json.get("name").is_some_and(|name| match name {
         Json::Text(name) => name.starts_with("__") || BUILT_IN.contains(&name.as_str()),
@@ -276,7 +356,9 @@ fn normalise_introspection(json: &mut Json) {
                     normalise_built_in(member);
                 }
                 match member {
-                    Json::List(items) if is_built_in || UNORDERED.contains(&key.as_str()) => sort_by_name(items),
+                    Json::List(items) if is_built_in || UNORDERED.contains(&key.as_str()) => {
+                        sort_by_name(items)
+                    }
                     Json::Text(_) if is_built_in && key == "description" => *member = Json::null(),
                     _ => {}
                 }
@@ -317,9 +399,12 @@ impl Opaque {
         while let Some((before, after)) = rest.split_once('«') {
             let (placeholder, after) = after.split_once('»').expect("a placeholder ends");
             // Within JSON text a placeholder is escaped as any other text.
-            let plain: String =
-                serde_json::from_str(&format!("\"«{placeholder}»\"")).expect("a placeholder is a string");
-            let given = self.by_placeholder.get(&plain).unwrap_or_else(|| panic!("no answer had {plain} before"));
+            let plain: String = serde_json::from_str(&format!("\"«{placeholder}»\""))
+                .expect("a placeholder is a string");
+            let given = self
+                .by_placeholder
+                .get(&plain)
+                .unwrap_or_else(|| panic!("no answer had {plain} before"));
             filled.push_str(before);
             filled.push_str(given);
             rest = after;
@@ -331,22 +416,37 @@ impl Opaque {
     fn compare(&mut self, expected: &Json, actual: &Json, path: &str) -> Option<String> {
         match (expected, actual) {
             (Json::Text(placeholder), Json::Text(text)) if placeholder.starts_with('«') => {
-                let before = self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| text.clone());
-                let meaning = self.by_text.entry(text.clone()).or_insert_with(|| placeholder.clone());
+                let before = self
+                    .by_placeholder
+                    .entry(placeholder.clone())
+                    .or_insert_with(|| text.clone());
+                let meaning = self
+                    .by_text
+                    .entry(text.clone())
+                    .or_insert_with(|| placeholder.clone());
                 let same = before == text && meaning == placeholder;
-                (!same).then(|| format!("at {path}: {placeholder} was {before}, and {text} was {meaning}"))
+                (!same).then(|| {
+                    format!("at {path}: {placeholder} was {before}, and {text} was {meaning}")
+                })
             }
             (Json::List(expected), Json::List(actual)) if expected.len() == actual.len() => {
                 let mut pairs = expected.iter().zip(actual).enumerate();
-                pairs.find_map(|(at, (expected, actual))| self.compare(expected, actual, &format!("{path}/{at}")))
+                pairs.find_map(|(at, (expected, actual))| {
+                    self.compare(expected, actual, &format!("{path}/{at}"))
+                })
             }
             (Json::Object(expected), Json::Object(actual)) if keys(expected) == keys(actual) => {
                 let mut pairs = expected.iter().zip(actual);
-                pairs
-                    .find_map(|((key, expected), (_, actual))| self.compare(expected, actual, &format!("{path}/{key}")))
+                pairs.find_map(|((key, expected), (_, actual))| {
+                    self.compare(expected, actual, &format!("{path}/{key}"))
+                })
             }
             _ if expected == actual => None,
-            _ => Some(format!("at {path}: expected {}\n  got {}", cut(expected), cut(actual))),
+            _ => Some(format!(
+                "at {path}: expected {}\n  got {}",
+                cut(expected),
+                cut(actual)
+            )),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The gRPC listeners, asked by grpcurl and the health probe of the gRPC ecosystem. What calls answer is tested in the crate.
+//! The gRPC listeners, asked by grpcurl and the health probe of the gRPC ecosystem. What calls
+//! answer is tested in the crate.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -28,12 +29,19 @@ fn folders() -> Folders {
 fn grpcurl(tools: &Path, arguments: &[&str]) -> Result<Vec<String>, String> {
     let output = run(Command::new(tools.join("grpcurl")).args(arguments));
     let lines = |text: String| text.lines().map(str::trim).map(ToOwned::to_owned).collect();
-    if output.status == Some(0) { Ok(lines(output.stdout)) } else { Err(output.stderr) }
+    if output.status == Some(0) {
+        Ok(lines(output.stdout))
+    } else {
+        Err(output.stderr)
+    }
 }
 
 fn packages(tools: &Path, arguments: &[&str]) -> Vec<String> {
     let lines = grpcurl(tools, &[arguments, &["api.Registry/ListPackages"]].concat()).unwrap();
-    lines.into_iter().filter(|line| line.starts_with("\"name\"")).collect()
+    lines
+        .into_iter()
+        .filter(|line| line.starts_with("\"name\""))
+        .collect()
 }
 
 fn probe(tools: &Path, arguments: &[&str]) -> Option<i32> {
@@ -49,7 +57,14 @@ fn free() -> String {
 fn grpcurl_lists_describes_and_calls_and_the_probe_is_content() {
     let Some(tools) = grpc_tools() else { return };
     let (folders, shared, own) = (folders(), free(), free());
-    let grpc = ["--grpc", &shared, "--grpc", &format!("b={own}"), &folders.text("a"), &folders.text("b")];
+    let grpc = [
+        "--grpc",
+        &shared,
+        "--grpc",
+        &format!("b={own}"),
+        &folders.text("a"),
+        &folders.text("b"),
+    ];
     let _server = Server::start(&folders, &grpc);
     let services = grpcurl(&tools, &["-plaintext", &shared, "list"]).unwrap();
     assert_eq!(
@@ -62,22 +77,60 @@ fn grpcurl_lists_describes_and_calls_and_the_probe_is_content() {
             "grpc.reflection.v1alpha.ServerReflection",
         ]
     );
-    for symbol in services.iter().map(String::as_str).chain(["api.Bundle", "google.protobuf.Struct"]) {
+    for symbol in services
+        .iter()
+        .map(String::as_str)
+        .chain(["api.Bundle", "google.protobuf.Struct"])
+    {
         let lines = grpcurl(&tools, &["-plaintext", &shared, "describe", symbol]).unwrap();
-        assert!(lines[0].starts_with(&format!("{symbol} is a ")), "{lines:?}");
+        assert!(
+            lines[0].starts_with(&format!("{symbol} is a ")),
+            "{lines:?}"
+        );
     }
     let (etcd, argo) = (["\"name\": \"etcd\""], ["\"name\": \"argo\""]);
-    assert_eq!(packages(&tools, &["-plaintext", "-rpc-header", "catalog:a", &shared]), etcd);
-    assert_eq!(packages(&tools, &["-plaintext", "-authority", "b.olm.svc:50051", &shared]), argo);
+    assert_eq!(
+        packages(&tools, &["-plaintext", "-rpc-header", "catalog:a", &shared]),
+        etcd
+    );
+    assert_eq!(
+        packages(
+            &tools,
+            &["-plaintext", "-authority", "b.olm.svc:50051", &shared]
+        ),
+        argo
+    );
     assert_eq!(packages(&tools, &["-plaintext", &own]), argo);
-    let error = grpcurl(&tools, &["-plaintext", &shared, "api.Registry/ListPackages"]).unwrap_err();
-    assert!(error.contains("FailedPrecondition") && error.contains("(a, b)"), "{error}");
+    let error = grpcurl(
+        &tools,
+        &["-plaintext", &shared, "api.Registry/ListPackages"],
+    )
+    .unwrap_err();
+    assert!(
+        error.contains("FailedPrecondition") && error.contains("(a, b)"),
+        "{error}"
+    );
     let request = r#"{"pkgName":"etcd","channelName":"stable"}"#;
-    let bundle = ["-plaintext", "-rpc-header", "catalog:a", "-d", request, &shared, "api.Registry/GetBundleForChannel"];
+    let bundle = [
+        "-plaintext",
+        "-rpc-header",
+        "catalog:a",
+        "-d",
+        request,
+        &shared,
+        "api.Registry/GetBundleForChannel",
+    ];
     let lines = grpcurl(&tools, &bundle).unwrap();
-    assert!(lines.contains(&"\"csvName\": \"etcd.v0.9.4\",".to_owned()), "{lines:?}");
+    assert!(
+        lines.contains(&"\"csvName\": \"etcd.v0.9.4\",".to_owned()),
+        "{lines:?}"
+    );
     for service in ["", "a", "b", "api.Registry"] {
-        assert_eq!(probe(&tools, &["-addr", &shared, "-service", service]), Some(0), "{service}");
+        assert_eq!(
+            probe(&tools, &["-addr", &shared, "-service", service]),
+            Some(0),
+            "{service}"
+        );
     }
 }
 
@@ -88,36 +141,67 @@ fn grpc_is_served_over_tls_with_the_certificate_of_the_server() {
     let [secure, plain, of_server] = std::array::from_fn(|_| free());
     folders.write("ca.crt", authority.pem());
     let of_address = format!("{of_server}/plaintext");
-    let _server = authority.start(&folders, &["--grpc", &secure, "--grpc", &of_address, &folders.text("a")]);
+    let _server = authority.start(
+        &folders,
+        &["--grpc", &secure, "--grpc", &of_address, &folders.text("a")],
+    );
     // The name in the certificate.
     let secure = secure.replace("127.0.0.1", "localhost");
-    let _other = authority.start(&self::folders(), &["--grpc", &plain, "--grpc-plaintext", &folders.text("a")]);
+    let _other = authority.start(
+        &self::folders(),
+        &["--grpc", &plain, "--grpc-plaintext", &folders.text("a")],
+    );
     let ca = folders.text("ca.crt");
-    assert_eq!(packages(&tools, &["-cacert", &ca, &secure]), ["\"name\": \"etcd\""]);
+    assert_eq!(
+        packages(&tools, &["-cacert", &ca, &secure]),
+        ["\"name\": \"etcd\""]
+    );
     for plain in [&plain, &of_server] {
-        assert_eq!(packages(&tools, &["-plaintext", plain]), ["\"name\": \"etcd\""]);
+        assert_eq!(
+            packages(&tools, &["-plaintext", plain]),
+            ["\"name\": \"etcd\""]
+        );
     }
-    assert_eq!(probe(&tools, &["-addr", &secure, "-tls", "-tls-ca-cert", &ca]), Some(0));
+    assert_eq!(
+        probe(&tools, &["-addr", &secure, "-tls", "-tls-ca-cert", &ca]),
+        Some(0)
+    );
     assert_ne!(probe(&tools, &["-addr", &secure]), Some(0), "without TLS");
 }
 
 #[test]
 fn grpc_is_not_served_in_plain_text_to_other_machines_unless_that_is_meant() {
     let folders = folders();
-    let serve = ["serve", "--listen=127.0.0.1:0", "--grpc=0.0.0.0:0", "--store", &folders.text("store")];
+    let serve = [
+        "serve",
+        "--listen=127.0.0.1:0",
+        "--grpc=0.0.0.0:0",
+        "--store",
+        &folders.text("store"),
+    ];
     let refused = run(catalogql().args(serve).arg(folders.text("a")));
     assert_eq!(refused.status, Some(1));
-    assert!(refused.stderr.contains("cannot serve gRPC without TLS on `0.0.0.0:"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("--grpc-plaintext"), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("cannot serve gRPC without TLS on `0.0.0.0:"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("--grpc-plaintext"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// Connections of a client that reads nothing, each with as many calls as it may have.
 const CONNECTIONS: usize = 3;
 const CALLS: usize = 100;
 
-/// More than these calls together may cost, in bytes of memory that no file backs: half of all responses of the server, each
-/// with what HTTP/2 keeps unsent, the buffers that its messages are written to, and room for how memory is given out. About
-/// 33 MiB were seen.
+/// More than these calls together may cost, in bytes of memory that no file backs: half of all
+/// responses of the server, each with what HTTP/2 keeps unsent, the buffers that its messages are
+/// written to, and room for how memory is given out. About 33 MiB were seen.
 const MEMORY: u64 = (grpc::LARGE_RESPONSES as u64 / 2) << 19;
 
 /// Shorter than the server's patience with clients that accept nothing.
@@ -126,22 +210,42 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[test]
 fn who_reads_nothing_holds_little_memory_and_keeps_nobody_else_waiting() {
     let (folders, address) = (Folders::new(), free());
-    let versions: Vec<_> = (0..4_000).map(|version| format!("v{version}.0.0")).collect();
-    folders.catalog("large", &format!("package etcd default=alpha\n channel alpha: {}", versions.join(" <- ")));
+    let versions: Vec<_> = (0..4_000)
+        .map(|version| format!("v{version}.0.0"))
+        .collect();
+    folders.catalog(
+        "large",
+        &format!(
+            "package etcd default=alpha\n channel alpha: {}",
+            versions.join(" <- ")
+        ),
+    );
     let server = Server::start(&folders, &["--grpc", &address, &folders.text("large")]);
-    let [reads, sleeps] = [(), ()].map(|()| Builder::new_current_thread().enable_all().build().unwrap());
+    let [reads, sleeps] =
+        [(), ()].map(|()| Builder::new_current_thread().enable_all().build().unwrap());
     let count = || {
-        let counting = async { count_bundles(connect(&address, [127, 0, 0, 2], 1 << 16).await).await };
-        reads.block_on(async { timeout(PATIENCE, counting).await.expect("others are answered") })
+        let counting =
+            async { count_bundles(connect(&address, [127, 0, 0, 2], 1 << 16).await).await };
+        reads.block_on(async {
+            timeout(PATIENCE, counting)
+                .await
+                .expect("others are answered")
+        })
     };
     assert_eq!(count(), versions.len());
     let before = anonymous(&server);
-    // Windows for everything, but nothing is read of the sockets any more once the first calls are answered.
+    // Windows for everything, but nothing is read of the sockets any more once the first calls are
+    // answered.
     let unread = sleeps.block_on(async {
         let mut clients = Vec::new();
         for _ in 0..CONNECTIONS {
             let mut client = connect(&address, [127, 0, 0, 1], 1 << 30).await;
-            clients.push(((0..CALLS).map(|_| list_bundles(&mut client)).collect::<Vec<_>>(), client));
+            clients.push((
+                (0..CALLS)
+                    .map(|_| list_bundles(&mut client))
+                    .collect::<Vec<_>>(),
+                client,
+            ));
         }
         let first = clients[0].0.remove(0).await.expect("it answers");
         (clients, first)
@@ -155,10 +259,17 @@ fn who_reads_nothing_holds_little_memory_and_keeps_nobody_else_waiting() {
 /// A connection from this address, whose streams have windows of so many bytes.
 async fn connect(address: &str, from: [u8; 4], window: u32) -> SendRequest<Bytes> {
     let socket = TcpSocket::new_v4().expect("there are sockets");
-    socket.bind(SocketAddr::from((from, 0))).expect("every address of the loopback network is there");
-    let stream = socket.connect(address.parse().unwrap()).await.expect("it listens");
+    socket
+        .bind(SocketAddr::from((from, 0)))
+        .expect("every address of the loopback network is there");
+    let stream = socket
+        .connect(address.parse().unwrap())
+        .await
+        .expect("it listens");
     let mut client = h2::client::Builder::new();
-    client.initial_window_size(window).initial_connection_window_size(window);
+    client
+        .initial_window_size(window)
+        .initial_connection_window_size(window);
     let (requests, connection) = client.handshake(stream).await.expect("it speaks HTTP/2");
     tokio::spawn(connection);
     requests.ready().await.expect("it takes requests")
@@ -169,18 +280,28 @@ fn list_bundles(client: &mut SendRequest<Bytes>) -> ResponseFuture {
     let request = http::Request::post("http://localhost/api.Registry/ListBundles")
         .header("content-type", "application/grpc")
         .header("te", "trailers");
-    let (response, mut message) = client.send_request(request.body(()).unwrap(), false).expect("it takes requests");
-    message.send_data(Bytes::from_static(&[0; 5]), true).expect("it takes messages");
+    let (response, mut message) = client
+        .send_request(request.body(()).unwrap(), false)
+        .expect("it takes requests");
+    message
+        .send_data(Bytes::from_static(&[0; 5]), true)
+        .expect("it takes messages");
     response
 }
 
 /// Messages that a stream of bundles has.
 async fn count_bundles(mut client: SendRequest<Bytes>) -> usize {
-    let mut stream = list_bundles(&mut client).await.expect("it answers").into_body();
+    let mut stream = list_bundles(&mut client)
+        .await
+        .expect("it answers")
+        .into_body();
     let mut text = Vec::new();
     while let Some(data) = stream.data().await {
         let data = data.expect("the stream is whole");
-        stream.flow_control().release_capacity(data.len()).expect("it was received");
+        stream
+            .flow_control()
+            .release_capacity(data.len())
+            .expect("it was received");
         text.extend_from_slice(&data);
     }
     let (mut messages, mut rest) = (0, text.as_slice());
@@ -195,12 +316,23 @@ async fn count_bundles(mut client: SendRequest<Bytes>) -> usize {
 #[test]
 fn callers_of_grpc_are_told_apart_only_where_the_server_tells_callers_apart() {
     let folders = folders();
-    for flags in [["--grpc=127.0.0.1:0/auth=delegated", "--auth=none"], ["--grpc=127.0.0.1:0", "--grpc-auth=delegated"]]
-    {
-        let serve = ["serve", "--listen=127.0.0.1:0", "--store", &folders.text("store")];
+    for flags in [
+        ["--grpc=127.0.0.1:0/auth=delegated", "--auth=none"],
+        ["--grpc=127.0.0.1:0", "--grpc-auth=delegated"],
+    ] {
+        let serve = [
+            "serve",
+            "--listen=127.0.0.1:0",
+            "--store",
+            &folders.text("store"),
+        ];
         let refused = run(catalogql().args(serve).args(flags).arg(folders.text("a")));
         assert_eq!(refused.status, Some(1));
-        assert!(refused.stderr.contains("need --auth=delegated"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("need --auth=delegated"),
+            "{}",
+            refused.stderr
+        );
     }
 }
 
@@ -210,9 +342,13 @@ fn no_listener_takes_connections_while_another_one_ends() {
     let server = Server::start(&folders, &["--grpc", &grpc, &folders.text("a")]);
     let body = r#"{"query":"{__typename}"}"#;
     let mut pending = TcpStream::connect(server.address).unwrap();
-    let head =
-        "POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
-    write!(pending, "{head}Connection: close\r\nContent-Length: {}\r\n\r\n", body.len()).unwrap();
+    let head = "POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
+    write!(
+        pending,
+        "{head}Connection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    )
+    .unwrap();
     let mut goes_on = [0; 25];
     pending.read_exact(&mut goes_on).unwrap();
     assert_eq!(goes_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -221,7 +357,10 @@ fn no_listener_takes_connections_while_another_one_ends() {
     pending.write_all(body.as_bytes()).unwrap();
     let mut response = String::new();
     pending.read_to_string(&mut response).unwrap();
-    assert!(response.starts_with("HTTP/1.1 200") && response.contains("Query"), "{response}");
+    assert!(
+        response.starts_with("HTTP/1.1 200") && response.contains("Query"),
+        "{response}"
+    );
     let (status, ..) = server.ended();
     assert!(status.success());
 }

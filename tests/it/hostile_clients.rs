@@ -17,21 +17,41 @@ const LINES: usize = 8_000;
 const MEMORY: u64 = 48 * 1024 * 1024;
 
 fn start(folders: &Folders) -> Server {
-    let blob = |number| format!("{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n", "y".repeat(4000));
-    folders.write("large/catalog.json", (0..LINES).map(blob).collect::<String>());
+    let blob = |number| {
+        format!(
+            "{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n",
+            "y".repeat(4000)
+        )
+    };
+    folders.write(
+        "large/catalog.json",
+        (0..LINES).map(blob).collect::<String>(),
+    );
     Server::start(folders, &[&folders.text("large")])
 }
 
 /// Bytes of memory of the process that no file backs.
 pub(crate) fn anonymous(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.id())).expect("it runs");
-    let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("Linux tells");
-    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number of KiB") * 1024
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("RssAnon:"))
+        .expect("Linux tells");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kib| kib.parse::<u64>().ok())
+        .expect("a number of KiB")
+        * 1024
 }
 
 /// Others are served, and what the harm costs is bounded.
 fn unharmed(server: &Server, before: u64) {
-    let answer = send_request(server.address, "GET", "/catalogs/large/api/v1/metas?name=7", &[]);
+    let answer = send_request(
+        server.address,
+        "GET",
+        "/catalogs/large/api/v1/metas?name=7",
+        &[],
+    );
     assert_eq!((answer.status, answer.body.len()), (200, 4036));
     let grown = anonymous(server).saturating_sub(before);
     assert!(grown < MEMORY, "{} MiB more", grown >> 20);
@@ -41,9 +61,19 @@ fn unharmed(server: &Server, before: u64) {
 pub(crate) fn allow_open_files(count: u64) {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.unwrap_or(u64::MAX);
-    assert!(hard >= count, "this test opens {count} sockets: raise the hard limit, `ulimit -Hn {count}`");
+    assert!(
+        hard >= count,
+        "this test opens {count} sockets: raise the hard limit, `ulimit -Hn {count}`"
+    );
     if limit.current.is_some_and(|current| current < count) {
-        setrlimit(Resource::Nofile, Rlimit { current: Some(hard), maximum: limit.maximum }).expect("it is allowed");
+        setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(hard),
+                maximum: limit.maximum,
+            },
+        )
+        .expect("it is allowed");
     }
 }
 
@@ -74,7 +104,9 @@ fn two_thousand_idle_connections_keep_nobody_away() {
     let server = start(&folders);
     unharmed(&server, anonymous(&server));
     let before = anonymous(&server);
-    let clients: Vec<_> = (0..IDLE).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let clients: Vec<_> = (0..IDLE)
+        .map(|_| TcpStream::connect(server.address).unwrap())
+        .collect();
     unharmed(&server, before);
     drop(clients);
 }
@@ -90,7 +122,10 @@ fn eight_thousand_connections_keep_no_probe_away() {
     let mut probe = || {
         let begun = Instant::now();
         let answer = send_request(server.address, "GET", "/healthz", &[]);
-        assert_eq!((answer.status, answer.body.as_slice()), (200, b"ok\n".as_slice()));
+        assert_eq!(
+            (answer.status, answer.body.as_slice()),
+            (200, b"ok\n".as_slice())
+        );
         slowest = slowest.max(begun.elapsed());
     };
     let probing = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -98,7 +133,11 @@ fn eight_thousand_connections_keep_no_probe_away() {
     for number in 0..CONNECTIONS {
         let mut client = TcpStream::connect(server.address).unwrap();
         // Every other one begins a request and does not end it.
-        let request = if number % 2 == 0 { &probing[..] } else { &probing[..30] };
+        let request = if number % 2 == 0 {
+            &probing[..]
+        } else {
+            &probing[..30]
+        };
         client.write_all(request).unwrap();
         clients.push(client);
         if number % 500 == 0 {
@@ -112,8 +151,13 @@ fn eight_thousand_connections_keep_no_probe_away() {
     (0..20).for_each(|_| probe());
     eprintln!("with {CONNECTIONS} connections, the slowest probe took {slowest:?}");
     assert!(slowest < Duration::from_secs(1), "{slowest:?}");
-    let files = fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
-    assert!(files < ConnectionLimits::default().peer_connections as u64 + 200, "{files} files are open");
+    let files = fs::read_dir(format!("/proc/{}/fd", server.id()))
+        .unwrap()
+        .count() as u64;
+    assert!(
+        files < ConnectionLimits::default().peer_connections as u64 + 200,
+        "{files} files are open"
+    );
 }
 
 #[test]
@@ -125,8 +169,13 @@ fn a_megabyte_of_headers_is_refused() {
     let filler = "x".repeat(1024 * 1024);
     for request in [
         format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nFiller: {filler}\r\n\r\n"),
-        format!("GET /catalogs/large/api/v1/metas?name={filler} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-        format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "A: b\r\n".repeat(1024 * 1024 / 6)),
+        format!(
+            "GET /catalogs/large/api/v1/metas?name={filler} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        ),
+        format!(
+            "GET /healthz HTTP/1.1\r\nHost: localhost\r\n{}\r\n",
+            "A: b\r\n".repeat(1024 * 1024 / 6)
+        ),
     ] {
         let status = exchange(server.address, request.as_bytes(), false).status;
         // A connection that is closed while it still sends may lose the answer on its way.
@@ -134,7 +183,10 @@ fn a_megabyte_of_headers_is_refused() {
     }
     let target = format!("/catalogs/large/api/v1/metas?name={}", "x".repeat(20_000));
     let answer = send_request(server.address, "GET", &target, &[]);
-    assert_eq!((answer.status, answer.body.as_slice()), (414, b"414 URI Too Long\n".as_slice()));
+    assert_eq!(
+        (answer.status, answer.body.as_slice()),
+        (414, b"414 URI Too Long\n".as_slice())
+    );
     unharmed(&server, before);
 }
 
@@ -145,10 +197,14 @@ fn garbage_after_a_request_ends_the_connection() {
     unharmed(&server, anonymous(&server));
     let before = anonymous(&server);
     let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    let garbage: Vec<u8> = (0..200_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    let garbage: Vec<u8> = (0..200_000_u32)
+        .map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[0])
+        .collect();
     for _ in 0..50 {
         let mut client = TcpStream::connect(server.address).unwrap();
-        client.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+        client
+            .set_read_timeout(Some(Duration::from_mins(2)))
+            .unwrap();
         // It may stop to read before everything is sent.
         let _ = client.write_all(&[request.as_bytes(), request.as_bytes(), &garbage].concat());
         let mut answers = Vec::new();

@@ -1,5 +1,5 @@
-//! HTTP/2 between the program and clients: streams of events, and clients that mean harm. What these cost is bounded, and
-//! others do not notice them.
+//! HTTP/2 between the program and clients: streams of events, and clients that mean harm. What
+//! these cost is bounded, and others do not notice them.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -58,25 +58,50 @@ struct Frames(StreamOwned<ClientConnection, TcpStream>);
 
 impl Fixture {
     fn start() -> Self {
-        let (folders, authority, runtime) = (Folders::new(), Authority::new(), Runtime::new().unwrap());
-        let blob = |number| format!("{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n", "y".repeat(4000));
+        let (folders, authority, runtime) =
+            (Folders::new(), Authority::new(), Runtime::new().unwrap());
+        let blob = |number| {
+            format!(
+                "{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n",
+                "y".repeat(4000)
+            )
+        };
         folders.write("large/catalog.json", (0..500).map(blob).collect::<String>());
         let limit = IN_FLIGHT.to_string();
-        let server = authority.start(&folders, &[&folders.text("large"), "--max-in-flight", &limit]);
-        let good = runtime.block_on(async { http2(connect(server.address, &authority.client(&["h2"])).await).await });
-        let mut fixture = Self { server, authority, runtime, good, before: 0, _folders: folders };
+        let server = authority.start(
+            &folders,
+            &[&folders.text("large"), "--max-in-flight", &limit],
+        );
+        let good = runtime.block_on(async {
+            http2(connect(server.address, &authority.client(&["h2"])).await).await
+        });
+        let mut fixture = Self {
+            server,
+            authority,
+            runtime,
+            good,
+            before: 0,
+            _folders: folders,
+        };
         fixture.unharmed("nobody");
         fixture.before = anonymous(&fixture.server);
         fixture
     }
 
     fn connect(&self, settings: &[(u16, u32)]) -> Frames {
-        Frames::connect(self.server.address, &self.authority.client(&["h2"]), settings)
+        Frames::connect(
+            self.server.address,
+            &self.authority.client(&["h2"]),
+            settings,
+        )
     }
 
     /// Others are served, and what the harm costs is bounded.
     fn unharmed(&self, harm: &str) {
-        for (path, expected) in [("/catalogs/large/api/v1/metas?name=7", 4036), ("/healthz", 3)] {
+        for (path, expected) in [
+            ("/catalogs/large/api/v1/metas?name=7", 4036),
+            ("/healthz", 3),
+        ] {
             let request = http::Request::get(format!("https://localhost{path}"));
             let (status, body) = self.runtime.block_on(ask(&self.good, request, ""));
             assert_eq!((status, body.len()), (200, expected), "{path}");
@@ -92,9 +117,14 @@ impl Fixture {
 impl Frames {
     fn connect(address: SocketAddr, config: &Arc<ClientConfig>, settings: &[(u16, u32)]) -> Self {
         let stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
-        // Who does not read keeps the server from reading: a write that blocks is what some tests wait for.
-        stream.set_write_timeout(Some(Duration::from_secs(1))).expect("a time-out can be set");
+        stream
+            .set_read_timeout(Some(TEST_TIMEOUT))
+            .expect("a time-out can be set");
+        // Who does not read keeps the server from reading: a write that blocks is what some tests
+        // wait for.
+        stream
+            .set_write_timeout(Some(Duration::from_secs(1)))
+            .expect("a time-out can be set");
         let name = ServerName::try_from("localhost").unwrap();
         let client = ClientConnection::new(Arc::clone(config), name).unwrap();
         let mut frames = Self(StreamOwned::new(client, stream));
@@ -103,7 +133,10 @@ impl Frames {
             id.into_iter().chain(value)
         });
         let settings: Vec<_> = settings.collect();
-        frames.0.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("it reads");
+        frames
+            .0
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            .expect("it reads");
         assert!(frames.send(&frame(SETTINGS, 0, 0, &settings)));
         frames
     }
@@ -113,14 +146,19 @@ impl Frames {
         match self.0.write_all(frames) {
             Ok(()) => true,
             Err(error) => {
-                let closed = [ErrorKind::WouldBlock, ErrorKind::BrokenPipe, ErrorKind::ConnectionReset];
+                let closed = [
+                    ErrorKind::WouldBlock,
+                    ErrorKind::BrokenPipe,
+                    ErrorKind::ConnectionReset,
+                ];
                 assert!(closed.contains(&error.kind()), "{error}");
                 false
             }
         }
     }
 
-    /// Reads frames until one of this type, and returns its payload; `None` if the connection ends before.
+    /// Reads frames until one of this type, and returns its payload; `None` if the connection ends
+    /// before.
     fn receive(&mut self, wanted: u8) -> Option<Vec<u8>> {
         loop {
             let mut head = [0; 9];
@@ -153,9 +191,16 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [vec![0], text(name), text(value)].concat()
 }
 
-/// The headers of a request, `:authority` and `:path` by their numbers in the table (RFC 7541 Appendix A).
+/// The headers of a request, `:authority` and `:path` by their numbers in the table (RFC 7541
+/// Appendix A).
 fn headers(method: u8, path: &str) -> Vec<u8> {
-    let text = |number: u8, text: &str| [&[number, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    let text = |number: u8, text: &str| {
+        [
+            &[number, u8::try_from(text.len()).unwrap()],
+            text.as_bytes(),
+        ]
+        .concat()
+    };
     [vec![method, 0x87], text(1, "localhost"), text(4, path)].concat()
 }
 
@@ -177,7 +222,11 @@ fn requests_that_are_reset_at_once_end_the_connection_that_sends_them() {
         for streams in streams().take(100_000).collect::<Vec<_>>().chunks(100) {
             let pair = |stream: &u32| {
                 let cancelled = frame(RST_STREAM, 0, *stream, &8_u32.to_be_bytes());
-                [frame(HEADERS, END_STREAM | END_HEADERS, *stream, &request), cancelled].concat()
+                [
+                    frame(HEADERS, END_STREAM | END_HEADERS, *stream, &request),
+                    cancelled,
+                ]
+                .concat()
             };
             if !client.send(&streams.iter().flat_map(pair).collect::<Vec<_>>()) {
                 break;
@@ -194,7 +243,11 @@ fn headers_without_end_end_the_connection_that_sends_them() {
     let fixture = Fixture::start();
     let filler = field("a", &"x".repeat(100));
     let large = filler.repeat(16_000 / filler.len());
-    for (what, more) in [("large", large.as_slice()), ("small", &filler), ("empty", &[])] {
+    for (what, more) in [
+        ("large", large.as_slice()),
+        ("small", &filler),
+        ("empty", &[]),
+    ] {
         let mut client = fixture.connect(&[]);
         assert!(client.send(&frame(HEADERS, END_STREAM, 1, &headers(GET, "/healthz"))));
         let more = frame(CONTINUATION, 0, 1, more).repeat(if more.len() < 1000 { 1000 } else { 1 });
@@ -203,7 +256,12 @@ fn headers_without_end_end_the_connection_that_sends_them() {
             sent += more.len();
         }
         assert!(sent < FLOOD, "{what} frames go on and on");
-        assert!(client.goaway().is_none_or(|code| code == ENHANCE_YOUR_CALM || code == 1), "{what}");
+        assert!(
+            client
+                .goaway()
+                .is_none_or(|code| code == ENHANCE_YOUR_CALM || code == 1),
+            "{what}"
+        );
     }
     fixture.unharmed("headers without end");
 }
@@ -212,14 +270,20 @@ fn headers_without_end_end_the_connection_that_sends_them() {
 fn who_asks_for_answers_to_settings_and_pings_and_reads_none_is_not_read_any_more() {
     let fixture = Fixture::start();
     let mut clients = Vec::new();
-    for (what, one) in [("settings", frame(SETTINGS, 0, 0, &[])), ("pings", frame(PING, 0, 0, &[7; 8]))] {
+    for (what, one) in [
+        ("settings", frame(SETTINGS, 0, 0, &[])),
+        ("pings", frame(PING, 0, 0, &[7; 8])),
+    ] {
         let mut client = fixture.connect(&[]);
         let (many, mut sent) = (one.repeat(1000), 0);
         while sent < FLOOD && client.send(&many) {
             sent += many.len();
         }
         eprintln!("{} KiB of {what} were read", sent >> 10);
-        assert!(sent < FLOOD, "{what} are read although nobody reads the answers");
+        assert!(
+            sent < FLOOD,
+            "{what} are read although nobody reads the answers"
+        );
         fixture.unharmed(what);
         clients.push(client);
     }
@@ -237,7 +301,12 @@ fn responses_that_clients_let_nobody_send_hold_no_more_than_the_budget() {
         // SETTINGS_INITIAL_WINDOW_SIZE: not a byte of a response may be sent.
         let mut client = fixture.connect(&[(4, 0)]);
         for stream in streams().take(32) {
-            assert!(client.send(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &headers(GET, path))));
+            assert!(client.send(&frame(
+                HEADERS,
+                END_STREAM | END_HEADERS,
+                stream,
+                &headers(GET, path)
+            )));
         }
         // Each request is answered or refused, and the headers say so.
         for _ in 0..32 {
@@ -246,12 +315,18 @@ fn responses_that_clients_let_nobody_send_hold_no_more_than_the_budget() {
         clients.push(client);
     }
     let grown = || anonymous(&fixture.server).saturating_sub(fixture.before);
-    eprintln!("256 responses that nobody reads: {} KiB more", grown() >> 10);
+    eprintln!(
+        "256 responses that nobody reads: {} KiB more",
+        grown() >> 10
+    );
     // What was written and refused goes back to the system.
     eventually(|| (grown() < 2 * IN_FLIGHT).then_some(()));
     let request = http::Request::get("https://localhost/graphql?query=%7B__typename%7D");
     let answer = fixture.runtime.block_on(ask(&fixture.good, request, ""));
-    assert_eq!(answer, (200, r#"{"data":{"__typename":"Query"}}"#.to_owned()));
+    assert_eq!(
+        answer,
+        (200, r#"{"data":{"__typename":"Query"}}"#.to_owned())
+    );
     drop(clients);
 }
 
@@ -283,7 +358,10 @@ fn uploads_that_never_end_are_as_many_as_connections_may_be() {
     }
     assert_eq!(refused, 16);
     let request = http::Request::get("https://localhost/healthz");
-    assert_eq!(fixture.runtime.block_on(ask(&fixture.good, request, "")), (200, "ok\n".to_owned()));
+    assert_eq!(
+        fixture.runtime.block_on(ask(&fixture.good, request, "")),
+        (200, "ok\n".to_owned())
+    );
     let grown = anonymous(&fixture.server).saturating_sub(fixture.before);
     eprintln!("2,048 uploads: {} KiB more", grown >> 10);
     assert!(grown < MEMORY, "{} MiB more", grown >> 20);
@@ -296,11 +374,17 @@ fn changes_are_told_over_http2_until_the_process_ends() {
     let mut text = String::new();
     let query = r#"{"query":"subscription { catalogChanged { name } }"}"#;
     fixture.runtime.block_on(async {
-        let request = http::Request::post("https://localhost/graphql").header("content-type", "application/json");
-        let request = request.header("accept", "text/event-stream").body(()).unwrap();
+        let request = http::Request::post("https://localhost/graphql")
+            .header("content-type", "application/json");
+        let request = request
+            .header("accept", "text/event-stream")
+            .body(())
+            .unwrap();
         let mut requests = fixture.good.clone().ready().await.unwrap();
         let (response, mut upload) = requests.send_request(request, false).unwrap();
-        upload.send_data(Bytes::from_static(query.as_bytes()), true).unwrap();
+        upload
+            .send_data(Bytes::from_static(query.as_bytes()), true)
+            .unwrap();
         let mut events = response.await.unwrap().into_body();
         while let Some(bytes) = events.data().await {
             let is_first = text.is_empty();
@@ -310,7 +394,10 @@ fn changes_are_told_over_http2_until_the_process_ends() {
             }
         }
     });
-    assert!(text.starts_with(":\n\n") && text.ends_with("event: complete\ndata: \n\n"), "{text}");
+    assert!(
+        text.starts_with(":\n\n") && text.ends_with("event: complete\ndata: \n\n"),
+        "{text}"
+    );
     let (status, ..) = fixture.server.ended();
     assert!(status.success());
 }
@@ -318,12 +405,17 @@ fn changes_are_told_over_http2_until_the_process_ends() {
 #[test]
 fn a_client_that_begins_with_http2_is_answered_without_tls() {
     let folders = Folders::new();
-    folders.write("catalog/catalog.json", "{\"schema\":\"x\",\"name\":\"a\"}\n");
+    folders.write(
+        "catalog/catalog.json",
+        "{\"schema\":\"x\",\"name\":\"a\"}\n",
+    );
     let server = Server::start(&folders, &[&folders.text("catalog")]);
     let runtime = Runtime::new().unwrap();
 
     let answer = runtime.block_on(async {
-        let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+        let stream = tokio::net::TcpStream::connect(server.address)
+            .await
+            .unwrap();
         let requests = http2(stream).await;
         let uri = format!("http://{}/healthz", server.address);
         ask(&requests, http::Request::get(uri), "").await

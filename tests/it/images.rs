@@ -45,15 +45,25 @@ impl Fixture {
 fn image() -> RegistryImage {
     let mut random = fastrand::Rng::with_seed(5);
     let large: Vec<u8> = (0..100_000).map(|_| random.u8(..)).collect();
-    let layers = [tar_archive(&[("etc/os-release", b"x")]), tar_archive(&[("configs/catalog.json", &large)])];
+    let layers = [
+        tar_archive(&[("etc/os-release", b"x")]),
+        tar_archive(&[("configs/catalog.json", &large)]),
+    ];
     RegistryImage::image(MediaTypes::Oci, &layers, &[(CONFIGS_LABEL, "/configs")])
 }
 
 /// Quick to try again, and without TLS for these.
 fn settings(insecure: &[SocketAddr]) -> RegistrySettings {
-    let retry = RetryPolicy { initial_backoff: Duration::from_millis(1), ..RetryPolicy::default() };
+    let retry = RetryPolicy {
+        initial_backoff: Duration::from_millis(1),
+        ..RetryPolicy::default()
+    };
     let insecure = insecure.iter().map(SocketAddr::to_string).collect();
-    RegistrySettings { insecure, retry, ..RegistrySettings::default() }
+    RegistrySettings {
+        insecure,
+        retry,
+        ..RegistrySettings::default()
+    }
 }
 
 /// Resolves and fetches; an error is its text with its causes.
@@ -61,18 +71,36 @@ async fn pull(settings: RegistrySettings, source: &str) -> Result<Pulled, String
     let folders = Folders::new();
     let fetched = fetch(settings, source, &folders.path("")).await;
     fetched.map_err(|error| {
-        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
+            error.source()
+        });
+        causes
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(": ")
     })
 }
 
-async fn fetch(settings: RegistrySettings, source: &str, folder: &Path) -> Result<Pulled, ImageError> {
-    let Ok(Source::Image(source)) = Source::parse(source, Path::new("/")) else { panic!("{source} is an image") };
+async fn fetch(
+    settings: RegistrySettings,
+    source: &str,
+    folder: &Path,
+) -> Result<Pulled, ImageError> {
+    let Ok(Source::Image(source)) = Source::parse(source, Path::new("/")) else {
+        panic!("{source} is an image")
+    };
     let registries = Registries::new(settings)?;
     let resolved = registries.resolve(&source).await?;
     let last = std::sync::Mutex::new((0, 0));
-    let paths = registries.fetch(&resolved, folder, |got, total| *last.lock().unwrap() = (got, total)).await?;
-    let layers: Vec<_> = paths.iter().map(|path| fs::read(path).expect("it was fetched")).collect();
+    let paths = registries
+        .fetch(&resolved, folder, |got, total| {
+            *last.lock().unwrap() = (got, total)
+        })
+        .await?;
+    let layers: Vec<_> = paths
+        .iter()
+        .map(|path| fs::read(path).expect("it was fetched"))
+        .collect();
     let (got, total) = last.into_inner().expect("nobody panicked");
     assert_eq!(got, total, "all of it is told");
     Ok(Pulled { resolved, layers })

@@ -29,14 +29,28 @@ impl Json {
         let text = text.trim();
         let broken = |error: serde_json::Error| -> ! { panic!("{error}: {text}") };
         match text.as_bytes().first() {
-            Some(b'"') => Json::Text(serde_json::from_str(text).unwrap_or_else(|error| broken(error))),
+            Some(b'"') => {
+                Json::Text(serde_json::from_str(text).unwrap_or_else(|error| broken(error)))
+            }
             Some(b'[') => {
-                let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_else(|error| broken(error));
-                Json::List(items.into_iter().map(|item| Json::read(item.get())).collect())
+                let items: Vec<&RawValue> =
+                    serde_json::from_str(text).unwrap_or_else(|error| broken(error));
+                Json::List(
+                    items
+                        .into_iter()
+                        .map(|item| Json::read(item.get()))
+                        .collect(),
+                )
             }
             Some(b'{') => {
-                let Members(members) = serde_json::from_str(text).unwrap_or_else(|error| broken(error));
-                Json::Object(members.into_iter().map(|(key, member)| (key, Json::read(member.get()))).collect())
+                let Members(members) =
+                    serde_json::from_str(text).unwrap_or_else(|error| broken(error));
+                Json::Object(
+                    members
+                        .into_iter()
+                        .map(|(key, member)| (key, Json::read(member.get())))
+                        .collect(),
+                )
             }
             _ => Json::Plain(text.to_owned()),
         }
@@ -45,7 +59,10 @@ impl Json {
     /// The member of this name, when it is an object that has one.
     pub(crate) fn get(&self, name: &str) -> Option<&Json> {
         match self {
-            Json::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, member)| member),
+            Json::Object(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, member)| member),
             _ => None,
         }
     }
@@ -70,9 +87,14 @@ impl Json {
         let (open, close, members): (_, _, Vec<(Option<&str>, &Json)>) = match self {
             _ if indent + before + line.chars().count() < WIDTH => return out.push_str(&line),
             Json::List(items) => ('[', ']', items.iter().map(|item| (None, item)).collect()),
-            Json::Object(members) => {
-                ('{', '}', members.iter().map(|(key, member)| (Some(key.as_str()), member)).collect())
-            }
+            Json::Object(members) => (
+                '{',
+                '}',
+                members
+                    .iter()
+                    .map(|(key, member)| (Some(key.as_str()), member))
+                    .collect(),
+            ),
             Json::Plain(_) | Json::Text(_) => return out.push_str(&line),
         };
         out.push(open);
@@ -80,7 +102,9 @@ impl Json {
         for (at, (key, member)) in members.iter().enumerate() {
             out.push_str(if at == 0 { "\n" } else { ",\n" });
             out.extend(std::iter::repeat_n(' ', inner));
-            let key = key.map(|key| format!("{}: ", Json::Text(key.to_owned()))).unwrap_or_default();
+            let key = key
+                .map(|key| format!("{}: ", Json::Text(key.to_owned())))
+                .unwrap_or_default();
             out.push_str(&key);
             member.print_pretty(inner, key.chars().count(), out);
         }
@@ -100,13 +124,18 @@ impl fmt::Display for Json {
             Json::Text(value) => f.write_str(&text(value)),
             Json::List(items) => {
                 f.write_str("[")?;
-                items.iter().enumerate().try_for_each(|(at, item)| write!(f, "{}{item}", separator(at)))?;
+                items
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(at, item)| write!(f, "{}{item}", separator(at)))?;
                 f.write_str("]")
             }
             Json::Object(members) => {
                 f.write_str("{")?;
                 let mut members = members.iter().enumerate();
-                members.try_for_each(|(at, (key, member))| write!(f, "{}{}: {member}", separator(at), text(key)))?;
+                members.try_for_each(|(at, (key, member))| {
+                    write!(f, "{}{}: {member}", separator(at), text(key))
+                })?;
                 f.write_str("}")
             }
         }
@@ -126,7 +155,10 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(member) = map.next_entry()? {
                     members.push(member);

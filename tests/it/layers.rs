@@ -1,11 +1,13 @@
-//! Layers become what `umoci unpack` makes of them, which follows the specification of OCI images to the letter: stacks
-//! that were thought of, and stacks by chance.
+//! Layers become what `umoci unpack` makes of them, which follows the specification of OCI images
+//! to the letter: stacks that were thought of, and stacks by chance.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use images::unpack::{CatalogRoot, FileContent, Layer, UnpackError, UnpackLimits, Unpacked, UnpackedEntry, unpack};
+use images::unpack::{
+    CatalogRoot, FileContent, Layer, UnpackError, UnpackLimits, Unpacked, UnpackedEntry, unpack,
+};
 use loading::directory::list;
 
 use crate::support::{Archive, Folders, Layout, SeededRandom, digest, run, tool_command};
@@ -24,7 +26,11 @@ impl Images {
     fn new() -> Self {
         let folders = Folders::new();
         let layout = Layout::new(folders.path("layout"));
-        Self { folders, layout, count: 0 }
+        Self {
+            folders,
+            layout,
+            count: 0,
+        }
     }
 
     /// Adds an image, whose tag is its number.
@@ -44,7 +50,9 @@ impl Images {
     fn by_umoci(&self, image: usize) -> Result<BTreeMap<String, String>, String> {
         let bundle = self.folders.path(&format!("bundle-{image}"));
         let name = format!("{}:{image}", self.folders.text("layout"));
-        let unpacked = run(tool_command("umoci").args(["unpack", "--rootless", "--image", &name]).arg(&bundle));
+        let unpacked = run(tool_command("umoci")
+            .args(["unpack", "--rootless", "--image", &name])
+            .arg(&bundle));
         if unpacked.status != Some(0) {
             return Err(unpacked.stderr);
         }
@@ -54,7 +62,9 @@ impl Images {
     #[track_caller]
     fn is_as_umoci_has_it(&mut self, layers: &[Archive]) -> BTreeMap<String, String> {
         let image = self.image(layers);
-        let ours = by_us(layers).map(|ours| entries(&ours)).map_err(|error| error.to_string());
+        let ours = by_us(layers)
+            .map(|ours| entries(&ours))
+            .map_err(|error| error.to_string());
         assert_eq!(ours, self.by_umoci(image), "image {image}");
         ours.expect("it is an image")
     }
@@ -66,22 +76,37 @@ fn by_us(layers: &[Archive]) -> Result<Unpacked, UnpackError> {
     let layers = layers.iter().enumerate().map(|(number, layer)| {
         folders.write(&number.to_string(), layer.clone().gzip());
         let diff_id = fbc::Digest::parse(&digest(&layer.clone().plain()));
-        Layer { blob: folders.path(&number.to_string()), diff_id }
+        Layer {
+            blob: folders.path(&number.to_string()),
+            diff_id,
+        }
     });
     let layers: Vec<_> = layers.collect();
     let root = CatalogRoot::for_artifact(Some("/configs")).expect("it is a directory");
-    unpack(&layers, &root, &folders.path(""), &UnpackLimits::default(), drop)
+    unpack(
+        &layers,
+        &root,
+        &folders.path(""),
+        &UnpackLimits::default(),
+        drop,
+    )
 }
 
 fn text(unpacked: &Unpacked, content: FileContent) -> String {
     let mut text = vec![0; usize::try_from(content.bytes).expect("it is small")];
-    unpacked.read(content, 0, &mut text).expect("it can be read");
+    unpacked
+        .read(content, 0, &mut text)
+        .expect("it can be read");
     String::from_utf8(text).expect("it is text")
 }
 
 /// Every entry of an image: a file with its text, a link with the text that it leads to.
 fn entries(unpacked: &Unpacked) -> BTreeMap<String, String> {
-    let all: BTreeMap<_, _> = unpacked.entries().iter().map(|(path, entry)| (path, entry)).collect();
+    let all: BTreeMap<_, _> = unpacked
+        .entries()
+        .iter()
+        .map(|(path, entry)| (path, entry))
+        .collect();
     let what = |entry: &UnpackedEntry| match entry {
         UnpackedEntry::Folder => "folder".to_owned(),
         UnpackedEntry::File(content) => format!("file {}", text(unpacked, *content)),
@@ -90,20 +115,33 @@ fn entries(unpacked: &Unpacked) -> BTreeMap<String, String> {
             _ => "link to nothing".to_owned(),
         },
     };
-    all.iter().map(|(path, entry)| ((*path).clone(), what(entry))).collect()
+    all.iter()
+        .map(|(path, entry)| ((*path).clone(), what(entry)))
+        .collect()
 }
 
 /// The files of the catalog in an image, with their texts; nothing when it is refused.
 fn catalog_of_image(unpacked: &Unpacked) -> Option<Vec<(String, String)>> {
     let files = unpacked.files().ok()?;
-    Some(files.into_iter().map(|file| (file.path, text(unpacked, file.content))).collect())
+    Some(
+        files
+            .into_iter()
+            .map(|file| (file.path, text(unpacked, file.content)))
+            .collect(),
+    )
 }
 
 /// The files of the catalog in a folder.
 fn catalog_of_folder(folder: &Path) -> Option<Vec<(String, String)>> {
     let listing = list(folder).ok()?;
     let text = |path: &str| fs::read_to_string(folder.join(path)).expect("it is text");
-    Some(listing.files().iter().map(|file| (file.path.clone(), text(&file.path))).collect())
+    Some(
+        listing
+            .files()
+            .iter()
+            .map(|file| (file.path.clone(), text(&file.path)))
+            .collect(),
+    )
 }
 
 /// Every entry below a folder: a file with its text, a link with the text that it leads to.
@@ -113,14 +151,24 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
     while let Some(at) = folders.pop() {
         for entry in fs::read_dir(&at).into_iter().flatten() {
             let path = entry.expect("what was unpacked can be read").path();
-            let kind = fs::symlink_metadata(&path).expect("what was unpacked can be read").file_type();
-            let name = path.strip_prefix(folder).expect("it is below").to_str().expect("names are UTF-8").to_owned();
+            let kind = fs::symlink_metadata(&path)
+                .expect("what was unpacked can be read")
+                .file_type();
+            let name = path
+                .strip_prefix(folder)
+                .expect("it is below")
+                .to_str()
+                .expect("names are UTF-8")
+                .to_owned();
             let what = if kind.is_dir() {
                 folders.push(path);
                 "folder".to_owned()
             } else {
                 let text = fs::read_to_string(&path).unwrap_or_else(|_| "nothing".to_owned());
-                format!("{} {text}", if kind.is_symlink() { "link to" } else { "file" })
+                format!(
+                    "{} {text}",
+                    if kind.is_symlink() { "link to" } else { "file" }
+                )
             };
             found.insert(name, what);
         }
@@ -176,11 +224,19 @@ fn three_layers_that_add_replace_remove_and_add_again_give_what_umoci_gives() {
         ("link.json", "link to 9"),
         ("replaced.json", "file 9"),
     ];
-    assert_eq!(found, expected.map(|(name, what)| (name.to_owned(), what.to_owned())).into());
+    assert_eq!(
+        found,
+        expected
+            .map(|(name, what)| (name.to_owned(), what.to_owned()))
+            .into()
+    );
     // The directory itself removed, and made again.
     let again = tar().file(".wh.configs", "").file("configs/new.json", "15");
     let found = images.is_as_umoci_has_it(&[base, upper, last, again]);
-    assert_eq!(found, [("new.json".to_owned(), "file 15".to_owned())].into());
+    assert_eq!(
+        found,
+        [("new.json".to_owned(), "file 15".to_owned())].into()
+    );
 }
 
 #[test]
@@ -193,7 +249,9 @@ fn stacks_by_chance_give_what_umoci_gives() {
             return;
         }
         let mut seeded = SeededRandom::new(seed);
-        let layers: Vec<_> = (0..2 + seeded.below(3)).map(|_| layer(&mut seeded)).collect();
+        let layers: Vec<_> = (0..2 + seeded.below(3))
+            .map(|_| layer(&mut seeded))
+            .collect();
         let image = images.image(&layers);
         match by_us(&layers).map_err(|error| error.to_string()) {
             Ok(ours) => match images.by_umoci(image) {
@@ -201,17 +259,27 @@ fn stacks_by_chance_give_what_umoci_gives() {
                     assert_eq!(entries(&ours), umocis, "seed {seed}");
                     let expected = catalog_of_folder(&images.bundle(image));
                     assert_eq!(catalog_of_image(&ours), expected, "seed {seed}");
-                    (same, catalogs) = (same + 1, catalogs + u64::from(expected.is_some_and(|all| !all.is_empty())));
+                    (same, catalogs) = (
+                        same + 1,
+                        catalogs + u64::from(expected.is_some_and(|all| !all.is_empty())),
+                    );
                 }
                 // A layer that does not say that a file became a folder is not for umoci.
                 Err(error) => assert!(error.contains("not a directory"), "seed {seed}: {error}"),
             },
             // What is not under the root counts for umoci; a link to a folder is a folder to it.
-            Err(error) if error.contains(" is below the link ") || error.contains("too many other links") => {}
             Err(error)
-                if error.starts_with("the image has no directory ") || error.contains(" of the image is empty") =>
+                if error.contains(" is below the link ")
+                    || error.contains("too many other links") => {}
+            Err(error)
+                if error.starts_with("the image has no directory ")
+                    || error.contains(" of the image is empty") =>
             {
-                assert_eq!(images.by_umoci(image), Ok(BTreeMap::new()), "seed {seed}: {error}");
+                assert_eq!(
+                    images.by_umoci(image),
+                    Ok(BTreeMap::new()),
+                    "seed {seed}: {error}"
+                );
             }
             Err(error) => assert!(images.by_umoci(image).is_err(), "seed {seed}: {error}"),
         }
@@ -219,7 +287,8 @@ fn stacks_by_chance_give_what_umoci_gives() {
     panic!("only {same} of {} images are catalogs", 3 * STACKS);
 }
 
-/// A layer by chance, with few names so that much is replaced and removed. Most say of every folder that it is one.
+/// A layer by chance, with few names so that much is replaced and removed. Most say of every folder
+/// that it is one.
 fn layer(seeded: &mut SeededRandom) -> Archive {
     let names = ["a", "b", "c"];
     let says_folders = seeded.below(4) > 0;
@@ -246,9 +315,15 @@ fn layer(seeded: &mut SeededRandom) -> Archive {
             19 => layer.link(&path, seeded.choose::<&str>(&names)),
             20 => layer.file(".wh.configs", ""),
             21 => layer.folder("configs"),
-            22 => layer.file(&format!("{folder}/.indexignore"), seeded.choose::<&str>(&["a", "b/", "*\n!c", "/a/b"])),
+            22 => layer.file(
+                &format!("{folder}/.indexignore"),
+                seeded.choose::<&str>(&["a", "b/", "*\n!c", "/a/b"]),
+            ),
             _ => match files.get(seeded.below(files.len())) {
-                Some(file) if !Path::new(file).starts_with(&path) && !Path::new(&path).starts_with(file) => {
+                Some(file)
+                    if !Path::new(file).starts_with(&path)
+                        && !Path::new(&path).starts_with(file) =>
+                {
                     layer.hard_link(&path, file)
                 }
                 _ => layer.file("etc/other", ""),

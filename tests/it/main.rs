@@ -1,6 +1,9 @@
 //! Tests of what users see, in one binary; a module is named for what it is about.
 
-#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
 
 mod alpha_graphql;
 mod authors;

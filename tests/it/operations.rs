@@ -1,5 +1,6 @@
-//! The operations of `examples/operations.graphql` over the real catalog `community`, field by field: everything that
-//! is answered is compared with what a second, plain reading of the same files makes of it.
+//! The operations of `examples/operations.graphql` over the real catalog `community`, field by
+//! field: everything that is answered is compared with what a second, plain reading of the same
+//! files makes of it.
 //!
 //! Where the catalog is not unpacked these tests are skipped, as [`testing::corpus`] says.
 
@@ -41,14 +42,19 @@ fn community() -> Option<&'static Community> {
     let folder = find_catalog("community")?;
     Some(COMMUNITY.get_or_init(|| {
         let catalog = served::directory("community", folder.to_str().expect("the path is UTF-8"));
-        Community { engine: served::engine([catalog]), model: Model::read(&folder) }
+        Community {
+            engine: served::engine([catalog]),
+            model: Model::read(&folder),
+        }
     }))
 }
 
 impl Community {
     /// The answer to one of the operations, with its errors.
     fn answer(&self, operation: &str, variables: Value) -> Value {
-        let Value::Object(variables) = variables else { panic!("variables are an object") };
+        let Value::Object(variables) = variables else {
+            panic!("variables are an object")
+        };
         let answer = self.engine.execute(&Request {
             query: Some(OPERATIONS.into()),
             document_id: None,
@@ -56,7 +62,10 @@ impl Community {
             variables: Some(variables),
             extensions: None,
         });
-        std::str::from_utf8(&answer.body).expect("an answer is UTF-8").parse().expect("an answer is JSON")
+        std::str::from_utf8(&answer.body)
+            .expect("an answer is UTF-8")
+            .parse()
+            .expect("an answer is JSON")
     }
 
     /// The data of the answer to one of the operations, which has no errors.
@@ -67,13 +76,17 @@ impl Community {
         answer["data"].take()
     }
 
-    /// Every page of a connection: where the connection is in the data, and the first page without a variable `after`.
+    /// Every page of a connection: where the connection is in the data, and the first page without
+    /// a variable `after`.
     #[track_caller]
     fn pages(&self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
         let (mut variables, mut pages) = (variables.clone(), Vec::new());
         loop {
             let mut data = self.ask(operation, &variables);
-            let mut page = data.pointer_mut(connection).expect("the connection is there").take();
+            let mut page = data
+                .pointer_mut(connection)
+                .expect("the connection is there")
+                .take();
             let info = page["pageInfo"].take();
             pages.push(page);
             if info["hasNextPage"] == false {
@@ -86,7 +99,10 @@ impl Community {
     /// The nodes of every page of a connection.
     #[track_caller]
     fn nodes(&self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
-        self.pages(operation, variables, connection).iter_mut().flat_map(take_nodes).collect()
+        self.pages(operation, variables, connection)
+            .iter_mut()
+            .flat_map(take_nodes)
+            .collect()
     }
 }
 
@@ -101,7 +117,10 @@ fn take_nodes(page: &mut Value) -> Vec<Value> {
 /// Asserts that two lists are equal, and says where they are not.
 #[track_caller]
 fn assert_all_equal(actual: &[Value], expected: &[Value], what: &str) {
-    let differs = actual.iter().zip(expected).position(|(actual, expected)| actual != expected);
+    let differs = actual
+        .iter()
+        .zip(expected)
+        .position(|(actual, expected)| actual != expected);
     if let Some(at) = differs {
         assert_eq!(actual[at], expected[at], "{what}: at {at}");
     }
@@ -125,16 +144,27 @@ fn an_object_is_found_again_by_its_id() {
     }";
     let mut ids = std::collections::BTreeSet::new();
     for package in some(&community.model.packages.values().collect::<Vec<_>>(), 40) {
-        let mut data = served::data(&community.engine, query, &json!({ "package": package.name }));
+        let mut data = served::data(
+            &community.engine,
+            query,
+            &json!({ "package": package.name }),
+        );
         let catalog = data["catalog"].take();
-        let expected = json!({ "__typename": "Catalog", "name": "community", "digest": catalog["digest"] });
+        let expected =
+            json!({ "__typename": "Catalog", "name": "community", "digest": catalog["digest"] });
         community.assert_refetched(&catalog["id"], expected);
-        let display_name = package.metadata().and_then(|metadata| model::text(metadata, "displayName"));
+        let display_name = package
+            .metadata()
+            .and_then(|metadata| model::text(metadata, "displayName"));
         let metadata = json!({ "displayName": display_name });
         let mut data = data["package"].take();
-        let expected = json!({ "__typename": "Package", "name": package.name, "metadata": metadata });
+        let expected =
+            json!({ "__typename": "Package", "name": package.name, "metadata": metadata });
         community.assert_refetched(&data["id"], expected);
-        for (kind, objects) in [("Channel", data["channels"].take()), ("Bundle", data["bundles"]["nodes"].take())] {
+        for (kind, objects) in [
+            ("Channel", data["channels"].take()),
+            ("Bundle", data["bundles"]["nodes"].take()),
+        ] {
             for object in objects.as_array().expect("a list") {
                 let of = json!({ "name": package.name });
                 let expected = json!({ "__typename": kind, "name": object["name"], "package": of });
@@ -153,6 +183,9 @@ impl Community {
     #[track_caller]
     fn assert_refetched(&self, id: &Value, mut expected: Value) {
         expected["id"] = id.clone();
-        assert_eq!(self.ask("Refetch", &json!({ "id": id })), json!({ "node": expected }));
+        assert_eq!(
+            self.ask("Refetch", &json!({ "id": id })),
+            json!({ "node": expected })
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `catalogql graph` and `catalogql resolve`: what they print, for people and for programs, and how they end.
+//! `catalogql graph` and `catalogql resolve`: what they print, for people and for programs, and how
+//! they end.
 
 use serde_json::{Value, json};
 
@@ -21,7 +22,11 @@ fn ask(folders: &Folders, arguments: &[&str]) -> Output {
     };
     let arguments: Vec<_> = arguments.iter().map(argument).collect();
     let output = run(catalogql().args(arguments));
-    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+    Output {
+        stdout: folders.shown(&output.stdout),
+        stderr: folders.shown(&output.stderr),
+        ..output
+    }
 }
 
 #[test]
@@ -45,18 +50,46 @@ etcd.v0.9.0  0.9.0    deprecated
 etcd.v0.8.5  0.8.5    head
 etcd.v1.0.0           no bundle
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
 
-    folders.catalog("lost", "package p default=a\nchannel a: v1.0.0 replaces=v2.0.0 , v2.0.0 replaces=v1.0.0");
+    folders.catalog(
+        "lost",
+        "package p default=a\nchannel a: v1.0.0 replaces=v2.0.0 , v2.0.0 replaces=v1.0.0",
+    );
     let output = ask(&folders, &["graph", "@lost", "p"]);
-    assert_eq!(output.stdout.matches("  stranded  ").count(), 2, "{}", output.stdout);
+    assert_eq!(
+        output.stdout.matches("  stranded  ").count(),
+        2,
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
 fn a_graph_is_json_where_nobody_looks() {
     let folders = Folders::new();
     folders.catalog("marked", MARKED);
-    let output = ask(&folders, &["graph", "@marked", "etcd", "--channel", "old", "--channel", "stable", "-o", "json"]);
+    let output = ask(
+        &folders,
+        &[
+            "graph",
+            "@marked",
+            "etcd",
+            "--channel",
+            "old",
+            "--channel",
+            "stable",
+            "-o",
+            "json",
+        ],
+    );
     let answer: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
     assert_eq!(answer["bundles"].as_array().map(Vec::len), Some(5));
     assert_eq!(
@@ -91,16 +124,28 @@ fn an_unknown_package_or_channel_is_named() {
         (output.status, output.stdout, output.stderr)
     };
     let failed = |message: &str| (Some(1), String::new(), format!("error: {message}\n"));
-    assert_eq!(error(&["graph", "@etcd", "argo"]), failed("package \"argo\" not found"));
+    assert_eq!(
+        error(&["graph", "@etcd", "argo"]),
+        failed("package \"argo\" not found")
+    );
     let arguments = ["graph", "@etcd", "etcd", "--channel", "alpha"];
-    assert_eq!(error(&arguments), failed("package \"etcd\", channel \"alpha\" not found"));
+    assert_eq!(
+        error(&arguments),
+        failed("package \"etcd\", channel \"alpha\" not found")
+    );
 }
 
 #[test]
 fn a_resolution_is_printed_with_the_choice_and_why_not_the_others() {
     let folders = Folders::new();
     folders.catalog("marked", MARKED);
-    let arguments = ["resolve", "@marked", "etcd", "--installed", "etcd.v0.9.0@0.9.0"];
+    let arguments = [
+        "resolve",
+        "@marked",
+        "etcd",
+        "--installed",
+        "etcd.v0.9.0@0.9.0",
+    ];
     let output = ask(&folders, &arguments);
     let expected = "\
 etcd.v0.9.2 of catalog marked
@@ -113,9 +158,19 @@ etcd.v1.1.0  1.1.0    marked   no upgrade from the installed bundle
 etcd.v0.9.4  0.9.4    marked   no upgrade from the installed bundle
 etcd.v0.8.5  0.8.5    marked   no upgrade from the installed bundle
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
 
-    let output = ask(&folders, &["resolve", "@marked", "etcd", "--channel", "old"]);
+    let output = ask(
+        &folders,
+        &["resolve", "@marked", "etcd", "--channel", "old"],
+    );
     let start = "etcd.v0.9.0 of catalog marked\nquay.io/example/etcd:v0.9.0\n\
         deprecated: olm.bundle etcd.v0.9.0: too old\ndeprecated: olm.channel old: use stable\n";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
@@ -129,10 +184,14 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
     let output = ask(&folders, &["resolve", "@two", "@one", "etcd", "-o", "json"]);
     let answer: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
     assert_eq!(output.status, Some(1));
-    let message = "found bundles for package \"etcd\" in multiple catalogs with the same priority [one two]";
+    let message =
+        "found bundles for package \"etcd\" in multiple catalogs with the same priority [one two]";
     assert_eq!(
         (&answer["resolution"], &answer["failure"]),
-        (&Value::Null, &json!({"code": "AMBIGUOUS", "message": message}))
+        (
+            &Value::Null,
+            &json!({"code": "AMBIGUOUS", "message": message})
+        )
     );
     let first = json!({"catalog": "one", "bundle": "etcd.v0.9.4", "version": "0.9.4", "rejection": "AMBIGUOUS"});
     assert_eq!(answer["considered"][0], first);
@@ -144,7 +203,8 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
 
     folders.write("broken/catalog.json", "{");
     let output = ask(&folders, &["resolve", "@broken", "@one", "etcd"]);
-    let start = "error: error walking catalogs: error getting package \"etcd\" from catalog \"broken\": ";
+    let start =
+        "error: error walking catalogs: error getting package \"etcd\" from catalog \"broken\": ";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
 }
 
@@ -152,30 +212,84 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
 fn a_cluster_rejects_what_does_not_run_on_it() {
     let folders = Folders::new();
     folders.catalog("etcd", ETCD);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--kubernetes", "1.30", "--architecture", "arm64"]);
+    let output = ask(
+        &folders,
+        &[
+            "resolve",
+            "@etcd",
+            "etcd",
+            "--kubernetes",
+            "1.30",
+            "--architecture",
+            "arm64",
+        ],
+    );
     assert_eq!(output.status, Some(1));
     let start = "error: no bundles found for package \"etcd\" compatible with Kubernetes 1.30, architecture arm64\n";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
-    assert!(output.stdout.contains("does not run on this platform"), "{}", output.stdout);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--architecture", "amd64"]);
+    assert!(
+        output.stdout.contains("does not run on this platform"),
+        "{}",
+        output.stdout
+    );
+    let output = ask(
+        &folders,
+        &["resolve", "@etcd", "etcd", "--architecture", "amd64"],
+    );
     assert_eq!(output.status, Some(0), "{}", output.stdout);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--openshift", "four"]);
+    let output = ask(
+        &folders,
+        &["resolve", "@etcd", "etcd", "--openshift", "four"],
+    );
     assert_eq!(output.status, Some(2));
-    assert!(output.stderr.contains("expected MAJOR.MINOR"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("expected MAJOR.MINOR"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
 fn what_is_installed_is_a_name_and_a_version() {
     let folders = Folders::new();
     folders.catalog("etcd", ETCD);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "etcd.v0.9.0"]);
+    let output = ask(
+        &folders,
+        &["resolve", "@etcd", "etcd", "--installed", "etcd.v0.9.0"],
+    );
     assert_eq!(output.status, Some(2));
-    assert!(output.stderr.contains("write NAME@VERSION"), "{}", output.stderr);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "a@b@1.0"]);
+    assert!(
+        output.stderr.contains("write NAME@VERSION"),
+        "{}",
+        output.stderr
+    );
+    let output = ask(
+        &folders,
+        &["resolve", "@etcd", "etcd", "--installed", "a@b@1.0"],
+    );
     assert_eq!(output.status, Some(2));
-    assert!(output.stderr.contains("`1.0` is not a semantic version, such as 0.9.4"), "{}", output.stderr);
-    let output = ask(&folders, &["resolve", "@etcd", "etcd", "--installed", "etcd.v0.9.4@0.9.4"]);
+    assert!(
+        output
+            .stderr
+            .contains("`1.0` is not a semantic version, such as 0.9.4"),
+        "{}",
+        output.stderr
+    );
+    let output = ask(
+        &folders,
+        &[
+            "resolve",
+            "@etcd",
+            "etcd",
+            "--installed",
+            "etcd.v0.9.4@0.9.4",
+        ],
+    );
     let start = "no upgrade: the installed bundle is the one that would be chosen\netcd.v0.9.4 of catalog etcd\n";
     assert!(output.stdout.starts_with(start), "{}", output.stdout);
-    assert!(output.stdout.contains("chosen: installed already"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("chosen: installed already"),
+        "{}",
+        output.stdout
+    );
 }

@@ -1,4 +1,5 @@
-//! `catalogql push`: what is in the registry afterwards, also when a push ends early or a registry fails.
+//! `catalogql push`: what is in the registry afterwards, also when a push ends early or a registry
+//! fails.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -11,11 +12,13 @@ use serde_json::{Value, json};
 use testing::{TEST_TIMEOUT, fixture};
 
 use crate::support::{
-    ARGO, CONFIGS_LABEL, ETCD, Folders, HttpResponse, MediaTypes, Output, Proxy, ProxyAction, RecordedRequest,
-    Registry, RegistryImage, catalogql, eventually, respond, run, send_request, tar_archive,
+    ARGO, CONFIGS_LABEL, ETCD, Folders, HttpResponse, MediaTypes, Output, Proxy, ProxyAction,
+    RecordedRequest, Registry, RegistryImage, catalogql, eventually, respond, run, send_request,
+    tar_archive,
 };
 
-/// Number of requests of a push into an empty repository: three for each of five blobs, and five manifests.
+/// Number of requests of a push into an empty repository: three for each of five blobs, and five
+/// manifests.
 const REQUESTS: usize = 20;
 
 /// Two catalogs as directories, and a registry.
@@ -30,15 +33,24 @@ impl Fixture {
         for (folder, catalog) in [("old", ETCD), ("new", ARGO)] {
             folders.write(&format!("{folder}/catalog.json"), fixture::lines(catalog));
         }
-        Self { folders, registry: Registry::start() }
+        Self {
+            folders,
+            registry: Registry::start(),
+        }
     }
 
     /// The arguments that push a catalog to a repository.
     fn arguments(&self, catalog: &str, address: SocketAddr, repository: &str) -> Vec<String> {
         let to = format!("{address}/{repository}:v1");
-        ["push", &self.folders.text(catalog), &to, "--insecure-registry", &address.to_string()]
-            .map(str::to_owned)
-            .into()
+        [
+            "push",
+            &self.folders.text(catalog),
+            &to,
+            "--insecure-registry",
+            &address.to_string(),
+        ]
+        .map(str::to_owned)
+        .into()
     }
 
     fn push_to(&self, catalog: &str, address: SocketAddr, repository: &str) -> Output {
@@ -53,7 +65,12 @@ impl Fixture {
     fn pulled(&self, repository: &str) -> String {
         let address = self.registry.address;
         let image = format!("{address}/{repository}:v1");
-        let rendered = run(catalogql().args(["render", &image, "--insecure-registry", &address.to_string()]));
+        let rendered = run(catalogql().args([
+            "render",
+            &image,
+            "--insecure-registry",
+            &address.to_string(),
+        ]));
         assert_eq!(rendered.status, Some(0), "{}", rendered.stderr);
         rendered.stdout
     }
@@ -64,8 +81,14 @@ impl Fixture {
     }
 
     fn manifest(&self, name: &str) -> HttpResponse {
-        let accept = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
-        send_request(self.registry.address, "GET", &format!("/v2/ns/catalog/manifests/{name}"), &[("accept", accept)])
+        let accept =
+            "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
+        send_request(
+            self.registry.address,
+            "GET",
+            &format!("/v2/ns/catalog/manifests/{name}"),
+            &[("accept", accept)],
+        )
     }
 }
 
@@ -77,11 +100,18 @@ fn what_is_pushed_is_read_back_equal_and_has_the_same_digest_again() {
     assert_eq!(fixture.pulled("ns/catalog"), fixture.rendered("old"));
     let index = fixture.manifest("v1");
     let digest = index.header("docker-content-digest").unwrap();
-    assert_eq!(pushed.stdout, format!("{}/ns/catalog@{digest}\n", fixture.registry.address));
+    assert_eq!(
+        pushed.stdout,
+        format!("{}/ns/catalog@{digest}\n", fixture.registry.address)
+    );
 
     // The same files elsewhere and later, in a registry that has them already.
-    fixture.folders.write("again/catalog.json", fixture::lines(ETCD));
-    fixture.folders.write("again/notes.txt", "not a part of the catalog");
+    fixture
+        .folders
+        .write("again/catalog.json", fixture::lines(ETCD));
+    fixture
+        .folders
+        .write("again/notes.txt", "not a part of the catalog");
     fixture.folders.write("again/.indexignore", "notes.txt");
     let again = fixture.push("again", fixture.registry.address);
     assert_eq!((again.status, again.stdout), (Some(0), pushed.stdout));
@@ -90,18 +120,29 @@ fn what_is_pushed_is_read_back_equal_and_has_the_same_digest_again() {
 #[test]
 fn the_image_has_an_entry_for_each_platform_and_the_label_of_catalogs() {
     let fixture = Fixture::new();
-    assert_eq!(fixture.push("old", fixture.registry.address).status, Some(0));
-    let json = |response: &HttpResponse| -> Value { serde_json::from_slice(&response.body).unwrap() };
+    assert_eq!(
+        fixture.push("old", fixture.registry.address).status,
+        Some(0)
+    );
+    let json =
+        |response: &HttpResponse| -> Value { serde_json::from_slice(&response.body).unwrap() };
     let index = json(&fixture.manifest("v1"));
     let mut layers = Vec::new();
     let mut platforms = Vec::new();
     for entry in index["manifests"].as_array().unwrap() {
         let manifest = json(&fixture.manifest(entry["digest"].as_str().unwrap()));
-        let config = format!("/v2/ns/catalog/blobs/{}", manifest["config"]["digest"].as_str().unwrap());
+        let config = format!(
+            "/v2/ns/catalog/blobs/{}",
+            manifest["config"]["digest"].as_str().unwrap()
+        );
         let config = json(&send_request(fixture.registry.address, "GET", &config, &[]));
-        let label = json!({ "Labels": { "operators.operatorframework.io.index.configs.v1": "/configs" } });
+        let label =
+            json!({ "Labels": { "operators.operatorframework.io.index.configs.v1": "/configs" } });
         assert_eq!(config["config"], label);
-        assert_eq!(entry["platform"], json!({ "architecture": config["architecture"], "os": config["os"] }));
+        assert_eq!(
+            entry["platform"],
+            json!({ "architecture": config["architecture"], "os": config["os"] })
+        );
         platforms.push(config["architecture"].as_str().unwrap().to_owned());
         layers.push(manifest["layers"].clone());
     }
@@ -122,16 +163,25 @@ fn a_push_that_is_killed_at_any_step_leaves_the_former_image_or_the_new_one() {
         fixture.registry.push(&repository, "v1", &former);
         killed_at(&fixture, &repository, step, is_forwarded);
         let is_done = is_forwarded && step == REQUESTS;
-        assert_eq!(&fixture.pulled(&repository), if is_done { &new } else { &old }, "{repository}");
+        assert_eq!(
+            &fixture.pulled(&repository),
+            if is_done { &new } else { &old },
+            "{repository}"
+        );
         if step % 5 == 0 {
-            assert_eq!(fixture.push_to("new", fixture.registry.address, &repository).status, Some(0));
+            assert_eq!(
+                fixture
+                    .push_to("new", fixture.registry.address, &repository)
+                    .status,
+                Some(0)
+            );
             assert_eq!(fixture.pulled(&repository), new, "{repository}");
         }
     }
 }
 
-/// Pushes the new catalog, and kills the program while it waits for the response to a request, which the registry got or
-/// did not get.
+/// Pushes the new catalog, and kills the program while it waits for the response to a request,
+/// which the registry got or did not get.
 fn killed_at(fixture: &Fixture, repository: &str, step: usize, is_forwarded: bool) {
     let ((sender, reached), count) = (channel(), AtomicUsize::new(0));
     let proxy = Proxy::start(fixture.registry.address, move |request| {
@@ -147,9 +197,13 @@ fn killed_at(fixture: &Fixture, repository: &str, step: usize, is_forwarded: boo
         ProxyAction::Hang
     });
     let mut command = catalogql();
-    command.args(fixture.arguments("new", proxy.address, repository)).stdout(Stdio::null());
+    command
+        .args(fixture.arguments("new", proxy.address, repository))
+        .stdout(Stdio::null());
     let mut child = command.spawn().expect("the program can be started");
-    reached.recv_timeout(TEST_TIMEOUT).expect("the program sends as many requests");
+    reached
+        .recv_timeout(TEST_TIMEOUT)
+        .expect("the program sends as many requests");
     child.kill().expect("it runs");
     eventually(|| child.try_wait().expect("it is a child"));
 }
@@ -162,8 +216,15 @@ fn failures_that_pass_are_tried_again_and_others_are_told() {
     let fixture = Fixture::new();
     let failed = Mutex::new(BTreeSet::new());
     let proxy = Proxy::start(fixture.registry.address, move |request| {
-        let is_first = failed.lock().unwrap().insert((request.method.clone(), request.is_blob()));
-        if is_first { respond(503, &[("retry-after", "0")], "") } else { ProxyAction::Forward }
+        let is_first = failed
+            .lock()
+            .unwrap()
+            .insert((request.method.clone(), request.is_blob()));
+        if is_first {
+            respond(503, &[("retry-after", "0")], "")
+        } else {
+            ProxyAction::Forward
+        }
     });
     let pushed = fixture.push("old", proxy.address);
     assert_eq!((pushed.status, pushed.stderr.as_str()), (Some(0), ""));
@@ -171,7 +232,13 @@ fn failures_that_pass_are_tried_again_and_others_are_told() {
 
     let refusals: [Refusal; 3] = [
         (
-            |request| if request.method == "POST" { respond(403, &[], "") } else { ProxyAction::Forward },
+            |request| {
+                if request.method == "POST" {
+                    respond(403, &[], "")
+                } else {
+                    ProxyAction::Forward
+                }
+            },
             "access denied for an anonymous client",
         ),
         (
@@ -184,7 +251,11 @@ fn failures_that_pass_are_tried_again_and_others_are_told() {
         (
             |request| {
                 let denied = r#"{"errors":[{"code":"DENIED","message":"read only"}]}"#;
-                if request.is_blob() { ProxyAction::Forward } else { respond(405, &[], denied) }
+                if request.is_blob() {
+                    ProxyAction::Forward
+                } else {
+                    respond(405, &[], denied)
+                }
             },
             "HTTP status 405: read only",
         ),
@@ -213,10 +284,19 @@ fn credentials_are_sent_to_push_and_to_nobody_else() {
         if request.authorization.as_deref() == Some("Bearer granted") {
             return ProxyAction::Forward;
         }
-        let challenge = format!("Bearer realm=\"http://{}/token\",service=\"it\"", request.host());
+        let challenge = format!(
+            "Bearer realm=\"http://{}/token\",service=\"it\"",
+            request.host()
+        );
         respond(401, &[("www-authenticate", &challenge)], "")
     });
-    fixture.folders.write("auth.json", format!(r#"{{"auths":{{"{}":{{"auth":"bWU6aXQ="}}}}}}"#, proxy.address));
+    fixture.folders.write(
+        "auth.json",
+        format!(
+            r#"{{"auths":{{"{}":{{"auth":"bWU6aXQ="}}}}}}"#,
+            proxy.address
+        ),
+    );
     let mut arguments = fixture.arguments("old", proxy.address, "ns/catalog");
     arguments.extend(["--authfile".to_owned(), fixture.folders.text("auth.json")]);
     let pushed = run(catalogql().args(arguments));
@@ -227,7 +307,10 @@ fn credentials_are_sent_to_push_and_to_nobody_else() {
         .map(|request| request.target)
         .filter(|target| target.starts_with("/token"))
         .collect();
-    assert_eq!(tokens, ["/token?service=it&scope=repository%3Ans%2Fcatalog%3Apull%2Cpush"]);
+    assert_eq!(
+        tokens,
+        ["/token?service=it&scope=repository%3Ans%2Fcatalog%3Apull%2Cpush"]
+    );
     assert_eq!(fixture.pulled("ns/catalog"), fixture.rendered("old"));
 }
 
@@ -239,7 +322,10 @@ fn what_is_no_valid_catalog_or_names_no_tag_is_not_pushed() {
         assert_eq!((output.status, output.stdout.as_str()), (Some(1), ""));
         fixture.folders.shown(&output.stderr)
     };
-    fixture.folders.write("invalid/catalog.json", r#"{"schema":"olm.package","name":"etcd","defaultChannel":"x"}"#);
+    fixture.folders.write(
+        "invalid/catalog.json",
+        r#"{"schema":"olm.package","name":"etcd","defaultChannel":"x"}"#,
+    );
     fixture.folders.write("broken/catalog.json", "{");
     std::fs::create_dir(fixture.folders.path("empty")).unwrap();
     let address = fixture.registry.address;

@@ -1,4 +1,5 @@
-//! `catalogql query`, `list`, `search` and `diff`: what they print, for people and for programs, and how they end.
+//! `catalogql query`, `list`, `search` and `diff`: what they print, for people and for programs,
+//! and how they end.
 
 use serde_json::{Value, json};
 use testing::fixture::{NEWER, OLDER};
@@ -15,13 +16,24 @@ fn ask(arguments: &[&str]) -> Output {
         None => (*argument).to_owned(),
     };
     let output = run(catalogql().args(arguments.iter().map(path)));
-    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+    Output {
+        stdout: folders.shown(&output.stdout),
+        stderr: folders.shown(&output.stderr),
+        ..output
+    }
 }
 
 #[track_caller]
 fn prints(arguments: &[&str], expected: &str) {
     let output = ask(arguments);
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
 }
 
 #[test]
@@ -88,23 +100,55 @@ Channels:           stable 1.1.0 (default)
 ";
     assert_eq!((output.status, output.stdout.as_str()), (Some(0), expected));
     // Of the one catalog that has it.
-    let output = ask(&["show", "@old", "@new", "etcd", "--bundle", "etcd.v1.2.0", "-o", "json"]);
+    let output = ask(&[
+        "show",
+        "@old",
+        "@new",
+        "etcd",
+        "--bundle",
+        "etcd.v1.2.0",
+        "-o",
+        "json",
+    ]);
     let shown: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
-    let names: Vec<_> =
-        shown.as_array().unwrap().iter().map(|item| [&item["catalog"]["name"], &item["bundle"]["name"]]).collect();
+    let names: Vec<_> = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| [&item["catalog"]["name"], &item["bundle"]["name"]])
+        .collect();
     assert_eq!(names, [["new", "etcd.v1.2.0"]]);
     for (arguments, expected) in [
-        (&["show", "@old", "none"][..], "error: package \"none\" not found\n"),
-        (&["show", "@old", "etcd", "--bundle", "none"], "error: package \"etcd\", bundle \"none\" not found\n"),
-        (&["show", "@old", "ectd"], "error: package \"ectd\" not found; did you mean \"etcd\"?\n"),
-        (&["list", "bundles", "@old", "--package", "zo"], "error: package \"zo\" not found; did you mean \"zoo\"?\n"),
+        (
+            &["show", "@old", "none"][..],
+            "error: package \"none\" not found\n",
+        ),
+        (
+            &["show", "@old", "etcd", "--bundle", "none"],
+            "error: package \"etcd\", bundle \"none\" not found\n",
+        ),
+        (
+            &["show", "@old", "ectd"],
+            "error: package \"ectd\" not found; did you mean \"etcd\"?\n",
+        ),
+        (
+            &["list", "bundles", "@old", "--package", "zo"],
+            "error: package \"zo\" not found; did you mean \"zoo\"?\n",
+        ),
         (
             &["show", "@old", "etcd", "--bundle", "etcd.v1.0"],
             "error: package \"etcd\", bundle \"etcd.v1.0\" not found; did you mean \"etcd.v1.0.0\" or \"etcd.v1.1.0\"?\n",
         ),
     ] {
         let output = ask(arguments);
-        assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), "", expected));
+        assert_eq!(
+            (
+                output.status,
+                output.stdout.as_str(),
+                output.stderr.as_str()
+            ),
+            (Some(1), "", expected)
+        );
     }
 }
 
@@ -112,7 +156,10 @@ Channels:           stable 1.1.0 (default)
 fn lists_are_json_when_asked() {
     let output = ask(&["search", "@old", "@new", "zoo", "-o", "json"]);
     let found: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
-    assert_eq!((found.as_array().map(Vec::len), &found[0]["catalog"]), (Some(1), &json!({"name": "old"})));
+    assert_eq!(
+        (found.as_array().map(Vec::len), &found[0]["catalog"]),
+        (Some(1), &json!({"name": "old"}))
+    );
 }
 
 #[test]
@@ -152,7 +199,10 @@ Packages: 0 added, 1 removed, 1 changed.
 ",
     );
     prints(&["diff", "@old", "@old"], "no differences\n");
-    prints(&["diff", "@old", "@old", "-o", "markdown", "--exit-code"], "The catalogs do not differ.\n");
+    prints(
+        &["diff", "@old", "@old", "-o", "markdown", "--exit-code"],
+        "The catalogs do not differ.\n",
+    );
     let status = |new: &str| ask(&["diff", "@old", new, "--exit-code"]).status;
     assert_eq!((status("@old"), status("@new")), (Some(0), Some(1)));
     prints(&["diff", "@old", "@old", "-o", "json"], "[]\n");
@@ -189,10 +239,20 @@ fn a_query_is_executed_without_a_server_and_errors_are_an_exit_status() {
     assert!(ask(&empty).stdout.contains("\"labels\": []\n"));
     let wrong = ask(&["query", "@new", "{ none }"]);
     assert_eq!((wrong.status, wrong.stderr.as_str()), (Some(1), ""));
-    assert!(wrong.stdout.contains("GRAPHQL_VALIDATION_FAILED"), "{}", wrong.stdout);
+    assert!(
+        wrong.stdout.contains("GRAPHQL_VALIDATION_FAILED"),
+        "{}",
+        wrong.stdout
+    );
     let wrong = ask(&["query", "@new", "{ __typename }", "--variables", "1"]);
     assert_eq!(wrong.status, Some(1));
-    assert!(wrong.stderr.starts_with("error: cannot use --variables: write a JSON object"), "{}", wrong.stderr);
+    assert!(
+        wrong
+            .stderr
+            .starts_with("error: cannot use --variables: write a JSON object"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What the documentation says is true: the answers in the README, the table of problems, the limits, the flags.
+//! What the documentation says is true: the answers in the README, the table of problems, the
+//! limits, the flags.
 
 mod limits;
 mod schema;
@@ -37,7 +38,13 @@ fn the_answers_in_the_readme_are_what_the_example_gives() {
 #[test]
 fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
     let engine = served::engine([served::directory("example", "examples/catalog")]);
-    for page in ["console-tiles", "find-providers", "mirror-images", "plan-an-upgrade", "watch-changes"] {
+    for page in [
+        "console-tiles",
+        "find-providers",
+        "mirror-images",
+        "plan-an-upgrade",
+        "watch-changes",
+    ] {
         let mut answers = 0;
         holds(&format!("docs/how-to/{page}.md"), |text| {
             rewrite_blocks(text, "graphql", "json", |query, _| {
@@ -45,14 +52,19 @@ fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
                 answer(&engine, query)
             })
         });
-        assert!(answers > 0, "docs/how-to/{page}.md has no query with its answer");
+        assert!(
+            answers > 0,
+            "docs/how-to/{page}.md has no query with its answer"
+        );
     }
 }
 
 #[test]
 fn every_problem_is_in_the_reference_with_its_severity() {
     let text = read("docs/reference/problems.md");
-    let mut documented: Vec<_> = rows(&text).map(|cells| (cells[0].trim_matches('`'), cells[1])).collect();
+    let mut documented: Vec<_> = rows(&text)
+        .map(|cells| (cells[0].trim_matches('`'), cells[1]))
+        .collect();
     documented.retain(|(code, _)| *code != "code");
     let mut expected: Vec<_> = fbc::ProblemCode::ALL
         .iter()
@@ -72,7 +84,9 @@ fn every_problem_is_in_the_reference_with_its_severity() {
 #[test]
 fn every_limit_is_in_the_reference_with_its_value() {
     let text = read("docs/reference/limits.md");
-    let documented: Vec<_> = rows(&text).map(|cells| (cells[0], cells[1].replace(',', ""))).collect();
+    let documented: Vec<_> = rows(&text)
+        .map(|cells| (cells[0], cells[1].replace(',', "")))
+        .collect();
     for (name, value) in limits::limits() {
         assert!(
             documented.contains(&(name, value.clone())),
@@ -86,11 +100,21 @@ fn the_flags_in_the_reference_are_those_of_the_program() {
     holds("docs/reference/configuration.md", |text| {
         rewrite_blocks(text, "sh", "text", |command, shown| {
             let words: Vec<_> = command.split_whitespace().collect();
-            let ["catalogql", name, "--help"] = words[..] else { return shown.to_owned() };
+            let ["catalogql", name, "--help"] = words[..] else {
+                return shown.to_owned();
+            };
             let mut program = Args::command().term_width(100);
             program.build();
-            let command = program.find_subcommand_mut(name).unwrap_or_else(|| panic!("no command `{name}`"));
-            command.render_long_help().to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+            let command = program
+                .find_subcommand_mut(name)
+                .unwrap_or_else(|| panic!("no command `{name}`"));
+            command
+                .render_long_help()
+                .to_string()
+                .lines()
+                .map(str::trim_end)
+                .collect::<Vec<_>>()
+                .join("\n")
         })
     });
 }
@@ -99,16 +123,30 @@ fn the_flags_in_the_reference_are_those_of_the_program() {
 fn the_commands_of_the_how_to_print_what_it_shows() {
     let mut commands = 0;
     // A shell reads them as it reads what a user writes.
-    let program = Path::new(env!("CARGO_BIN_EXE_catalogql")).parent().expect("a program is in a folder");
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    for page in ["find-providers", "look-into-a-catalog", "plan-an-upgrade", "publish-a-catalog"]
-        .map(|name| format!("docs/how-to/{name}.md"))
+    let program = Path::new(env!("CARGO_BIN_EXE_catalogql"))
+        .parent()
+        .expect("a program is in a folder");
+    let path = format!(
+        "{}:{}",
+        program.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    for page in [
+        "find-providers",
+        "look-into-a-catalog",
+        "plan-an-upgrade",
+        "publish-a-catalog",
+    ]
+    .map(|name| format!("docs/how-to/{name}.md"))
     {
         holds(&page, |text| {
             rewrite_blocks(text, "sh", "text", |command, _| {
                 commands += 1;
                 let mut shell = Command::new("sh");
-                shell.args(["-c", command]).env("PATH", &path).current_dir(env!("CARGO_MANIFEST_DIR"));
+                shell
+                    .args(["-c", command])
+                    .env("PATH", &path)
+                    .current_dir(env!("CARGO_MANIFEST_DIR"));
                 let output = run(&mut shell);
                 assert_eq!(output.stderr, "", "{command}");
                 output.stdout.trim_end().to_owned()
@@ -121,21 +159,35 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
 #[test]
 fn every_invariant_has_its_test() {
     let text = read("ARCHITECTURE.md");
-    let (_, table) = text.split_once("## Invariants").expect("ARCHITECTURE.md has the invariants");
+    let (_, table) = text
+        .split_once("## Invariants")
+        .expect("ARCHITECTURE.md has the invariants");
     let (table, _) = table.split_once("\n## ").expect("something follows them");
-    let named: Vec<_> = rows(table).skip(1).map(|cells| cells[1].trim_matches('`')).collect();
+    let named: Vec<_> = rows(table)
+        .skip(1)
+        .map(|cells| cells[1].trim_matches('`'))
+        .collect();
     assert!(named.len() >= 12, "{named:?}");
     let mut tests = String::new();
     for folder in ["src", "crates", "tests"] {
         read_rust(&path(folder), &mut tests);
     }
-    let missing: Vec<_> = named.iter().filter(|name| !tests.contains(&format!("fn {name}("))).collect();
-    assert!(missing.is_empty(), "ARCHITECTURE.md names tests that are not there: {missing:?}");
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|name| !tests.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "ARCHITECTURE.md names tests that are not there: {missing:?}"
+    );
 }
 
 /// The answer to a query, as the documents show it.
 fn answer(engine: &Engine, query: &str) -> String {
-    let answer = engine.execute(&Request { query: Some(query.into()), ..Request::default() });
+    let answer = engine.execute(&Request {
+        query: Some(query.into()),
+        ..Request::default()
+    });
     Json::read(std::str::from_utf8(&answer.body).expect("an answer is UTF-8")).pretty()
 }
 
@@ -165,25 +217,43 @@ fn row_value(limit: &ListedLimit) -> String {
 #[test]
 fn the_limits_that_the_server_tells_are_those_of_a_request_in_the_reference_with_code_and_flag() {
     let text = read("docs/reference/limits.md");
-    let (_, section) = text.split_once("## Of a GraphQL request").expect("they have a section");
+    let (_, section) = text
+        .split_once("## Of a GraphQL request")
+        .expect("they have a section");
     let program = Args::command();
-    let serve = program.find_subcommand("serve").expect("there is the command");
+    let serve = program
+        .find_subcommand("serve")
+        .expect("there is the command");
     let listed = Limits::default().list();
     assert!(listed.is_sorted_by_key(|limit| limit.name));
     for limit in &listed {
-        let row = rows(section).find(|cells| cells[0] == row_name(limit.name)).expect("it has a row");
+        let row = rows(section)
+            .find(|cells| cells[0] == row_name(limit.name))
+            .expect("it has a row");
         let code = limit.code.map_or("", |code| code.as_str());
         assert!(row[3].contains(code), "{row:?}");
         assert_eq!(limit.code.is_none(), row[3].is_empty(), "{row:?}");
-        let flag = if limit.name == "time" { "max-seconds".to_owned() } else { format!("max-{}", limit.name) };
-        let has_flag = serve.get_arguments().any(|argument| argument.get_long() == Some(&flag));
+        let flag = if limit.name == "time" {
+            "max-seconds".to_owned()
+        } else {
+            format!("max-{}", limit.name)
+        };
+        let has_flag = serve
+            .get_arguments()
+            .any(|argument| argument.get_long() == Some(&flag));
         assert_eq!(has_flag, row[4] == format!("`--{flag}`"), "{row:?}");
     }
     // Those that wait, caches and unread responses are none of one request.
     let other = ["in flight", "small answer"];
-    let (request, _) = section.split_once("\nBodies that are being read").expect("others follow");
-    let names = rows(request).map(|cells| cells[0]).filter(|name| *name != "limit" && !name.starts_with('-'));
-    let untold: Vec<_> = names.filter(|name| listed.iter().all(|limit| row_name(limit.name) != *name)).collect();
+    let (request, _) = section
+        .split_once("\nBodies that are being read")
+        .expect("others follow");
+    let names = rows(request)
+        .map(|cells| cells[0])
+        .filter(|name| *name != "limit" && !name.starts_with('-'));
+    let untold: Vec<_> = names
+        .filter(|name| listed.iter().all(|limit| row_name(limit.name) != *name))
+        .collect();
     assert_eq!(untold, other);
 }
 
@@ -196,12 +266,19 @@ fn holds(document: &str, rewrite: impl FnOnce(&str) -> String) {
         fs::write(path(document), rewritten).expect("the document can be written");
     } else {
         let (left, right): (Vec<_>, Vec<_>) = (text.lines().collect(), rewritten.lines().collect());
-        let same = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
+        let same = left
+            .iter()
+            .zip(&right)
+            .take_while(|(left, right)| left == right)
+            .count();
         let near = |lines: &[&str]| {
-            lines[same..].iter().take(8).fold(String::new(), |mut all, line| {
-                writeln!(all, "    {line}").expect("a string takes all text");
-                all
-            })
+            lines[same..]
+                .iter()
+                .take(8)
+                .fold(String::new(), |mut all, line| {
+                    writeln!(all, "    {line}").expect("a string takes all text");
+                    all
+                })
         };
         assert!(
             rewritten == text,
@@ -213,15 +290,25 @@ fn holds(document: &str, rewrite: impl FnOnce(&str) -> String) {
     }
 }
 
-/// A text with each block of one language that follows a block of another, with blocks of no matter which languages
-/// between them, replaced by what the block before it gives.
-fn rewrite_blocks(text: &str, of: &str, into: &str, mut give: impl FnMut(&str, &str) -> String) -> String {
+/// A text with each block of one language that follows a block of another, with blocks of no matter
+/// which languages between them, replaced by what the block before it gives.
+fn rewrite_blocks(
+    text: &str,
+    of: &str,
+    into: &str,
+    mut give: impl FnMut(&str, &str) -> String,
+) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
     let mut given: Option<String> = None;
     while let Some(line) = lines.next() {
         writeln!(out, "{line}").expect("a string takes all text");
-        let Some(language) = line.strip_prefix("```").filter(|language| !language.is_empty()) else { continue };
+        let Some(language) = line
+            .strip_prefix("```")
+            .filter(|language| !language.is_empty())
+        else {
+            continue;
+        };
         let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
         let block = block.join("\n");
         let body = match given.take_if(|_| language == into) {

@@ -23,13 +23,26 @@ const CATALOG: &str = "
 fn solve(arguments: &[&str]) -> Output {
     let folders = Folders::new();
     folders.catalog("main", CATALOG);
-    let output = run(catalogql().arg("solve").arg(format!("main={}", folders.text("main"))).args(arguments));
-    Output { stdout: folders.shown(&output.stdout), stderr: folders.shown(&output.stderr), ..output }
+    let output = run(catalogql()
+        .arg("solve")
+        .arg(format!("main={}", folders.text("main")))
+        .args(arguments));
+    Output {
+        stdout: folders.shown(&output.stdout),
+        stderr: folders.shown(&output.stderr),
+        ..output
+    }
 }
 
 #[test]
 fn a_solution_is_printed_with_the_reasons_of_each_step_and_of_those_that_were_passed_over() {
-    let output = solve(&["--want", "web", "--want", "vault:stable@vault.v1.0.0", "--explain"]);
+    let output = solve(&[
+        "--want",
+        "web",
+        "--want",
+        "vault:stable@vault.v1.0.0",
+        "--explain",
+    ]);
     let expected = "\
 ACTION   BUNDLE        CHANNEL  CATALOG  REPLACES  BECAUSE
 install  vault.v1.0.0  stable   main               vault is wanted
@@ -40,7 +53,14 @@ etcd.v1.0.0
   etcd.v1.1.0 (stable, main) would be preferred, but cannot be installed:
     - etcd.v1.1.0 (stable, main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
 }
 
 #[test]
@@ -53,14 +73,29 @@ error: There is no solution. These contradict one another:
   - high.v1.0.0 (stable, main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
 There is a solution without high.
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(1), expected, "")
+    );
 }
 
 #[test]
-fn a_request_that_wants_nothing_is_refused_and_a_package_that_is_not_there_is_compared_with_those_that_are() {
+fn a_request_that_wants_nothing_is_refused_and_a_package_that_is_not_there_is_compared_with_those_that_are()
+ {
     let output = solve(&[]);
     let expected = "error: cannot solve: nothing is wanted and nothing is installed: name a package with --want\n";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(2), "", expected));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(2), "", expected)
+    );
     let output = solve(&["--want", "vaul"]);
     let expected = "warning: package \"vaul\" not found; did you mean \"vault\"?\n";
     assert_eq!((output.status, output.stderr.as_str()), (Some(1), expected));
@@ -72,16 +107,33 @@ fn a_package_that_no_catalog_has_is_resolved_to_a_question() {
     folders.catalog("main", CATALOG);
     let output = run(catalogql().args(["resolve", &folders.text("main"), "vualt"]));
     let expected = "error: no bundles found for package \"vualt\"; did you mean \"vault\"?\n";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(1), expected, "")
+    );
 }
 
 #[test]
 fn an_installed_bundle_is_upgraded_and_counts_as_what_its_catalog_says() {
-    let output = solve(&["--want", "vault", "--installed", "vault.v1.0.0@1.0.0", "-o", "json"]);
+    let output = solve(&[
+        "--want",
+        "vault",
+        "--installed",
+        "vault.v1.0.0@1.0.0",
+        "-o",
+        "json",
+    ]);
     let found: Value = serde_json::from_str(&output.stdout).unwrap();
     let operator = &found["operators"][0];
     let upgrade = (&operator["name"], &operator["replaces"]);
-    assert_eq!((output.status, upgrade), (Some(0), (&json!("vault.v1.1.0"), &json!("vault.v1.0.0"))));
+    assert_eq!(
+        (output.status, upgrade),
+        (Some(0), (&json!("vault.v1.1.0"), &json!("vault.v1.0.0")))
+    );
 }
 
 #[test]
@@ -92,7 +144,14 @@ ACTION   BUNDLE       CHANNEL  CATALOG  REPLACES  BECAUSE
 install  etcd.v1.0.0  stable   main               etcd is wanted
 install  web.v1.0.0   stable   main               web is wanted
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
     // The highest version is picked although nothing meets what it requires.
     let output = solve(&["--policy", "olm-v1", "--want", "etcd"]);
     let expected = "\
@@ -101,7 +160,14 @@ error: There is no solution. These contradict one another:
   - etcd can be etcd.v1.1.0 (stable, main)
   - etcd.v1.1.0 (stable, main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(1), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(1), expected, "")
+    );
 }
 
 #[test]
@@ -114,7 +180,14 @@ flowchart LR
   s1 -->|\"providing an API with group: etcd.test, version: v1, kind: Etcd\"| s0
   o1_0([\"web\"]) -->|\"is wanted\"| s1
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
 }
 
 #[test]
@@ -132,12 +205,24 @@ fn the_state_of_a_cluster_is_read_as_kubectl_prints_it() {
             "status": {"installedCSV": "vault.v1.0.0"}}]});
     folders.write("cluster.json", objects.to_string());
     let catalog = format!("main={}", folders.text("main"));
-    let output = run(catalogql().args(["solve", &catalog, "--installed", &folders.text("cluster.json")]));
+    let output = run(catalogql().args([
+        "solve",
+        &catalog,
+        "--installed",
+        &folders.text("cluster.json"),
+    ]));
     let expected = "\
 ACTION   BUNDLE        CHANNEL  CATALOG  REPLACES      BECAUSE
 upgrade  vault.v1.1.0  stable   main     vault.v1.0.0  my-vault is wanted
 ";
-    assert_eq!((output.status, output.stdout.as_str(), output.stderr.as_str()), (Some(0), expected, ""));
+    assert_eq!(
+        (
+            output.status,
+            output.stdout.as_str(),
+            output.stderr.as_str()
+        ),
+        (Some(0), expected, "")
+    );
 }
 
 #[test]
@@ -146,10 +231,20 @@ fn a_world_in_a_file_is_answered_in_the_form_of_the_vectors() {
     let vectors = include_str!("../../crates/solve/tests/testdata/resolver.jsonl").lines();
     let vectors = vectors.map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut ends = Vec::new();
-    for vector in vectors.filter(|vector| vector["name"].as_str().unwrap().starts_with("installed/")).take(13) {
+    for vector in vectors
+        .filter(|vector| vector["name"].as_str().unwrap().starts_with("installed/"))
+        .take(13)
+    {
         folders.write("request.json", vector.to_string());
-        let output = run(catalogql().args(["solve", "-o", "json", "--request", &folders.text("request.json")]));
-        let found: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.stderr));
+        let output = run(catalogql().args([
+            "solve",
+            "-o",
+            "json",
+            "--request",
+            &folders.text("request.json"),
+        ]));
+        let found: Value =
+            serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.stderr));
         let mut expected = vector["expected"].clone();
         if expected.get("unsatisfiable").is_some() {
             // Minimal sets of reasons are not unique.
@@ -158,7 +253,12 @@ fn a_world_in_a_file_is_answered_in_the_form_of_the_vectors() {
         assert_eq!(found, expected, "{}", vector["name"]);
         ends.push(output.status);
     }
-    assert!([Some(0), Some(1), Some(2)].iter().all(|end| ends.contains(end)), "{ends:?}");
+    assert!(
+        [Some(0), Some(1), Some(2)]
+            .iter()
+            .all(|end| ends.contains(end)),
+        "{ends:?}"
+    );
 }
 
 #[test]
@@ -174,9 +274,16 @@ fn a_query_is_answered_as_the_command_answers() {
                 passedOver { bundle { name } constraints { kind bundle { name } constraint { package { packageName } } } }
             } } } }"#;
     let output = run(catalogql().args(["query", &catalog, document]));
-    let found: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    let steps = found.pointer("/data/solution/steps").and_then(Value::as_array).unwrap_or_else(|| panic!("{found}"));
-    let names: Vec<_> = steps.iter().map(|step| step["bundle"]["name"].as_str().unwrap()).collect();
+    let found: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let steps = found
+        .pointer("/data/solution/steps")
+        .and_then(Value::as_array)
+        .unwrap_or_else(|| panic!("{found}"));
+    let names: Vec<_> = steps
+        .iter()
+        .map(|step| step["bundle"]["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["vault.v1.0.0", "etcd.v1.0.0", "web.v1.0.0"]);
     let reason = json!({"wanted": null, "requiredBy": {"name": "web.v1.0.0"},
         "requirement": "providing an API with group: etcd.test, version: v1, kind: Etcd"});
@@ -189,7 +296,8 @@ fn a_query_is_answered_as_the_command_answers() {
     let conflict = r#"{ solve(request: {wanted: [{packageName: "high"}, {packageName: "web"}]}) {
         ... on SolveConflict { constraints { kind wanted candidates { name } } relaxations { wanted isSolvable } } } }"#;
     let output = run(catalogql().args(["query", &catalog, conflict]));
-    let found: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let found: Value =
+        serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let expected = json!({
         "constraints": [
             {"kind": "WANTED", "wanted": "high", "candidates": []},

@@ -40,15 +40,26 @@ impl Listening {
     /// Connects from a loopback address: one of them may have half of all streams.
     fn start_from(own: Ipv4Addr, address: SocketAddr) -> Self {
         let body = serde_json::json!({ "query": CHANGES }).to_string();
-        let head =
-            "POST /graphql HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json";
+        let head = "POST /graphql HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Type: application/json";
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
-        socket.bind(&SocketAddr::from((own, 0)).into()).expect("every loopback address is this machine's");
+        socket
+            .bind(&SocketAddr::from((own, 0)).into())
+            .expect("every loopback address is this machine's");
         socket.connect(&address.into()).expect("it listens");
         let mut stream = TcpStream::from(socket);
-        stream.set_read_timeout(Some(Duration::from_mins(2))).expect("a time-out can be set");
-        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).expect("it reads");
-        let mut listening = Self { stream, read: String::new() };
+        stream
+            .set_read_timeout(Some(Duration::from_mins(2)))
+            .expect("a time-out can be set");
+        write!(
+            stream,
+            "{head}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .expect("it reads");
+        let mut listening = Self {
+            stream,
+            read: String::new(),
+        };
         listening.until(":\n\n");
         listening
     }
@@ -59,7 +70,8 @@ impl Listening {
         while !self.read.contains(text) {
             let length = self.stream.read(&mut buffer).expect("it goes on");
             assert!(length > 0, "the stream ended after {}", self.read);
-            self.read.push_str(std::str::from_utf8(&buffer[..length]).expect("it is UTF-8"));
+            self.read
+                .push_str(std::str::from_utf8(&buffer[..length]).expect("it is UTF-8"));
         }
     }
 }
@@ -68,15 +80,31 @@ impl Listening {
 fn content(version: usize) -> Served {
     let packages = (0..200).map(|number| {
         let last = if number == 0 { version } else { 0 };
-        format!("package p{number} default=stable\nchannel stable: v1.0.0 <- v1.1.0 <- v1.2.{last}\n")
+        format!(
+            "package p{number} default=stable\nchannel stable: v1.0.0 <- v1.1.0 <- v1.2.{last}\n"
+        )
     });
     let lines = lines(&packages.collect::<String>());
     let numbers = (1..).take(lines.lines().count()).collect();
-    let file = FileOrigin { path: "c.json".into(), lines: numbers, ..FileOrigin::default() };
+    let file = FileOrigin {
+        path: "c.json".into(),
+        lines: numbers,
+        ..FileOrigin::default()
+    };
     let digest = fbc::Digest::new(Sha256::digest(&lines).into());
-    let catalog = Catalog::build(lines.into(), &Origins { files: vec![file], ..Origins::default() })
-        .expect("the lines are canonical");
-    Served::new("c", Content::new(Arc::new(catalog), digest), CatalogMetadata::default())
+    let catalog = Catalog::build(
+        lines.into(),
+        &Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
+    )
+    .expect("the lines are canonical");
+    Served::new(
+        "c",
+        Content::new(Arc::new(catalog), digest),
+        CatalogMetadata::default(),
+    )
 }
 
 #[test]
@@ -87,12 +115,23 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
     writer.publish(content(1));
     let engine = Arc::new(Engine::new(reader, "test", Limits::default()));
     let runtime = tokio::runtime::Runtime::new().expect("there are threads");
-    let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).expect("there is a port");
+    let listener = runtime
+        .block_on(Listener::bind("127.0.0.1:0"))
+        .expect("there is a port");
     let address = listener.address();
     let routes = graphql_http::GraphqlHttp::new(engine, &[]).router();
-    runtime.spawn(listener.serve(routes, listen::ListenOptions::default(), std::future::pending()));
+    runtime.spawn(listener.serve(
+        routes,
+        listen::ListenOptions::default(),
+        std::future::pending(),
+    ));
     let peers = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
-    let mut all: Vec<_> = peers.iter().cycle().take(count).map(|&own| Listening::start_from(own, address)).collect();
+    let mut all: Vec<_> = peers
+        .iter()
+        .cycle()
+        .take(count)
+        .map(|&own| Listening::start_from(own, address))
+        .collect();
     for version in 2..5 {
         let next = content(version);
         let end = format!(

@@ -1,4 +1,5 @@
-//! What several modules need: catalogs from one string, the program as a child process, and a client for it.
+//! What several modules need: catalogs from one string, the program as a child process, and a
+//! client for it.
 
 mod collector;
 mod process;
@@ -7,9 +8,9 @@ pub(crate) use collector::{Collector, ReceivedSpan};
 pub(crate) use process::{Output, Server, catalogql, get, graphql, graphql_at, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{
-    Archive, CONFIGS, CONFIGS_LABEL, Folders, HttpResponse, Layout, MediaTypes, Proxy, ProxyAction, RecordedRequest,
-    Registry, RegistryImage, SeededRandom, digest, eventually, exchange, report_skipped, respond, send_request,
-    tar_archive, tool_command,
+    Archive, CONFIGS, CONFIGS_LABEL, Folders, HttpResponse, Layout, MediaTypes, Proxy, ProxyAction,
+    RecordedRequest, Registry, RegistryImage, SeededRandom, digest, eventually, exchange,
+    report_skipped, respond, send_request, tar_archive, tool_command,
 };
 
 /// Asks which packages each catalog has.
@@ -17,8 +18,14 @@ pub(crate) const PACKAGES: &str = "{ catalogs { packages { nodes { name } } } }"
 
 /// The answer to [`PACKAGES`] when there is one catalog, with these.
 pub(crate) fn packages(names: &[&str]) -> String {
-    let nodes: Vec<_> = names.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)).collect();
-    format!(r#"{{"data":{{"catalogs":[{{"packages":{{"nodes":[{}]}}}}]}}}}"#, nodes.join(","))
+    let nodes: Vec<_> = names
+        .iter()
+        .map(|name| format!(r#"{{"name":"{name}"}}"#))
+        .collect();
+    format!(
+        r#"{{"data":{{"catalogs":[{{"packages":{{"nodes":[{}]}}}}]}}}}"#,
+        nodes.join(",")
+    )
 }
 
 /// A catalog without a fault.

@@ -34,22 +34,38 @@ fn content(number: usize) -> Content {
     let line = format!("{{\"name\":\"p{number}\",\"package\":\"p\",\"schema\":\"olm.channel\"}}\n");
     let content = Bytes::from(line.repeat(CONTENT_BYTES / line.len()));
     let count = u32::try_from(CONTENT_BYTES / line.len()).unwrap();
-    let file = FileOrigin { path: "c.json".into(), lines: (1..=count).collect(), ..FileOrigin::default() };
+    let file = FileOrigin {
+        path: "c.json".into(),
+        lines: (1..=count).collect(),
+        ..FileOrigin::default()
+    };
     let encodings = Encodings::default();
     // Every other content has a compressed form from the start.
     if number.is_multiple_of(2) {
         let mut gzip = Vec::new();
-        Coding::Gzip.compress(&content, CompressionLevel::Fast, &mut gzip).unwrap();
+        Coding::Gzip
+            .compress(&content, CompressionLevel::Fast, &mut gzip)
+            .unwrap();
         encodings.set(Coding::Gzip, gzip.into());
     }
     let digest = Digest::new(Sha256::digest(&content).into());
-    let catalog = Catalog::build(content, &Origins { files: vec![file], ..Origins::default() }).unwrap();
+    let catalog = Catalog::build(
+        content,
+        &Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
+    )
+    .unwrap();
     (Arc::new(catalog), digest, Arc::new(encodings))
 }
 
 fn publish(writer: &mut CatalogsWriter, (catalog, digest, encodings): Content) {
     let metadata = CatalogMetadata::default();
-    let content = serving::Content { encodings, ..serving::Content::new(catalog, digest) };
+    let content = serving::Content {
+        encodings,
+        ..serving::Content::new(catalog, digest)
+    };
     writer.publish(Served::new("c", content, metadata));
 }
 
@@ -61,14 +77,26 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
     let address = listener.address();
-    runtime.spawn(listener.serve(router(catalogs, "test"), ListenOptions::default(), std::future::pending()));
+    runtime.spawn(listener.serve(
+        router(catalogs, "test"),
+        ListenOptions::default(),
+        std::future::pending(),
+    ));
     // Each answer is taken by one swap, while the other clients read.
     let (answered, answers) = sync_channel(0);
     let clients = (0..4).map(|client| {
         let answered = answered.clone();
         thread::spawn(move || {
-            let codings: &[(&str, &str)] = if client % 2 == 0 { &[] } else { &[("Accept-Encoding", "gzip")] };
-            let target = if client < 2 { "/catalogs/c/api/v1/all" } else { "/catalogs/c/api/v1/metas?package=p" };
+            let codings: &[(&str, &str)] = if client % 2 == 0 {
+                &[]
+            } else {
+                &[("Accept-Encoding", "gzip")]
+            };
+            let target = if client < 2 {
+                "/catalogs/c/api/v1/all"
+            } else {
+                "/catalogs/c/api/v1/metas?package=p"
+            };
             loop {
                 let answer = send_request(address, "GET", target, codings);
                 assert_eq!(answer.status, 200);
@@ -78,9 +106,16 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
                     body.clear();
                     std::io::copy(&mut GzDecoder::new(&*answer.body), &mut body).unwrap();
                 }
-                let first = body.split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
+                let first = body
+                    .split_inclusive(|byte| *byte == b'\n')
+                    .next()
+                    .unwrap()
+                    .to_vec();
                 assert_eq!(body.len(), CONTENT_BYTES / first.len() * first.len());
-                assert!(body.chunks(first.len()).all(|line| line == first), "two contents in one answer");
+                assert!(
+                    body.chunks(first.len()).all(|line| line == first),
+                    "two contents in one answer"
+                );
                 if client < 2 {
                     let end = if coding.is_some() { "-gzip" } else { "" };
                     let digest = Digest::new(Sha256::digest(&body).into()).hex();

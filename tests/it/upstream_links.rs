@@ -1,4 +1,5 @@
-//! Links against what upstream does with them: the cases of upstream's recorded vectors that have links, or no files.
+//! Links against what upstream does with them: the cases of upstream's recorded vectors that have
+//! links, or no files.
 
 use std::os::unix::fs::symlink;
 
@@ -55,13 +56,27 @@ fn links_are_followed_and_refused_as_upstream_does_but_where_it_is_said() {
     let mut seen = Vec::new();
     for line in GOLDEN.lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        if !case.files.iter().any(|file| file.symlink.is_some() || file.directory) {
+        if !case
+            .files
+            .iter()
+            .any(|file| file.symlink.is_some() || file.directory)
+        {
             continue;
         }
         let refused = REFUSED.iter().map(|(name, error, _)| (*name, *error));
-        let refused = refused.clone().chain(ERRORS).find(|(name, _)| *name == case.name).map(|(_, error)| error);
-        assert_eq!(refused.is_some(), case.error.is_some() || REFUSED.iter().any(|(name, ..)| *name == case.name));
-        let expected = refused.map_or_else(|| Ok(case.stored.clone().unwrap()), |error| Err(error.to_owned()));
+        let refused = refused
+            .clone()
+            .chain(ERRORS)
+            .find(|(name, _)| *name == case.name)
+            .map(|(_, error)| error);
+        assert_eq!(
+            refused.is_some(),
+            case.error.is_some() || REFUSED.iter().any(|(name, ..)| *name == case.name)
+        );
+        let expected = refused.map_or_else(
+            || Ok(case.stored.clone().unwrap()),
+            |error| Err(error.to_owned()),
+        );
         assert_eq!(load(&case), expected, "{}", case.name);
         seen.push(case.name);
     }
@@ -81,8 +96,13 @@ fn load(case: &Case) -> Result<Vec<String>, String> {
             _ => std::fs::create_dir_all(folders.path(&path)).unwrap(),
         }
     }
-    let root = folders.path("case").join(case.root.as_deref().unwrap_or_default());
-    let content = read_once(&root, &folders.path("")).map_err(|error| folders.shown(&error.chain()))?;
-    let lines = std::str::from_utf8(content.catalog.content()).unwrap().lines();
+    let root = folders
+        .path("case")
+        .join(case.root.as_deref().unwrap_or_default());
+    let content =
+        read_once(&root, &folders.path("")).map_err(|error| folders.shown(&error.chain()))?;
+    let lines = std::str::from_utf8(content.catalog.content())
+        .unwrap()
+        .lines();
     Ok(lines.map(str::to_owned).collect())
 }

@@ -1,4 +1,5 @@
-//! `WebSocket`s whose clients read nothing: what they hold together is bounded, and others do not notice them.
+//! `WebSocket`s whose clients read nothing: what they hold together is bounded, and others do not
+//! notice them.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write};
@@ -27,16 +28,29 @@ fn connect(address: SocketAddr) -> WebSocketClient {
 }
 
 fn start(folders: &Folders) -> Server {
-    let blob = |number| format!("{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n", "y".repeat(4000));
+    let blob = |number| {
+        format!(
+            "{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n",
+            "y".repeat(4000)
+        )
+    };
     folders.write("large/catalog.json", (0..500).map(blob).collect::<String>());
-    Server::start(folders, &[&folders.text("large"), "--max-in-flight", &IN_FLIGHT.to_string()])
+    Server::start(
+        folders,
+        &[
+            &folders.text("large"),
+            "--max-in-flight",
+            &IN_FLIGHT.to_string(),
+        ],
+    )
 }
 
 /// A short query for a little less than the largest answer.
 fn large_query() -> String {
     let mut query = "{".to_owned();
     for alias in 0..16 {
-        write!(query, "a{alias}:metas(first:500){{nodes{{blob}}}}").expect("a string takes all text");
+        write!(query, "a{alias}:metas(first:500){{nodes{{blob}}}}")
+            .expect("a string takes all text");
     }
     query + "}"
 }
@@ -49,7 +63,10 @@ fn sockets_whose_clients_read_nothing_hold_no_more_than_the_budget() {
     let mut reading = connect(server.address);
     reading.subscribe("0", &query);
     let answer = reading.text();
-    assert!(answer.starts_with(r#"{"id":"0","type":"next","payload":{"data":{"a0":{"#) && answer.ends_with("]}}}}"));
+    assert!(
+        answer.starts_with(r#"{"id":"0","type":"next","payload":{"data":{"a0":{"#)
+            && answer.ends_with("]}}}}")
+    );
     assert!(answer.len() as u64 > ANSWER - (4 << 20), "{}", answer.len());
     assert_eq!(reading.text(), r#"{"id":"0","type":"complete"}"#);
     let before = anonymous(&server);
@@ -67,11 +84,18 @@ fn sockets_whose_clients_read_nothing_hold_no_more_than_the_budget() {
         }
     }
     reading.subscribe("2", "{__typename}");
-    assert_eq!(reading.text(), r#"{"id":"2","type":"next","payload":{"data":{"__typename":"Query"}}}"#);
-    assert_eq!(graphql(server.address, "{__typename}"), r#"{"data":{"__typename":"Query"}}"#);
+    assert_eq!(
+        reading.text(),
+        r#"{"id":"2","type":"next","payload":{"data":{"__typename":"Query"}}}"#
+    );
+    assert_eq!(
+        graphql(server.address, "{__typename}"),
+        r#"{"data":{"__typename":"Query"}}"#
+    );
     let grown = || anonymous(&server).saturating_sub(before);
     eprintln!("{CLIENTS} clients hold {} MiB", grown() >> 20);
-    let writing = 2 * std::thread::available_parallelism().map_or(1, usize::from) as u64 * 2 * ANSWER;
+    let writing =
+        2 * std::thread::available_parallelism().map_or(1, usize::from) as u64 * 2 * ANSWER;
     assert!(grown() < IN_FLIGHT + writing, "{} MiB more", grown() >> 20);
     // What was written and refused goes back to the system.
     eventually(|| (grown() < IN_FLIGHT).then_some(()));
@@ -92,8 +116,14 @@ fn a_page_opens_a_socket_only_from_the_own_origin_by_an_allowed_host() {
         ("Host: localhost:1", "101"),
         ("Host: localhost:1\r\nOrigin: http://localhost:1", "101"),
         ("Host: localhost:1\r\nOrigin: http://localhost:2", "403"),
-        ("Host: localhost:1\r\nOrigin: http://evil.example.com", "403"),
-        ("Host: evil.example.com:1\r\nOrigin: http://evil.example.com:1", "421"),
+        (
+            "Host: localhost:1\r\nOrigin: http://evil.example.com",
+            "403",
+        ),
+        (
+            "Host: evil.example.com:1\r\nOrigin: http://evil.example.com:1",
+            "421",
+        ),
         ("Host: evil.example.com:1", "421"),
     ] {
         assert_eq!(status(headers), expected, "{headers}");
@@ -109,14 +139,22 @@ fn a_handshake_is_answered_with_the_names_of_headers_as_the_client_writes_them()
         stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
         let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-        let request =
-            format!("GET /graphql HTTP/1.1\r\nHost: localhost\r\n{upgrade}{key}{name}: graphql-transport-ws\r\n\r\n");
+        let request = format!(
+            "GET /graphql HTTP/1.1\r\nHost: localhost\r\n{upgrade}{key}{name}: graphql-transport-ws\r\n\r\n"
+        );
         stream.write_all(request.as_bytes()).unwrap();
 
         let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
-        lines.by_ref().take_while(|line| !line.is_empty()).find(|line| line.ends_with("graphql-transport-ws"))
+        lines
+            .by_ref()
+            .take_while(|line| !line.is_empty())
+            .find(|line| line.ends_with("graphql-transport-ws"))
     };
-    for name in ["Sec-WebSocket-Protocol", "sec-websocket-protocol", "SEC-WEBSOCKET-PROTOCOL"] {
+    for name in [
+        "Sec-WebSocket-Protocol",
+        "sec-websocket-protocol",
+        "SEC-WEBSOCKET-PROTOCOL",
+    ] {
         assert_eq!(answer(name), Some(format!("{name}: graphql-transport-ws")));
     }
 }

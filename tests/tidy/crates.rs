@@ -1,4 +1,5 @@
-//! Which crate may depend on which. A manifest is a wall that the compiler holds; these tests hold the manifests.
+//! Which crate may depend on which. A manifest is a wall that the compiler holds; these tests hold
+//! the manifests.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,8 @@ use toml::Table;
 
 use crate::{Faults, Tree, catches, holds};
 
-/// The crates, each with the crates of this project that it may depend on. Dependencies of tests do not count.
+/// The crates, each with the crates of this project that it may depend on. Dependencies of tests do
+/// not count.
 const ALLOWED: [(&str, &[&str]); 26] = [
     ("drawing", &[]),
     ("fbc", &["drawing"]),
@@ -18,12 +20,27 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("images", &["fbc", "metrics"]),
     ("store", &["fbc", "http-facts"]),
     ("serving", &["fbc", "http-facts"]),
-    ("loading", &["fbc", "http-facts", "images", "metrics", "serving", "store"]),
+    (
+        "loading",
+        &["fbc", "http-facts", "images", "metrics", "serving", "store"],
+    ),
     ("auth", &["http-facts", "serving"]),
-    ("controller", &["fbc", "images", "loading", "metrics", "olm-api", "serving"]),
-    ("graphql", &["fbc", "http-facts", "metrics", "serving", "solve"]),
-    ("graphql-http", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
-    ("alpha-graphql", &["fbc", "graphql", "http-facts", "metrics", "serving"]),
+    (
+        "controller",
+        &["fbc", "images", "loading", "metrics", "olm-api", "serving"],
+    ),
+    (
+        "graphql",
+        &["fbc", "http-facts", "metrics", "serving", "solve"],
+    ),
+    (
+        "graphql-http",
+        &["fbc", "graphql", "http-facts", "metrics", "serving"],
+    ),
+    (
+        "alpha-graphql",
+        &["fbc", "graphql", "http-facts", "metrics", "serving"],
+    ),
     ("catalogd-http", &["fbc", "http-facts", "serving"]),
     ("kube-api", &["fbc", "http-facts", "serving"]),
     ("grpc", &["fbc", "http-facts", "metrics", "serving"]),
@@ -31,15 +48,22 @@ const ALLOWED: [(&str, &[&str]); 26] = [
     ("pages", &["http-facts", "serving"]),
     ("printing", &["drawing"]),
     ("catalogql-client", &[]),
-    ("kubectl-catalog", &["catalogql-client", "drawing", "printing"]),
+    (
+        "kubectl-catalog",
+        &["catalogql-client", "drawing", "printing"],
+    ),
     ("testing", &["fbc"]),
-    ("fuzzing", &["fbc", "graphql", "images", "serving", "solve", "testing"]),
+    (
+        "fuzzing",
+        &["fbc", "graphql", "images", "serving", "solve", "testing"],
+    ),
 ];
 
 /// Crates that only tests, benches and fuzzing may depend on.
 const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
-/// What only some crates may depend on: each library with those crates (`catalogql` is the program).
+/// What only some crates may depend on: each library with those crates (`catalogql` is the
+/// program).
 const RESERVED: [(&str, &[&str]); 33] = [
     // Pure crates wait for nothing and reach nothing.
     (
@@ -63,7 +87,10 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ),
     ("reqwest", &["images", "catalogql", "catalogql-client"]),
     ("oci-client", &["images"]),
-    ("rustls", &["images", "auth", "testing", "catalogql", "catalogql-client"]),
+    (
+        "rustls",
+        &["images", "auth", "testing", "catalogql", "catalogql-client"],
+    ),
     ("tokio-rustls", &["catalogql"]),
     ("rcgen", &["testing", "catalogql"]),
     ("yasna", &["auth", "catalogql"]),
@@ -72,7 +99,16 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("rustix", &["loading", "catalogql"]),
     (
         "axum",
-        &["graphql-http", "alpha-graphql", "catalogd-http", "edit-http", "kube-api", "grpc", "pages", "catalogql"],
+        &[
+            "graphql-http",
+            "alpha-graphql",
+            "catalogd-http",
+            "edit-http",
+            "kube-api",
+            "grpc",
+            "pages",
+            "catalogql",
+        ],
     ),
     // A WebSocket is an upgraded connection of hyper.
     ("hyper", &["graphql-http", "catalogql"]),
@@ -97,32 +133,63 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("opentelemetry_sdk", &["catalogql"]),
     ("opentelemetry-otlp", &["catalogql"]),
     ("saphyr-parser", &["fbc"]),
-    ("kube", &["auth", "olm-api", "controller", "catalogql-client"]),
-    ("k8s-openapi", &["auth", "olm-api", "controller", "catalogql-client"]),
+    (
+        "kube",
+        &["auth", "olm-api", "controller", "catalogql-client"],
+    ),
+    (
+        "k8s-openapi",
+        &["auth", "olm-api", "controller", "catalogql-client"],
+    ),
     ("schemars", &["olm-api"]),
 ];
 
 #[test]
 fn a_crate_depends_only_on_the_crates_that_it_may_know() {
     holds(edges);
-    let manifest =
-        |name: &str, dependencies: &str| format!("[package]\nname = \"{name}\"\n[dependencies]\n{dependencies}");
+    let manifest = |name: &str, dependencies: &str| {
+        format!("[package]\nname = \"{name}\"\n[dependencies]\n{dependencies}")
+    };
     let (fbc, store, view) = (
         manifest("fbc", "serde.workspace = true\n"),
         manifest("store", "fbc.workspace = true\n"),
-        manifest("graphql", "fbc.workspace = true\nserving = { workspace = true }\n"),
+        manifest(
+            "graphql",
+            "fbc.workspace = true\nserving = { workspace = true }\n",
+        ),
     );
     catches(
         edges,
         &[
             ("crates/fbc/Cargo.toml", &manifest("fbc", "tokio = \"1\"")),
-            ("crates/fbc/Cargo.toml", &manifest("fbc", "runtime = { package = \"tokio\", version = \"1\" }")),
-            ("crates/fbc/Cargo.toml", &manifest("fbc", "store.workspace = true")),
-            ("crates/fbc/Cargo.toml", &manifest("fbc", "shelf = { path = \"../store\" }")),
-            ("crates/fbc/Cargo.toml", "[package]\nname = \"fbc\"\n[target.'cfg(unix)'.dependencies]\ntokio = \"1\""),
-            ("crates/graphql/Cargo.toml", &manifest("graphql", "loading.workspace = true")),
-            ("crates/graphql/Cargo.toml", &manifest("graphql", "catalogd-http.workspace = true")),
-            ("crates/store/Cargo.toml", &manifest("store", "testing.workspace = true")),
+            (
+                "crates/fbc/Cargo.toml",
+                &manifest("fbc", "runtime = { package = \"tokio\", version = \"1\" }"),
+            ),
+            (
+                "crates/fbc/Cargo.toml",
+                &manifest("fbc", "store.workspace = true"),
+            ),
+            (
+                "crates/fbc/Cargo.toml",
+                &manifest("fbc", "shelf = { path = \"../store\" }"),
+            ),
+            (
+                "crates/fbc/Cargo.toml",
+                "[package]\nname = \"fbc\"\n[target.'cfg(unix)'.dependencies]\ntokio = \"1\"",
+            ),
+            (
+                "crates/graphql/Cargo.toml",
+                &manifest("graphql", "loading.workspace = true"),
+            ),
+            (
+                "crates/graphql/Cargo.toml",
+                &manifest("graphql", "catalogd-http.workspace = true"),
+            ),
+            (
+                "crates/store/Cargo.toml",
+                &manifest("store", "testing.workspace = true"),
+            ),
             ("crates/new/Cargo.toml", &manifest("new", "")),
         ],
         &[
@@ -131,7 +198,10 @@ fn a_crate_depends_only_on_the_crates_that_it_may_know() {
             ("crates/graphql/Cargo.toml", &view),
             (
                 "Cargo.toml",
-                &manifest("catalogql", "store.workspace = true\n[dev-dependencies]\ntesting.workspace = true"),
+                &manifest(
+                    "catalogql",
+                    "store.workspace = true\n[dev-dependencies]\ntesting.workspace = true",
+                ),
             ),
         ],
     );
@@ -140,12 +210,27 @@ fn a_crate_depends_only_on_the_crates_that_it_may_know() {
 /// Dependencies that a manifest may not have.
 fn edges(tree: &Tree) -> Faults {
     let mut faults = Faults::new();
-    for (path, text) in tree.ending("Cargo.toml").filter(|(path, _)| !path.starts_with("fuzz/")) {
-        let manifest: Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
-        let Some(name) = manifest.get("package").and_then(|package| package["name"].as_str()) else { continue };
-        let own = ALLOWED.iter().find(|(other, _)| *other == name).map(|(_, allowed)| *allowed);
+    for (path, text) in tree
+        .ending("Cargo.toml")
+        .filter(|(path, _)| !path.starts_with("fuzz/"))
+    {
+        let manifest: Table = text
+            .parse()
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        let Some(name) = manifest
+            .get("package")
+            .and_then(|package| package["name"].as_str())
+        else {
+            continue;
+        };
+        let own = ALLOWED
+            .iter()
+            .find(|(other, _)| *other == name)
+            .map(|(_, allowed)| *allowed);
         if own.is_none() && name != "catalogql" {
-            faults.push(format!("{path}: the crate `{name}` is not in ALLOWED of tests/tidy/crates.rs: add it"));
+            faults.push(format!(
+                "{path}: the crate `{name}` is not in ALLOWED of tests/tidy/crates.rs: add it"
+            ));
             continue;
         }
         for dependency in dependencies(&manifest, &["dependencies", "build-dependencies"]) {
@@ -161,7 +246,9 @@ fn edges(tree: &Tree) -> Faults {
             }
             let reserved = RESERVED.iter().find(|(library, _)| *library == dependency);
             if let Some((_, users)) = reserved.filter(|(_, users)| !users.contains(&name)) {
-                faults.push(format!("{path}: `{name}` may not depend on `{dependency}`, only {users:?} may"));
+                faults.push(format!(
+                    "{path}: `{name}` may not depend on `{dependency}`, only {users:?} may"
+                ));
             }
         }
     }
@@ -171,12 +258,24 @@ fn edges(tree: &Tree) -> Faults {
 #[test]
 fn every_dependency_has_its_reason() {
     holds(reasons);
-    let manifest =
-        "[package]\nname = \"fbc\"\n[dependencies]\nserde = \"1\"\n[dev-dependencies]\nstore.workspace = true";
-    let good = [(REASONS, "| dependency | for |\n|---|---|\n| serde | JSON |\n"), ("crates/fbc/Cargo.toml", manifest)];
+    let manifest = "[package]\nname = \"fbc\"\n[dependencies]\nserde = \"1\"\n[dev-dependencies]\nstore.workspace = true";
+    let good = [
+        (
+            REASONS,
+            "| dependency | for |\n|---|---|\n| serde | JSON |\n",
+        ),
+        ("crates/fbc/Cargo.toml", manifest),
+    ];
     let more = format!("{manifest}\nproptest = \"1\"");
     let fewer = manifest.replace("serde = \"1\"", "");
-    catches(reasons, &[("crates/fbc/Cargo.toml", &more), ("crates/fbc/Cargo.toml", &fewer)], &good);
+    catches(
+        reasons,
+        &[
+            ("crates/fbc/Cargo.toml", &more),
+            ("crates/fbc/Cargo.toml", &fewer),
+        ],
+        &good,
+    );
 }
 
 /// Where each dependency is argued for.
@@ -184,18 +283,37 @@ const REASONS: &str = "docs/decisions/0004-dependencies.md";
 
 /// Dependencies without a reason, and reasons without a dependency.
 fn reasons(tree: &Tree) -> Faults {
-    let rows =
-        tree.text(REASONS).unwrap_or_default().lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
-    let named: BTreeSet<_> = rows.flat_map(|cell| cell.split(", ")).filter(|name| *name != "dependency").collect();
-    let manifests = tree.ending("Cargo.toml").filter(|(path, _)| !path.starts_with("fuzz/"));
+    let rows = tree
+        .text(REASONS)
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let named: BTreeSet<_> = rows
+        .flat_map(|cell| cell.split(", "))
+        .filter(|name| *name != "dependency")
+        .collect();
+    let manifests = tree
+        .ending("Cargo.toml")
+        .filter(|(path, _)| !path.starts_with("fuzz/"));
     let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
-    let used = manifests
-        .flat_map(|(path, text)| dependencies(&text.parse().unwrap_or_else(|error| panic!("{path}: {error}")), &kinds));
-    let used: BTreeSet<_> = used.filter(|name| !ALLOWED.iter().any(|(ours, _)| ours == name)).collect();
+    let used = manifests.flat_map(|(path, text)| {
+        dependencies(
+            &text
+                .parse()
+                .unwrap_or_else(|error| panic!("{path}: {error}")),
+            &kinds,
+        )
+    });
+    let used: BTreeSet<_> = used
+        .filter(|name| !ALLOWED.iter().any(|(ours, _)| ours == name))
+        .collect();
     let missing = used.iter().filter(|name| !named.contains(name.as_str()));
-    let missing = missing.map(|name| format!("{REASONS}: `{name}` is used and not argued for: add its row"));
+    let missing =
+        missing.map(|name| format!("{REASONS}: `{name}` is used and not argued for: add its row"));
     let unused = named.iter().filter(|name| !used.contains(**name));
-    missing.chain(unused.map(|name| format!("{REASONS}: `{name}` is not used: remove its row"))).collect()
+    missing
+        .chain(unused.map(|name| format!("{REASONS}: `{name}` is not used: remove its row")))
+        .collect()
 }
 
 /// The packages that a crate depends on in these ways, whatever its manifest calls them.
@@ -208,11 +326,19 @@ fn dependencies(manifest: &Table, kinds: &[&str]) -> BTreeSet<String> {
             .into_iter()
             .flat_map(|all| all.values().filter_map(|target| target.as_table())),
     );
-    let lists = tables.into_iter().flat_map(|table| kinds.iter().map(|kind| table.get(*kind)?.as_table()));
+    let lists = tables
+        .into_iter()
+        .flat_map(|table| kinds.iter().map(|kind| table.get(*kind)?.as_table()));
     let package = |(name, what): (&String, &toml::Value)| {
         let named = what.get("package").and_then(|package| package.as_str());
-        let path = what.get("path").and_then(|path| path.as_str()).and_then(|path| path.rsplit('/').next());
+        let path = what
+            .get("path")
+            .and_then(|path| path.as_str())
+            .and_then(|path| path.rsplit('/').next());
         named.or(path).unwrap_or(name).to_owned()
     };
-    lists.flatten().flat_map(|list| list.iter().map(package)).collect()
+    lists
+        .flatten()
+        .flat_map(|list| list.iter().map(package))
+        .collect()
 }

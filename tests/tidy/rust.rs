@@ -31,15 +31,20 @@ impl<'ast> Visit<'ast> for Found {
             _ => None,
         };
         let outer = std::mem::replace(&mut self.within, name.unwrap_or_default());
-        self.unsafes.extend(item.unsafety.map(|token| token.span.start().line));
+        self.unsafes
+            .extend(item.unsafety.map(|token| token.span.start().line));
         visit::visit_item_impl(self, item);
         self.within = outer;
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        let takes = item.sig.receiver().is_some_and(|self_| self_.mutability.is_some() && self_.reference.is_some());
+        let takes = item
+            .sig
+            .receiver()
+            .is_some_and(|self_| self_.mutability.is_some() && self_.reference.is_some());
         if takes && matches!(item.vis, syn::Visibility::Public(_)) {
-            self.changes.push((item.sig.span().start().line, self.within.clone()));
+            self.changes
+                .push((item.sig.span().start().line, self.within.clone()));
         }
         self.signature(&item.sig);
         visit::visit_impl_item_fn(self, item);
@@ -71,7 +76,8 @@ impl<'ast> Visit<'ast> for Found {
 
 impl Found {
     fn signature(&mut self, signature: &syn::Signature) {
-        self.unsafes.extend(signature.unsafety.map(|token| token.span.start().line));
+        self.unsafes
+            .extend(signature.unsafety.map(|token| token.span.start().line));
     }
 
     fn parse(path: &str, text: &str) -> Self {
@@ -83,18 +89,28 @@ impl Found {
 }
 
 fn each(tree: &Tree) -> impl Iterator<Item = (&str, &str, Found)> {
-    tree.ending(".rs").map(|(path, text)| (path, text, Found::parse(path, text)))
+    tree.ending(".rs")
+        .map(|(path, text)| (path, text, Found::parse(path, text)))
 }
 
 #[test]
 fn a_file_begins_by_saying_what_it_is_for() {
     let silent = |tree: &Tree| {
-        let files =
-            tree.ending(".rs").filter(|(_, text)| !text.starts_with("//! ") && !text.starts_with("#![no_main]"));
-        files.map(|(path, _)| format!("{path}: begin it with `//!` and what it is for and must not know")).collect()
+        let files = tree
+            .ending(".rs")
+            .filter(|(_, text)| !text.starts_with("//! ") && !text.starts_with("#![no_main]"));
+        files
+            .map(|(path, _)| {
+                format!("{path}: begin it with `//!` and what it is for and must not know")
+            })
+            .collect()
     };
     holds(silent);
-    catches(silent, &[("src/a.rs", "// For this.\n"), ("src/a.rs", "fn a() {}")], &[("src/b.rs", "//! For that.\n")]);
+    catches(
+        silent,
+        &[("src/a.rs", "// For this.\n"), ("src/a.rs", "fn a() {}")],
+        &[("src/b.rs", "//! For that.\n")],
+    );
 }
 
 #[test]
@@ -109,7 +125,10 @@ fn unsafe_code_is_in_one_file_and_no_test_is_ignored() {
             ("src/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}"),
             ("src/a.rs", "#[test]\n# [ ignore ]\nfn a() {}"),
         ],
-        &[(UNSAFE, "fn a() { unsafe { b() } }"), ("src/b.rs", "// unsafe #[ignore]\nfn a() { \"unsafe\"; }")],
+        &[
+            (UNSAFE, "fn a() { unsafe { b() } }"),
+            ("src/b.rs", "// unsafe #[ignore]\nfn a() { \"unsafe\"; }"),
+        ],
     );
 }
 
@@ -117,9 +136,13 @@ fn never(tree: &Tree) -> Faults {
     let mut faults = Faults::new();
     for (path, _, found) in each(tree) {
         let unsafes = found.unsafes.iter().filter(|_| path != UNSAFE);
-        faults.extend(unsafes.map(|line| format!("{path}:{line}: unsafe code is in {UNSAFE} only")));
+        faults
+            .extend(unsafes.map(|line| format!("{path}:{line}: unsafe code is in {UNSAFE} only")));
         faults.extend(
-            found.ignored.iter().map(|line| format!("{path}:{line}: make the test run everywhere or remove it")),
+            found
+                .ignored
+                .iter()
+                .map(|line| format!("{path}:{line}: make the test run everywhere or remove it")),
         );
     }
     faults
@@ -131,16 +154,24 @@ fn a_catalog_offers_nothing_that_changes_it() {
         let files = each(tree).filter(|(path, ..)| path.starts_with("crates/fbc/src/catalog"));
         let changes = files.flat_map(|(path, _, found)| {
             let path = path.to_owned();
-            found.changes.into_iter().map(move |(line, within)| (path.clone(), line, within))
+            found
+                .changes
+                .into_iter()
+                .map(move |(line, within)| (path.clone(), line, within))
         });
         let changes = changes.filter(|(_, _, within)| !FILLED.contains(&within.as_str()));
-        changes.map(|(path, line, _)| format!("{path}:{line}: make a new catalog instead")).collect()
+        changes
+            .map(|(path, line, _)| format!("{path}:{line}: make a new catalog instead"))
+            .collect()
     };
     holds(changes);
     catches(
         changes,
         &[
-            ("crates/fbc/src/catalog.rs", "impl Catalog { pub fn a(&mut self) {} }"),
+            (
+                "crates/fbc/src/catalog.rs",
+                "impl Catalog { pub fn a(&mut self) {} }",
+            ),
             (
                 "crates/fbc/src/catalog/package.rs",
                 "impl<'a> Package<'a> {\n    pub fn a(\n        &mut self,\n    ) {}\n}",
@@ -151,7 +182,10 @@ fn a_catalog_offers_nothing_that_changes_it() {
                 "crates/fbc/src/catalog.rs",
                 "impl FacetCounts { pub fn a(&mut self) {} }\nimpl Catalog { fn b(&mut self) {} }",
             ),
-            ("crates/fbc/src/read.rs", "impl Reader { pub fn a(&mut self) {} }"),
+            (
+                "crates/fbc/src/read.rs",
+                "impl Reader { pub fn a(&mut self) {} }",
+            ),
         ],
     );
 }

@@ -21,18 +21,28 @@ impl Tree {
             tree.read(Path::new(env!("CARGO_MANIFEST_DIR")), "");
             tree
         });
-        assert!(TREE.files.len() > 100, "the files of the project were not found");
+        assert!(
+            TREE.files.len() > 100,
+            "the files of the project were not found"
+        );
         TREE.clone()
     }
 
     /// These files.
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        Self { files: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
+        Self {
+            files: files
+                .iter()
+                .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+                .collect(),
+        }
     }
 
     /// Each file with its path from the root.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+        self.files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// Those whose name ends like this.
@@ -42,21 +52,29 @@ impl Tree {
 
     /// The text of a file.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
-        self.files().find(|(other, _)| *other == path).map(|(_, text)| text)
+        self.files()
+            .find(|(other, _)| *other == path)
+            .map(|(_, text)| text)
     }
 
     /// Whether there is a file or a folder at this path.
     pub(crate) fn has(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        self.files().any(|(other, _)| other == path || other.starts_with(&folder))
+        self.files()
+            .any(|(other, _)| other == path || other.starts_with(&folder))
     }
 
     fn read(&mut self, folder: &Path, prefix: &str) {
-        let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        let entries =
+            fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut paths: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect();
         paths.sort();
         for path in paths {
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
             let shown = format!("{prefix}{name}");
             if GENERATED.contains(&name) || path.is_symlink() {
                 continue;

@@ -2,13 +2,17 @@
 //!
 //! Different schemas or keys may have one name here; `shape` decides who keeps it.
 
-/// Returns the field of the root for a schema: its ASCII letters and digits in lower case, and an `s`.
+/// Returns the field of the root for a schema: its ASCII letters and digits in lower case, and an
+/// `s`.
 pub(crate) fn root_field(schema: &str) -> String {
     let kept = schema.chars().filter(char::is_ascii_alphanumeric);
-    kept.map(|letter| letter.to_ascii_lowercase()).chain(['s']).collect()
+    kept.map(|letter| letter.to_ascii_lowercase())
+        .chain(['s'])
+        .collect()
 }
 
-/// Returns the type for a schema, and the second part of the name of a nested type for the name of its field.
+/// Returns the type for a schema, and the second part of the name of a nested type for the name of
+/// its field.
 pub(crate) fn type_name(schema: &str) -> String {
     let is_separator = |letter: char| !letter.is_ascii_alphanumeric();
     let name: String = schema
@@ -16,7 +20,11 @@ pub(crate) fn type_name(schema: &str) -> String {
         .split(is_separator)
         .map(capitalized)
         .collect();
-    if name.is_empty() { "Unknown".to_owned() } else { name }
+    if name.is_empty() {
+        "Unknown".to_owned()
+    } else {
+        name
+    }
 }
 
 /// Returns the field for a key.
@@ -24,7 +32,9 @@ pub(crate) fn field_name(key: &str) -> String {
     if key.is_empty() {
         return "value".to_owned();
     }
-    let mut parts = key.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let mut parts = key
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|part| !part.is_empty());
     let first = parts.next().unwrap_or_default();
     let mut name = match first.chars().next() {
         Some(letter) if first.contains(|letter: char| letter.is_ascii_lowercase()) => {
@@ -33,10 +43,15 @@ pub(crate) fn field_name(key: &str) -> String {
         _ => first.to_ascii_lowercase(),
     };
     name.extend(parts.map(capitalized));
-    if name.starts_with(|letter: char| letter.is_ascii_alphabetic()) { name } else { format!("field_{name}") }
+    if name.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+        name
+    } else {
+        format!("field_{name}")
+    }
 }
 
-/// Returns whether a text may be a name of a schema: not a digit at first, and no underscores that introspection has.
+/// Returns whether a text may be a name of a schema: not a digit at first, and no underscores that
+/// introspection has.
 pub(crate) fn is_valid(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
@@ -61,13 +76,21 @@ mod tests {
             ("olm.deprecations", "olmdeprecationss", "OlmDeprecations"),
             ("a1.b2", "a1b2s", "A1B2"),
             ("...", "s", "Unknown"),
-            ("com.example.camelCase", "comexamplecamelcases", "ComExampleCamelcase"),
+            (
+                "com.example.camelCase",
+                "comexamplecamelcases",
+                "ComExampleCamelcase",
+            ),
             ("Olm.Semver", "olmsemvers", "OlmSemver"),
             ("1.foo", "1foos", "Foo"),
             ("__schema", "schemas", "Schema"),
             ("é", "s", "Unknown"),
         ] {
-            assert_eq!([root_field(schema), type_name(schema)], [root, ty], "{schema}");
+            assert_eq!(
+                [root_field(schema), type_name(schema)],
+                [root, ty],
+                "{schema}"
+            );
         }
         assert!(!is_valid(&root_field("1.foo")) && is_valid(&root_field("...")));
     }

@@ -1,10 +1,12 @@
-//! The selected fields of a request against the types of a catalog: what is written of each blob, and in which order.
+//! The selected fields of a request against the types of a catalog: what is written of each blob,
+//! and in which order.
 
 use graphql::runtime_schema::{SelectedField, SelectedValue};
 
 use super::shape::{FieldKind, Fields, Scalar, SchemaType, Shape};
 
-/// Maximum number of items of a page, and their number where a request asks for none, for less than one, or for more.
+/// Maximum number of items of a page, and their number where a request asks for none, for less than
+/// one, or for more.
 pub const PAGE_SIZE: usize = 100;
 
 /// A field of the root.
@@ -62,33 +64,63 @@ pub(crate) fn plan<'p>(shape: &'p Shape, selected: &'p [SelectedField]) -> Vec<R
             // All others are objects.
             SelectedValue::Leaf => return None,
         };
-        Some(RootField { key: &field.key, value })
+        Some(RootField {
+            key: &field.key,
+            value,
+        })
     };
     let mut fields: Vec<_> = selected.iter().filter_map(field).collect();
     fields.sort_unstable_by_key(|field| field.key);
     fields
 }
 
-fn page<'p>(ty: &'p SchemaType, field: &SelectedField, selected: &'p [SelectedField]) -> RootValue<'p> {
-    let count = |argument| field.integer(argument).and_then(|count| usize::try_from(count).ok());
-    let limit = count("limit").filter(|limit| (1..=PAGE_SIZE).contains(limit)).unwrap_or(PAGE_SIZE);
-    let after = ty.blobs.get(count("offset").unwrap_or(0)..).unwrap_or_default();
-    RootValue::Page { blobs: &after[..limit.min(after.len())], plan: ObjectPlan::new(&ty.fields, selected) }
+fn page<'p>(
+    ty: &'p SchemaType,
+    field: &SelectedField,
+    selected: &'p [SelectedField],
+) -> RootValue<'p> {
+    let count = |argument| {
+        field
+            .integer(argument)
+            .and_then(|count| usize::try_from(count).ok())
+    };
+    let limit = count("limit")
+        .filter(|limit| (1..=PAGE_SIZE).contains(limit))
+        .unwrap_or(PAGE_SIZE);
+    let after = ty
+        .blobs
+        .get(count("offset").unwrap_or(0)..)
+        .unwrap_or_default();
+    RootValue::Page {
+        blobs: &after[..limit.min(after.len())],
+        plan: ObjectPlan::new(&ty.fields, selected),
+    }
 }
 
 impl<'p> ObjectPlan<'p> {
     fn new(fields: &'p Fields, selected: &'p [SelectedField]) -> Self {
-        let mut plan = Self { members: Vec::with_capacity(selected.len()), slots: 0, keys: Vec::new() };
+        let mut plan = Self {
+            members: Vec::with_capacity(selected.len()),
+            slots: 0,
+            keys: Vec::new(),
+        };
         let mut slots: Vec<(&str, usize)> = Vec::new();
-        for SelectedField { key, name, value, .. } in selected {
+        for SelectedField {
+            key, name, value, ..
+        } in selected
+        {
             let value = match (value, fields.get(&**name)) {
                 (SelectedValue::TypeName(name), _) => MemberValue::TypeName(name),
                 (value, Some(field)) => {
                     // Fields that differ by their response keys alone are read once.
-                    let known = slots.iter().find(|(other, _)| **other == **name).map(|(_, slot)| *slot);
+                    let known = slots
+                        .iter()
+                        .find(|(other, _)| **other == **name)
+                        .map(|(_, slot)| *slot);
                     let slot = known.unwrap_or_else(|| {
                         slots.push((name, plan.slots));
-                        plan.keys.extend(field.keys.iter().map(|key| (&**key, plan.slots)));
+                        plan.keys
+                            .extend(field.keys.iter().map(|key| (&**key, plan.slots)));
                         plan.slots += 1;
                         plan.slots - 1
                     });

@@ -18,7 +18,8 @@ pub const MAX_QUERY_BYTES: usize = 100_000;
 /// Maximum size in bytes of the variables of a request.
 pub const MAX_VARIABLES_BYTES: usize = 100_000;
 
-/// Length in bytes of a document from which parsing and validating it may take longer than half a millisecond.
+/// Length in bytes of a document from which parsing and validating it may take longer than half a
+/// millisecond.
 const LONG_QUERY_BYTES: usize = 1 << 10;
 
 /// A request.
@@ -50,9 +51,13 @@ pub(crate) enum Malformed {
 /// Reads a body as far as it may be long; `None` if the client does not send it.
 pub(crate) async fn read(body: Body) -> Option<Bytes> {
     let mut stream = body.into_data_stream();
-    let Some(first) = stream.next().await else { return Some(Bytes::new()) };
+    let Some(first) = stream.next().await else {
+        return Some(Bytes::new());
+    };
     let first = first.ok()?;
-    let Some(next) = stream.next().await else { return Some(first) };
+    let Some(next) = stream.next().await else {
+        return Some(first);
+    };
     let mut all = [first, next.ok()?].concat();
     while all.len() < MAX_BODY_BYTES
         && let Some(next) = stream.next().await
@@ -67,10 +72,18 @@ pub(crate) fn parse(body: &[u8]) -> Result<AlphaRequest, Malformed> {
     let body = &body[..body.len().min(MAX_BODY_BYTES)];
     // What follows the first value is not read.
     let members = Option::<Members>::deserialize(&mut serde_json::Deserializer::from_slice(body));
-    let Members { query, operation_name, variables } = members.map_err(|_| Malformed::Body)?.unwrap_or_default();
+    let Members {
+        query,
+        operation_name,
+        variables,
+    } = members.map_err(|_| Malformed::Body)?.unwrap_or_default();
     match query.len() {
         0 => Err(Malformed::Empty),
-        1..=MAX_QUERY_BYTES => Ok(AlphaRequest { query, operation_name, variables }),
+        1..=MAX_QUERY_BYTES => Ok(AlphaRequest {
+            query,
+            operation_name,
+            variables,
+        }),
         _ => Err(Malformed::TooLarge),
     }
 }
@@ -100,9 +113,14 @@ impl<'de> Deserialize<'de> for Members {
                     // Go's decoder does not heed letter case.
                     key.make_ascii_lowercase();
                     match &*key {
-                        "query" => members.query = map.next_value::<Option<String>>()?.unwrap_or_default(),
+                        "query" => {
+                            members.query = map.next_value::<Option<String>>()?.unwrap_or_default()
+                        }
                         "operationname" => members.operation_name = text(map.next_value()?),
-                        "variables" => members.variables = variables(map.next_value()?).map_err(A::Error::custom)?,
+                        "variables" => {
+                            members.variables =
+                                variables(map.next_value()?).map_err(A::Error::custom)?
+                        }
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
@@ -116,13 +134,17 @@ impl<'de> Deserialize<'de> for Members {
 
 /// The name of an operation. Upstream reads none, so that one that is no text or empty is none.
 fn text(raw: &RawValue) -> Option<String> {
-    serde_json::from_str::<String>(raw.get()).ok().filter(|name| !name.is_empty())
+    serde_json::from_str::<String>(raw.get())
+        .ok()
+        .filter(|name| !name.is_empty())
 }
 
 /// Variables. Upstream reads none, so that those that are no object are none.
 fn variables(raw: &RawValue) -> Result<Map<String, Value>, String> {
     if raw.get().len() > MAX_VARIABLES_BYTES {
-        return Err(format!("the variables have more than {MAX_VARIABLES_BYTES} bytes"));
+        return Err(format!(
+            "the variables have more than {MAX_VARIABLES_BYTES} bytes"
+        ));
     }
     Ok(serde_json::from_str(raw.get()).unwrap_or_default())
 }
@@ -140,37 +162,58 @@ mod tests {
             r#"{"QUERY":"{a}","foo":[1,{}]}"#,
             r#"{"query":"x","query":"{a}","variables":5,"operationName":""}"#,
         ] {
-            let expected = AlphaRequest { query: "{a}".to_owned(), ..AlphaRequest::default() };
+            let expected = AlphaRequest {
+                query: "{a}".to_owned(),
+                ..AlphaRequest::default()
+            };
             assert_eq!(parse(body.as_bytes()), Ok(expected), "{body}");
         }
         for body in ["null", "{}", r#"{"query":null}"#, r#"{"query":""}"#] {
             assert_eq!(parse(body.as_bytes()), Err(Malformed::Empty), "{body}");
         }
-        for body in ["", "{", "\"{a}\"", "[]", r#"{"query":5}"#, "{a}", "\u{feff}{\"query\":\"{a}\"}"] {
+        for body in [
+            "",
+            "{",
+            "\"{a}\"",
+            "[]",
+            r#"{"query":5}"#,
+            "{a}",
+            "\u{feff}{\"query\":\"{a}\"}",
+        ] {
             assert_eq!(parse(body.as_bytes()), Err(Malformed::Body), "{body}");
         }
     }
 
     #[test]
     fn a_document_has_up_to_its_limit() {
-        let parsed = |length: usize| parse(format!("{{\"query\":\"{}\"}}", "a".repeat(length)).as_bytes()).map(drop);
-        assert_eq!([parsed(MAX_QUERY_BYTES), parsed(MAX_QUERY_BYTES + 1)], [Ok(()), Err(Malformed::TooLarge)]);
+        let parsed = |length: usize| {
+            parse(format!("{{\"query\":\"{}\"}}", "a".repeat(length)).as_bytes()).map(drop)
+        };
+        assert_eq!(
+            [parsed(MAX_QUERY_BYTES), parsed(MAX_QUERY_BYTES + 1)],
+            [Ok(()), Err(Malformed::TooLarge)]
+        );
     }
 
     #[test]
     fn variables_have_up_to_their_limit() {
         let variables = |length: usize| {
             let text = "a".repeat(length - r#"{"a":""}"#.len());
-            parse(format!(r#"{{"query":"{{a}}","variables":{{"a":"{text}"}}}}"#).as_bytes()).map(drop)
+            parse(format!(r#"{{"query":"{{a}}","variables":{{"a":"{text}"}}}}"#).as_bytes())
+                .map(drop)
         };
-        let parsed = [variables(MAX_VARIABLES_BYTES), variables(MAX_VARIABLES_BYTES + 1)];
+        let parsed = [
+            variables(MAX_VARIABLES_BYTES),
+            variables(MAX_VARIABLES_BYTES + 1),
+        ];
         assert_eq!(parsed, [Ok(()), Err(Malformed::Body)]);
     }
 
     #[tokio::test]
     async fn what_follows_the_longest_body_is_not_read() {
         let chunk = Bytes::from(vec![b' '; 1 << 16]);
-        let endless = futures_util::stream::repeat_with(move || Ok::<_, std::io::Error>(chunk.clone()));
+        let endless =
+            futures_util::stream::repeat_with(move || Ok::<_, std::io::Error>(chunk.clone()));
         let read = read(Body::from_stream(endless)).await.unwrap();
         assert_eq!(read.len(), MAX_BODY_BYTES);
     }

@@ -2,7 +2,8 @@
 
 use axum::body::Bytes;
 use axum::http::header::{
-    ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, LINK, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, LINK, RETRY_AFTER, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -10,12 +11,13 @@ use graphql::EncodedResponse;
 use graphql::errors::{self, Error};
 use http_facts::permits::Permit;
 
-/// Since when clients are asked to use `/graphql` (RFC 9745): the day of the version of catalogd whose dialect this is,
-/// 2026-08-21.
+/// Since when clients are asked to use `/graphql` (RFC 9745): the day of the version of catalogd
+/// whose dialect this is, 2026-08-21.
 const DEPRECATION: HeaderValue = HeaderValue::from_static("@1787270400");
 
 /// Where `/graphql` is, also below a path prefix.
-const SUCCESSOR: HeaderValue = HeaderValue::from_static("<../../../../graphql>; rel=\"successor-version\"");
+const SUCCESSOR: HeaderValue =
+    HeaderValue::from_static("<../../../../graphql>; rel=\"successor-version\"");
 
 /// Bytes with their permit.
 struct Held {
@@ -31,8 +33,15 @@ impl AsRef<[u8]> for Held {
 }
 
 /// The response with this text, whose bytes hold a permit until they are sent.
-pub(crate) fn json(EncodedResponse { bytes, coding, .. }: EncodedResponse, permit: Option<Permit>) -> Response {
-    let mut response = Bytes::from_owner(Held { bytes, _permit: permit }).into_response();
+pub(crate) fn json(
+    EncodedResponse { bytes, coding, .. }: EncodedResponse,
+    permit: Option<Permit>,
+) -> Response {
+    let mut response = Bytes::from_owner(Held {
+        bytes,
+        _permit: permit,
+    })
+    .into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(coding) = coding {
@@ -62,19 +71,26 @@ pub(crate) fn not_found() -> Response {
 /// The response to every method but `POST`.
 pub(crate) fn method_not_allowed() -> Response {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
 /// The response to a request that finds no room, and may be sent again.
 pub(crate) fn overloaded() -> Response {
     let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
 fn plain(status: StatusCode, text: &str) -> Response {
-    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
     deprecated((status, headers, format!("{text}\n")).into_response())
 }
 

@@ -1,4 +1,5 @@
-//! The schemas of catalogs: made of a content when it is first asked for, and kept for a few contents that are served.
+//! The schemas of catalogs: made of a content when it is first asked for, and kept for a few
+//! contents that are served.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,17 +59,28 @@ struct Entry {
 
 impl Entry {
     fn bytes(&self) -> usize {
-        self.built.get().map_or(0, |built| built.as_ref().map_or(0, |schema| schema.bytes))
+        self.built
+            .get()
+            .map_or(0, |built| built.as_ref().map_or(0, |schema| schema.bytes))
     }
 }
 
 impl Schemas {
     pub(crate) fn new(metrics: Arc<AlphaMetrics>) -> Self {
-        Self { kept: Mutex::default(), metrics }
+        Self {
+            kept: Mutex::default(),
+            metrics,
+        }
     }
 
-    /// Returns the schema of a content, and makes it if it is not kept: once, however many ask at one time.
-    pub(crate) async fn get(self: &Arc<Self>, engine: &Arc<Engine>, peer: Peer, content: &Content) -> BuiltSchema {
+    /// Returns the schema of a content, and makes it if it is not kept: once, however many ask at
+    /// one time.
+    pub(crate) async fn get(
+        self: &Arc<Self>,
+        engine: &Arc<Engine>,
+        peer: Peer,
+        content: &Content,
+    ) -> BuiltSchema {
         let (entry, is_new) = self.entry(content.digest);
         if is_new {
             let (schemas, engine, entry) = (Arc::clone(self), Arc::clone(engine), entry.clone());
@@ -84,7 +96,11 @@ impl Schemas {
         let (result, built, is_kept) = match built {
             Ok(Ok(schema)) => (BuildResult::Ok, Ok(Arc::new(schema)), true),
             // It would be the same each time.
-            Ok(Err(error)) => (BuildResult::Refused, Err(refused(&error)), error != ShapeError::Stopped),
+            Ok(Err(error)) => (
+                BuildResult::Refused,
+                Err(refused(&error)),
+                error != ShapeError::Stopped,
+            ),
             Err(error) => (BuildResult::Overloaded, Err(error), false),
         };
         self.metrics.builds[result].increment();
@@ -105,9 +121,15 @@ impl Schemas {
     /// Returns the entry of a content, and whether it was not there.
     fn entry(&self, digest: Digest) -> (Entry, bool) {
         let mut kept = self.lock();
-        let found = kept.iter().position(|entry| entry.digest == digest).and_then(|at| kept.remove(at));
+        let found = kept
+            .iter()
+            .position(|entry| entry.digest == digest)
+            .and_then(|at| kept.remove(at));
         let is_new = found.is_none();
-        let entry = found.unwrap_or_else(|| Entry { digest, built: Arc::new(SetOnce::new()) });
+        let entry = found.unwrap_or_else(|| Entry {
+            digest,
+            built: Arc::new(SetOnce::new()),
+        });
         if kept.len() >= MAX_SCHEMAS_KEPT {
             kept.pop_front();
         }
@@ -118,7 +140,11 @@ impl Schemas {
 
     /// Drops the schemas of contents that are not served any more.
     pub(crate) fn evict_stale(&self, snapshot: &Snapshot) {
-        let is_served = |digest: Digest| snapshot.by_name().any(|served| served.content.digest == digest);
+        let is_served = |digest: Digest| {
+            snapshot
+                .by_name()
+                .any(|served| served.content.digest == digest)
+        };
         let mut kept = self.lock();
         kept.retain(|entry| is_served(entry.digest));
         self.count(&kept);
@@ -126,7 +152,9 @@ impl Schemas {
 
     fn count(&self, kept: &VecDeque<Entry>) {
         self.metrics.schemas.set(kept.len() as u64);
-        self.metrics.schema_bytes.set(kept.iter().map(Entry::bytes).sum::<usize>() as u64);
+        self.metrics
+            .schema_bytes
+            .set(kept.iter().map(Entry::bytes).sum::<usize>() as u64);
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
@@ -140,7 +168,11 @@ fn build(catalog: &Catalog) -> Result<CatalogSchema, ShapeError> {
     let shape = Shape::of(catalog, &Work::new(&check))?;
     let sdl = sdl::write(&shape);
     let schema = RuntimeSchema::parse(&sdl).map_err(ShapeError::Invalid)?;
-    Ok(CatalogSchema { bytes: shape.bytes() + sdl.len() * BYTES_PER_SDL_BYTE, shape, schema })
+    Ok(CatalogSchema {
+        bytes: shape.bytes() + sdl.len() * BYTES_PER_SDL_BYTE,
+        shape,
+        schema,
+    })
 }
 
 /// The error of every request about a catalog without a schema.
@@ -150,7 +182,9 @@ fn refused(error: &ShapeError) -> Error {
         ShapeError::Invalid(_) => Code::Internal,
         _ => Code::CostEstimated,
     };
-    let message = format!("cannot make a GraphQL schema of the catalog: {error}: /graphql serves every catalog");
+    let message = format!(
+        "cannot make a GraphQL schema of the catalog: {error}: /graphql serves every catalog"
+    );
     Error::request(code, message)
 }
 

@@ -10,15 +10,18 @@ use super::shape::{FLOAT, FieldKind, Fields, Scalar, Shape};
 const SUMMARIES: &str = "type CatalogSummary{totalSchemas:Int schemas:[SchemaSummary]}\n\
      type SchemaSummary{name:String totalObjects:Int totalFields:Int}\n";
 
-const ARGUMENTS: &str =
-    "(\"Maximum number of items to return\" limit:Int=100 \"Number of items to skip\" offset:Int=0)";
+const ARGUMENTS: &str = "(\"Maximum number of items to return\" limit:Int=100 \"Number of items to skip\" offset:Int=0)";
 
 /// Writes the schema.
 pub(crate) fn write(shape: &Shape) -> String {
     let mut sdl = String::from(SUMMARIES);
     let mut root = String::from("schema{query:Query}\ntype Query{summary:CatalogSummary");
     for (field, ty) in &shape.types {
-        let name = if ty.name == FLOAT { FLOAT_OBJECT } else { &ty.name };
+        let name = if ty.name == FLOAT {
+            FLOAT_OBJECT
+        } else {
+            &ty.name
+        };
         add(&mut root, format_args!("\n{field}{ARGUMENTS}:[{name}]"));
         object(&mut sdl, name, &ty.fields);
     }

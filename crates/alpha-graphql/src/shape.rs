@@ -1,8 +1,8 @@
-//! The shape of a catalog: which types the dialect has for its schemas, with their fields, as upstream derives them from
-//! the blobs in one pass.
+//! The shape of a catalog: which types the dialect has for its schemas, with their fields, as
+//! upstream derives them from the blobs in one pass.
 //!
-//! Upstream takes a whole catalog down where two names meet. Here, the bytewise first schema keeps the name; the others are
-//! not in the dialect, and are named in [`Shape::left_out`].
+//! Upstream takes a whole catalog down where two names meet. Here, the bytewise first schema keeps
+//! the name; the others are not in the dialect, and are named in [`Shape::left_out`].
 
 mod gather;
 
@@ -27,10 +27,17 @@ pub const MAX_KEYS: usize = 20_000;
 pub const MAX_NAME_BYTES: usize = 2 << 20;
 
 /// Names of types that no schema may have.
-const RESERVED: [&str; 6] = ["Query", "String", "Int", "Boolean", "CatalogSummary", "SchemaSummary"];
+const RESERVED: [&str; 6] = [
+    "Query",
+    "String",
+    "Int",
+    "Boolean",
+    "CatalogSummary",
+    "SchemaSummary",
+];
 
-/// Name of a type that a schema may have where no field has the scalar of that name: as upstream, whose schemas have only
-/// those scalars that they use.
+/// Name of a type that a schema may have where no field has the scalar of that name: as upstream,
+/// whose schemas have only those scalars that they use.
 pub(crate) const FLOAT: &str = "Float";
 
 /// The types of a catalog.
@@ -93,9 +100,17 @@ pub(crate) enum LeftOut {
     /// The field of the root or the type of a schema cannot be a name.
     Name { schema: String, name: String },
     /// Another schema has the same name.
-    Clash { schema: String, other: String, name: String },
+    Clash {
+        schema: String,
+        other: String,
+        name: String,
+    },
     /// The type of a list of objects has the name of another type, so that the list is text.
-    List { schema: String, field: String, name: String },
+    List {
+        schema: String,
+        field: String,
+        name: String,
+    },
 }
 
 /// Why a catalog has no schema in this dialect.
@@ -123,13 +138,21 @@ impl Shape {
         let gathered = Gathering::of(catalog, work)?;
         let mut shape = Self::default();
         // Schemas before nested types, so that they keep their names.
-        let has_floats = gathered.values().any(|object| object.fields.iter().any(GatheredField::has_floats));
+        let has_floats = gathered
+            .values()
+            .any(|object| object.fields.iter().any(GatheredField::has_floats));
         let reserved = RESERVED.into_iter().chain(has_floats.then_some(FLOAT));
-        let mut taken: BTreeMap<String, String> = reserved.map(|name| (name.to_owned(), String::new())).collect();
+        let mut taken: BTreeMap<String, String> = reserved
+            .map(|name| (name.to_owned(), String::new()))
+            .collect();
         let mut kept = Vec::new();
         for (schema, object) in gathered {
             let fields = object.fields.len();
-            shape.summaries.push(SchemaSummary { name: schema.clone(), objects: object.blobs.len(), fields });
+            shape.summaries.push(SchemaSummary {
+                name: schema.clone(),
+                objects: object.blobs.len(),
+                fields,
+            });
             let (root, name) = (names::root_field(&schema), names::type_name(&schema));
             let other = taken.get(&name).or_else(|| taken.get(&root));
             if !names::is_valid(&root) {
@@ -138,7 +161,11 @@ impl Shape {
                 debug_assert!(other.is_empty());
                 shape.left_out.push(LeftOut::Name { schema, name });
             } else if let Some(other) = other {
-                shape.left_out.push(LeftOut::Clash { schema, other: other.clone(), name });
+                shape.left_out.push(LeftOut::Clash {
+                    schema,
+                    other: other.clone(),
+                    name,
+                });
             } else {
                 // Types begin with capital letters and fields of the root do not.
                 taken.insert(name.clone(), schema.clone());
@@ -149,8 +176,18 @@ impl Shape {
         let mut taken: BTreeSet<String> = taken.into_keys().collect();
         for (schema, root, name, object) in kept {
             let GatheredObject { fields, blobs } = object;
-            let fields = fields.into_iter().map(|field| shape.field(&schema, &name, field, &mut taken)).collect();
-            shape.types.insert(root, SchemaType { name, fields, blobs: blobs.into() });
+            let fields = fields
+                .into_iter()
+                .map(|field| shape.field(&schema, &name, field, &mut taken))
+                .collect();
+            shape.types.insert(
+                root,
+                SchemaType {
+                    name,
+                    fields,
+                    blobs: blobs.into(),
+                },
+            );
         }
         Ok(shape)
     }
@@ -162,18 +199,37 @@ impl Shape {
         field: GatheredField,
         taken: &mut BTreeSet<String>,
     ) -> (String, Field) {
-        let GatheredField { name, first, keys, nested } = field;
+        let GatheredField {
+            name,
+            first,
+            keys,
+            nested,
+        } = field;
         let kind = match nested {
             None => first.kind(),
             Some(nested) => {
                 let nested_name = type_name.to_owned() + &names::type_name(&name);
                 if taken.insert(nested_name.clone()) {
-                    let plain =
-                        |field: GatheredField| (field.name, Field { kind: field.first.kind(), keys: field.keys });
-                    FieldKind::Objects { name: nested_name, fields: nested.into_iter().map(plain).collect() }
+                    let plain = |field: GatheredField| {
+                        (
+                            field.name,
+                            Field {
+                                kind: field.first.kind(),
+                                keys: field.keys,
+                            },
+                        )
+                    };
+                    FieldKind::Objects {
+                        name: nested_name,
+                        fields: nested.into_iter().map(plain).collect(),
+                    }
                 } else {
                     let (schema, field) = (schema.to_owned(), name.clone());
-                    self.left_out.push(LeftOut::List { schema, field, name: nested_name });
+                    self.left_out.push(LeftOut::List {
+                        schema,
+                        field,
+                        name: nested_name,
+                    });
                     FieldKind::Scalar(Scalar::String)
                 }
             }
@@ -183,15 +239,25 @@ impl Shape {
 
     /// Its memory in bytes, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        let of_types = self.types.values().map(|ty| size_of_val(&*ty.blobs) + bytes_of(&ty.fields));
+        let of_types = self
+            .types
+            .values()
+            .map(|ty| size_of_val(&*ty.blobs) + bytes_of(&ty.fields));
         of_types.sum::<usize>() + self.summaries.len() * 256
     }
 }
 
 fn bytes_of(fields: &Fields) -> usize {
     let of_field = |(name, field): (&String, &Field)| {
-        let nested = if let FieldKind::Objects { fields, .. } = &field.kind { bytes_of(fields) } else { 0 };
-        name.len() + field.keys.iter().map(|key| key.len() + 16).sum::<usize>() + size_of::<Field>() * 2 + nested
+        let nested = if let FieldKind::Objects { fields, .. } = &field.kind {
+            bytes_of(fields)
+        } else {
+            0
+        };
+        name.len()
+            + field.keys.iter().map(|key| key.len() + 16).sum::<usize>()
+            + size_of::<Field>() * 2
+            + nested
     };
     fields.iter().map(of_field).sum()
 }
@@ -200,13 +266,24 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name { schema, name } => {
-                write!(f, "the schema \"{schema}\" is not served here: it would have the name \"{name}\"")
+                write!(
+                    f,
+                    "the schema \"{schema}\" is not served here: it would have the name \"{name}\""
+                )
             }
-            Self::Clash { schema, other, name } => write!(
+            Self::Clash {
+                schema,
+                other,
+                name,
+            } => write!(
                 f,
                 "the schema \"{schema}\" is not served here: like \"{other}\" it would have the name \"{name}\""
             ),
-            Self::List { schema, field, name } => write!(
+            Self::List {
+                schema,
+                field,
+                name,
+            } => write!(
                 f,
                 "the field \"{field}\" of the schema \"{schema}\" is text here: another type has the name \"{name}\""
             ),

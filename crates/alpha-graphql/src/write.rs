@@ -39,7 +39,8 @@ pub(crate) struct Writer<'w, 'c> {
 /// Returns the nanoseconds that the work of writing these fields is worth, roughly.
 pub(crate) fn estimate(catalog: &Catalog, fields: &[RootField<'_>]) -> u64 {
     let of_blob = |blob: &u32| {
-        Step::Object.price() + 2 * Step::JsonByte.price_of(catalog.meta_at(*blob as usize).line_span().len())
+        Step::Object.price()
+            + 2 * Step::JsonByte.price_of(catalog.meta_at(*blob as usize).line_span().len())
     };
     let of_field = |field: &RootField<'_>| match &field.value {
         RootValue::Page { blobs, .. } => blobs.iter().map(of_blob).sum(),
@@ -50,8 +51,20 @@ pub(crate) fn estimate(catalog: &Catalog, fields: &[RootField<'_>]) -> u64 {
 
 impl<'w, 'c> Writer<'w, 'c> {
     /// Begins a response of up to `max_bytes`.
-    pub(crate) fn new(catalog: &'c Catalog, shape: &'w Shape, work: &'w Work<'w>, max_bytes: usize) -> Self {
-        Self { catalog, shape, work, max_bytes, out: Vec::with_capacity(4 << 10), slots: Vec::new() }
+    pub(crate) fn new(
+        catalog: &'c Catalog,
+        shape: &'w Shape,
+        work: &'w Work<'w>,
+        max_bytes: usize,
+    ) -> Self {
+        Self {
+            catalog,
+            shape,
+            work,
+            max_bytes,
+            out: Vec::with_capacity(4 << 10),
+            slots: Vec::new(),
+        }
     }
 
     /// Writes the whole response.
@@ -76,14 +89,16 @@ impl<'w, 'c> Writer<'w, 'c> {
 
     /// Begins a member of an object, and the object with its first.
     fn key(&mut self, at: usize, key: &str) {
-        self.out.extend_from_slice(if at == 0 { b"{\"" } else { b",\"" });
+        self.out
+            .extend_from_slice(if at == 0 { b"{\"" } else { b",\"" });
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
     }
 
     /// Ends an object.
     fn close(&mut self, is_empty: bool) {
-        self.out.extend_from_slice(if is_empty { b"{}" } else { b"}" });
+        self.out
+            .extend_from_slice(if is_empty { b"{}" } else { b"}" });
     }
 
     fn page(&mut self, blobs: &[u32], plan: &ObjectPlan<'_>) -> Result<(), Stopped> {
@@ -122,7 +137,8 @@ impl<'w, 'c> Writer<'w, 'c> {
         }
         self.close(plan.members.is_empty());
         self.slots.truncate(begin);
-        self.work.draw(Step::WrittenByte, self.out.len() - written)?;
+        self.work
+            .draw(Step::WrittenByte, self.out.len() - written)?;
         Ok(())
     }
 
@@ -194,7 +210,11 @@ impl<'w, 'c> Writer<'w, 'c> {
         Ok(())
     }
 
-    fn schema_summary(&mut self, fields: &[SelectedField], schema: &SchemaSummary) -> Result<(), Stopped> {
+    fn schema_summary(
+        &mut self,
+        fields: &[SelectedField],
+        schema: &SchemaSummary,
+    ) -> Result<(), Stopped> {
         self.work.draw(Step::Object, 1)?;
         for (at, field) in sorted(fields).into_iter().enumerate() {
             self.key(at, &field.key);
@@ -212,9 +232,14 @@ impl<'w, 'c> Writer<'w, 'c> {
         Ok(())
     }
 
-    /// Fails if a value is too long for the response: before it is written, because a line may be long and be selected often.
+    /// Fails if a value is too long for the response: before it is written, because a line may be
+    /// long and be selected often.
     fn room(&self, raw: &[u8]) -> Result<(), Stopped> {
-        if self.out.len() + raw.len() > self.max_bytes { Err(Stopped::TooLarge) } else { Ok(()) }
+        if self.out.len() + raw.len() > self.max_bytes {
+            Err(Stopped::TooLarge)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -28,7 +28,10 @@ struct Remembered<V: Clone> {
 impl<V: Clone + Send + Sync + 'static> Answers<V> {
     /// Creates an empty cache of answers, of which these are refusals.
     pub(crate) fn new(is_refusal: fn(&V) -> bool) -> Self {
-        Self(Arc::new(Remembered { cache: Cache::new(CACHED_ANSWERS, is_refusal), asked: Mutex::default() }))
+        Self(Arc::new(Remembered {
+            cache: Cache::new(CACHED_ANSWERS, is_refusal),
+            asked: Mutex::default(),
+        }))
     }
 
     /// Returns the answer that is believed.
@@ -36,7 +39,8 @@ impl<V: Clone + Send + Sync + 'static> Answers<V> {
         self.0.cache.get_until(key)
     }
 
-    /// Returns the last answer though it may be believed no longer, if it is no refusal and not forgotten yet.
+    /// Returns the last answer though it may be believed no longer, if it is no refusal and not
+    /// forgotten yet.
     pub(crate) fn former(&self, key: &Key) -> Option<V> {
         self.0.cache.former(key)
     }
@@ -47,9 +51,13 @@ impl<V: Clone + Send + Sync + 'static> Answers<V> {
         self.0.cache.expire();
     }
 
-    /// Returns the answer that is believed, or asks. Who has the same question meanwhile gets the same answer. What is not
-    /// answered is not remembered.
-    pub(crate) async fn get(&self, key: Key, ask: impl Future<Output = Reply<V>> + Send + 'static) -> Reply<V> {
+    /// Returns the answer that is believed, or asks. Who has the same question meanwhile gets the
+    /// same answer. What is not answered is not remembered.
+    pub(crate) async fn get(
+        &self,
+        key: Key,
+        ask: impl Future<Output = Reply<V>> + Send + 'static,
+    ) -> Reply<V> {
         let asked = {
             let mut all = self.0.asked.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(asked) = all.get(&key).and_then(WeakShared::upgrade) {
@@ -67,7 +75,11 @@ impl<V: Clone + Send + Sync + 'static> Answers<V> {
         asked.await
     }
 
-    fn asked(&self, key: Key, ask: impl Future<Output = Reply<V>> + Send + 'static) -> Shared<Asking<V>> {
+    fn asked(
+        &self,
+        key: Key,
+        ask: impl Future<Output = Reply<V>> + Send + 'static,
+    ) -> Shared<Asking<V>> {
         let remembered = Arc::clone(&self.0);
         let ask = async move {
             let answer = ask.await?;
@@ -93,15 +105,22 @@ mod tests {
     async fn equal_questions_are_asked_once_at_a_time_and_others_beside_them() {
         let answers = Answers::new(|_| false);
         let (sender, receiver) = oneshot::channel();
-        let first = answers.get([1; 32], async { Ok(Answer::lasting(receiver.await.unwrap(), TIME)) });
+        let first = answers.get([1; 32], async {
+            Ok(Answer::lasting(receiver.await.unwrap(), TIME))
+        });
         let second = answers.get([1; 32], async { panic!("it is asked already") });
         let other = async {
-            let answer = answers.get([2; 32], async { Ok(Answer::lasting("other", TIME)) }).await;
+            let answer = answers
+                .get([2; 32], async { Ok(Answer::lasting("other", TIME)) })
+                .await;
             sender.send("one").unwrap();
             answer
         };
         let ((first, second), other) = join(join(first, second), other).await;
-        assert_eq!([first, second, other].map(|reply| reply.unwrap().value), ["one", "one", "other"]);
+        assert_eq!(
+            [first, second, other].map(|reply| reply.unwrap().value),
+            ["one", "one", "other"]
+        );
         let known = answers.get([1; 32], async { panic!("it is known") }).await;
         assert_eq!(known.unwrap().value, "one");
     }
@@ -110,9 +129,13 @@ mod tests {
     async fn a_question_is_answered_though_who_asked_it_first_is_gone() {
         let answers = Answers::new(|_| false);
         let (sender, receiver) = oneshot::channel();
-        let mut first = Box::pin(answers.get([1; 32], async { Ok(Answer::lasting(receiver.await.unwrap(), TIME)) }));
+        let mut first = Box::pin(answers.get([1; 32], async {
+            Ok(Answer::lasting(receiver.await.unwrap(), TIME))
+        }));
         let mut second = Box::pin(answers.get([1; 32], pending()));
-        assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
+        assert!(
+            first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none()
+        );
         drop(first);
         sender.send("one").unwrap();
         assert_eq!(second.await.unwrap().value, "one");
@@ -122,12 +145,21 @@ mod tests {
     async fn who_waits_for_no_answer_leaves_nothing_behind() {
         let answers = Answers::<&str>::new(|_| false);
         for number in 0..100 {
-            assert!(answers.get([number; 32], pending()).now_or_never().is_none());
+            assert!(
+                answers
+                    .get([number; 32], pending())
+                    .now_or_never()
+                    .is_none()
+            );
         }
         assert_eq!(answers.0.asked.lock().unwrap().len(), 1);
-        let denied = answers.get([1; 32], async { Err(Denied::Unavailable) }).await;
+        let denied = answers
+            .get([1; 32], async { Err(Denied::Unavailable) })
+            .await;
         assert_eq!(denied, Err(Denied::Unavailable));
-        let answer = answers.get([1; 32], async { Ok(Answer::lasting("one", TIME)) }).await;
+        let answer = answers
+            .get([1; 32], async { Ok(Answer::lasting("one", TIME)) })
+            .await;
         assert_eq!(answer.unwrap().value, "one", "no answer is not remembered");
     }
 }

@@ -1,5 +1,5 @@
-//! Who sends a request, in the order of the servers of Kubernetes: the user for whom a front proxy asks, that of a client
-//! certificate, the bearer of a token, or nobody in particular.
+//! Who sends a request, in the order of the servers of Kubernetes: the user for whom a front proxy
+//! asks, that of a client certificate, the bearer of a token, or nobody in particular.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,8 @@ use crate::{Denied, User};
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
 
-/// What the names of headers begin with that ask to act as somebody else. A front proxy evaluates them; here nobody may.
+/// What the names of headers begin with that ask to act as somebody else. A front proxy evaluates
+/// them; here nobody may.
 const IMPERSONATE: &str = "impersonate-";
 
 /// Tells who sends requests. Clones share everything.
@@ -64,8 +65,8 @@ pub(crate) enum CredentialsKey {
 }
 
 impl Authenticator {
-    /// Creates an authenticator, and the task that keeps its authorities as kube-apiserver publishes them. Without that, no
-    /// certificate counts.
+    /// Creates an authenticator, and the task that keeps its authorities as kube-apiserver
+    /// publishes them. Without that, no certificate counts.
     pub fn new(client: Client) -> (Self, impl Future<Output = ()> + Send + use<>) {
         let (sender, receiver) = watch::channel(None);
         (Self(receiver), follow(client, sender))
@@ -76,8 +77,8 @@ impl Authenticator {
         self.0.clone()
     }
 
-    /// Returns the credentials of a request with these headers from this peer, on a connection whose client has this
-    /// certificate.
+    /// Returns the credentials of a request with these headers from this peer, on a connection
+    /// whose client has this certificate.
     ///
     /// # Errors
     /// The certificate is nobody's, or the request asks to act as somebody else.
@@ -87,18 +88,30 @@ impl Authenticator {
         certificate: Option<&Arc<ClientCertificate>>,
         peer: Peer,
     ) -> Result<Credentials<'r>, Denied> {
-        if headers.keys().any(|name| name.as_str().starts_with(IMPERSONATE)) {
+        if headers
+            .keys()
+            .any(|name| name.as_str().starts_with(IMPERSONATE))
+        {
             return Err(Denied::Impersonation);
         }
         if let Some(certificate) = certificate {
             let authorities = self.0.borrow().clone().ok_or(Denied::Unauthenticated)?;
             let verdict = certificate.verdict(&authorities);
             // Without that certificate, such headers are anybody's words.
-            let proxied = if verdict.is_proxy { authorities.proxied_user(headers) } else { None };
+            let proxied = if verdict.is_proxy {
+                authorities.proxied_user(headers)
+            } else {
+                None
+            };
             let is_proxied = proxied.is_some();
             if let Some(user) = proxied.map(Arc::new).or(verdict.user) {
                 let (certificate, authenticator) = (Arc::clone(certificate), self.clone());
-                return Ok(Credentials::User(CertifiedUser { user, certificate, is_proxied, authenticator }));
+                return Ok(Credentials::User(CertifiedUser {
+                    user,
+                    certificate,
+                    is_proxied,
+                    authenticator,
+                }));
             }
         }
         match bearer_token(headers) {
@@ -115,13 +128,24 @@ impl CertifiedUser {
         self.user.name()
     }
 
-    /// Returns the user, if the certificate vouches for it now: what was begun with a certificate may last longer than that is
-    /// valid, or than its authority counts.
+    /// Returns the user, if the certificate vouches for it now: what was begun with a certificate
+    /// may last longer than that is valid, or than its authority counts.
     pub(crate) fn verified(&self) -> Result<&Arc<User>, Denied> {
-        let authorities = self.authenticator.0.borrow().clone().ok_or(Denied::Unauthenticated)?;
+        let authorities = self
+            .authenticator
+            .0
+            .borrow()
+            .clone()
+            .ok_or(Denied::Unauthenticated)?;
         let verdict = self.certificate.verdict(&authorities);
-        let is_verified = if self.is_proxied { verdict.is_proxy } else { verdict.user.is_some() };
-        is_verified.then_some(&self.user).ok_or(Denied::Unauthenticated)
+        let is_verified = if self.is_proxied {
+            verdict.is_proxy
+        } else {
+            verdict.user.is_some()
+        };
+        is_verified
+            .then_some(&self.user)
+            .ok_or(Denied::Unauthenticated)
     }
 }
 
@@ -171,8 +195,8 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Publishes the authorities, first when they are known and then whenever they change. What cannot be read leaves the
-/// former ones.
+/// Publishes the authorities, first when they are known and then whenever they change. What cannot
+/// be read leaves the former ones.
 async fn follow(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
     let maps = Api::<ConfigMap>::namespaced(client, NAMESPACE);
     let mut events = std::pin::pin!(watch_object(maps, NAME).default_backoff());
@@ -193,7 +217,10 @@ async fn follow(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>)
         }
         match Authorities::read(&data) {
             Ok(authorities) => {
-                tracing::info!(authorities = authorities.roots().len(), "authorities of client certificates loaded");
+                tracing::info!(
+                    authorities = authorities.roots().len(),
+                    "authorities of client certificates loaded"
+                );
                 sender.send_replace(Some(Arc::new(authorities)));
             }
             Err(error) => {
@@ -215,9 +242,18 @@ fn warn(error: &kube::runtime::watcher::Error) {
     use kube::runtime::watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
     let is_refused = matches!(error, InitialListFailed(Error::Api(status)) | WatchStartFailed(Error::Api(status))
         | WatchFailed(Error::Api(status)) if status.code == 403);
-    let hint = if is_refused { ": bind the Role extension-apiserver-authentication-reader" } else { "" };
+    let hint = if is_refused {
+        ": bind the Role extension-apiserver-authentication-reader"
+    } else {
+        ""
+    };
     let error = format!("{error}{hint}");
-    tracing::warn!(namespace = NAMESPACE, name = NAME, error, "cannot read the authorities of client certificates");
+    tracing::warn!(
+        namespace = NAMESPACE,
+        name = NAME,
+        error,
+        "cannot read the authorities of client certificates"
+    );
 }
 
 #[cfg(test)]

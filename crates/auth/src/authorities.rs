@@ -1,5 +1,5 @@
-//! Whose client certificates count: what kube-apiserver publishes for servers like this one, in the `ConfigMap`
-//! `kube-system/extension-apiserver-authentication`.
+//! Whose client certificates count: what kube-apiserver publishes for servers like this one, in the
+//! `ConfigMap` `kube-system/extension-apiserver-authentication`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -87,8 +87,14 @@ impl Authorities {
     pub(crate) fn read(data: &BTreeMap<String, String>) -> Result<Self, AuthoritiesError> {
         let (users, proxies) = (roots(data, CLIENT_CA)?, roots(data, PROXY_CA)?);
         let mut all = RootCertStore::empty();
-        all.roots.extend(users.roots.iter().chain(&proxies.roots).cloned());
-        let lower = |key| Ok(names(data, key)?.into_iter().map(|name| name.to_ascii_lowercase()).collect());
+        all.roots
+            .extend(users.roots.iter().chain(&proxies.roots).cloned());
+        let lower = |key| {
+            Ok(names(data, key)?
+                .into_iter()
+                .map(|name| name.to_ascii_lowercase())
+                .collect())
+        };
         Ok(Self {
             users: verifier(users, CLIENT_CA)?,
             proxies: verifier(proxies, PROXY_CA)?,
@@ -114,33 +120,52 @@ impl Authorities {
     }
 
     fn judge(&self, chain: &[CertificateDer<'_>], date: UnixTime) -> Verdict {
-        let Some((certificate, intermediates)) = chain.split_first() else { return Verdict::default() };
+        let Some((certificate, intermediates)) = chain.split_first() else {
+            return Verdict::default();
+        };
         let is_of = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
-            verifier.as_ref().is_some_and(|own| own.verify_client_cert(certificate, intermediates, date).is_ok())
+            verifier.as_ref().is_some_and(|own| {
+                own.verify_client_cert(certificate, intermediates, date)
+                    .is_ok()
+            })
         };
         let subject = Subject::of(certificate);
-        let has_name = self.proxy_names.is_empty() || self.proxy_names.contains(&subject.common_name);
+        let has_name =
+            self.proxy_names.is_empty() || self.proxy_names.contains(&subject.common_name);
         let is_proxy = has_name && is_of(&self.proxies);
         let is_user = !subject.common_name.is_empty() && is_of(&self.users);
-        Verdict { is_proxy, user: is_user.then(|| Arc::new(user(subject, certificate))) }
+        Verdict {
+            is_proxy,
+            user: is_user.then(|| Arc::new(user(subject, certificate))),
+        }
     }
 }
 
 impl fmt::Debug for Authorities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authorities").field("proxy_names", &self.proxy_names).finish_non_exhaustive()
+        f.debug_struct("Authorities")
+            .field("proxy_names", &self.proxy_names)
+            .finish_non_exhaustive()
     }
 }
 
 impl ProxyHeaders {
     fn user(&self, headers: &HeaderMap) -> Option<User> {
         let values = |names: &[String]| -> Option<Vec<String>> {
-            names.iter().flat_map(|name| headers.get_all(name)).map(|value| text(value.as_bytes())).collect()
+            names
+                .iter()
+                .flat_map(|name| headers.get_all(name))
+                .map(|value| text(value.as_bytes()))
+                .collect()
         };
-        let first = |names: &[String]| Some(values(names)?.into_iter().find(|value| !value.is_empty()));
+        let first =
+            |names: &[String]| Some(values(names)?.into_iter().find(|value| !value.is_empty()));
         let mut extra = BTreeMap::<String, Vec<String>>::new();
         for (name, value) in headers {
-            let key = self.extra_prefixes.iter().find_map(|prefix| name.as_str().strip_prefix(prefix.as_str()));
+            let key = self
+                .extra_prefixes
+                .iter()
+                .find_map(|prefix| name.as_str().strip_prefix(prefix.as_str()));
             if let Some(key) = key {
                 let key = percent_decode_str(key).decode_utf8().ok()?.into_owned();
                 extra.entry(key).or_default().push(text(value.as_bytes())?);
@@ -148,26 +173,44 @@ impl ProxyHeaders {
         }
         let username = Some(first(&self.users)??);
         let (groups, uid) = (Some(values(&self.groups)?), first(&self.uids)?);
-        Some(User::authenticated(UserInfo { username, uid, groups, extra: Some(extra).filter(|all| !all.is_empty()) }))
+        Some(User::authenticated(UserInfo {
+            username,
+            uid,
+            groups,
+            extra: Some(extra).filter(|all| !all.is_empty()),
+        }))
     }
 }
 
 impl ClientCertificate {
-    /// Creates it from the certificates of a handshake, the client's own first. `None` if there is none.
+    /// Creates it from the certificates of a handshake, the client's own first. `None` if there is
+    /// none.
     pub fn new(chain: &[CertificateDer<'_>]) -> Option<Self> {
         let id = Sha256::digest(chain.first()?).into();
-        let chain = chain.iter().map(|certificate| certificate.clone().into_owned()).collect();
-        Some(Self { chain, id, known: Mutex::default() })
+        let chain = chain
+            .iter()
+            .map(|certificate| certificate.clone().into_owned())
+            .collect();
+        Some(Self {
+            chain,
+            id,
+            known: Mutex::default(),
+        })
     }
 
-    /// Returns whose it is. It is verified anew where the authorities have changed, and every ten seconds, because
-    /// certificates expire.
+    /// Returns whose it is. It is verified anew where the authorities have changed, and every ten
+    /// seconds, because certificates expire.
     pub(crate) fn verdict(&self, authorities: &Arc<Authorities>) -> Verdict {
         self.verdict_at(authorities, Instant::now(), UnixTime::now())
     }
 
     /// As [`Self::verdict`], at this moment, whose date is this.
-    pub(crate) fn verdict_at(&self, authorities: &Arc<Authorities>, now: Instant, date: UnixTime) -> Verdict {
+    pub(crate) fn verdict_at(
+        &self,
+        authorities: &Arc<Authorities>,
+        now: Instant,
+        date: UnixTime,
+    ) -> Verdict {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((by, at, verdict)) = &*known
             && Arc::ptr_eq(by, authorities)
@@ -183,15 +226,21 @@ impl ClientCertificate {
 
 impl fmt::Debug for ClientCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientCertificate").field("certificates", &self.chain.len()).finish_non_exhaustive()
+        f.debug_struct("ClientCertificate")
+            .field("certificates", &self.chain.len())
+            .finish_non_exhaustive()
     }
 }
 
 /// Returns the certificates under a key; none if it is missing.
-fn roots(data: &BTreeMap<String, String>, key: &'static str) -> Result<RootCertStore, AuthoritiesError> {
+fn roots(
+    data: &BTreeMap<String, String>,
+    key: &'static str,
+) -> Result<RootCertStore, AuthoritiesError> {
     let mut roots = RootCertStore::empty();
     if let Some(pem) = data.get(key) {
-        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+        let certificates: Result<Vec<_>, _> =
+            CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
         let certificates = certificates.map_err(|error| AuthoritiesError::Pem(key, error))?;
         let (added, ignored) = roots.add_parsable_certificates(certificates);
         if added == 0 && ignored > 0 {
@@ -201,28 +250,51 @@ fn roots(data: &BTreeMap<String, String>, key: &'static str) -> Result<RootCertS
     Ok(roots)
 }
 
-fn verifier(roots: RootCertStore, key: &'static str) -> Result<Option<Arc<dyn ClientCertVerifier>>, AuthoritiesError> {
+fn verifier(
+    roots: RootCertStore,
+    key: &'static str,
+) -> Result<Option<Arc<dyn ClientCertVerifier>>, AuthoritiesError> {
     if roots.is_empty() {
         return Ok(None);
     }
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), default_provider().into()).build();
-    verifier.map(Some).map_err(|error| AuthoritiesError::Verifier(key, error))
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(roots.into(), default_provider().into())
+            .build();
+    verifier
+        .map(Some)
+        .map_err(|error| AuthoritiesError::Verifier(key, error))
 }
 
-fn names(data: &BTreeMap<String, String>, key: &'static str) -> Result<Vec<String>, AuthoritiesError> {
-    let Some(json) = data.get(key) else { return Ok(Vec::new()) };
+fn names(
+    data: &BTreeMap<String, String>,
+    key: &'static str,
+) -> Result<Vec<String>, AuthoritiesError> {
+    let Some(json) = data.get(key) else {
+        return Ok(Vec::new());
+    };
     serde_json::from_str(json).map_err(|error| AuthoritiesError::Names(key, error))
 }
 
 /// The user that a certificate names.
-fn user(Subject { common_name, organizations }: Subject, certificate: &CertificateDer<'_>) -> User {
+fn user(
+    Subject {
+        common_name,
+        organizations,
+    }: Subject,
+    certificate: &CertificateDer<'_>,
+) -> User {
     let mut id = "X509SHA256=".to_owned();
     for byte in Sha256::digest(certificate) {
         write!(id, "{byte:02x}").expect("a string takes all text");
     }
     let extra = [(CREDENTIAL_ID.to_owned(), vec![id])].into();
     let (username, groups) = (Some(common_name), Some(organizations));
-    User::authenticated(UserInfo { username, groups, extra: Some(extra), ..UserInfo::default() })
+    User::authenticated(UserInfo {
+        username,
+        groups,
+        extra: Some(extra),
+        ..UserInfo::default()
+    })
 }
 
 fn text(bytes: &[u8]) -> Option<String> {

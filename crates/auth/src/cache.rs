@@ -13,7 +13,8 @@ pub(crate) struct Cache<K, V> {
     entries: Mutex<Entries<K, V>>,
 }
 
-/// Refusals are apart: anybody can invent what is refused, and shall not cause other values to be forgotten by that.
+/// Refusals are apart: anybody can invent what is refused, and shall not cause other values to be
+/// forgotten by that.
 struct Entries<K, V> {
     refusals: HashMap<K, Answer<V>>,
     others: HashMap<K, Answer<V>>,
@@ -29,15 +30,25 @@ pub(crate) struct Answer<V> {
 impl<V> Answer<V> {
     /// An answer that is believed for a time from now on.
     pub(crate) fn lasting(value: V, time: Duration) -> Self {
-        Self { value, until: Instant::now() + time }
+        Self {
+            value,
+            until: Instant::now() + time,
+        }
     }
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     /// Creates a cache with a maximum number of refusals and of other values.
     pub(crate) fn new(max_entries: usize, is_refusal: fn(&V) -> bool) -> Self {
-        let entries = Entries { refusals: HashMap::new(), others: HashMap::new() };
-        Self { max_entries, is_refusal, entries: Mutex::new(entries) }
+        let entries = Entries {
+            refusals: HashMap::new(),
+            others: HashMap::new(),
+        };
+        Self {
+            max_entries,
+            is_refusal,
+            entries: Mutex::new(entries),
+        }
     }
 
     /// Returns a value whose time is not over.
@@ -52,7 +63,12 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     fn get_at(&self, now: Instant, key: &K) -> Option<Answer<V>> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |answers: &HashMap<K, Answer<V>>| answers.get(key).filter(|answer| answer.until > now).cloned();
+        let known = |answers: &HashMap<K, Answer<V>>| {
+            answers
+                .get(key)
+                .filter(|answer| answer.until > now)
+                .cloned()
+        };
         known(&entries.others).or_else(|| known(&entries.refusals))
     }
 
@@ -68,11 +84,15 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         let mut entries = self.entries.lock().unwrap();
         let Entries { refusals, others } = &mut *entries;
         let now = Instant::now();
-        refusals.values_mut().chain(others.values_mut()).for_each(|answer| answer.until = now);
+        refusals
+            .values_mut()
+            .chain(others.values_mut())
+            .for_each(|answer| answer.until = now);
     }
 
-    /// Inserts a value until its time is over. A full cache forgets the values whose time is over, and if there are none, all
-    /// of the same sort: whoever fills it gains nothing by that but questions, and of these only so many are asked at a time.
+    /// Inserts a value until its time is over. A full cache forgets the values whose time is over,
+    /// and if there are none, all of the same sort: whoever fills it gains nothing by that but
+    /// questions, and of these only so many are asked at a time.
     pub(crate) fn insert(&self, key: K, answer: Answer<V>) {
         self.insert_at(Instant::now(), key, answer);
     }
@@ -80,7 +100,11 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     fn insert_at(&self, now: Instant, key: K, answer: Answer<V>) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let Entries { refusals, others } = &mut *entries;
-        let (own, former) = if (self.is_refusal)(&answer.value) { (refusals, others) } else { (others, refusals) };
+        let (own, former) = if (self.is_refusal)(&answer.value) {
+            (refusals, others)
+        } else {
+            (others, refusals)
+        };
         if own.len() >= self.max_entries {
             own.retain(|_, answer| answer.until > now);
         }
@@ -108,7 +132,10 @@ mod tests {
         cache.insert_at(start, "a", answer(1, start + TIME));
         let before = start + TIME / 2;
         assert_eq!(cache.get_at(before, &"a"), Some(answer(1, start + TIME)));
-        assert_eq!((cache.get_at(before, &"b"), cache.get_at(start + TIME, &"a")), (None, None));
+        assert_eq!(
+            (cache.get_at(before, &"b"), cache.get_at(start + TIME, &"a")),
+            (None, None)
+        );
     }
 
     #[test]
@@ -118,7 +145,9 @@ mod tests {
         cache.insert_at(start, "a", answer(1, now));
         cache.insert_at(start, "b", answer(2, now + TIME));
         cache.insert_at(now, "c", answer(3, now + TIME));
-        let known = |keys: [&'static str; 3]| keys.map(|key| cache.get_at(now, &key).map(|answer| answer.value));
+        let known = |keys: [&'static str; 3]| {
+            keys.map(|key| cache.get_at(now, &key).map(|answer| answer.value))
+        };
         assert_eq!(known(["a", "b", "c"]), [None, Some(2), Some(3)]);
         cache.insert_at(now, "d", answer(4, now + TIME));
         assert_eq!(known(["b", "c", "d"]), [None, None, Some(4)]);
@@ -131,10 +160,18 @@ mod tests {
         for (key, value) in [("a", 1), ("b", 2), ("x", 0), ("y", 0), ("z", 0)] {
             cache.insert_at(start, key, answer(value, until));
         }
-        let known = |keys: [&'static str; 5]| keys.map(|key| cache.get_at(start, &key).map(|answer| answer.value));
-        assert_eq!(known(["a", "b", "x", "y", "z"]), [Some(1), Some(2), None, None, Some(0)]);
+        let known = |keys: [&'static str; 5]| {
+            keys.map(|key| cache.get_at(start, &key).map(|answer| answer.value))
+        };
+        assert_eq!(
+            known(["a", "b", "x", "y", "z"]),
+            [Some(1), Some(2), None, None, Some(0)]
+        );
         cache.insert_at(start, "a", answer(0, until));
         cache.insert_at(start, "z", answer(3, until));
-        assert_eq!(known(["a", "b", "x", "y", "z"]), [Some(0), Some(2), None, None, Some(3)]);
+        assert_eq!(
+            known(["a", "b", "x", "y", "z"]),
+            [Some(0), Some(2), None, None, Some(3)]
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Which catalogs a caller may see: those whose content the API server lets it `get`.
 //!
-//! The right is `get` on `clustercatalogs/content` of the group `olm.operatorframework.io`, for a catalog by its name.
-//! What is known of a caller is remembered by its credentials until the first of the answers is no longer believed.
+//! The right is `get` on `clustercatalogs/content` of the group `olm.operatorframework.io`, for a
+//! catalog by its name. What is known of a caller is remembered by its credentials until the first
+//! of the answers is no longer believed.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -33,8 +34,8 @@ struct Shared {
 struct Session {
     /// What it may see; `None` for a caller without credentials that may see nothing.
     reader: Option<Catalogs>,
-    /// The number of changes of the published set before it was found out which catalogs the caller may see; `None` if that
-    /// does not matter, because it may see each.
+    /// The number of changes of the published set before it was found out which catalogs the caller
+    /// may see; `None` if that does not matter, because it may see each.
     changes: Option<u64>,
 }
 
@@ -45,13 +46,20 @@ struct Renewable {
 }
 
 impl Callers {
-    /// Creates what decides about callers by asking the API server with this client. A token must be for one of these
-    /// audiences, or for the API server if there are none.
+    /// Creates what decides about callers by asking the API server with this client. A token must
+    /// be for one of these audiences, or for the API server if there are none.
     pub fn new(client: Client, audiences: Vec<String>, published: Catalogs) -> Self {
         let authorizer = Authorizer::new(client, audiences);
-        let sessions = Cache::new(CACHED_ANSWERS, |session: &Arc<Session>| session.reader.is_none());
+        let sessions = Cache::new(CACHED_ANSWERS, |session: &Arc<Session>| {
+            session.reader.is_none()
+        });
         let named = Cache::new(CACHED_ANSWERS, Result::is_err);
-        Self(Arc::new(Shared { authorizer, published, sessions, named }))
+        Self(Arc::new(Shared {
+            authorizer,
+            published,
+            sessions,
+            named,
+        }))
     }
 
     /// Finds out whether these credentials are somebody's. Those who send none are anonymous.
@@ -66,58 +74,92 @@ impl Callers {
     ///
     /// # Errors
     /// It may not, its token is not valid, or the API server does not answer.
-    pub async fn authorize(&self, credentials: &Credentials<'_>, access: Access<'_>) -> Result<(), Denied> {
+    pub async fn authorize(
+        &self,
+        credentials: &Credentials<'_>,
+        access: Access<'_>,
+    ) -> Result<(), Denied> {
         self.0.authorizer.authorize(credentials, access).await
     }
 
-    /// Returns a reader of what the caller with these credentials may see. It may see each catalog if it may `get` all of
-    /// them, and else those that it may `get` by name.
+    /// Returns a reader of what the caller with these credentials may see. It may see each catalog
+    /// if it may `get` all of them, and else those that it may `get` by name.
     ///
     /// # Errors
-    /// The token is not valid, there are no credentials and everybody may see nothing, or the API server does not answer.
+    /// The token is not valid, there are no credentials and everybody may see nothing, or the API
+    /// server does not answer.
     pub async fn reader(&self, credentials: &Credentials<'_>) -> Result<Catalogs, Denied> {
         // What is remembered of a user does not tell whether its certificate counts still.
         credentials.verify()?;
         let key = credentials.key();
         if let Some(session) = self.0.sessions.get(&key)
-            && session.changes.is_none_or(|changes| changes == self.0.published.change_count())
+            && session
+                .changes
+                .is_none_or(|changes| changes == self.0.published.change_count())
         {
             return session.reader();
         }
         self.session(key, credentials).await?.reader()
     }
 
-    /// Returns a reader of the catalog of this name alone, whether it is served or not, for the caller with these
-    /// credentials. What is denied does not depend on what is served, and neither does the time that it takes.
+    /// Returns a reader of the catalog of this name alone, whether it is served or not, for the
+    /// caller with these credentials. What is denied does not depend on what is served, and neither
+    /// does the time that it takes.
     ///
     /// # Errors
-    /// The caller may not see the catalog, its token is not valid, or the API server does not answer.
-    pub async fn reader_of(&self, credentials: &Credentials<'_>, name: &str) -> Result<Catalogs, Denied> {
-        let Shared { authorizer, published, named, .. } = &*self.0;
+    /// The caller may not see the catalog, its token is not valid, or the API server does not
+    /// answer.
+    pub async fn reader_of(
+        &self,
+        credentials: &Credentials<'_>,
+        name: &str,
+    ) -> Result<Catalogs, Denied> {
+        let Shared {
+            authorizer,
+            published,
+            named,
+            ..
+        } = &*self.0;
         let key = (credentials.key(), Sha256::digest(name).into());
         if let Some(known) = named.get(&key) {
             return known.map(|reader| Catalogs::clone(&reader));
         }
         if credentials.is_none() {
-            // Where everybody may see nothing, requests without credentials for invented names ask nothing more.
+            // Where everybody may see nothing, requests without credentials for invented names ask
+            // nothing more.
             self.reader(credentials).await?;
         }
         let user = authorizer.user_of(credentials).await?;
-        let may = authorizer.may_alone(&user.value, content(Some(name))).await?;
+        let may = authorizer
+            .may_alone(&user.value, content(Some(name)))
+            .await?;
         let reader = if may.value.is_granted {
             Ok(published.visible(Visibility::only([name.to_owned()])))
         } else if credentials.is_none() {
             Err(Denied::Unauthenticated)
         } else {
             // What decides may know which catalogs there are, and its reason tell of that.
-            Err(Denied::Forbidden { user: user.value.name().to_owned(), reason: None })
+            Err(Denied::Forbidden {
+                user: user.value.name().to_owned(),
+                reason: None,
+            })
         };
-        named.insert(key, Answer { value: reader.clone().map(Arc::new), until: may.until.min(user.until) });
+        named.insert(
+            key,
+            Answer {
+                value: reader.clone().map(Arc::new),
+                until: may.until.min(user.until),
+            },
+        );
         reader
     }
 
     /// Finds out what a caller may see.
-    async fn session(&self, key: CredentialsKey, credentials: &Credentials<'_>) -> Result<Arc<Session>, Denied> {
+    async fn session(
+        &self,
+        key: CredentialsKey,
+        credentials: &Credentials<'_>,
+    ) -> Result<Arc<Session>, Denied> {
         // Before the names are read: what is published meanwhile is asked about next time.
         let changes = self.0.published.change_count();
         let user = self.0.authorizer.user_of(credentials).await?;
@@ -126,11 +168,20 @@ impl Callers {
             changes: (seen.value != Visibility::All).then_some(changes),
             reader: (!credentials.is_none() || !seen.value.is_empty()).then(|| {
                 let credentials = credentials.clone().into_owned();
-                let caller = Renewable { callers: Arc::downgrade(&self.0), credentials };
-                self.0.published.visible(seen.value).of_caller(Arc::new(caller))
+                let caller = Renewable {
+                    callers: Arc::downgrade(&self.0),
+                    credentials,
+                };
+                self.0
+                    .published
+                    .visible(seen.value)
+                    .of_caller(Arc::new(caller))
             }),
         });
-        let answer = Answer { value: Arc::clone(&session), until: seen.until.min(user.until) };
+        let answer = Answer {
+            value: Arc::clone(&session),
+            until: seen.until.min(user.until),
+        };
         self.0.sessions.insert(key, answer);
         Ok(session)
     }
@@ -140,19 +191,43 @@ impl Callers {
         let authorizer = &self.0.authorizer;
         let all = authorizer.may(user, content(None)).await?;
         if all.value.is_granted {
-            return Ok(Answer { value: Visibility::All, until: all.until });
+            return Ok(Answer {
+                value: Visibility::All,
+                until: all.until,
+            });
         }
-        let names: Vec<_> = self.0.published.published().statuses().into_keys().collect();
+        let names: Vec<_> = self
+            .0
+            .published
+            .published()
+            .statuses()
+            .into_keys()
+            .collect();
         let (mut seen, mut until) = (Vec::new(), all.until);
         // In parts, between which other callers have their turn.
         for names in names.chunks(QUESTIONS) {
-            let answers = try_join_all(names.iter().map(|name| authorizer.may(user, content(Some(name))))).await?;
-            until = answers.iter().map(|answer| answer.until).fold(until, Ord::min);
+            let answers = try_join_all(
+                names
+                    .iter()
+                    .map(|name| authorizer.may(user, content(Some(name)))),
+            )
+            .await?;
+            until = answers
+                .iter()
+                .map(|answer| answer.until)
+                .fold(until, Ord::min);
             seen.extend(
-                names.iter().zip(answers).filter(|(_, may)| may.value.is_granted).map(|(name, _)| name.clone()),
+                names
+                    .iter()
+                    .zip(answers)
+                    .filter(|(_, may)| may.value.is_granted)
+                    .map(|(name, _)| name.clone()),
             );
         }
-        Ok(Answer { value: Visibility::only(seen), until })
+        Ok(Answer {
+            value: Visibility::only(seen),
+            until,
+        })
     }
 }
 
@@ -166,17 +241,24 @@ impl Caller for Renewable {
     fn renew(&self) -> Renewal<'_> {
         Box::pin(async move {
             let callers = Callers(self.callers.upgrade().ok_or(RenewalError::Undecided)?);
-            callers.reader(&self.credentials).await.map_err(|denied| match denied {
-                Denied::Unauthenticated | Denied::Forbidden { .. } | Denied::Impersonation => RenewalError::Refused,
-                Denied::Unavailable => RenewalError::Undecided,
-            })
+            callers
+                .reader(&self.credentials)
+                .await
+                .map_err(|denied| match denied {
+                    Denied::Unauthenticated | Denied::Forbidden { .. } | Denied::Impersonation => {
+                        RenewalError::Refused
+                    }
+                    Denied::Unavailable => RenewalError::Undecided,
+                })
         })
     }
 }
 
 impl fmt::Debug for Renewable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Renewable").field("credentials", &self.credentials).finish_non_exhaustive()
+        f.debug_struct("Renewable")
+            .field("credentials", &self.credentials)
+            .finish_non_exhaustive()
     }
 }
 

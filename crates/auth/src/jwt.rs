@@ -1,5 +1,6 @@
-//! What can be said of a token without a question: a JSON Web Token (RFC 7519) that is malformed, or has expired, is nobody's.
-//! Signatures are for the API server to verify, and so is every token that is no JSON Web Token.
+//! What can be said of a token without a question: a JSON Web Token (RFC 7519) that is malformed,
+//! or has expired, is nobody's. Signatures are for the API server to verify, and so is every token
+//! that is no JSON Web Token.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,7 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::EXPIRED_TIME;
 
-/// Takes padding, and bits after the last byte, as some decoders do: what they take is for the API server to judge.
+/// Takes padding, and bits after the last byte, as some decoders do: what they take is for the API
+/// server to judge.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -47,15 +49,22 @@ pub(crate) fn is_void(token: &str) -> bool {
 fn is_void_at(now: SystemTime, token: &str) -> bool {
     let mut parts = token.split('.');
     match parts.next().and_then(object::<Header>) {
-        Some(Header { encryption: None, .. }) => {}
+        Some(Header {
+            encryption: None, ..
+        }) => {}
         _ => return false,
     }
-    let (Some(claims), Some(signature), None) = (parts.next(), parts.next(), parts.next()) else { return true };
-    let Some(Claims { expiry }) = object(claims) else { return true };
+    let (Some(claims), Some(signature), None) = (parts.next(), parts.next(), parts.next()) else {
+        return true;
+    };
+    let Some(Claims { expiry }) = object(claims) else {
+        return true;
+    };
     decode(signature).is_none() || expiry.is_some_and(|expiry| is_over(now, expiry))
 }
 
-/// Returns whether a time has been over for so long that the clocks of this machine and of the API server may differ.
+/// Returns whether a time has been over for so long that the clocks of this machine and of the API
+/// server may differ.
 fn is_over(now: SystemTime, expiry: f64) -> bool {
     // The API server judges numbers that are not a time.
     let expiry = Duration::try_from_secs_f64(expiry.max(0.0)).ok();
@@ -127,7 +136,10 @@ pub(crate) mod tests {
 
     #[test]
     fn what_only_the_api_server_can_judge_is_not_void() {
-        let encrypted = format!("{}.a.b.c.d", URL_SAFE_NO_PAD.encode(r#"{"alg":"RSA-OAEP","enc":"A256GCM"}"#));
+        let encrypted = format!(
+            "{}.a.b.c.d",
+            URL_SAFE_NO_PAD.encode(r#"{"alg":"RSA-OAEP","enc":"A256GCM"}"#)
+        );
         let own_header = format!("{}.e30", URL_SAFE_NO_PAD.encode(r#"{"kind":"opaque"}"#));
         for token in [
             "sha256~Zm9v",

@@ -1,9 +1,9 @@
-//! Asks the API server who a caller is (`TokenReview`) and what it may do (`SubjectAccessReview`), as the servers of
-//! Kubernetes do.
+//! Asks the API server who a caller is (`TokenReview`) and what it may do (`SubjectAccessReview`),
+//! as the servers of Kubernetes do.
 //!
-//! Answers are cached for a few seconds. What the API server does not answer is denied. [`Callers`] gives a caller a reader
-//! of the catalogs that it may see. Of requests, this crate knows the headers that say who sends them ([`Authenticator`]),
-//! and not what they ask for.
+//! Answers are cached for a few seconds. What the API server does not answer is denied. [`Callers`]
+//! gives a caller a reader of the catalogs that it may see. Of requests, this crate knows the
+//! headers that say who sends them ([`Authenticator`]), and not what they ask for.
 
 mod answers;
 mod authenticator;
@@ -33,22 +33,25 @@ pub use authenticator::{Authenticator, CertifiedUser, Credentials, bearer_token}
 pub use authorities::{Authorities, ClientCertificate};
 pub use callers::Callers;
 
-/// How long an answer of the API server is believed: a token that is revoked, or a right that is taken, works for so much
-/// longer. The servers of Kubernetes have the same default.
+/// How long an answer of the API server is believed: a token that is revoked, or a right that is
+/// taken, works for so much longer. The servers of Kubernetes have the same default.
 pub const CACHE_TIME: Duration = Duration::from_secs(10);
 
-/// How long a token is refused after the API server could not judge it. Shorter, because it may be a good one.
+/// How long a token is refused after the API server could not judge it. Shorter, because it may be
+/// a good one.
 pub const ERROR_CACHE_TIME: Duration = Duration::from_secs(5);
 
-/// Maximum number of answers of one kind that are cached, so that invented tokens take no more than a megabyte. Refusals are
-/// counted apart.
+/// Maximum number of answers of one kind that are cached, so that invented tokens take no more than
+/// a megabyte. Refusals are counted apart.
 pub const CACHED_ANSWERS: usize = 8_192;
 
-/// Minimum time since a JSON Web Token expired for it to be refused without a `TokenReview`: clocks may differ by less.
+/// Minimum time since a JSON Web Token expired for it to be refused without a `TokenReview`: clocks
+/// may differ by less.
 pub const EXPIRED_TIME: Duration = Duration::from_mins(5);
 
-/// Maximum number of questions about unknown tokens that the API server is asked at a time, half of them for one peer, and of
-/// questions about known callers, half of them about one user. Further ones wait.
+/// Maximum number of questions about unknown tokens that the API server is asked at a time, half of
+/// them for one peer, and of questions about known callers, half of them about one user. Further
+/// ones wait.
 pub const QUESTIONS: usize = 8;
 
 /// Maximum time until it is the turn of a question.
@@ -60,7 +63,8 @@ pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum length of a token in bytes. A longer one is refused and not sent on.
 pub const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// Maximum length in bytes of a reason that is passed on. A longer one is left out: reasons are cached.
+/// Maximum length in bytes of a reason that is passed on. A longer one is left out: reasons are
+/// cached.
 pub const MAX_REASON_BYTES: usize = 1 << 10;
 
 /// Name and group of a caller without credentials, as the servers of Kubernetes give them.
@@ -121,8 +125,8 @@ pub enum Denied {
     Forbidden {
         /// Its name.
         user: String,
-        /// What the API server says why, if anything. It may speak of the object that was named: pass it on only where that is
-        /// no catalog.
+        /// What the API server says why, if anything. It may speak of the object that was named:
+        /// pass it on only where that is no catalog.
         reason: Option<Arc<str>>,
     },
     /// It asks to act as somebody else, which only kube-apiserver may evaluate.
@@ -161,12 +165,24 @@ pub(crate) struct Right {
 impl User {
     /// Who sends no credentials.
     fn anonymous() -> Self {
-        let (username, groups) = (Some(ANONYMOUS.to_owned()), Some(vec![UNAUTHENTICATED.to_owned()]));
-        Self::new(UserInfo { username, groups, ..UserInfo::default() })
+        let (username, groups) = (
+            Some(ANONYMOUS.to_owned()),
+            Some(vec![UNAUTHENTICATED.to_owned()]),
+        );
+        Self::new(UserInfo {
+            username,
+            groups,
+            ..UserInfo::default()
+        })
     }
 
     fn new(info: UserInfo) -> Self {
-        let UserInfo { username, uid, groups, extra } = &info;
+        let UserInfo {
+            username,
+            uid,
+            groups,
+            extra,
+        } = &info;
         let id = key::of(&(username, uid, groups, extra));
         Self { info, id }
     }
@@ -174,7 +190,10 @@ impl User {
     /// Who has credentials.
     fn authenticated(mut user: UserInfo) -> Self {
         let groups = user.groups.get_or_insert_default();
-        if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
+        if !groups
+            .iter()
+            .any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED)
+        {
             groups.push(AUTHENTICATED.to_owned());
         }
         Self::new(user)
@@ -193,43 +212,77 @@ impl User {
 
 impl Right {
     fn granted() -> Self {
-        Self { is_granted: true, reason: None }
+        Self {
+            is_granted: true,
+            reason: None,
+        }
     }
 
-    fn of(SubjectAccessReviewStatus { allowed, denied, reason, .. }: SubjectAccessReviewStatus) -> Self {
+    fn of(
+        SubjectAccessReviewStatus {
+            allowed,
+            denied,
+            reason,
+            ..
+        }: SubjectAccessReviewStatus,
+    ) -> Self {
         if allowed && denied != Some(true) {
             return Self::granted();
         }
         let reason = reason.filter(|reason| !reason.is_empty() && reason.len() <= MAX_REASON_BYTES);
-        Self { is_granted: false, reason: reason.map(Arc::from) }
+        Self {
+            is_granted: false,
+            reason: reason.map(Arc::from),
+        }
     }
 }
 
 impl Authorizer {
-    /// Creates an authorizer that asks with this client. A token must be for one of these audiences, or for the API server
-    /// if there are none.
+    /// Creates an authorizer that asks with this client. A token must be for one of these
+    /// audiences, or for the API server if there are none.
     pub fn new(client: Client, audiences: Vec<String>) -> Self {
-        let (users, rights) = (Answers::new(Option::is_none), Answers::new(|right: &Right| !right.is_granted));
-        Self { reviews: Reviews::new(client, audiences), users, rights }
+        let (users, rights) = (
+            Answers::new(Option::is_none),
+            Answers::new(|right: &Right| !right.is_granted),
+        );
+        Self {
+            reviews: Reviews::new(client, audiences),
+            users,
+            rights,
+        }
     }
 
     /// Decides whether the caller with these credentials may do this. Who has none may do nothing.
-    pub async fn authorize(&self, credentials: &Credentials<'_>, access: Access<'_>) -> Result<(), Denied> {
+    pub async fn authorize(
+        &self,
+        credentials: &Credentials<'_>,
+        access: Access<'_>,
+    ) -> Result<(), Denied> {
         if credentials.is_none() {
             return Err(Denied::Unauthenticated);
         }
         let user = self.user_of(credentials).await?.value;
         match self.may(&user, access).await?.value {
-            Right { is_granted: true, .. } => Ok(()),
-            Right { reason, .. } => Err(Denied::Forbidden { user: user.name().to_owned(), reason }),
+            Right {
+                is_granted: true, ..
+            } => Ok(()),
+            Right { reason, .. } => Err(Denied::Forbidden {
+                user: user.name().to_owned(),
+                reason,
+            }),
         }
     }
 
     /// Returns the user with these credentials.
-    pub(crate) async fn user_of(&self, credentials: &Credentials<'_>) -> Result<Answer<Arc<User>>, Denied> {
+    pub(crate) async fn user_of(
+        &self,
+        credentials: &Credentials<'_>,
+    ) -> Result<Answer<Arc<User>>, Denied> {
         match credentials {
             Credentials::Token(token, peer) => self.user(token, *peer).await,
-            Credentials::User(user) => Ok(Answer::lasting(Arc::clone(user.verified()?), CACHE_TIME)),
+            Credentials::User(user) => {
+                Ok(Answer::lasting(Arc::clone(user.verified()?), CACHE_TIME))
+            }
             Credentials::None => Ok(Answer::lasting(Arc::new(User::anonymous()), CACHE_TIME)),
         }
     }
@@ -237,7 +290,10 @@ impl Authorizer {
     /// Returns the user with a bearer token that this peer sent.
     async fn user(&self, token: &[u8], peer: Peer) -> Result<Answer<Arc<User>>, Denied> {
         let is_possible = !token.is_empty() && token.len() <= MAX_TOKEN_BYTES;
-        let text = std::str::from_utf8(token).ok().filter(|_| is_possible).ok_or(Denied::Unauthenticated)?;
+        let text = std::str::from_utf8(token)
+            .ok()
+            .filter(|_| is_possible)
+            .ok_or(Denied::Unauthenticated)?;
         let key = Sha256::digest(token).into();
         if let Some(known) = self.users.known(&key) {
             return authenticated(known);
@@ -245,27 +301,44 @@ impl Authorizer {
         if jwt::is_void(text) {
             return Err(Denied::Unauthenticated);
         }
-        // A user whose token was good before does not wait behind tokens that others at its address invent.
+        // A user whose token was good before does not wait behind tokens that others at its address
+        // invent.
         let former = self.users.former(&key).flatten();
         let asker = former.map_or(Asker::Peer(peer), |user| Asker::User(user.id));
-        authenticated(self.users.get(key, self.reviews.clone().token(text.to_owned(), asker)).await?)
+        authenticated(
+            self.users
+                .get(key, self.reviews.clone().token(text.to_owned(), asker))
+                .await?,
+        )
     }
 
     /// Returns whether a user may do this.
-    pub(crate) async fn may(&self, user: &User, access: Access<'_>) -> Result<Answer<Right>, Denied> {
+    pub(crate) async fn may(
+        &self,
+        user: &User,
+        access: Access<'_>,
+    ) -> Result<Answer<Right>, Denied> {
         if user.is_in(MASTERS) {
             return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
         }
         let key = key::of(&(user.id, access));
         match self.rights.known(&key) {
             Some(known) => Ok(known),
-            None => self.rights.get(key, self.reviews.clone().right(user, access)).await,
+            None => {
+                self.rights
+                    .get(key, self.reviews.clone().right(user, access))
+                    .await
+            }
         }
     }
 
-    /// As [`Self::may`], and neither looks at what other requests have asked nor tells them: how long it takes tells
-    /// nothing of them.
-    pub(crate) async fn may_alone(&self, user: &User, access: Access<'_>) -> Result<Answer<Right>, Denied> {
+    /// As [`Self::may`], and neither looks at what other requests have asked nor tells them: how
+    /// long it takes tells nothing of them.
+    pub(crate) async fn may_alone(
+        &self,
+        user: &User,
+        access: Access<'_>,
+    ) -> Result<Answer<Right>, Denied> {
         if user.is_in(MASTERS) {
             return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
         }
@@ -273,8 +346,12 @@ impl Authorizer {
     }
 }
 
-fn authenticated(Answer { value, until }: Answer<Option<Arc<User>>>) -> Result<Answer<Arc<User>>, Denied> {
-    value.map(|value| Answer { value, until }).ok_or(Denied::Unauthenticated)
+fn authenticated(
+    Answer { value, until }: Answer<Option<Arc<User>>>,
+) -> Result<Answer<Arc<User>>, Denied> {
+    value
+        .map(|value| Answer { value, until })
+        .ok_or(Denied::Unauthenticated)
 }
 
 #[cfg(test)]
@@ -285,15 +362,25 @@ mod tests {
     fn a_right_is_granted_only_without_a_denial_and_a_reason_is_that_of_a_refusal() {
         let right = |allowed, denied, reason: &str| {
             let (reason, evaluation_error) = (Some(reason.to_owned()), None);
-            let Right { is_granted, reason } =
-                Right::of(SubjectAccessReviewStatus { allowed, denied, evaluation_error, reason });
+            let Right { is_granted, reason } = Right::of(SubjectAccessReviewStatus {
+                allowed,
+                denied,
+                evaluation_error,
+                reason,
+            });
             (is_granted, reason.map(|reason| reason.len()))
         };
         assert_eq!(right(true, None, "bound"), (true, None));
         assert_eq!(right(true, Some(false), "bound"), (true, None));
         assert_eq!(right(true, Some(true), "never"), (false, Some(5)));
         assert_eq!(right(false, None, ""), (false, None));
-        assert_eq!(right(false, None, &"x".repeat(MAX_REASON_BYTES)), (false, Some(MAX_REASON_BYTES)));
-        assert_eq!(right(false, None, &"x".repeat(MAX_REASON_BYTES + 1)), (false, None));
+        assert_eq!(
+            right(false, None, &"x".repeat(MAX_REASON_BYTES)),
+            (false, Some(MAX_REASON_BYTES))
+        );
+        assert_eq!(
+            right(false, None, &"x".repeat(MAX_REASON_BYTES + 1)),
+            (false, None)
+        );
     }
 }

@@ -66,13 +66,21 @@ mod tests {
         let mut params = CertificateParams::new(vec!["example.com".to_owned()]).unwrap();
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CountryName, "DE");
-        params.distinguished_name.push(DnType::OrganizationName, "team:ä");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "team:ä");
         params.distinguished_name.push(DnType::CommonName, "ann");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
-        let expected = Subject { common_name: "ann".to_owned(), organizations: vec!["team:ä".to_owned()] };
+        let expected = Subject {
+            common_name: "ann".to_owned(),
+            organizations: vec!["team:ä".to_owned()],
+        };
         assert_eq!(Subject::of(certificate.der()), expected);
         let cut = CertificateDer::from(&certificate.der()[..40]);
         assert_eq!(Subject::of(&cut), Subject::default());
-        assert_eq!(Subject::of(&CertificateDer::from(&b"none"[..])), Subject::default());
+        assert_eq!(
+            Subject::of(&CertificateDer::from(&b"none"[..])),
+            Subject::default()
+        );
     }
 }

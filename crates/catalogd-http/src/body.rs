@@ -1,4 +1,5 @@
-//! Bodies made of slices of one content: sent as they are, without copying, or compressed while they are sent.
+//! Bodies made of slices of one content: sent as they are, without copying, or compressed while
+//! they are sent.
 //!
 //! This module does not know what the slices contain.
 
@@ -40,7 +41,12 @@ enum Slice {
 impl Slices {
     /// Creates an empty sequence of slices of a content.
     pub(super) fn new(content: Bytes) -> Self {
-        Self { content, queue: VecDeque::new(), rest: None, length: 0 }
+        Self {
+            content,
+            queue: VecDeque::new(),
+            rest: None,
+            length: 0,
+        }
     }
 
     /// Creates a sequence with the whole content as its only slice.
@@ -51,14 +57,20 @@ impl Slices {
         slices
     }
 
-    /// Creates a sequence of ranges that have `length` bytes in total and are computed when they are sent, so that a
-    /// response which is read slowly is as small as the iterator. No range is empty.
+    /// Creates a sequence of ranges that have `length` bytes in total and are computed when they
+    /// are sent, so that a response which is read slowly is as small as the iterator. No range is
+    /// empty.
     pub(super) fn lazy(
         content: Bytes,
         length: u64,
         ranges: impl Iterator<Item = Range<usize>> + Send + 'static,
     ) -> Self {
-        Self { content, queue: VecDeque::new(), rest: Some(Box::new(ranges)), length }
+        Self {
+            content,
+            queue: VecDeque::new(),
+            rest: Some(Box::new(ranges)),
+            length,
+        }
     }
 
     /// Appends a range of the content, merging it with the last one if it is adjacent.
@@ -84,7 +96,9 @@ impl Slices {
 
     /// Concatenates all slices. Several are copied, a single one is not.
     pub(super) fn concat(mut self) -> Bytes {
-        let Some(first) = self.pop(usize::MAX) else { return Bytes::new() };
+        let Some(first) = self.pop(usize::MAX) else {
+            return Bytes::new();
+        };
         if self.length == 0 {
             return first;
         }
@@ -96,10 +110,12 @@ impl Slices {
         all.into()
     }
 
-    /// Removes up to `max` bytes of the first slice and returns them without copying; `None` after the last slice.
+    /// Removes up to `max` bytes of the first slice and returns them without copying; `None` after
+    /// the last slice.
     fn pop(&mut self, max: usize) -> Option<Bytes> {
         if self.queue.is_empty() {
-            self.queue.extend(self.rest.as_mut()?.next().map(Slice::Content));
+            self.queue
+                .extend(self.rest.as_mut()?.next().map(Slice::Content));
         }
         let bytes = match self.queue.front_mut()? {
             Slice::Content(range) => {
@@ -126,7 +142,10 @@ impl HttpBody for Slices {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(self.pop(usize::MAX).map(|bytes| Ok(Frame::data(bytes))))
     }
 

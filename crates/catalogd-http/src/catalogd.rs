@@ -1,7 +1,8 @@
 //! The HTTP API of catalogd at the same paths: whole catalogs, and the blobs that match a filter.
 //!
-//! Statuses, texts and headers are catalogd's, so that its clients need no change. The differences are listed in
-//! `docs/reference/http.md`; in each of them catalogd loses data or contradicts RFC 9110.
+//! Statuses, texts and headers are catalogd's, so that its clients need no change. The differences
+//! are listed in `docs/reference/http.md`; in each of them catalogd loses data or contradicts RFC
+//! 9110.
 
 mod clean;
 mod lines;
@@ -52,7 +53,8 @@ const METAS: &str = "/catalogs/{catalog}/api/v1/metas";
 #[derive(Clone)]
 struct ApiState {
     catalogs: Catalogs,
-    /// Identity of the build. It is part of the entity tags of filtered blobs, because the code decides which match.
+    /// Identity of the build. It is part of the entity tags of filtered blobs, because the code
+    /// decides which match.
     build: &'static str,
     /// Bounds the responses that are compressed while they are sent.
     permits: Permits,
@@ -68,10 +70,13 @@ const SHORT_WORK: u64 = 100;
 /// All paths of this module.
 pub(super) const ROUTES: [&str; 3] = [ALL, LEGACY_ALL, METAS];
 
-/// Returns the routes of whole catalogs and blobs, and catalogd's responses to requests that no route matches.
+/// Returns the routes of whole catalogs and blobs, and catalogd's responses to requests that no
+/// route matches.
 pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
     let vary = async |mut response: Response| {
-        response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+        response
+            .headers_mut()
+            .insert(VARY, HeaderValue::from_static("Accept-Encoding"));
         response
     };
     Router::new()
@@ -99,18 +104,26 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
     match name::parse_name(&head.uri)
         .and_then(|name| find_catalog(catalogs_of(&head.extensions, &state.catalogs), &name))
     {
-        Ok(served) => Resource::all(&served).respond(&head, &state.permits, &state.turns).await,
+        Ok(served) => {
+            Resource::all(&served)
+                .respond(&head, &state.permits, &state.turns)
+                .await
+        }
         Err(refusal) => refusal.into_response(),
     }
 }
 
 async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    let (served, parameters) = match parse_request(catalogs_of(&head.extensions, &state.catalogs), &head.uri) {
-        Ok((served, parameters)) => (served, Arc::new(parameters)),
-        Err(refusal) => return refusal.into_response(),
-    };
-    match state.find(&served, &parameters, Peer::of(&head.extensions)).await {
+    let (served, parameters) =
+        match parse_request(catalogs_of(&head.extensions, &state.catalogs), &head.uri) {
+            Ok((served, parameters)) => (served, Arc::new(parameters)),
+            Err(refusal) => return refusal.into_response(),
+        };
+    match state
+        .find(&served, &parameters, Peer::of(&head.extensions))
+        .await
+    {
         Some(lines) => {
             let resource = Resource::metas(&served, &parameters, state.build, lines);
             resource.respond(&head, &state.permits, &state.turns).await
@@ -120,19 +133,33 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
 }
 
 impl ApiState {
-    /// Finds the lines of the blobs that match a filter, in a turn of the peer if that takes long; `None` if there is no room for
-    /// their places.
-    async fn find(&self, served: &Arc<Served>, parameters: &Arc<Parameters>, peer: Peer) -> Option<Slices> {
+    /// Finds the lines of the blobs that match a filter, in a turn of the peer if that takes long;
+    /// `None` if there is no room for their places.
+    async fn find(
+        &self,
+        served: &Arc<Served>,
+        parameters: &Arc<Parameters>,
+        peer: Peer,
+    ) -> Option<Slices> {
         if let Ok(lines) = self.find_soon(served, parameters, peer) {
             return lines;
         }
-        let (served, parameters, room) = (Arc::clone(served), Arc::clone(parameters), self.places.clone());
+        let (served, parameters, room) = (
+            Arc::clone(served),
+            Arc::clone(parameters),
+            self.places.clone(),
+        );
         let find = move || find(&served, &parameters, &Work::unlimited(), (&room, peer));
         let found = self.turns.acquire(&peer).await.run(find);
         found.await.ok().and_then(Result::ok).flatten()
     }
 
-    fn find_soon(&self, served: &Served, parameters: &Parameters, peer: Peer) -> Result<Option<Slices>, WorkStopped> {
+    fn find_soon(
+        &self,
+        served: &Served,
+        parameters: &Parameters,
+        peer: Peer,
+    ) -> Result<Option<Slices>, WorkStopped> {
         let check = |drawn: u64| (drawn <= SHORT_WORK * UNIT).then_some(0);
         find(served, parameters, &Work::new(&check), (&self.places, peer))
     }
@@ -152,8 +179,8 @@ fn find(
     }
 }
 
-/// Returns the name of the catalog that a request for a path below [`CATALOGS`] is about; `None` if what stands there
-/// cannot name a catalog.
+/// Returns the name of the catalog that a request for a path below [`CATALOGS`] is about; `None` if
+/// what stands there cannot name a catalog.
 pub fn requested_catalog(uri: &Uri) -> Option<String> {
     name::parse_name(uri).ok()
 }
@@ -167,7 +194,8 @@ pub fn parse_catalog(uri: &Uri) -> Result<String, Response> {
     name::parse_name(uri).map_err(IntoResponse::into_response)
 }
 
-/// Finds the catalog and parses the filter of a request for blobs, in the order in which catalogd reports errors.
+/// Finds the catalog and parses the filter of a request for blobs, in the order in which catalogd
+/// reports errors.
 fn parse_request(catalogs: &Catalogs, uri: &Uri) -> Result<(Arc<Served>, Parameters), Refusal> {
     let name = name::parse_name(uri)?;
     let parameters = Parameters::parse(uri.query().unwrap_or_default()).ok_or(Refusal::Query)?;
@@ -175,7 +203,11 @@ fn parse_request(catalogs: &Catalogs, uri: &Uri) -> Result<(Arc<Served>, Paramet
 }
 
 fn find_catalog(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, Refusal> {
-    catalogs.snapshot().get(name).cloned().ok_or(Refusal::Catalog)
+    catalogs
+        .snapshot()
+        .get(name)
+        .cloned()
+        .ok_or(Refusal::Catalog)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Icons by the digest of their bytes, so that the response to a URL never changes.
 //!
-//! The author of a package decides what an icon contains. The response headers keep a browser that opens one from
-//! running its scripts and from loading anything for it.
+//! The author of a package decides what an icon contains. The response headers keep a browser that
+//! opens one from running its scripts and from loading anything for it.
 
 use axum::extract::{Path, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -15,8 +16,8 @@ use serving::Catalogs;
 
 use super::catalogs_of;
 
-/// Responds with the icon that has a digest, given in hexadecimal digits, if a content has it that is served or was
-/// served shortly before.
+/// Responds with the icon that has a digest, given in hexadecimal digits, if a content has it that
+/// is served or was served shortly before.
 pub(super) async fn icon(
     State(catalogs): State<Catalogs>,
     extensions: Extensions,
@@ -24,7 +25,8 @@ pub(super) async fn icon(
     headers: HeaderMap,
 ) -> Response {
     let catalogs = catalogs_of(&extensions, &catalogs);
-    let found = Digest::parse(&format!("sha256:{digest}")).and_then(|digest| catalogs.snapshot().icon(&digest));
+    let found = Digest::parse(&format!("sha256:{digest}"))
+        .and_then(|digest| catalogs.snapshot().icon(&digest));
     let Some(icon) = found else {
         let head = [(CACHE_CONTROL, "no-store")];
         return (StatusCode::NOT_FOUND, head, "no catalog has this icon\n").into_response();

@@ -1,5 +1,5 @@
-//! Plain HTTP over the published catalogs: whole catalogs and their blobs as catalogd serves them, icons, and an
-//! `OpenAPI` document that describes these routes.
+//! Plain HTTP over the published catalogs: whole catalogs and their blobs as catalogd serves them,
+//! icons, and an `OpenAPI` document that describes these routes.
 //!
 //! This crate knows nothing of GraphQL.
 
@@ -14,8 +14,8 @@ use axum::http::Extensions;
 use axum::routing::get;
 
 pub use catalogd::{
-    CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES, UNCOUNTED_PLACES_BYTES,
-    parse_catalog, requested_catalog,
+    CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES,
+    UNCOUNTED_PLACES_BYTES, parse_catalog, requested_catalog,
 };
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;
@@ -25,16 +25,20 @@ use serving::{Catalogs, ICONS};
 /// Path of the `OpenAPI` document.
 const DESCRIPTION: &str = "/openapi.json";
 
-/// Returns the routes of catalogs, blobs and icons, and the fallback for paths without a route. A request is answered from
-/// the [`Catalogs`] in its extensions, which a layer puts there that knows what the caller may see, and without them from
-/// these.
+/// Returns the routes of catalogs, blobs and icons, and the fallback for paths without a route. A
+/// request is answered from the [`Catalogs`] in its extensions, which a layer puts there that knows
+/// what the caller may see, and without them from these.
 ///
-/// `build` identifies the code that decides what responses contain. It is part of entity tags, so that those of another
-/// build never match.
+/// `build` identifies the code that decides what responses contain. It is part of entity tags, so
+/// that those of another build never match.
 pub fn router(catalogs: Catalogs, build: &'static str) -> Router {
-    let icons = Router::new().route(&icons_route(), get(icons::icon)).with_state(catalogs.clone());
+    let icons = Router::new()
+        .route(&icons_route(), get(icons::icon))
+        .with_state(catalogs.clone());
     let description = Router::new().route(DESCRIPTION, get(openapi::openapi));
-    catalogd::router(catalogs, build).merge(icons).merge(description)
+    catalogd::router(catalogs, build)
+        .merge(icons)
+        .merge(description)
 }
 
 /// Returns the paths of all routes, with parameters in braces.

@@ -16,8 +16,12 @@ pub(super) async fn openapi(headers: HeaderMap) -> Response {
     let validators = Validators::new(&Digest::new(Sha256::digest(OPENAPI).into()).hex(), None);
     let tag = [(ETAG, validators.etag.as_str())];
     match validators.evaluate(&headers) {
-        PreconditionResult::Satisfied => (tag, [(CONTENT_TYPE, "application/json")], OPENAPI).into_response(),
-        PreconditionResult::NotModified => (StatusCode::NOT_MODIFIED, tag, Body::new(EmptyBody)).into_response(),
+        PreconditionResult::Satisfied => {
+            (tag, [(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+        }
+        PreconditionResult::NotModified => {
+            (StatusCode::NOT_MODIFIED, tag, Body::new(EmptyBody)).into_response()
+        }
         PreconditionResult::Failed => (StatusCode::PRECONDITION_FAILED, tag).into_response(),
     }
 }

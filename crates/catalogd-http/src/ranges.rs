@@ -1,7 +1,7 @@
 //! Range requests for bytes (RFC 9110 §14), parsed as Go's `net/http` does.
 //!
-//! One thing differs: a suffix of zero bytes, and any suffix of an empty representation, is unsatisfiable; Go responds
-//! with an invalid `Content-Range`.
+//! One thing differs: a suffix of zero bytes, and any suffix of an empty representation, is
+//! unsatisfiable; Go responds with an invalid `Content-Range`.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ pub const MAX_RANGES: usize = 256;
 /// The byte ranges that a `Range` header selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ranges {
-    /// The whole representation: there are no ranges, or so many or so long that the whole costs less.
+    /// The whole representation: there are no ranges, or so many or so long that the whole costs
+    /// less.
     Whole,
     /// A single range.
     One(Range<usize>),
@@ -36,11 +37,23 @@ impl Ranges {
         let specs = text.strip_prefix(b"bytes=").ok_or(RangeError::Malformed)?;
         let mut ranges = Vec::new();
         let (mut missed, mut missed_suffix) = (false, false);
-        for spec in specs.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|spec| !spec.is_empty()) {
-            let dash = spec.iter().position(|byte| *byte == b'-').ok_or(RangeError::Malformed)?;
+        for spec in specs
+            .split(|byte| *byte == b',')
+            .map(<[u8]>::trim_ascii)
+            .filter(|spec| !spec.is_empty())
+        {
+            let dash = spec
+                .iter()
+                .position(|byte| *byte == b'-')
+                .ok_or(RangeError::Malformed)?;
             let (from, to) = (spec[..dash].trim_ascii(), spec[dash + 1..].trim_ascii());
             if from.is_empty() {
-                let length = if to.starts_with(b"-") { None } else { parse_number(to) }.ok_or(RangeError::Malformed)?;
+                let length = if to.starts_with(b"-") {
+                    None
+                } else {
+                    parse_number(to)
+                }
+                .ok_or(RangeError::Malformed)?;
                 let from = size - length.min(size);
                 missed_suffix |= from == size;
                 ranges.extend((from < size).then_some(from..size));
@@ -51,7 +64,11 @@ impl Ranges {
                 missed = true;
                 continue;
             }
-            let last = if to.is_empty() { size - 1 } else { parse_number(to).ok_or(RangeError::Malformed)? };
+            let last = if to.is_empty() {
+                size - 1
+            } else {
+                parse_number(to).ok_or(RangeError::Malformed)?
+            };
             if last < from {
                 return Err(RangeError::Malformed);
             }

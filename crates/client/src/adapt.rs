@@ -16,10 +16,17 @@ pub(crate) struct Adapted {
     pub(crate) field: Option<String>,
 }
 
-/// Leaves the part out that an error is about, if it says that the document is invalid there and something is left without
-/// the part. The document is on one line.
+/// Leaves the part out that an error is about, if it says that the document is invalid there and
+/// something is left without the part. The document is on one line.
 pub(crate) fn adapted(document: &str, error: &Error) -> Option<Adapted> {
-    let Error::Refused { code, location: Some((1, column)), .. } = error else { return None };
+    let Error::Refused {
+        code,
+        location: Some((1, column)),
+        ..
+    } = error
+    else {
+        return None;
+    };
     let is_meant = code.as_deref() == Some(INVALID) && document.is_ascii();
     without(document, column.checked_sub(1)?).filter(|_| is_meant)
 }
@@ -48,7 +55,10 @@ fn without(document: &str, begin: usize) -> Option<Adapted> {
         (Some('{'), Some('}')) => format!("{before} __typename {after}"),
         _ => format!("{before} {after}"),
     };
-    Some(Adapted { document: text.trim_end().to_owned(), field })
+    Some(Adapted {
+        document: text.trim_end().to_owned(),
+        field,
+    })
 }
 
 /// Whether an offset is among the fields of an operation, and not of one of its objects.
@@ -91,10 +101,12 @@ fn field(text: &str) -> Option<(usize, String)> {
 }
 
 fn name_end(text: &str) -> usize {
-    text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len())
+    text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(text.len())
 }
 
-/// The end of the bracket that opens at an offset. The documents of this project have no texts with brackets.
+/// The end of the bracket that opens at an offset. The documents of this project have no texts with
+/// brackets.
 fn braced(text: &str, begin: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate().skip(begin) {
@@ -123,13 +135,46 @@ mod tests {
             let found = without(&document, document.find(part).expect("it is a part"))?;
             Some((found.document, found.field))
         };
-        let text = |text: &str, field: Option<&str>| Some((text.to_owned(), field.map(str::to_owned)));
-        assert_eq!(left("y: z"), text(&format!("query A($a: Int, $b: [Int!]) {{ o {{ x w }} }} {rest}"), Some("z")));
-        assert_eq!(left("w }"), text(&format!("query A($a: Int, $b: [Int!]) {{ o {{ {all} }} }} {rest}"), Some("w")));
-        assert_eq!(left("$a: Int"), text(&format!("query A( $b: [Int!]) {{ o {{ {all} w }} }} {rest}"), None));
-        assert_eq!(left("fragment"), text(document.strip_suffix(&format!(" {rest}")).expect("it ends so"), None));
-        assert_eq!(left("r }"), text(&document.replace("{ r }", "{ __typename }"), Some("r")));
-        assert_eq!(left("f }"), text(&document.replace("{ f }", "{ __typename }"), Some("f")));
+        let text =
+            |text: &str, field: Option<&str>| Some((text.to_owned(), field.map(str::to_owned)));
+        assert_eq!(
+            left("y: z"),
+            text(
+                &format!("query A($a: Int, $b: [Int!]) {{ o {{ x w }} }} {rest}"),
+                Some("z")
+            )
+        );
+        assert_eq!(
+            left("w }"),
+            text(
+                &format!("query A($a: Int, $b: [Int!]) {{ o {{ {all} }} }} {rest}"),
+                Some("w")
+            )
+        );
+        assert_eq!(
+            left("$a: Int"),
+            text(
+                &format!("query A( $b: [Int!]) {{ o {{ {all} w }} }} {rest}"),
+                None
+            )
+        );
+        assert_eq!(
+            left("fragment"),
+            text(
+                document
+                    .strip_suffix(&format!(" {rest}"))
+                    .expect("it ends so"),
+                None
+            )
+        );
+        assert_eq!(
+            left("r }"),
+            text(&document.replace("{ r }", "{ __typename }"), Some("r"))
+        );
+        assert_eq!(
+            left("f }"),
+            text(&document.replace("{ f }", "{ __typename }"), Some("f"))
+        );
         assert_eq!(left("o {"), None);
         let only = without("query A($a: Int) { x }", 8).expect("it is a variable");
         assert_eq!(only.document, "query A { x }");
@@ -145,7 +190,10 @@ mod tests {
             location: Some((line, 7)),
         };
         let found = adapted("{ o { a b } }", &error(INVALID, 1)).expect("it is a field");
-        assert_eq!((found.document.as_str(), found.field.as_deref()), ("{ o { b } }", Some("a")));
+        assert_eq!(
+            (found.document.as_str(), found.field.as_deref()),
+            ("{ o { b } }", Some("a"))
+        );
         assert_eq!(adapted("{ o { a b } }", &error("BAD_USER_INPUT", 1)), None);
         assert_eq!(adapted("{ o { a b } }", &error(INVALID, 2)), None);
         assert_eq!(adapted("{ o { a b } }", &Error::Changed), None);

@@ -1,5 +1,5 @@
-//! Responses on disk, by the server and the request that they are of. What cannot be read or written is as if it were not
-//! there: a cache fails no request.
+//! Responses on disk, by the server and the request that they are of. What cannot be read or
+//! written is as if it were not there: a cache fails no request.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +12,8 @@ use http::header::{CACHE_CONTROL, ETAG};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Size of all cached responses in bytes; beyond it, those that were not used for longest are removed.
+/// Size of all cached responses in bytes; beyond it, those that were not used for longest are
+/// removed.
 pub const MAX_CACHE_BYTES: u64 = 64 << 20;
 
 /// A folder with responses, which only its user may read. Several processes may use it at a time.
@@ -43,7 +44,10 @@ pub(crate) struct EntryHeader {
 impl Cache {
     /// Uses this folder, which is created when something is first stored.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), max_bytes: MAX_CACHE_BYTES }
+        Self {
+            folder: folder.into(),
+            max_bytes: MAX_CACHE_BYTES,
+        }
     }
 
     /// Returns the response to a request, whatever its age.
@@ -53,8 +57,14 @@ impl Cache {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let head = serde_json::from_slice(&bytes[..end]).ok()?;
         // The time of the file says when it was last used.
-        let _ = fs::File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-        Some(Entry { head, body: bytes[end + 1..].to_vec() })
+        let _ = fs::File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|file| file.set_modified(SystemTime::now()));
+        Some(Entry {
+            head,
+            body: bytes[end + 1..].to_vec(),
+        })
     }
 
     /// Stores the response to a request, in place of an earlier one.
@@ -104,7 +114,8 @@ impl Cache {
 }
 
 impl Entry {
-    /// The entry for a response with these headers; `None` for one that has no entity tag or must not be stored.
+    /// The entry for a response with these headers; `None` for one that has no entity tag or must
+    /// not be stored.
     pub(crate) fn of(headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let etag = headers.get(ETAG)?.to_str().ok()?.to_owned();
         let control = cache_control(headers);
@@ -113,7 +124,11 @@ impl Entry {
         }
         let now = seconds(SystemTime::now());
         Some(Self {
-            head: EntryHeader { etag, validated: now, fresh_until: now + max_age(&control) },
+            head: EntryHeader {
+                etag,
+                validated: now,
+                fresh_until: now + max_age(&control),
+            },
             body: body.to_vec(),
         })
     }
@@ -122,7 +137,14 @@ impl Entry {
     #[cfg(feature = "kube")]
     pub(crate) fn found(body: Vec<u8>, max_age: Duration) -> Self {
         let now = seconds(SystemTime::now());
-        Self { head: EntryHeader { etag: String::new(), validated: now, fresh_until: now + max_age.as_secs() }, body }
+        Self {
+            head: EntryHeader {
+                etag: String::new(),
+                validated: now,
+                fresh_until: now + max_age.as_secs(),
+            },
+            body,
+        }
     }
 
     /// Notes that the server has confirmed it.
@@ -144,15 +166,25 @@ impl Entry {
 
 /// The name of the response to a request: the hash of who asks whom, and of what.
 pub(crate) fn key(identity: &str, request: &str) -> String {
-    let digest = Sha256::new().chain_update(identity).chain_update([0]).chain_update(request).finalize();
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digest = Sha256::new()
+        .chain_update(identity)
+        .chain_update([0])
+        .chain_update(request)
+        .finalize();
+    digest
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 fn cache_control(headers: &HeaderMap) -> String {
-    headers.get(CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or_default().to_lowercase()
+    headers
+        .get(CACHE_CONTROL)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_lowercase()
 }
 
 /// Seconds for which a response may be used without asking.
@@ -161,11 +193,15 @@ fn max_age(control: &str) -> u64 {
     if directives().any(|directive| directive == "no-cache") {
         return 0;
     }
-    directives().find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok()).unwrap_or(0)
+    directives()
+        .find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok())
+        .unwrap_or(0)
 }
 
 fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    time.duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
 }
 
 /// Creates a folder that only its owner may enter, with those above it.
@@ -185,7 +221,14 @@ mod tests {
     use super::*;
 
     fn entry(bytes: usize) -> Entry {
-        Entry { head: EntryHeader { etag: "\"a\"".to_owned(), validated: 7, fresh_until: 9 }, body: vec![b'x'; bytes] }
+        Entry {
+            head: EntryHeader {
+                etag: "\"a\"".to_owned(),
+                validated: 7,
+                fresh_until: 9,
+            },
+            body: vec![b'x'; bytes],
+        }
     }
 
     #[test]
@@ -198,7 +241,13 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = |path: &str| fs::metadata(folders.path(path)).expect("it is there").permissions().mode() & 0o777;
+            let mode = |path: &str| {
+                fs::metadata(folders.path(path))
+                    .expect("it is there")
+                    .permissions()
+                    .mode()
+                    & 0o777
+            };
             assert_eq!((mode("a/client"), mode("a/client/key")), (0o700, 0o600));
         }
     }
@@ -206,17 +255,26 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_is_removed_beyond_the_limit() {
         let folders = Folders::new();
-        let cache = Cache { max_bytes: 3_500, ..Cache::at(folders.path("client")) };
+        let cache = Cache {
+            max_bytes: 3_500,
+            ..Cache::at(folders.path("client"))
+        };
         for (at, key) in ["one", "two", "three"].into_iter().enumerate() {
             cache.put(key, &entry(1_000));
             let used = SystemTime::now() - Duration::from_secs(100 - at as u64);
-            let file = fs::File::options().append(true).open(folders.path("client").join(key)).expect("it is there");
+            let file = fs::File::options()
+                .append(true)
+                .open(folders.path("client").join(key))
+                .expect("it is there");
             file.set_modified(used).expect("it is ours");
         }
         // Used again, so that the second is the oldest.
         assert!(cache.get("one").is_some());
         cache.put("four", &entry(1_000));
-        assert_eq!(["one", "two", "three", "four"].map(|key| cache.get(key).is_some()), [true, false, true, true]);
+        assert_eq!(
+            ["one", "two", "three", "four"].map(|key| cache.get(key).is_some()),
+            [true, false, true, true]
+        );
         cache.put("huge", &entry(4_000));
         assert!(cache.get("huge").is_none());
     }
@@ -234,8 +292,10 @@ mod tests {
     #[test]
     fn headers_say_what_is_stored_and_for_how_long_it_is_used_without_asking() {
         let stored = |control: &'static str| {
-            let headers =
-                [(ETAG, HeaderValue::from_static("\"a\"")), (CACHE_CONTROL, HeaderValue::from_static(control))];
+            let headers = [
+                (ETAG, HeaderValue::from_static("\"a\"")),
+                (CACHE_CONTROL, HeaderValue::from_static(control)),
+            ];
             let entry = Entry::of(&HeaderMap::from_iter(headers), b"{}")?;
             Some(entry.head.fresh_until - entry.head.validated)
         };

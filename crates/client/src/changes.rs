@@ -14,7 +14,8 @@ use crate::transport::{OpenResponse, OutgoingRequest};
 use crate::types::{Change, ChangeEvent};
 use crate::{Client, Result};
 
-/// Time without a byte after which a stream counts as cut: the server sends a comment every 12 seconds.
+/// Time without a byte after which a stream counts as cut: the server sends a comment every 12
+/// seconds.
 pub const MAX_SILENCE: Duration = Duration::from_secs(40);
 
 /// Size of an event in bytes; a longer one ends the stream.
@@ -41,28 +42,51 @@ struct EventStream {
 }
 
 impl Client {
-    /// Returns each change of these catalogs, or of every catalog if no names are given. When the stream is cut, it is
-    /// opened again, and what changed meanwhile is reported. Ends with an error if the first connection fails, or if the
-    /// server refuses a later one.
+    /// Returns each change of these catalogs, or of every catalog if no names are given. When the
+    /// stream is cut, it is opened again, and what changed meanwhile is reported. Ends with an
+    /// error if the first connection fails, or if the server refuses a later one.
     pub fn changes(&self, names: &[String]) -> impl Stream<Item = Result<ChangeEvent>> + '_ {
         let (events, known, queue) = (None, None, VecDeque::new());
-        let watch = ChangeStream { client: self, names: names.to_vec(), events, known, queue, failures: 0 };
-        try_unfold(watch, |mut watch| async move { watch.next().await.map(|event| Some((event, watch))) })
+        let watch = ChangeStream {
+            client: self,
+            names: names.to_vec(),
+            events,
+            known,
+            queue,
+            failures: 0,
+        };
+        try_unfold(watch, |mut watch| async move {
+            watch.next().await.map(|event| Some((event, watch)))
+        })
     }
 
     async fn subscribe(&self, names: &[String]) -> Result<EventStream> {
-        let body = documents::Changes::build_query(changes::Variables { names: Some(names.to_vec()) });
-        let variables = serde_json::to_value(&body.variables).map_err(|source| self.undecodable(source))?;
+        let body = documents::Changes::build_query(changes::Variables {
+            names: Some(names.to_vec()),
+        });
+        let variables =
+            serde_json::to_value(&body.variables).map_err(|source| self.undecodable(source))?;
         let request = DocumentRequest::new(body.query, None, &variables);
         let headers = self.headers("text/event-stream")?;
-        let outgoing = OutgoingRequest { query: request.query, body: request.body, headers };
+        let outgoing = OutgoingRequest {
+            query: request.query,
+            body: request.body,
+            headers,
+        };
         let sent = timeout(self.timeout(), self.transport().send(outgoing)).await;
         let mut response = self.in_time(sent)?;
         if response.status == 200 {
-            return Ok(EventStream { response, buffer: Vec::new() });
+            return Ok(EventStream {
+                response,
+                buffer: Vec::new(),
+            });
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|source| self.unreachable(source))? {
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|source| self.unreachable(source))?
+        {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_EVENT_BYTES {
                 break;
@@ -97,9 +121,15 @@ impl ChangeStream<'_> {
             self.events = Some(self.client.subscribe(&self.names).await?);
             return self.catch_up().await;
         };
-        let next = events.next().await.map_err(|source| self.client.unreachable(source))?;
+        let next = events
+            .next()
+            .await
+            .map_err(|source| self.client.unreachable(source))?;
         self.failures = 0;
-        let data = self.client.decode_body(next.as_bytes(), crate::ResponseOrigin::Server)?.data;
+        let data = self
+            .client
+            .decode_body(next.as_bytes(), crate::ResponseOrigin::Server)?
+            .data;
         let change: changes::ResponseData =
             serde_json::from_value(data).map_err(|source| self.client.undecodable(source))?;
         let change = change.catalog_changed;
@@ -109,14 +139,26 @@ impl ChangeStream<'_> {
 
     /// Reports what changed since the last event.
     async fn catch_up(&mut self) -> Result<()> {
-        let served = self.client.typed::<documents::Served>(served::Variables).await?;
-        let digests = served.catalogs.into_iter().map(|catalog| (catalog.name, catalog.digest));
-        let now: Digests = digests.filter(|(name, _)| self.names.is_empty() || self.names.contains(name)).collect();
+        let served = self
+            .client
+            .typed::<documents::Served>(served::Variables)
+            .await?;
+        let digests = served
+            .catalogs
+            .into_iter()
+            .map(|catalog| (catalog.name, catalog.digest));
+        let now: Digests = digests
+            .filter(|(name, _)| self.names.is_empty() || self.names.contains(name))
+            .collect();
         let Some(known) = &self.known else {
             self.known = Some(now);
             return Ok(());
         };
-        let gone: Vec<_> = known.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
+        let gone: Vec<_> = known
+            .keys()
+            .filter(|name| !now.contains_key(*name))
+            .cloned()
+            .collect();
         for name in gone {
             self.report(&name, None);
         }
@@ -139,7 +181,12 @@ impl ChangeStream<'_> {
             (Some(before), Some(now)) if before != now => Change::Changed,
             _ => return,
         };
-        let event = ChangeEvent { catalog: name.to_owned(), change, from_digest: before, to_digest: digest };
+        let event = ChangeEvent {
+            catalog: name.to_owned(),
+            change,
+            from_digest: before,
+            to_digest: digest,
+        };
         self.queue.push_back(event);
     }
 }
@@ -160,7 +207,10 @@ impl EventStream {
             }
             // Comments are bytes too: a stream without events is not silent.
             let silence = |_| format!("no byte within {} s", MAX_SILENCE.as_secs());
-            match timeout(MAX_SILENCE, self.response.chunk()).await.map_err(silence)?? {
+            match timeout(MAX_SILENCE, self.response.chunk())
+                .await
+                .map_err(silence)??
+            {
                 Some(chunk) => self.buffer.extend_from_slice(&chunk),
                 None => return Err("the stream was cut".into()),
             }
@@ -183,7 +233,10 @@ fn take_event(buffer: &mut Vec<u8>) -> Option<ServerSentEvent> {
     let text: Vec<u8> = buffer.drain(..end + 2).collect();
     let text = String::from_utf8_lossy(&text);
     let field = |name: &str| {
-        text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim_start).next()
+        text.lines()
+            .filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim_start)
+            .next()
     };
     Some(match (field("event"), field("data")) {
         (Some("next"), Some(data)) => ServerSentEvent::Next(data.to_owned()),
@@ -215,17 +268,25 @@ mod tests {
             mut self: Pin<&mut Self>,
             context: &mut Context<'_>,
         ) -> Poll<Option<std::result::Result<Frame<Bytes>, BoxError>>> {
-            self.0.poll_next_unpin(context).map(|chunk| chunk.map(|text| Ok(Frame::data(Bytes::from(text)))))
+            self.0
+                .poll_next_unpin(context)
+                .map(|chunk| chunk.map(|text| Ok(Frame::data(Bytes::from(text)))))
         }
     }
 
     #[test]
     fn events_are_taken_whole_and_comments_are_passed_over() {
-        let mut buffer = b": ping\n\nevent: next\ndata: {\"a\": 1}\n\nevent: complete\ndata:\n\nevent: ne".to_vec();
+        let mut buffer =
+            b": ping\n\nevent: next\ndata: {\"a\": 1}\n\nevent: complete\ndata:\n\nevent: ne"
+                .to_vec();
         let taken: Vec<_> = std::iter::from_fn(|| take_event(&mut buffer)).collect();
         assert_eq!(
             taken,
-            [ServerSentEvent::Other, ServerSentEvent::Next("{\"a\": 1}".to_owned()), ServerSentEvent::Complete]
+            [
+                ServerSentEvent::Other,
+                ServerSentEvent::Next("{\"a\": 1}".to_owned()),
+                ServerSentEvent::Complete
+            ]
         );
         assert_eq!(buffer, b"event: ne");
     }
@@ -236,11 +297,23 @@ mod tests {
             sleep(MAX_SILENCE * 3 / 4).await;
             ": ping\n\n"
         };
-        let chunks = iter(0..9).then(ping).chain(once(async { "event: next\ndata: 1\n\n" })).chain(pending());
+        let chunks = iter(0..9)
+            .then(ping)
+            .chain(once(async { "event: next\ndata: 1\n\n" }))
+            .chain(pending());
         let response = http::Response::new(reqwest::Body::wrap(Chunks(Box::pin(chunks))));
-        let mut events = EventStream { response: OpenResponse::of(response.into()), buffer: Vec::new() };
-        assert_eq!(events.next().await.map_err(|error| error.to_string()), Ok("1".to_owned()));
+        let mut events = EventStream {
+            response: OpenResponse::of(response.into()),
+            buffer: Vec::new(),
+        };
+        assert_eq!(
+            events.next().await.map_err(|error| error.to_string()),
+            Ok("1".to_owned())
+        );
         let silent = Err("no byte within 40 s".to_owned());
-        assert_eq!(events.next().await.map_err(|error| error.to_string()), silent);
+        assert_eq!(
+            events.next().await.map_err(|error| error.to_string()),
+            silent
+        );
     }
 }

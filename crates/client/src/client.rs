@@ -1,4 +1,5 @@
-//! The client: who is asked, and how one document becomes a response, through the cache and with repetitions.
+//! The client: who is asked, and how one document becomes a response, through the cache and with
+//! repetitions.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -83,7 +84,8 @@ pub struct Builder {
     kept_alive: Option<KeptAlive>,
 }
 
-/// What a client needs and does not look into, such as a forwarded port; dropped with its last clone.
+/// What a client needs and does not look into, such as a forwarded port; dropped with its last
+/// clone.
 type KeptAlive = Arc<dyn std::fmt::Debug + Send + Sync>;
 
 /// The server that is meant.
@@ -107,7 +109,8 @@ enum Token {
 pub struct Response {
     /// The value of each root field.
     pub data: Value,
-    /// What the server adds, such as `suggestions` for names that are not there; `null` where it adds nothing.
+    /// What the server adds, such as `suggestions` for names that are not there; `null` where it
+    /// adds nothing.
     pub extensions: Value,
     /// Where it comes from.
     pub origin: ResponseOrigin,
@@ -189,8 +192,8 @@ impl Builder {
         self
     }
 
-    /// Connects to this address, whatever the host of the URL resolves to; its certificate must be valid for the host. The
-    /// port of the address counts if the URL has none.
+    /// Connects to this address, whatever the host of the URL resolves to; its certificate must be
+    /// valid for the host. The port of the address counts if the URL has none.
     #[must_use]
     pub fn connect_to(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
@@ -211,8 +214,8 @@ impl Builder {
         self
     }
 
-    /// Leaves fields out of documents that the server does not know, because it is older or newer than the caller;
-    /// [`Client::left_out`] names them.
+    /// Leaves fields out of documents that the server does not know, because it is older or newer
+    /// than the caller; [`Client::left_out`] names them.
     #[must_use]
     pub fn leave_out_unknown_fields(mut self, leave_out: bool) -> Self {
         self.leaves_out = leave_out;
@@ -226,10 +229,21 @@ impl Builder {
                 let url = endpoint_url(url)?;
                 let client = self.http_client(&url)?;
                 let identity = self.identity.clone().unwrap_or_else(|| url.to_string());
-                (Transport::Http { client, url: url.clone() }, url.to_string(), identity)
+                (
+                    Transport::Http {
+                        client,
+                        url: url.clone(),
+                    },
+                    url.to_string(),
+                    identity,
+                )
             }
             #[cfg(feature = "kube")]
-            Target::Proxy(proxy) => (Transport::Proxy(proxy.clone()), proxy.endpoint.clone(), proxy.identity.clone()),
+            Target::Proxy(proxy) => (
+                Transport::Proxy(proxy.clone()),
+                proxy.endpoint.clone(),
+                proxy.identity.clone(),
+            ),
         };
         let token = match &self.token {
             None => String::new(),
@@ -248,7 +262,9 @@ impl Builder {
             cached_age: Mutex::default(),
             _kept_alive: self.kept_alive,
         };
-        Ok(Client { shared: Arc::new(shared) })
+        Ok(Client {
+            shared: Arc::new(shared),
+        })
     }
 
     fn http_client(&self, url: &reqwest::Url) -> Result<reqwest::Client> {
@@ -263,18 +279,26 @@ impl Builder {
             builder = builder.tls_certs_only([]);
         } else if !self.authorities.is_empty() {
             let certificates = reqwest::Certificate::from_pem_bundle(&self.authorities);
-            builder = builder.tls_certs_only(certificates.map_err(|error| setup("certificate authorities", &error))?);
+            builder = builder.tls_certs_only(
+                certificates.map_err(|error| setup("certificate authorities", &error))?,
+            );
         }
         if let (Some(address), Some(host)) = (self.address, url.host_str()) {
             builder = builder.resolve(host, address).no_proxy();
         }
-        builder.build().map_err(|error| setup("HTTP client", &error))
+        builder
+            .build()
+            .map_err(|error| setup("HTTP client", &error))
     }
 }
 
 /// The URL of the endpoint: a server's own URL, or its path `/graphql`.
 fn endpoint_url(text: &str) -> Result<reqwest::Url> {
-    let invalid = || Error::Setup(format!("`{text}` is not a URL: write it as https://HOST[:PORT][/PREFIX]"));
+    let invalid = || {
+        Error::Setup(format!(
+            "`{text}` is not a URL: write it as https://HOST[:PORT][/PREFIX]"
+        ))
+    };
     let mut url = reqwest::Url::parse(text).map_err(|_| invalid())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(invalid());
@@ -288,7 +312,10 @@ fn endpoint_url(text: &str) -> Result<reqwest::Url> {
 }
 
 fn setup(what: &str, error: &dyn std::error::Error) -> Error {
-    let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    let cause = error
+        .source()
+        .map(|source| format!(": {source}"))
+        .unwrap_or_default();
     Error::Setup(format!("{what}: {error}{cause}"))
 }
 
@@ -303,7 +330,8 @@ impl Client {
         &self.shared.endpoint
     }
 
-    /// Executes a document of one operation and decodes its data. An error of any field is an error of the whole.
+    /// Executes a document of one operation and decodes its data. An error of any field is an error
+    /// of the whole.
     pub async fn query<T: DeserializeOwned>(&self, document: &str, variables: &Value) -> Result<T> {
         let response = self.execute(document, variables).await?;
         serde_json::from_value(response.data).map_err(|source| self.undecodable(source))
@@ -316,12 +344,22 @@ impl Client {
         };
         let mut text = compact(document);
         for _ in 0..MAX_LEFT_OUT {
-            let known = left_out.lock().expect("no thread panics with it").documents.get(&text).cloned();
+            let known = left_out
+                .lock()
+                .expect("no thread panics with it")
+                .documents
+                .get(&text)
+                .cloned();
             text = known.unwrap_or(text);
             let ended = self.execute_operation(&text, None, variables).await;
-            let Some(adapted) = ended.as_ref().err().and_then(|error| adapted(&text, error)) else { return ended };
+            let Some(adapted) = ended.as_ref().err().and_then(|error| adapted(&text, error)) else {
+                return ended;
+            };
             let mut left_out = left_out.lock().expect("no thread panics with it");
-            if let Some(field) = adapted.field.filter(|field| !left_out.fields.contains(field)) {
+            if let Some(field) = adapted
+                .field
+                .filter(|field| !left_out.fields.contains(field))
+            {
                 left_out.fields.push(field);
             }
             left_out.documents.insert(text, adapted.document.clone());
@@ -330,19 +368,33 @@ impl Client {
         self.execute_operation(&text, None, variables).await
     }
 
-    /// Returns the names of fields that documents ask for and the server does not know, in the order in which they were
-    /// met.
+    /// Returns the names of fields that documents ask for and the server does not know, in the
+    /// order in which they were met.
     pub fn left_out(&self) -> Vec<String> {
         let left_out = self.shared.left_out.as_ref();
-        left_out.map(|left_out| left_out.lock().expect("no thread panics with it").fields.clone()).unwrap_or_default()
+        left_out
+            .map(|left_out| {
+                left_out
+                    .lock()
+                    .expect("no thread panics with it")
+                    .fields
+                    .clone()
+            })
+            .unwrap_or_default()
     }
 
-    /// Returns the age of the oldest response that came from the cache without a request; `None` if none did.
+    /// Returns the age of the oldest response that came from the cache without a request; `None` if
+    /// none did.
     pub fn cached_age(&self) -> Option<Duration> {
-        *self.shared.cached_age.lock().expect("no thread panics with it")
+        *self
+            .shared
+            .cached_age
+            .lock()
+            .expect("no thread panics with it")
     }
 
-    /// As [`Self::execute`], with the name of the operation if the document has several, and the document as it is.
+    /// As [`Self::execute`], with the name of the operation if the document has several, and the
+    /// document as it is.
     pub async fn execute_operation(
         &self,
         document: &str,
@@ -350,7 +402,12 @@ impl Client {
         variables: &Value,
     ) -> Result<Response> {
         let request = DocumentRequest::new(document, operation, variables);
-        let Some(cache) = self.shared.cache.as_ref().filter(|_| request.body.is_none()) else {
+        let Some(cache) = self
+            .shared
+            .cache
+            .as_ref()
+            .filter(|_| request.body.is_none())
+        else {
             if self.shared.is_offline {
                 return Err(Error::NotCached);
             }
@@ -358,29 +415,47 @@ impl Client {
         };
         let key = cache::key(&self.shared.identity, &request.query);
         let mut cached = cache.get(&key);
-        if let Some(entry) = cached.as_ref().filter(|entry| self.shared.is_offline || entry.is_fresh()) {
+        if let Some(entry) = cached
+            .as_ref()
+            .filter(|entry| self.shared.is_offline || entry.is_fresh())
+        {
             let age = entry.age();
             let oldest = self.cached_age().max(Some(age));
-            *self.shared.cached_age.lock().expect("no thread panics with it") = oldest;
+            *self
+                .shared
+                .cached_age
+                .lock()
+                .expect("no thread panics with it") = oldest;
             return self.decode_body(&entry.body, ResponseOrigin::Cache(age));
         }
         if self.shared.is_offline {
             return Err(Error::NotCached);
         }
-        let received = self.send(&request, cached.as_ref().map(|entry| entry.head.etag.as_str())).await?;
+        let received = self
+            .send(
+                &request,
+                cached.as_ref().map(|entry| entry.head.etag.as_str()),
+            )
+            .await?;
         if let (304, Some(entry)) = (received.status, cached.as_mut()) {
             entry.validated(&received.headers);
             cache.put(&key, entry);
             return self.decode_body(&entry.body, ResponseOrigin::Revalidated);
         }
-        if let Some(entry) = Entry::of(&received.headers, &received.body).filter(|_| received.status == 200) {
+        if let Some(entry) =
+            Entry::of(&received.headers, &received.body).filter(|_| received.status == 200)
+        {
             cache.put(&key, &entry);
         }
         self.decode(&received, ResponseOrigin::Server)
     }
 
     /// Sends a request, again while the server is busy or away.
-    async fn send(&self, request: &DocumentRequest, etag: Option<&str>) -> Result<ReceivedResponse> {
+    async fn send(
+        &self,
+        request: &DocumentRequest,
+        etag: Option<&str>,
+    ) -> Result<ReceivedResponse> {
         let mut attempt = 0;
         loop {
             let outcome = self.try_send(request, etag).await;
@@ -400,18 +475,37 @@ impl Client {
         }
     }
 
-    async fn try_send(&self, request: &DocumentRequest, etag: Option<&str>) -> Result<ReceivedResponse> {
+    async fn try_send(
+        &self,
+        request: &DocumentRequest,
+        etag: Option<&str>,
+    ) -> Result<ReceivedResponse> {
         let mut headers = self.headers(MEDIA_TYPE)?;
         if let Some(etag) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
             headers.push((IF_NONE_MATCH, etag));
         }
-        let outgoing = OutgoingRequest { query: request.query.clone(), body: request.body.clone(), headers };
-        self.in_time(timeout(self.shared.timeout, self.shared.transport.exchange(outgoing)).await)
+        let outgoing = OutgoingRequest {
+            query: request.query.clone(),
+            body: request.body.clone(),
+            headers,
+        };
+        self.in_time(
+            timeout(
+                self.shared.timeout,
+                self.shared.transport.exchange(outgoing),
+            )
+            .await,
+        )
     }
 
     /// The result of an attempt that had [`Self::timeout`].
-    pub(crate) fn in_time<T>(&self, sent: std::result::Result<std::result::Result<T, BoxError>, Elapsed>) -> Result<T> {
-        sent.map_err(|_| late(self.shared.timeout)).flatten().map_err(|source| self.unreachable(source))
+    pub(crate) fn in_time<T>(
+        &self,
+        sent: std::result::Result<std::result::Result<T, BoxError>, Elapsed>,
+    ) -> Result<T> {
+        sent.map_err(|_| late(self.shared.timeout))
+            .flatten()
+            .map_err(|source| self.unreachable(source))
     }
 
     /// Returns the time for one attempt of a request.
@@ -427,12 +521,17 @@ impl Client {
         let token = match self.shared.token.as_ref().filter(|_| is_direct) {
             None => return Ok(headers),
             Some(Token::Text(text)) => text.clone(),
-            Some(Token::File(path)) => std::fs::read_to_string(path)
-                .map_err(|error| Error::Setup(format!("cannot read the token in {}: {error}", path.display())))?,
+            Some(Token::File(path)) => std::fs::read_to_string(path).map_err(|error| {
+                Error::Setup(format!(
+                    "cannot read the token in {}: {error}",
+                    path.display()
+                ))
+            })?,
         };
         let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
-        let mut value =
-            value.map_err(|_| Error::Setup("the bearer token has characters that no header has".to_owned()))?;
+        let mut value = value.map_err(|_| {
+            Error::Setup("the bearer token has characters that no header has".to_owned())
+        })?;
         value.set_sensitive(true);
         headers.push((AUTHORIZATION, value));
         Ok(headers)
@@ -443,11 +542,17 @@ impl Client {
     }
 
     pub(crate) fn unreachable(&self, source: BoxError) -> Error {
-        Error::Unreachable { endpoint: self.shared.endpoint.clone(), source }
+        Error::Unreachable {
+            endpoint: self.shared.endpoint.clone(),
+            source,
+        }
     }
 
     pub(crate) fn undecodable(&self, source: serde_json::Error) -> Error {
-        Error::Decode { endpoint: self.shared.endpoint.clone(), source }
+        Error::Decode {
+            endpoint: self.shared.endpoint.clone(),
+            source,
+        }
     }
 
     fn decode(&self, received: &ReceivedResponse, origin: ResponseOrigin) -> Result<Response> {
@@ -464,44 +569,92 @@ impl Client {
         if let Some(error) = first_error(&value, status).filter(|_| !matches!(status, 401 | 403)) {
             return error;
         }
-        let first_line = String::from_utf8_lossy(body).lines().next().unwrap_or_default().trim().to_owned();
+        let first_line = String::from_utf8_lossy(body)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
         // An API server says `message` in its object `Status`.
-        let message = ["/errors/0/message", "/message"].iter().find_map(|at| value.pointer(at)?.as_str());
+        let message = ["/errors/0/message", "/message"]
+            .iter()
+            .find_map(|at| value.pointer(at)?.as_str());
         let message = message.map_or(first_line, str::to_owned);
-        let message = if message.is_empty() { format!("HTTP status {status}") } else { message };
+        let message = if message.is_empty() {
+            format!("HTTP status {status}")
+        } else {
+            message
+        };
         match status {
-            401 | 403 => Error::NotAllowed { endpoint, status, message },
+            401 | 403 => Error::NotAllowed {
+                endpoint,
+                status,
+                message,
+            },
             404 | 405 | 301..=308 => Error::NotFound { endpoint, message },
-            _ => Error::Refused { status, code: None, message, path: String::new(), location: None },
+            _ => Error::Refused {
+                status,
+                code: None,
+                message,
+                path: String::new(),
+                location: None,
+            },
         }
     }
 
     pub(crate) fn decode_body(&self, body: &[u8], origin: ResponseOrigin) -> Result<Response> {
-        let mut value: Value = serde_json::from_slice(body).map_err(|source| self.undecodable(source))?;
+        let mut value: Value =
+            serde_json::from_slice(body).map_err(|source| self.undecodable(source))?;
         if let Some(error) = first_error(&value, 200) {
             return Err(error);
         }
         let (data, extensions) = (value["data"].take(), value["extensions"].take());
         if !data.is_object() {
             let message = "what answers is JSON without `data`".to_owned();
-            return Err(Error::NotFound { endpoint: self.shared.endpoint.clone(), message });
+            return Err(Error::NotFound {
+                endpoint: self.shared.endpoint.clone(),
+                message,
+            });
         }
-        Ok(Response { data, extensions, origin })
+        Ok(Response {
+            data,
+            extensions,
+            origin,
+        })
     }
 }
 
 /// The first error of a GraphQL response.
 fn first_error(response: &Value, status: u16) -> Option<Error> {
     let error = response.get("errors")?.get(0)?;
-    let code = error.pointer("/extensions/code").and_then(Value::as_str).map(str::to_owned);
+    let code = error
+        .pointer("/extensions/code")
+        .and_then(Value::as_str)
+        .map(str::to_owned);
     if code.as_deref() == Some("CATALOG_CHANGED") {
         return Some(Error::Changed);
     }
-    let segment = |segment: &Value| segment.as_str().map_or_else(|| segment.to_string(), str::to_owned);
-    let path = error["path"].as_array().into_iter().flatten().map(segment).collect::<Vec<_>>().join("/");
+    let segment = |segment: &Value| {
+        segment
+            .as_str()
+            .map_or_else(|| segment.to_string(), str::to_owned)
+    };
+    let path = error["path"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(segment)
+        .collect::<Vec<_>>()
+        .join("/");
     let number = |name: &str| usize::try_from(error["locations"][0][name].as_u64()?).ok();
     let location = number("line").zip(number("column"));
-    Some(Error::Refused { status, code, message: error["message"].as_str()?.to_owned(), path, location })
+    Some(Error::Refused {
+        status,
+        code,
+        message: error["message"].as_str()?.to_owned(),
+        path,
+        location,
+    })
 }
 
 /// A document with its variables, as it is sent.
@@ -527,9 +680,13 @@ impl DocumentRequest {
         if query.len() <= MAX_GET_BYTES {
             return Self { query, body: None };
         }
-        let body =
-            json!({ "query": document, "operationName": operation, "variables": variables }).to_string().into_bytes();
-        Self { query: String::new(), body: Some(body) }
+        let body = json!({ "query": document, "operationName": operation, "variables": variables })
+            .to_string()
+            .into_bytes();
+        Self {
+            query: String::new(),
+            body: Some(body),
+        }
     }
 }
 
@@ -538,14 +695,20 @@ pub(crate) fn late(timeout: Duration) -> BoxError {
     format!("no response within {} s", timeout.as_secs()).into()
 }
 
-/// The document with one space where it has several, and without comments: shorter in a URL, and the same text for everybody.
+/// The document with one space where it has several, and without comments: shorter in a URL, and
+/// the same text for everybody.
 pub(crate) fn compact(document: &str) -> String {
     // In a text, white space and `#` count.
     if document.contains('"') {
         return document.to_owned();
     }
-    let lines = document.split(['\n', '\r']).map(|line| line.split_once('#').map_or(line, |(before, _)| before));
-    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    let lines = document
+        .split(['\n', '\r'])
+        .map(|line| line.split_once('#').map_or(line, |(before, _)| before));
+    lines
+        .flat_map(str::split_whitespace)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -555,18 +718,38 @@ mod tests {
     #[test]
     fn the_url_of_a_server_is_completed() {
         let url = |text| endpoint_url(text).map(|url| url.to_string()).ok();
-        assert_eq!(url("http://localhost:8080").as_deref(), Some("http://localhost:8080/graphql"));
-        assert_eq!(url("https://a.example/graphql").as_deref(), Some("https://a.example/graphql"));
-        assert_eq!(url("https://a.example/prefix/").as_deref(), Some("https://a.example/prefix/graphql"));
-        assert_eq!((url("a.example"), url("ftp://a.example"), url("")), (None, None, None));
+        assert_eq!(
+            url("http://localhost:8080").as_deref(),
+            Some("http://localhost:8080/graphql")
+        );
+        assert_eq!(
+            url("https://a.example/graphql").as_deref(),
+            Some("https://a.example/graphql")
+        );
+        assert_eq!(
+            url("https://a.example/prefix/").as_deref(),
+            Some("https://a.example/prefix/graphql")
+        );
+        assert_eq!(
+            (url("a.example"), url("ftp://a.example"), url("")),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn a_long_request_is_a_post() {
-        let request =
-            DocumentRequest::new("# A comment.\n{\n  a # Another. }\r\n}", None, &json!({ "b": 1, "c": null }));
-        assert_eq!((request.query.as_str(), request.body), ("query=%7B+a+%7D&variables=%7B%22b%22%3A1%7D", None));
-        let names: Vec<_> = (0..2_000).map(|number| format!("package-{number}")).collect();
+        let request = DocumentRequest::new(
+            "# A comment.\n{\n  a # Another. }\r\n}",
+            None,
+            &json!({ "b": 1, "c": null }),
+        );
+        assert_eq!(
+            (request.query.as_str(), request.body),
+            ("query=%7B+a+%7D&variables=%7B%22b%22%3A1%7D", None)
+        );
+        let names: Vec<_> = (0..2_000)
+            .map(|number| format!("package-{number}"))
+            .collect();
         let request = DocumentRequest::new("{ a }", None, &json!({ "names": names }));
         assert_eq!(request.query, "");
         assert!(request.body.is_some_and(|body| body.len() > MAX_GET_BYTES));
@@ -574,21 +757,54 @@ mod tests {
 
     #[test]
     fn an_error_says_what_is_wrong_and_where() {
-        let client = Client::builder("http://localhost:1").build().expect("the URL is valid");
+        let client = Client::builder("http://localhost:1")
+            .build()
+            .expect("the URL is valid");
         let shown = |status, body: &str| client.refusal(status, body.as_bytes()).to_string();
         let error = r#"{"errors": [{"message": "too much", "path": ["a", 0], "extensions": {"code": "TOO_MUCH"}}]}"#;
-        let Error::Refused { status, code, message, path, .. } = client.refusal(400, error.as_bytes()) else {
+        let Error::Refused {
+            status,
+            code,
+            message,
+            path,
+            ..
+        } = client.refusal(400, error.as_bytes())
+        else {
             panic!()
         };
-        assert_eq!((status, code.as_deref(), &*message, &*path), (400, Some("TOO_MUCH"), "too much", "a/0"));
-        let changed = r#"{"errors": [{"message": "m", "extensions": {"code": "CATALOG_CHANGED"}}]}"#;
-        assert!(matches!(client.decode_body(changed.as_bytes(), ResponseOrigin::Server), Err(Error::Changed)));
+        assert_eq!(
+            (status, code.as_deref(), &*message, &*path),
+            (400, Some("TOO_MUCH"), "too much", "a/0")
+        );
+        let changed =
+            r#"{"errors": [{"message": "m", "extensions": {"code": "CATALOG_CHANGED"}}]}"#;
+        assert!(matches!(
+            client.decode_body(changed.as_bytes(), ResponseOrigin::Server),
+            Err(Error::Changed)
+        ));
         let forbidden = r#"{"kind": "Status", "message": "services is forbidden"}"#;
-        assert_eq!(shown(403, forbidden), "cannot query http://localhost:1/graphql: services is forbidden");
-        assert_eq!(shown(404, "404 page\nb"), "cannot find catalogql at http://localhost:1/graphql: 404 page");
-        assert_eq!(shown(500, ""), "the server refused the request: HTTP status 500");
-        assert!(client.refusal(503, b"").is_retryable() && !client.refusal(500, b"").is_retryable());
-        assert!(matches!(client.decode_body(b"{}", ResponseOrigin::Server), Err(Error::NotFound { .. })));
-        assert!(matches!(client.decode_body(b"<html>", ResponseOrigin::Server), Err(Error::Decode { .. })));
+        assert_eq!(
+            shown(403, forbidden),
+            "cannot query http://localhost:1/graphql: services is forbidden"
+        );
+        assert_eq!(
+            shown(404, "404 page\nb"),
+            "cannot find catalogql at http://localhost:1/graphql: 404 page"
+        );
+        assert_eq!(
+            shown(500, ""),
+            "the server refused the request: HTTP status 500"
+        );
+        assert!(
+            client.refusal(503, b"").is_retryable() && !client.refusal(500, b"").is_retryable()
+        );
+        assert!(matches!(
+            client.decode_body(b"{}", ResponseOrigin::Server),
+            Err(Error::NotFound { .. })
+        ));
+        assert!(matches!(
+            client.decode_body(b"<html>", ResponseOrigin::Server),
+            Err(Error::Decode { .. })
+        ));
     }
 }

@@ -1,5 +1,5 @@
-//! Finds a server in a cluster by a kubeconfig file, and reaches it through the API server's proxy of Services, or through a
-//! forwarded port of a pod.
+//! Finds a server in a cluster by a kubeconfig file, and reaches it through the API server's proxy
+//! of Services, or through a forwarded port of a pod.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,12 @@ use crate::{Error, Result};
 const LABELS: &str = "app.kubernetes.io/name=catalogql";
 
 /// Namespaces that are looked into, in this order, before all others.
-const NAMESPACES: [&str; 4] = ["catalogql", "olmv1-system", "catalogql-system", "openshift-catalogql"];
+const NAMESPACES: [&str; 4] = [
+    "catalogql",
+    "olmv1-system",
+    "catalogql-system",
+    "openshift-catalogql",
+];
 
 /// Names of the ports that serve the API, which are their schemes.
 const PORTS: [&str; 2] = ["https", "http"];
@@ -35,7 +40,8 @@ const PORTS: [&str; 2] = ["https", "http"];
 /// Time for which a Service that was found is taken to be there still.
 pub const MAX_SERVICE_AGE: Duration = Duration::from_hours(24);
 
-/// `ConfigMap` with the authority of the server's certificate, beside its Service, and the key in it.
+/// `ConfigMap` with the authority of the server's certificate, beside its Service, and the key in
+/// it.
 const AUTHORITY: (&str, &str) = ("catalogql-ca", "ca.crt");
 
 /// Which cluster is meant, as kubectl's flags say it.
@@ -61,7 +67,8 @@ pub struct ClusterOptions {
     pub cache: Option<Cache>,
     /// Whether the Service is looked for although one is remembered.
     pub refresh: bool,
-    /// Whether nothing is asked: the Service is one that is remembered, however long ago it was found.
+    /// Whether nothing is asked: the Service is one that is remembered, however long ago it was
+    /// found.
     pub offline: bool,
     /// Time for each request to the API server; [`DEFAULT_TIMEOUT`] when `None`.
     pub timeout: Option<Duration>,
@@ -70,7 +77,8 @@ pub struct ClusterOptions {
 /// How the server of a cluster is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClusterRoute {
-    /// Through the API server's proxy of Services. It passes no bearer token on, and tells the server of no user.
+    /// Through the API server's proxy of Services. It passes no bearer token on, and tells the
+    /// server of no user.
     #[default]
     ServiceProxy,
     /// Through a forwarded port of one of the pods behind the Service.
@@ -91,15 +99,19 @@ pub(crate) struct ServiceProxy {
 
 impl std::fmt::Debug for ServiceProxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServiceProxy").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("ServiceProxy")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
 impl Client {
-    /// Begins a client for the server in a cluster: finds its Service, and reaches it by the route of the options. The user
-    /// needs to list Services in one of the namespaces; for the proxy, `get` and `create` on `services/proxy`; to forward a
-    /// port, to list Pods, and `get` and `create` on `pods/portforward`. The credentials of the kubeconfig file are for the API
-    /// server alone: the server gets the bearer token that the builder is given, and through the proxy none.
+    /// Begins a client for the server in a cluster: finds its Service, and reaches it by the route
+    /// of the options. The user needs to list Services in one of the namespaces; for the proxy,
+    /// `get` and `create` on `services/proxy`; to forward a port, to list Pods, and `get` and
+    /// `create` on `pods/portforward`. The credentials of the kubeconfig file are for the API
+    /// server alone: the server gets the bearer token that the builder is given, and through the
+    /// proxy none.
     pub async fn from_kubeconfig(options: &ClusterOptions) -> Result<Builder> {
         let cluster = Cluster::new(options).await?;
         let builder = match options.route {
@@ -124,8 +136,8 @@ pub struct ForwardedServer {
 }
 
 impl ForwardedServer {
-    /// Forwards a port to the server of a cluster, for programs that are not this client. The user needs the rights that
-    /// [`Client::from_kubeconfig`] needs to forward a port.
+    /// Forwards a port to the server of a cluster, for programs that are not this client. The user
+    /// needs the rights that [`Client::from_kubeconfig`] needs to forward a port.
     pub async fn start(options: &ClusterOptions) -> Result<Self> {
         let cluster = Cluster::new(options).await?;
         let (service, object) = cluster.find(options).await?;
@@ -133,11 +145,16 @@ impl ForwardedServer {
         let forward = PortForward::start(pods).await?;
         let url = format!("{}://{}", service.scheme, forward.address);
         let certificate_name = format!("{}.{}.svc", service.name, service.namespace);
-        Ok(Self { url, certificate_name: (service.scheme == "https").then_some(certificate_name), _forward: forward })
+        Ok(Self {
+            url,
+            certificate_name: (service.scheme == "https").then_some(certificate_name),
+            _forward: forward,
+        })
     }
 }
 
-/// Returns the name of the context that is meant; `None` without a kubeconfig file, or with one that names none.
+/// Returns the name of the context that is meant; `None` without a kubeconfig file, or with one
+/// that names none.
 pub fn current_context(options: &ClusterOptions) -> Option<String> {
     let named = options.context.clone();
     named.or_else(|| {
@@ -168,16 +185,32 @@ pub(crate) struct ApiServer {
 
 impl ApiServer {
     /// Waits for what it answers to a request; kube's own client would wait for ever.
-    pub(crate) async fn answer<T>(&self, request: impl Future<Output = kube::Result<T>>) -> Result<T> {
+    pub(crate) async fn answer<T>(
+        &self,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T> {
         let endpoint = || self.url.clone();
         match timeout(self.timeout, request).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(kube::Error::Api(status))) => Err(match status.code {
-                404 => Error::NotFound { endpoint: endpoint(), message: status.message },
-                status_code => Error::NotAllowed { endpoint: endpoint(), status: status_code, message: status.message },
+                404 => Error::NotFound {
+                    endpoint: endpoint(),
+                    message: status.message,
+                },
+                status_code => Error::NotAllowed {
+                    endpoint: endpoint(),
+                    status: status_code,
+                    message: status.message,
+                },
             }),
-            Ok(Err(error)) => Err(Error::Unreachable { endpoint: endpoint(), source: Box::new(error) }),
-            Err(Elapsed { .. }) => Err(Error::Unreachable { endpoint: endpoint(), source: late(self.timeout) }),
+            Ok(Err(error)) => Err(Error::Unreachable {
+                endpoint: endpoint(),
+                source: Box::new(error),
+            }),
+            Err(Elapsed { .. }) => Err(Error::Unreachable {
+                endpoint: endpoint(),
+                source: late(self.timeout),
+            }),
         }
     }
 }
@@ -188,9 +221,16 @@ impl Cluster {
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let (config, identity) = config(options).await?;
         let timeout = options.timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let server = ApiServer { url: config.cluster_url.to_string(), timeout };
+        let server = ApiServer {
+            url: config.cluster_url.to_string(),
+            timeout,
+        };
         let client = kube::Client::try_from(config).map_err(|error| Error::Setup(chain(&error)))?;
-        Ok(Self { client, server, identity })
+        Ok(Self {
+            client,
+            server,
+            identity,
+        })
     }
 
     async fn through_proxy(self, options: &ClusterOptions) -> Result<Builder> {
@@ -204,25 +244,40 @@ impl Cluster {
         );
         let endpoint = format!("{}{path}", self.server.url.trim_end_matches('/'));
         let identity = service.identity(&self.identity);
-        Ok(Builder::new(Target::Proxy(ServiceProxy { client: self.client, path, endpoint, identity })))
+        Ok(Builder::new(Target::Proxy(ServiceProxy {
+            client: self.client,
+            path,
+            endpoint,
+            identity,
+        })))
     }
 
     async fn through_pods(self, options: &ClusterOptions) -> Result<Builder> {
         if options.offline {
             let service = self.remembered(options).ok_or(Error::NotCached)?;
-            return Ok(Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity)));
+            return Ok(
+                Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity))
+            );
         }
         let (service, object) = self.find(options).await?;
         let pods = Pods::of(&self.client, self.server.clone(), &object, &service.scheme)?;
         let forward = PortForward::start(pods).await?;
-        let builder = Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity));
-        let builder = builder.connect_to(forward.address).keep_alive(Arc::new(forward));
+        let builder =
+            Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity));
+        let builder = builder
+            .connect_to(forward.address)
+            .keep_alive(Arc::new(forward));
         if service.scheme == "http" {
             return Ok(builder);
         }
         let configmaps = Api::<ConfigMap>::namespaced(self.client, &service.namespace);
         // Where there is none, or it may not be read, the authorities of the system are asked.
-        let found = self.server.answer(configmaps.get_opt(AUTHORITY.0)).await.ok().flatten();
+        let found = self
+            .server
+            .answer(configmaps.get_opt(AUTHORITY.0))
+            .await
+            .ok()
+            .flatten();
         let authority = found.and_then(|found| found.data?.remove(AUTHORITY.1));
         Ok(match authority {
             Some(authority) => builder.certificate_authorities(authority),
@@ -235,10 +290,14 @@ impl Cluster {
         if options.offline {
             return Err(Error::NotCached);
         }
-        let (found, object) = find(&self.client, &self.server, options.namespace.as_deref()).await?;
+        let (found, object) =
+            find(&self.client, &self.server, options.namespace.as_deref()).await?;
         if let Some(cache) = &options.cache {
             let body = serde_json::to_vec(&found).expect("names are JSON");
-            cache.put(&self.memory_key(options), &Entry::found(body, MAX_SERVICE_AGE));
+            cache.put(
+                &self.memory_key(options),
+                &Entry::found(body, MAX_SERVICE_AGE),
+            );
         }
         Ok((found, object))
     }
@@ -246,24 +305,36 @@ impl Cluster {
     fn remembered(&self, options: &ClusterOptions) -> Option<ServicePort> {
         let entry = options.cache.as_ref()?.get(&self.memory_key(options))?;
         let is_valid = options.offline || entry.is_fresh() && !options.refresh;
-        serde_json::from_slice(&entry.body).ok().filter(|_| is_valid)
+        serde_json::from_slice(&entry.body)
+            .ok()
+            .filter(|_| is_valid)
     }
 
     fn memory_key(&self, options: &ClusterOptions) -> String {
-        cache::key(&self.identity, &format!("Service in {:?}", options.namespace))
+        cache::key(
+            &self.identity,
+            &format!("Service in {:?}", options.namespace),
+        )
     }
 }
 
 impl ServiceProxy {
     /// Sends a request and waits for the head of the response.
-    pub(crate) async fn send(&self, request: OutgoingRequest) -> std::result::Result<http::Response<Body>, BoxError> {
+    pub(crate) async fn send(
+        &self,
+        request: OutgoingRequest,
+    ) -> std::result::Result<http::Response<Body>, BoxError> {
         let separator = if request.query.is_empty() { "" } else { "?" };
-        let mut builder = Request::builder().uri(format!("{}{separator}{}", self.path, request.query));
+        let mut builder =
+            Request::builder().uri(format!("{}{separator}{}", self.path, request.query));
         for (name, value) in request.headers {
             builder = builder.header(name, value);
         }
         let request = match request.body {
-            Some(body) => builder.method("POST").header("content-type", "application/json").body(Body::from(body)),
+            Some(body) => builder
+                .method("POST")
+                .header("content-type", "application/json")
+                .body(Body::from(body)),
             None => builder.body(Body::empty()),
         };
         Ok(self.client.send(request?).await?)
@@ -304,7 +375,9 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
         cluster: options.cluster.clone(),
         user: options.user.clone(),
     };
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &named).await.map_err(invalid)?;
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &named)
+        .await
+        .map_err(invalid)?;
     // Requests are repeated by this crate.
     config.default_retry = false;
     if let Some(user) = &options.impersonate {
@@ -314,13 +387,18 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
         config.auth_info.impersonate_groups = Some(options.impersonate_groups.clone());
     }
     // Hashed before it is written anywhere.
-    let user = serde_json::to_string(&config.auth_info).map_err(|error| Error::Setup(error.to_string()))?;
+    let user = serde_json::to_string(&config.auth_info)
+        .map_err(|error| Error::Setup(error.to_string()))?;
     let identity = format!("{}\n{user}", config.cluster_url);
     Ok((config, identity))
 }
 
 /// Finds the one Service of catalogql.
-async fn find(client: &kube::Client, server: &ApiServer, namespace: Option<&str>) -> Result<(ServicePort, Service)> {
+async fn find(
+    client: &kube::Client,
+    server: &ApiServer,
+    namespace: Option<&str>,
+) -> Result<(ServicePort, Service)> {
     let places: Vec<_> = match namespace {
         Some(namespace) => vec![Some(namespace)],
         None => NAMESPACES.into_iter().map(Some).chain([None]).collect(),
@@ -331,12 +409,19 @@ async fn find(client: &kube::Client, server: &ApiServer, namespace: Option<&str>
             Some(namespace) => Api::<Service>::namespaced(client.clone(), namespace),
             None => Api::all(client.clone()),
         };
-        match server.answer(services.list(&ListParams::default().labels(LABELS))).await {
+        match server
+            .answer(services.list(&ListParams::default().labels(LABELS)))
+            .await
+        {
             Ok(list) => {
                 let services = list.items.into_iter();
-                let mut found: Vec<_> = services.filter_map(|service| Some((port_of(&service)?, service))).collect();
+                let mut found: Vec<_> = services
+                    .filter_map(|service| Some((port_of(&service)?, service)))
+                    .collect();
                 if found.len() > 1 {
-                    let names = found.iter().map(|(found, _)| format!("{}/{}", found.namespace, found.name));
+                    let names = found
+                        .iter()
+                        .map(|(found, _)| format!("{}/{}", found.namespace, found.name));
                     return Err(Error::Ambiguous(names.collect::<Vec<_>>().join(", ")));
                 }
                 if let Some(found) = found.pop() {
@@ -350,7 +435,10 @@ async fn find(client: &kube::Client, server: &ApiServer, namespace: Option<&str>
         }
     }
     let message = format!("no Service has the label {LABELS}");
-    Err(refusal.unwrap_or(Error::NotFound { endpoint: server.url.clone(), message }))
+    Err(refusal.unwrap_or(Error::NotFound {
+        endpoint: server.url.clone(),
+        message,
+    }))
 }
 
 fn port_of(service: &Service) -> Option<ServicePort> {
@@ -358,7 +446,11 @@ fn port_of(service: &Service) -> Option<ServicePort> {
     let has = |name: &str| ports.iter().any(|port| port.name.as_deref() == Some(name));
     let scheme = PORTS.into_iter().find(|name| has(name))?.to_owned();
     let metadata = &service.metadata;
-    Some(ServicePort { namespace: metadata.namespace.clone()?, name: metadata.name.clone()?, scheme })
+    Some(ServicePort {
+        namespace: metadata.namespace.clone()?,
+        name: metadata.name.clone()?,
+        scheme,
+    })
 }
 
 /// What is installed in a cluster by one object.
@@ -386,8 +478,8 @@ const EXTENSIONS: &str = "/apis/olm.operatorframework.io/v1/clusterextensions";
 /// Path of the objects of OLM v0.
 const OLM_V0: &str = "/apis/operators.coreos.com/v1alpha1";
 
-/// Returns what is installed in a cluster, by `ClusterExtensions` and `Subscriptions` of all namespaces; empty where neither
-/// is known. Objects that have installed nothing yet are left out.
+/// Returns what is installed in a cluster, by `ClusterExtensions` and `Subscriptions` of all
+/// namespaces; empty where neither is known. Objects that have installed nothing yet are left out.
 pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>> {
     let Cluster { client, server, .. } = Cluster::new(options).await?;
     let mut found = Vec::new();
@@ -395,7 +487,10 @@ pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>>
         found.extend(of_extension(object));
     }
     for object in items(&get(&client, &server, &format!("{OLM_V0}/subscriptions")).await?) {
-        let (namespace, csv) = (text(object, "/metadata/namespace"), text(object, "/status/installedCSV"));
+        let (namespace, csv) = (
+            text(object, "/metadata/namespace"),
+            text(object, "/status/installedCSV"),
+        );
         if csv.is_empty() {
             continue;
         }
@@ -408,7 +503,10 @@ pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>>
             package: text(object, "/spec/name"),
             bundle: csv,
             version,
-            channels: Some(text(object, "/spec/channel")).filter(|channel| !channel.is_empty()).into_iter().collect(),
+            channels: Some(text(object, "/spec/channel"))
+                .filter(|channel| !channel.is_empty())
+                .into_iter()
+                .collect(),
         });
     }
     Ok(found)
@@ -416,7 +514,11 @@ pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>>
 
 fn of_extension(object: &Value) -> Option<InstalledObject> {
     let bundle = object.pointer("/status/install/bundle")?;
-    let channels = object.pointer("/spec/source/catalog/channels").and_then(Value::as_array).into_iter().flatten();
+    let channels = object
+        .pointer("/spec/source/catalog/channels")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     Some(InstalledObject {
         kind: "ClusterExtension".to_owned(),
         name: text(object, "/metadata/name"),
@@ -424,13 +526,18 @@ fn of_extension(object: &Value) -> Option<InstalledObject> {
         package: text(object, "/spec/source/catalog/packageName"),
         bundle: text(bundle, "/name"),
         version: text(bundle, "/version"),
-        channels: channels.filter_map(Value::as_str).map(str::to_owned).collect(),
+        channels: channels
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
     })
 }
 
 /// An object of the API server; `null` where there is none, or no such kind.
 async fn get(client: &kube::Client, server: &ApiServer, path: &str) -> Result<Value> {
-    let request = Request::get(path).body(Vec::new()).map_err(|error| Error::Setup(error.to_string()))?;
+    let request = Request::get(path)
+        .body(Vec::new())
+        .map_err(|error| Error::Setup(error.to_string()))?;
     match server.answer(client.request(request)).await {
         Err(Error::NotFound { .. }) => Ok(Value::Null),
         answered => answered,
@@ -442,5 +549,9 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn text(object: &Value, pointer: &str) -> String {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }

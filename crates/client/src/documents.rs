@@ -21,14 +21,20 @@ pub const DOCUMENTS: [&str; 8] = [
     include_str!("../documents/upgrade_path.graphql"),
 ];
 
-/// Returns documents as they are sent, each by the SHA-256 of its text: what a server trusts that executes no others.
-pub fn trusted_documents<'d>(documents: impl IntoIterator<Item = &'d str>) -> BTreeMap<String, String> {
+/// Returns documents as they are sent, each by the SHA-256 of its text: what a server trusts that
+/// executes no others.
+pub fn trusted_documents<'d>(
+    documents: impl IntoIterator<Item = &'d str>,
+) -> BTreeMap<String, String> {
     let sent = documents.into_iter().map(compact);
     sent.map(|text| {
-        let digest = Sha256::digest(&text).iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let digest =
+            Sha256::digest(&text)
+                .iter()
+                .fold(String::with_capacity(64), |mut hex, byte| {
+                    let _ = write!(hex, "{byte:02x}");
+                    hex
+                });
         (digest, text)
     })
     .collect()
@@ -36,7 +42,13 @@ pub fn trusted_documents<'d>(documents: impl IntoIterator<Item = &'d str>) -> BT
 
 /// Types of the documents, which the build script makes: an inner matter of this crate.
 mod generated {
-    #![expect(unused_imports, nonstandard_style, unreachable_pub, clippy::all, reason = "generated")]
+    #![expect(
+        unused_imports,
+        nonstandard_style,
+        unreachable_pub,
+        clippy::all,
+        reason = "generated"
+    )]
 
     include!(concat!(env!("OUT_DIR"), "/documents.rs"));
 }

@@ -34,12 +34,15 @@ pub enum Error {
         code: Option<String>,
         /// The reason in English.
         message: String,
-        /// Path of the field that failed, such as `catalog/packages`; empty if the whole request did.
+        /// Path of the field that failed, such as `catalog/packages`; empty if the whole request
+        /// did.
         path: String,
-        /// Line and column in the document as it was sent, each from 1; `None` for an error that is at no place of it.
+        /// Line and column in the document as it was sent, each from 1; `None` for an error that is
+        /// at no place of it.
         location: Option<(usize, usize)>,
     },
-    /// The content of a catalog changed while its pages were read, or is not the one that was asked for.
+    /// The content of a catalog changed while its pages were read, or is not the one that was asked
+    /// for.
     #[error("the content of the catalogs changed while it was read: read it again")]
     Changed,
     /// Something answers at this URL, and it is no catalogql.

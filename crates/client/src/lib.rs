@@ -16,11 +16,12 @@
 //! # }
 //! ```
 //!
-//! With the feature `kube`, `Client::from_kubeconfig` finds the server of a cluster, and reaches it through the API server.
+//! With the feature `kube`, `Client::from_kubeconfig` finds the server of a cluster, and reaches it
+//! through the API server.
 //!
-//! Requests are GETs with the constant text of their document, so that caches and lists of trusted documents know them. A
-//! request that fails because the server is busy or away is repeated up to three times. The crate prints nothing, and
-//! knows neither commands nor tables.
+//! Requests are GETs with the constant text of their document, so that caches and lists of trusted
+//! documents know them. A request that fails because the server is busy or away is repeated up to
+//! three times. The crate prints nothing, and knows neither commands nor tables.
 
 mod adapt;
 mod cache;
@@ -40,17 +41,21 @@ mod walk;
 
 pub use cache::{Cache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
-pub use client::{Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Response, ResponseOrigin};
+pub use client::{
+    Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Response, ResponseOrigin,
+};
 #[cfg(feature = "kube")]
 pub use cluster::{
-    ClusterOptions, ClusterRoute, ForwardedServer, InstalledObject, MAX_SERVICE_AGE, current_context, installed,
+    ClusterOptions, ClusterRoute, ForwardedServer, InstalledObject, MAX_SERVICE_AGE,
+    current_context, installed,
 };
 pub use documents::{DOCUMENTS, trusted_documents};
 pub use error::Error;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{
-    Bundle, BundleFilter, CatalogDiff, Change, ChangeEvent, ChannelHead, ContentRef, InstalledBundle, ObjectChange,
-    Package, PackageFilter, Resolution, ResolutionFailure, ResolveRequest, ResolveResult, UpgradeStep,
+    Bundle, BundleFilter, CatalogDiff, Change, ChangeEvent, ChannelHead, ContentRef,
+    InstalledBundle, ObjectChange, Package, PackageFilter, Resolution, ResolutionFailure,
+    ResolveRequest, ResolveResult, UpgradeStep,
 };
 pub use walk::{MAX_PAGE_SIZE, Walk};
 

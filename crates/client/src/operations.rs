@@ -1,4 +1,5 @@
-//! The requests of clients, typed: each is a document, and a function from its generated types to those of this crate.
+//! The requests of clients, typed: each is a document, and a function from its generated types to
+//! those of this crate.
 
 use graphql_client::GraphQLQuery;
 use serde::Serialize;
@@ -7,14 +8,15 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::documents::{self, bundles, diff, heads, packages, resolve, upgrade_path};
 use crate::types::{
-    Bundle, BundleFilter, CatalogDiff, Change, ChannelHead, ContentRef, ObjectChange, Package, PackageFilter,
-    Resolution, ResolutionFailure, ResolveRequest, ResolveResult, UpgradeStep,
+    Bundle, BundleFilter, CatalogDiff, Change, ChannelHead, ContentRef, ObjectChange, Package,
+    PackageFilter, Resolution, ResolutionFailure, ResolveRequest, ResolveResult, UpgradeStep,
 };
 use crate::walk::Walk;
 use crate::{Error, Result};
 
 impl Client {
-    /// Returns the packages that match, by relevance if they are searched for and by name otherwise.
+    /// Returns the packages that match, by relevance if they are searched for and by name
+    /// otherwise.
     pub fn packages(&self, filter: &PackageFilter) -> Walk<Package> {
         let variables = packages::Variables {
             catalogs: Some(filter.catalogs.clone()),
@@ -29,18 +31,31 @@ impl Client {
             ..packages::Variables::default()
         };
         let body = documents::Packages::build_query(variables);
-        Walk::new(self, body.query, encoded(&body.variables), "/packages", |page| {
-            let page: packages::PackagesPackages = serde_json::from_value(page)?;
-            Ok(page.nodes.into_iter().map(package).collect())
-        })
+        Walk::new(
+            self,
+            body.query,
+            encoded(&body.variables),
+            "/packages",
+            |page| {
+                let page: packages::PackagesPackages = serde_json::from_value(page)?;
+                Ok(page.nodes.into_iter().map(package).collect())
+            },
+        )
     }
 
-    /// Returns the channels of a package with their heads, of each of these catalogs, or of every catalog if none is
-    /// given; in each package the highest version comes first. Empty if no catalog has the package.
+    /// Returns the channels of a package with their heads, of each of these catalogs, or of every
+    /// catalog if none is given; in each package the highest version comes first. Empty if no
+    /// catalog has the package.
     pub async fn heads(&self, package: &str, catalogs: &[String]) -> Result<Vec<ChannelHead>> {
-        let variables = heads::Variables { catalogs: Some(catalogs.to_vec()), package_name: package.to_owned() };
+        let variables = heads::Variables {
+            catalogs: Some(catalogs.to_vec()),
+            package_name: package.to_owned(),
+        };
         let data = self.typed::<documents::Heads>(variables).await?;
-        let packages = data.packages.map(|packages| packages.nodes).unwrap_or_default();
+        let packages = data
+            .packages
+            .map(|packages| packages.nodes)
+            .unwrap_or_default();
         Ok(packages.into_iter().flat_map(heads_of).collect())
     }
 
@@ -53,29 +68,46 @@ impl Client {
             filter: Some(bundles::BundleFilter {
                 channels: list(&filter.channels),
                 version_range: filter.version_range.clone(),
-                provides: provides.map(|(group, kind)| bundles::GroupVersionKindInput { group, kind, version: None }),
+                provides: provides.map(|(group, kind)| bundles::GroupVersionKindInput {
+                    group,
+                    kind,
+                    version: None,
+                }),
                 channel_head: filter.only_heads.then_some(true),
                 ..bundles::BundleFilter::default()
             }),
             ..bundles::Variables::default()
         };
         let body = documents::Bundles::build_query(variables);
-        Walk::new(self, body.query, encoded(&body.variables), "/bundles", |page| {
-            let page: bundles::BundlesBundles = serde_json::from_value(page)?;
-            Ok(page.nodes.into_iter().map(bundle).collect())
-        })
+        Walk::new(
+            self,
+            body.query,
+            encoded(&body.variables),
+            "/bundles",
+            |page| {
+                let page: bundles::BundlesBundles = serde_json::from_value(page)?;
+                Ok(page.nodes.into_iter().map(bundle).collect())
+            },
+        )
     }
 
     /// Returns the heads of channels that provide an API in any version.
     pub fn providers(&self, group: &str, kind: &str) -> Walk<Bundle> {
         let provides = Some((group.to_owned(), kind.to_owned()));
-        self.bundles(&BundleFilter { provides, only_heads: true, ..BundleFilter::default() })
+        self.bundles(&BundleFilter {
+            provides,
+            only_heads: true,
+            ..BundleFilter::default()
+        })
     }
 
-    /// Returns the references of all images of the bundles that match, sorted, each once: what to mirror.
+    /// Returns the references of all images of the bundles that match, sorted, each once: what to
+    /// mirror.
     pub async fn images(&self, filter: &BundleFilter) -> Result<Vec<String>> {
         let bundles = self.bundles(filter).all().await?;
-        let images = bundles.into_iter().flat_map(|bundle| bundle.related_images.into_iter().chain([bundle.image]));
+        let images = bundles
+            .into_iter()
+            .flat_map(|bundle| bundle.related_images.into_iter().chain([bundle.image]));
         let mut images: Vec<_> = images.filter(|image| !image.is_empty()).collect();
         images.sort_unstable();
         images.dedup();
@@ -85,7 +117,11 @@ impl Client {
     /// Returns what the OLM v1 controller would install.
     pub async fn resolve(&self, request: &ResolveRequest) -> Result<ResolveResult> {
         let request = request.clone();
-        let policy = if request.self_certified { "SELF_CERTIFIED" } else { "CATALOG_PROVIDED" };
+        let policy = if request.self_certified {
+            "SELF_CERTIFIED"
+        } else {
+            "CATALOG_PROVIDED"
+        };
         let installed = request.installed.map(|installed| resolve::InstalledBundle {
             name: installed.name,
             version: installed.version,
@@ -101,22 +137,37 @@ impl Client {
             compatible_with: None,
             upgrade_constraint_policy: resolve::UpgradeConstraintPolicy::Other(policy.to_owned()),
         };
-        match self.typed::<documents::Resolve>(resolve::Variables { request }).await?.resolve {
-            Some(resolve::ResolveResolve::Resolution(found)) => Ok(ResolveResult::Resolution(resolution(found))),
+        match self
+            .typed::<documents::Resolve>(resolve::Variables { request })
+            .await?
+            .resolve
+        {
+            Some(resolve::ResolveResolve::Resolution(found)) => {
+                Ok(ResolveResult::Resolution(resolution(found)))
+            }
             Some(resolve::ResolveResolve::ResolutionFailure(failure)) => {
-                let code = encoded(&failure.code).as_str().unwrap_or_default().to_owned();
+                let code = encoded(&failure.code)
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
                 let (message, similar_names) = (failure.message, failure.similar_names);
-                Ok(ResolveResult::ResolutionFailure(ResolutionFailure { code, message, similar_names }))
+                Ok(ResolveResult::ResolutionFailure(ResolutionFailure {
+                    code,
+                    message,
+                    similar_names,
+                }))
             }
             _ => Err(Error::NotFound {
                 endpoint: self.endpoint().to_owned(),
-                message: "the server gives a result of a kind that this client does not know".to_owned(),
+                message: "the server gives a result of a kind that this client does not know"
+                    .to_owned(),
             }),
         }
     }
 
-    /// Returns a shortest sequence of upgrades from a bundle to another, or to the head of the default channel if none is
-    /// given; empty when they are the same, `None` when there is none or a name is unknown.
+    /// Returns a shortest sequence of upgrades from a bundle to another, or to the head of the
+    /// default channel if none is given; empty when they are the same, `None` when there is none or
+    /// a name is unknown.
     pub async fn upgrade_path(
         &self,
         catalog: &str,
@@ -131,18 +182,25 @@ impl Client {
             to: to.map(str::to_owned),
             channels: None,
         };
-        let bundle = self.typed::<documents::UpgradePath>(variables).await?.bundle;
+        let bundle = self
+            .typed::<documents::UpgradePath>(variables)
+            .await?
+            .bundle;
         let steps = bundle.and_then(|bundle| bundle.upgrade_path);
         Ok(steps.map(|steps| steps.into_iter().map(step).collect()))
     }
 
-    /// Returns what differs between two contents; `None` if a digest is neither served nor remembered.
+    /// Returns what differs between two contents; `None` if a digest is neither served nor
+    /// remembered.
     pub async fn diff(&self, from: &ContentRef, to: &ContentRef) -> Result<Option<CatalogDiff>> {
         let side = |content: &ContentRef| match content {
             ContentRef::Name(name) => diff::CatalogRef::Name(name.clone()),
             ContentRef::Digest(digest) => diff::CatalogRef::Digest(digest.clone()),
         };
-        let variables = diff::Variables { from: side(from), to: side(to) };
+        let variables = diff::Variables {
+            from: side(from),
+            to: side(to),
+        };
         let found = self.typed::<documents::Diff>(variables).await?.diff;
         Ok(found.map(|found| CatalogDiff {
             from_digest: found.from_digest,
@@ -152,9 +210,15 @@ impl Client {
     }
 
     /// Executes a document of this crate.
-    pub(crate) async fn typed<Q: GraphQLQuery>(&self, variables: Q::Variables) -> Result<Q::ResponseData> {
+    pub(crate) async fn typed<Q: GraphQLQuery>(
+        &self,
+        variables: Q::Variables,
+    ) -> Result<Q::ResponseData> {
         let body = Q::build_query(variables);
-        let data = self.execute(body.query, &encoded(&body.variables)).await?.data;
+        let data = self
+            .execute(body.query, &encoded(&body.variables))
+            .await?
+            .data;
         serde_json::from_value(data).map_err(|source| self.undecodable(source))
     }
 }
@@ -174,7 +238,9 @@ fn package(node: packages::PackagesPackagesNodes) -> Package {
         name: node.name,
         display_name: node.display_name,
         summary: node.summary,
-        provider: node.metadata.and_then(|metadata| metadata.provider?.short_name),
+        provider: node
+            .metadata
+            .and_then(|metadata| metadata.provider?.short_name),
         default_channel: node.default_channel.map(|channel| channel.name),
         version: node.latest.and_then(|bundle| bundle.version),
         deprecation: node.deprecation.map(|deprecation| deprecation.message),
@@ -185,7 +251,10 @@ fn heads_of(node: heads::HeadsPackagesNodes) -> impl Iterator<Item = ChannelHead
     let (catalog, package) = (node.catalog.name, node.name);
     node.channels.into_iter().map(move |channel| {
         let (bundle, version) = match channel.head {
-            Some(head) => (Some(head.name), head.bundle.and_then(|bundle| bundle.version)),
+            Some(head) => (
+                Some(head.name),
+                head.bundle.and_then(|bundle| bundle.version),
+            ),
             None => (None, None),
         };
         ChannelHead {
@@ -208,7 +277,11 @@ fn bundle(node: bundles::BundlesBundlesNodes) -> Bundle {
         version: node.version,
         image: node.image,
         channels: node.channel_names,
-        related_images: node.related_images.into_iter().map(|related| related.image).collect(),
+        related_images: node
+            .related_images
+            .into_iter()
+            .map(|related| related.image)
+            .collect(),
         deprecation: node.deprecation.map(|deprecation| deprecation.message),
     }
 }
@@ -221,7 +294,11 @@ fn resolution(found: resolve::ResolveResolveOnResolution) -> Resolution {
         bundle: bundle.name,
         version: bundle.version,
         image: bundle.image,
-        deprecations: found.deprecations.into_iter().map(|deprecation| deprecation.message).collect(),
+        deprecations: found
+            .deprecations
+            .into_iter()
+            .map(|deprecation| deprecation.message)
+            .collect(),
     }
 }
 
@@ -238,8 +315,17 @@ fn step(edge: upgrade_path::UpgradePathBundleUpgradePath) -> UpgradeStep {
 
 fn package_diff(package: diff::DiffDiffPackages) -> (ObjectChange, Vec<ObjectChange>) {
     let bundles = package.bundles.into_iter();
-    let bundles = bundles.map(|bundle| ObjectChange { name: bundle.name, change: change(bundle.change) });
-    (ObjectChange { name: package.name, change: change(package.change) }, bundles.collect())
+    let bundles = bundles.map(|bundle| ObjectChange {
+        name: bundle.name,
+        change: change(bundle.change),
+    });
+    (
+        ObjectChange {
+            name: package.name,
+            change: change(package.change),
+        },
+        bundles.collect(),
+    )
 }
 
 fn change(change: diff::Change) -> Change {

@@ -1,5 +1,5 @@
-//! Forwards a port of loopback to pods, as `kubectl port-forward` does: for a server that is not reached through the API
-//! server's proxy of Services.
+//! Forwards a port of loopback to pods, as `kubectl port-forward` does: for a server that is not
+//! reached through the API server's proxy of Services.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -41,8 +41,11 @@ impl Drop for PortForward {
 impl PortForward {
     /// Begins to forward. Connects to a pod once, so that a refusal of the API server is seen here.
     pub(crate) async fn start(pods: Pods) -> Result<Self> {
-        let unusable = |error: std::io::Error| Error::Setup(format!("cannot listen on 127.0.0.1: {error}"));
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(unusable)?;
+        let unusable =
+            |error: std::io::Error| Error::Setup(format!("cannot listen on 127.0.0.1: {error}"));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
         let mut first = Some(pods.connect().await?);
         let pods = Arc::new(pods);
@@ -55,7 +58,8 @@ impl PortForward {
                         Some(stream) => Ok(stream),
                         None => pods.connect().await,
                     };
-                    // A connection that ends early is what its client sees of a failure, and a reason to repeat requests.
+                    // A connection that ends early is what its client sees of a failure, and a
+                    // reason to repeat requests.
                     if let Ok(mut stream) = stream {
                         let _ = copy_bidirectional(&mut connection, &mut stream).await;
                     }
@@ -68,33 +72,76 @@ impl PortForward {
 
 impl Pods {
     /// The pods behind a port of a Service.
-    pub(crate) fn of(client: &kube::Client, server: ApiServer, service: &Service, port: &str) -> Result<Self> {
-        let missing = |what: &str| Error::NotFound { endpoint: server.url.clone(), message: what.to_owned() };
-        let spec = service.spec.as_ref().ok_or_else(|| missing("the Service has no spec"))?;
-        let labels = spec.selector.iter().flatten().map(|(name, value)| format!("{name}={value}"));
+    pub(crate) fn of(
+        client: &kube::Client,
+        server: ApiServer,
+        service: &Service,
+        port: &str,
+    ) -> Result<Self> {
+        let missing = |what: &str| Error::NotFound {
+            endpoint: server.url.clone(),
+            message: what.to_owned(),
+        };
+        let spec = service
+            .spec
+            .as_ref()
+            .ok_or_else(|| missing("the Service has no spec"))?;
+        let labels = spec
+            .selector
+            .iter()
+            .flatten()
+            .map(|(name, value)| format!("{name}={value}"));
         let selector = labels.collect::<Vec<_>>().join(",");
         if selector.is_empty() {
-            return Err(missing("the Service selects no pods, so that no port can be forwarded"));
+            return Err(missing(
+                "the Service selects no pods, so that no port can be forwarded",
+            ));
         }
         let ports = spec.ports.iter().flatten();
-        let found = ports.clone().find(|found| found.name.as_deref() == Some(port));
+        let found = ports
+            .clone()
+            .find(|found| found.name.as_deref() == Some(port));
         let found = found.ok_or_else(|| missing("the Service has no such port"))?;
-        let port = found.target_port.clone().unwrap_or(IntOrString::Int(found.port));
-        let api = Api::namespaced(client.clone(), service.metadata.namespace.as_deref().unwrap_or_default());
-        Ok(Self { api, server, selector, port })
+        let port = found
+            .target_port
+            .clone()
+            .unwrap_or(IntOrString::Int(found.port));
+        let api = Api::namespaced(
+            client.clone(),
+            service.metadata.namespace.as_deref().unwrap_or_default(),
+        );
+        Ok(Self {
+            api,
+            server,
+            selector,
+            port,
+        })
     }
 
     /// Connects to a pod that is ready.
     async fn connect(&self) -> Result<impl AsyncRead + AsyncWrite + Unpin + use<>> {
-        let pods = self.server.answer(self.api.list(&ListParams::default().labels(&self.selector))).await?;
+        let pods = self
+            .server
+            .answer(self.api.list(&ListParams::default().labels(&self.selector)))
+            .await?;
         let ready = pods.items.iter().filter(|pod| is_ready(pod));
-        let found = ready.filter_map(|pod| Some((pod.metadata.name.as_deref()?, self.port_of(pod)?))).min();
+        let found = ready
+            .filter_map(|pod| Some((pod.metadata.name.as_deref()?, self.port_of(pod)?)))
+            .min();
         let Some((name, port)) = found else {
             let message = format!("no pod with the labels {} is ready", self.selector);
-            return Err(Error::NotFound { endpoint: self.server.url.clone(), message });
+            return Err(Error::NotFound {
+                endpoint: self.server.url.clone(),
+                message,
+            });
         };
-        let mut forwarded = self.server.answer(self.api.portforward(name, &[port])).await?;
-        Ok(forwarded.take_stream(port).expect("there is one for each port"))
+        let mut forwarded = self
+            .server
+            .answer(self.api.portforward(name, &[port]))
+            .await?;
+        Ok(forwarded
+            .take_stream(port)
+            .expect("there is one for each port"))
     }
 
     /// The port by number.
@@ -104,7 +151,9 @@ impl Pods {
             IntOrString::String(name) => {
                 let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
                 let mut ports = containers.flat_map(|container| container.ports.iter().flatten());
-                ports.find(|port| port.name.as_ref() == Some(name))?.container_port
+                ports
+                    .find(|port| port.name.as_ref() == Some(name))?
+                    .container_port
             }
         };
         number.try_into().ok()
@@ -112,7 +161,10 @@ impl Pods {
 }
 
 fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let conditions = pod
+        .status
+        .iter()
+        .flat_map(|status| status.conditions.iter().flatten());
     let mut ready = conditions.filter(|condition| condition.type_ == "Ready");
     pod.metadata.deletion_timestamp.is_none() && ready.any(|condition| condition.status == "True")
 }

@@ -8,17 +8,19 @@ use http::header::RETRY_AFTER;
 /// Number of times that a request is repeated while the server is busy or away.
 pub const MAX_RETRIES: u32 = 3;
 
-/// Longest wait before a request is repeated; a server that asks for more gets no further request, and the caller its
-/// refusal.
+/// Longest wait before a request is repeated; a server that asks for more gets no further request,
+/// and the caller its refusal.
 pub const MAX_RETRY_WAIT: Duration = Duration::from_secs(10);
 
 /// Wait before the first repetition; it doubles with each.
 const INITIAL_WAIT: Duration = Duration::from_millis(100);
 
-/// Returns the wait before the repetition of this number, from 0: half of it is random, so that clients which failed
-/// together do not return together.
+/// Returns the wait before the repetition of this number, from 0: half of it is random, so that
+/// clients which failed together do not return together.
 pub(crate) fn backoff(attempt: u32) -> Duration {
-    let whole = INITIAL_WAIT.saturating_mul(1 << attempt.min(10)).min(MAX_RETRY_WAIT);
+    let whole = INITIAL_WAIT
+        .saturating_mul(1 << attempt.min(10))
+        .min(MAX_RETRY_WAIT);
     whole.mul_f64(0.5 + fastrand::f64() / 2.0)
 }
 
@@ -43,7 +45,10 @@ mod tests {
         for attempt in 0..4 {
             let whole = Duration::from_millis(100 << attempt);
             let waits: Vec<_> = (0..100).map(|_| backoff(attempt)).collect();
-            assert!(waits.iter().all(|wait| (whole / 2..=whole).contains(wait)), "{waits:?}");
+            assert!(
+                waits.iter().all(|wait| (whole / 2..=whole).contains(wait)),
+                "{waits:?}"
+            );
             assert!(waits.iter().any(|wait| *wait != waits[0]), "{waits:?}");
         }
         assert!(backoff(99) <= MAX_RETRY_WAIT);
@@ -52,9 +57,17 @@ mod tests {
     #[test]
     fn a_server_asks_for_a_wait_in_seconds_or_by_a_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-        let asked = |text| retry_after(&HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]), now);
+        let asked = |text| {
+            retry_after(
+                &HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]),
+                now,
+            )
+        };
         assert_eq!(asked("7"), Some(Duration::from_secs(7)));
-        assert_eq!(asked("Sun, 06 Nov 1994 08:49:41 GMT"), Some(Duration::from_secs(4)));
+        assert_eq!(
+            asked("Sun, 06 Nov 1994 08:49:41 GMT"),
+            Some(Duration::from_secs(4))
+        );
         assert_eq!(asked("Sun, 06 Nov 1994 08:49:31 GMT"), Some(Duration::ZERO));
         assert_eq!(asked("soon"), None);
         assert_eq!(retry_after(&HeaderMap::new(), now), None);

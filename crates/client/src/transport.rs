@@ -16,7 +16,10 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Clone, Debug)]
 pub(crate) enum Transport {
     /// Straight to its URL.
-    Http { client: reqwest::Client, url: reqwest::Url },
+    Http {
+        client: reqwest::Client,
+        url: reqwest::Url,
+    },
     /// Through the API server of its cluster.
     #[cfg(feature = "kube")]
     Proxy(crate::cluster::ServiceProxy),
@@ -59,12 +62,22 @@ impl Transport {
         match self {
             Self::Http { client, url } => {
                 let mut url = url.clone();
-                url.set_query(Some(&request.query).filter(|query| !query.is_empty()).map(String::as_str));
+                url.set_query(
+                    Some(&request.query)
+                        .filter(|query| !query.is_empty())
+                        .map(String::as_str),
+                );
                 let builder = match request.body {
-                    Some(body) => client.post(url).header(CONTENT_TYPE, "application/json").body(body),
+                    Some(body) => client
+                        .post(url)
+                        .header(CONTENT_TYPE, "application/json")
+                        .body(body),
                     None => client.get(url),
                 };
-                let sent = builder.headers(request.headers.into_iter().collect()).send().await;
+                let sent = builder
+                    .headers(request.headers.into_iter().collect())
+                    .send()
+                    .await;
                 // The URL holds the document, which would bury the reason.
                 Ok(OpenResponse::of(sent.map_err(reqwest::Error::without_url)?))
             }
@@ -81,8 +94,13 @@ impl Transport {
     }
 
     /// Sends a request and reads its response, which may be compressed.
-    pub(crate) async fn exchange(&self, mut request: OutgoingRequest) -> Result<ReceivedResponse, BoxError> {
-        request.headers.push((ACCEPT_ENCODING, HeaderValue::from_static("gzip")));
+    pub(crate) async fn exchange(
+        &self,
+        mut request: OutgoingRequest,
+    ) -> Result<ReceivedResponse, BoxError> {
+        request
+            .headers
+            .push((ACCEPT_ENCODING, HeaderValue::from_static("gzip")));
         let mut response = self.send(request).await?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await? {
@@ -91,10 +109,18 @@ impl Transport {
                 return Err(too_long());
             }
         }
-        if response.headers.get(CONTENT_ENCODING).is_some_and(|coding| coding == "gzip") {
+        if response
+            .headers
+            .get(CONTENT_ENCODING)
+            .is_some_and(|coding| coding == "gzip")
+        {
             body = decompressed(&body)?;
         }
-        Ok(ReceivedResponse { status: response.status, headers: response.headers, body })
+        Ok(ReceivedResponse {
+            status: response.status,
+            headers: response.headers,
+            body,
+        })
     }
 }
 
@@ -102,17 +128,26 @@ impl OpenResponse {
     /// A response that came straight from its URL.
     pub(crate) fn of(response: reqwest::Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Self { status, headers, body: Body::Http(response) }
+        Self {
+            status,
+            headers,
+            body: Body::Http(response),
+        }
     }
 
     /// Waits for the next part of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         match &mut self.body {
-            Body::Http(response) => Ok(response.chunk().await.map_err(reqwest::Error::without_url)?),
+            Body::Http(response) => Ok(response
+                .chunk()
+                .await
+                .map_err(reqwest::Error::without_url)?),
             #[cfg(feature = "kube")]
             Body::Proxy(body) => loop {
                 use http_body::Body as _;
-                let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await else {
+                let Some(frame) =
+                    std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await
+                else {
                     return Ok(None);
                 };
                 // Trailers say nothing that is needed.
@@ -126,8 +161,14 @@ impl OpenResponse {
 
 fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, BoxError> {
     let mut body = Vec::new();
-    GzDecoder::new(bytes).take(MAX_RESPONSE_BYTES as u64 + 1).read_to_end(&mut body)?;
-    if body.len() > MAX_RESPONSE_BYTES { Err(too_long()) } else { Ok(body) }
+    GzDecoder::new(bytes)
+        .take(MAX_RESPONSE_BYTES as u64 + 1)
+        .read_to_end(&mut body)?;
+    if body.len() > MAX_RESPONSE_BYTES {
+        Err(too_long())
+    } else {
+        Ok(body)
+    }
 }
 
 fn too_long() -> BoxError {

@@ -5,7 +5,8 @@
 pub struct PackageFilter {
     /// Only these catalogs; every catalog when empty.
     pub catalogs: Vec<String>,
-    /// Words that must all be found in names, keywords, providers or descriptions; the best match comes first.
+    /// Words that must all be found in names, keywords, providers or descriptions; the best match
+    /// comes first.
     pub search: Option<String>,
     /// Only packages with these names; every package when empty.
     pub names: Vec<String>,
@@ -68,7 +69,8 @@ pub struct BundleFilter {
     pub channels: Vec<String>,
     /// Only versions in this range, such as `>=1.0.0 <2.0.0`.
     pub version_range: Option<String>,
-    /// Only bundles that provide this API in any version: its group, which may be empty, and its kind.
+    /// Only bundles that provide this API in any version: its group, which may be empty, and its
+    /// kind.
     pub provides: Option<(String, String)>,
     /// Only bundles that are the head of a channel.
     pub only_heads: bool,

@@ -12,8 +12,8 @@ pub const MAX_PAGE_SIZE: usize = 500;
 
 /// A list of the server, page by page.
 ///
-/// Its document takes `$first` and `$after`, and has the fields `served: catalogs { name digest }` and `pageInfo {
-/// hasNextPage endCursor }`. Nothing is sent before the list is read.
+/// Its document takes `$first` and `$after`, and has the fields `served: catalogs { name digest }`
+/// and `pageInfo { hasNextPage endCursor }`. Nothing is sent before the list is read.
 #[derive(Clone, Debug)]
 pub struct Walk<T> {
     client: Client,
@@ -38,11 +38,19 @@ struct Position {
 }
 
 impl Client {
-    /// Begins to walk over a list, whose connection is at this JSON pointer, such as `/packages`. Variables that are `null`
-    /// are not sent. The items are the `nodes` as they come.
-    pub fn walk(&self, document: &'static str, variables: Value, connection: &'static str) -> Walk<Value> {
-        let decode =
-            |mut connection: Value| Ok(std::mem::take(connection["nodes"].as_array_mut().unwrap_or(&mut vec![])));
+    /// Begins to walk over a list, whose connection is at this JSON pointer, such as `/packages`.
+    /// Variables that are `null` are not sent. The items are the `nodes` as they come.
+    pub fn walk(
+        &self,
+        document: &'static str,
+        variables: Value,
+        connection: &'static str,
+    ) -> Walk<Value> {
+        let decode = |mut connection: Value| {
+            Ok(std::mem::take(
+                connection["nodes"].as_array_mut().unwrap_or(&mut vec![]),
+            ))
+        };
         Walk::new(self, document, variables, connection, decode)
     }
 }
@@ -56,7 +64,14 @@ impl<T> Walk<T> {
         connection: &'static str,
         decode: fn(Value) -> serde_json::Result<Vec<T>>,
     ) -> Self {
-        Self { client: client.clone(), document, variables, connection, decode, limit: usize::MAX }
+        Self {
+            client: client.clone(),
+            document,
+            variables,
+            connection,
+            decode,
+            limit: usize::MAX,
+        }
     }
 
     /// Ends after this number of items.
@@ -66,7 +81,8 @@ impl<T> Walk<T> {
         self
     }
 
-    /// Reads the whole list. If the content changes meanwhile, it is read once again from its beginning.
+    /// Reads the whole list. If the content changes meanwhile, it is read once again from its
+    /// beginning.
     pub async fn all(&self) -> Result<Vec<T>> {
         match self.read().await {
             Err(Error::Changed) => self.read().await,
@@ -74,10 +90,15 @@ impl<T> Walk<T> {
         }
     }
 
-    /// Reads the list page by page. If the content changes meanwhile, the stream ends with [`Error::Changed`].
+    /// Reads the list page by page. If the content changes meanwhile, the stream ends with
+    /// [`Error::Changed`].
     pub fn pages(&self) -> impl Stream<Item = Result<Vec<T>>> + '_ {
         try_unfold(Position::default(), move |position| async move {
-            if position.is_done { Ok(None) } else { self.page(position).await.map(Some) }
+            if position.is_done {
+                Ok(None)
+            } else {
+                self.page(position).await.map(Some)
+            }
         })
     }
 
@@ -98,18 +119,36 @@ impl<T> Walk<T> {
         variables["after"] = position.after.into();
         let mut data = self.client.execute(self.document, &variables).await?.data;
         let served = served(&data, &variables["catalogs"]);
-        if position.served.as_ref().is_some_and(|before| *before != served) {
+        if position
+            .served
+            .as_ref()
+            .is_some_and(|before| *before != served)
+        {
             return Err(Error::Changed);
         }
-        let connection = data.pointer_mut(self.connection).map(Value::take).unwrap_or_default();
+        let connection = data
+            .pointer_mut(self.connection)
+            .map(Value::take)
+            .unwrap_or_default();
         let (has_next, after) = {
             let info = &connection["pageInfo"];
-            (info["hasNextPage"] == true, info["endCursor"].as_str().map(str::to_owned))
+            (
+                info["hasNextPage"] == true,
+                info["endCursor"].as_str().map(str::to_owned),
+            )
         };
         let items = (self.decode)(connection).map_err(|source| self.client.undecodable(source))?;
         let count = position.count + items.len();
         let is_done = !has_next || after.is_none() || count >= self.limit;
-        Ok((items, Position { after, served: Some(served), count, is_done }))
+        Ok((
+            items,
+            Position {
+                after,
+                served: Some(served),
+                count,
+                is_done,
+            },
+        ))
     }
 }
 
@@ -117,7 +156,10 @@ impl<T> Walk<T> {
 fn served(data: &Value, names: &Value) -> Served {
     let names = names.as_array().filter(|names| !names.is_empty());
     let catalogs = data["served"].as_array().into_iter().flatten();
-    let catalogs = catalogs.filter(|catalog| names.is_none_or(|names| names.contains(&catalog["name"])));
+    let catalogs =
+        catalogs.filter(|catalog| names.is_none_or(|names| names.contains(&catalog["name"])));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    catalogs.map(|catalog| (text(&catalog["name"]), text(&catalog["digest"]))).collect()
+    catalogs
+        .map(|catalog| (text(&catalog["name"]), text(&catalog["digest"])))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Errors of the API server as texts for logs: kube's own repeat whole objects and leave causes out.
+//! Errors of the API server as texts for logs: kube's own repeat whole objects and leave causes
+//! out.
 
 use std::error::Error;
 use std::iter;

@@ -26,21 +26,35 @@ pub struct ApiServer {
     pub requests: Arc<ApiRequests>,
 }
 
-/// Connects to the API server that this file names, or else `KUBECONFIG`, or else the cluster that the process runs in.
+/// Connects to the API server that this file names, or else `KUBECONFIG`, or else the cluster that
+/// the process runs in.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<ApiServer, ControllerError> {
-    let invalid = |error: kube::config::KubeconfigError| ControllerError::Kubeconfig(Box::new(error));
+    let invalid =
+        |error: kube::config::KubeconfigError| ControllerError::Kubeconfig(Box::new(error));
     let config = match kubeconfig {
         Some(path) => Some(Kubeconfig::read_from(path).map_err(invalid)?),
         None => Kubeconfig::from_env().map_err(invalid)?,
     };
     let config = match config {
-        Some(config) => Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.map_err(invalid)?,
-        None => Config::incluster().map_err(|error| ControllerError::NotInCluster(Box::new(error)))?,
+        Some(config) => Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+            .await
+            .map_err(invalid)?,
+        None => {
+            Config::incluster().map_err(|error| ControllerError::NotInCluster(Box::new(error)))?
+        }
     };
-    let requests =
-        Arc::new(ApiRequests::new(config.cluster_url.authority().map(ToString::to_string).unwrap_or_default()));
-    let builder = ClientBuilder::try_from(config).map_err(|error| ControllerError::Client(Box::new(error)))?;
-    let client = builder.with_layer(&CountRequests(Arc::clone(&requests))).build();
+    let requests = Arc::new(ApiRequests::new(
+        config
+            .cluster_url
+            .authority()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+    ));
+    let builder = ClientBuilder::try_from(config)
+        .map_err(|error| ControllerError::Client(Box::new(error)))?;
+    let client = builder
+        .with_layer(&CountRequests(Arc::clone(&requests)))
+        .build();
     Ok(ApiServer { client, requests })
 }
 
@@ -59,7 +73,12 @@ pub fn pod_service_account() -> Option<String> {
 fn service_account_of(token: &str) -> Option<String> {
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
-    let name = claims.get("sub")?.as_str()?.strip_prefix("system:serviceaccount:")?.split_once(':')?.1;
+    let name = claims
+        .get("sub")?
+        .as_str()?
+        .strip_prefix("system:serviceaccount:")?
+        .split_once(':')?
+        .1;
     Some(name.to_owned())
 }
 
@@ -71,7 +90,10 @@ mod tests {
     fn the_service_account_is_the_subject_of_the_token() {
         let token = |claims: &str| format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims));
         let of = |claims: &str| service_account_of(&token(claims));
-        assert_eq!(of(r#"{"sub":"system:serviceaccount:olm:catalogql"}"#), Some("catalogql".to_owned()));
+        assert_eq!(
+            of(r#"{"sub":"system:serviceaccount:olm:catalogql"}"#),
+            Some("catalogql".to_owned())
+        );
         assert_eq!(of(r#"{"sub":"system:node:a"}"#), None);
         assert_eq!(of("{"), None);
         assert_eq!(service_account_of("none"), None);

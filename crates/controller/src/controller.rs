@@ -1,5 +1,5 @@
-//! The loop that owns everything: it takes changes of objects and reports of the loader, and says what is wanted, what is
-//! written, and when the replica is ready.
+//! The loop that owns everything: it takes changes of objects and reports of the loader, and says
+//! what is wanted, what is written, and when the replica is ready.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -31,7 +31,8 @@ use crate::watches::Informer;
 use crate::writer::{Write, WriteError, Writer, next_write};
 use crate::{ControllerError, ControllerOptions, Mode};
 
-/// Delay before a write that failed is tried again. It doubles with each further failure, up to [`MAX_WRITE_RETRY`].
+/// Delay before a write that failed is tried again. It doubles with each further failure, up to
+/// [`MAX_WRITE_RETRY`].
 pub const WRITE_RETRY: Duration = Duration::from_secs(1);
 
 /// Longest delay before a write that failed is tried again.
@@ -88,8 +89,8 @@ struct StatusWrites {
     writer: Writer,
     /// Names of the objects that may need a write.
     dirty: BTreeSet<String>,
-    /// The object that was looked at last: the next one is the one after it, so that an object which cannot be written
-    /// delays the others and no more.
+    /// The object that was looked at last: the next one is the one after it, so that an object
+    /// which cannot be written delays the others and no more.
     last: String,
     /// The versions of objects that were written to and that this replica has not heard of since.
     written: BTreeMap<String, Option<String>>,
@@ -116,13 +117,24 @@ impl Controller {
             global: options.global_pull_secret.clone(),
         };
         let pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
-        let cluster_catalogs = Informer::start(Api::all(client.clone()), Change::ClusterCatalogs, sender.clone());
-        let catalog_sources = options
-            .catalog_sources
-            .then(|| Informer::start(Api::all(client.clone()), Change::CatalogSources, sender.clone()));
+        let cluster_catalogs = Informer::start(
+            Api::all(client.clone()),
+            Change::ClusterCatalogs,
+            sender.clone(),
+        );
+        let catalog_sources = options.catalog_sources.then(|| {
+            Informer::start(
+                Api::all(client.clone()),
+                Change::CatalogSources,
+                sender.clone(),
+            )
+        });
         let remembered = Remembered::open(&options.remembered);
         let (objects, sources) = remembered.objects();
-        let writer = Writer { client: client.clone(), instance: options.identity.clone() };
+        let writer = Writer {
+            client: client.clone(),
+            instance: options.identity.clone(),
+        };
         let mut controller = Self {
             loader,
             changes,
@@ -132,12 +144,19 @@ impl Controller {
             lists: FirstLists::new(options.catalog_sources),
             is_reconciled: false,
             objects: by_name(objects),
-            sources: if options.catalog_sources { sources } else { Vec::new() },
+            sources: if options.catalog_sources {
+                sources
+            } else {
+                Vec::new()
+            },
             wanted: Wanted::default(),
             reports: BTreeMap::new(),
             waiting: BTreeMap::new(),
             readiness: Readiness::new(options.ready_after),
-            status: StatusWrites::new(writer, ControllerMetrics::new(options.mode, Arc::clone(requests))),
+            status: StatusWrites::new(
+                writer,
+                ControllerMetrics::new(options.mode, Arc::clone(requests)),
+            ),
             remembered,
             options,
         };
@@ -150,9 +169,10 @@ impl Controller {
         Arc::clone(&self.status.metrics)
     }
 
-    /// Works until `stop` is set, and then releases the Lease. `events` are the loader's, `settings` those for registries
-    /// without the pull secrets of the cluster. `readiness` is told whether the replica has just become ready, and which catalogs
-    /// are not loaded yet, whenever that may have changed.
+    /// Works until `stop` is set, and then releases the Lease. `events` are the loader's,
+    /// `settings` those for registries without the pull secrets of the cluster. `readiness` is told
+    /// whether the replica has just become ready, and which catalogs are not loaded yet, whenever
+    /// that may have changed.
     pub async fn run(
         mut self,
         mut events: mpsc::UnboundedReceiver<Event>,
@@ -170,9 +190,20 @@ impl Controller {
                 self.begin_write();
             }
             self.status.metrics.is_leader.set(u64::from(is_leader));
-            self.status.metrics.queued.set(self.status.dirty.len() as u64);
-            let late = self.waiting.values().map(|since| *since + FIRST_REPORT).filter(|at| *at > Instant::now());
-            let deadlines = [self.readiness.deadline(), self.status.retry_at, self.lists.deadline()];
+            self.status
+                .metrics
+                .queued
+                .set(self.status.dirty.len() as u64);
+            let late = self
+                .waiting
+                .values()
+                .map(|since| *since + FIRST_REPORT)
+                .filter(|at| *at > Instant::now());
+            let deadlines = [
+                self.readiness.deadline(),
+                self.status.retry_at,
+                self.lists.deadline(),
+            ];
             let deadline = deadlines.into_iter().flatten().chain(late).min();
             tokio::select! {
                 Some(change) = self.changes.recv() => self.apply(change),
@@ -183,7 +214,8 @@ impl Controller {
                 }
                 changed = holder_changes.changed(), if lease.is_some() => match changed {
                     Ok(()) => self.status.reset(self.objects.keys()),
-                    // Only at the end does it end in another way: nobody else knows that the Lease is not renewed any more.
+                    // Only at the end does it end in another way: nobody else knows that the Lease
+                    // is not renewed any more.
                     Err(_) => assert!(*stopping.borrow(), "the task that renews the Lease panicked"),
                 },
                 written = written(&mut self.status.pending) => self.status.finish(written),
@@ -198,12 +230,18 @@ impl Controller {
     }
 
     /// Competes for the Lease. Returns whether this replica writes, from now on.
-    fn compete(&self, stop: watch::Receiver<bool>) -> (watch::Receiver<bool>, Option<JoinHandle<()>>) {
+    fn compete(
+        &self,
+        stop: watch::Receiver<bool>,
+    ) -> (watch::Receiver<bool>, Option<JoinHandle<()>>) {
         let is_manager = self.options.mode == Mode::Manage;
         let (sender, receiver) = watch::channel(is_manager && self.options.lease.is_none());
         let durations = self.options.lease.filter(|_| is_manager);
         let lease = durations.map(|durations| {
-            let (client, identity) = (self.status.writer.client.clone(), self.options.identity.clone());
+            let (client, identity) = (
+                self.status.writer.client.clone(),
+                self.options.identity.clone(),
+            );
             let candidate = Candidate::new(client, &self.options.namespace, identity, durations);
             tokio::spawn(candidate.run(sender, stop))
         });
@@ -219,15 +257,27 @@ impl Controller {
                     self.lists.add_cluster_catalogs(Instant::now());
                     let objects = by_name(self.cluster_catalogs.objects());
                     let former = std::mem::replace(&mut self.objects, objects);
-                    let is_new =
-                        |name: &String, object| former.get(name).is_none_or(|former| !Arc::ptr_eq(former, object));
-                    let new = self.objects.iter().filter(|(name, object)| is_new(name, object));
+                    let is_new = |name: &String, object| {
+                        former
+                            .get(name)
+                            .is_none_or(|former| !Arc::ptr_eq(former, object))
+                    };
+                    let new = self
+                        .objects
+                        .iter()
+                        .filter(|(name, object)| is_new(name, object));
                     self.status.dirty.extend(new.map(|(name, _)| name.clone()));
-                    self.status.written.retain(|name, _| self.objects.contains_key(name));
+                    self.status
+                        .written
+                        .retain(|name, _| self.objects.contains_key(name));
                 }
                 Change::CatalogSources => {
                     self.lists.add_catalog_sources();
-                    self.sources = self.catalog_sources.as_ref().map(Informer::objects).unwrap_or_default();
+                    self.sources = self
+                        .catalog_sources
+                        .as_ref()
+                        .map(Informer::objects)
+                        .unwrap_or_default();
                 }
                 Change::ServiceAccount(account) => self.pull.set_service_account(account),
                 Change::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
@@ -241,18 +291,28 @@ impl Controller {
 
     /// Brings the loader to what the cluster says, once all lists and pull secrets are known.
     fn reconcile(&mut self) {
-        let named = self.objects.values().filter_map(|object| pull_secret(object));
+        let named = self
+            .objects
+            .values()
+            .filter_map(|object| pull_secret(object));
         if self.pull.update(named) && self.lists.is_complete() {
             self.is_reconciled = true;
             self.set_wanted();
-            self.remembered.remember(self.objects.values(), &self.sources);
+            self.remembered
+                .remember(self.objects.values(), &self.sources);
         }
     }
 
     fn set_wanted(&mut self) {
         let catalogs: Vec<_> = self.objects.values().cloned().collect();
-        let objects = ClusterObjects { mode: self.options.mode, catalogs: &catalogs, catalog_sources: &self.sources };
-        let wanted = Wanted::new(&objects, &self.wanted, |secret| self.pull.registries(secret));
+        let objects = ClusterObjects {
+            mode: self.options.mode,
+            catalogs: &catalogs,
+            catalog_sources: &self.sources,
+        };
+        let wanted = Wanted::new(&objects, &self.wanted, |secret| {
+            self.pull.registries(secret)
+        });
         let former = std::mem::replace(&mut self.wanted, wanted);
         for (catalog, reason) in &self.wanted.invalid {
             if former.invalid.get(catalog) != Some(reason) {
@@ -261,13 +321,24 @@ impl Controller {
                 self.status.dirty.insert(catalog.to_string());
             }
         }
-        self.status.metrics.set_blocked(self.wanted.without_source());
-        self.waiting.retain(|name, _| self.wanted.specs.contains_key(name));
-        for name in self.wanted.specs.keys().filter(|name| !self.reports.contains_key(name)) {
-            self.waiting.entry(name.clone()).or_insert_with(Instant::now);
+        self.status
+            .metrics
+            .set_blocked(self.wanted.without_source());
+        self.waiting
+            .retain(|name, _| self.wanted.specs.contains_key(name));
+        for name in self
+            .wanted
+            .specs
+            .keys()
+            .filter(|name| !self.reports.contains_key(name))
+        {
+            self.waiting
+                .entry(name.clone())
+                .or_insert_with(Instant::now);
         }
         if former.specs != self.wanted.specs {
-            self.loader.set(self.wanted.specs.values().cloned().collect());
+            self.loader
+                .set(self.wanted.specs.values().cloned().collect());
         }
     }
 
@@ -284,7 +355,10 @@ impl Controller {
                 self.reports.remove(&name);
                 name
             }
-            Event::Progress { .. } | Event::Waiting(_) | Event::AllAttempted | Event::FirstAttemptsLate(_) => return,
+            Event::Progress { .. }
+            | Event::Waiting(_)
+            | Event::AllAttempted
+            | Event::FirstAttemptsLate(_) => return,
         };
         self.status.dirty.insert(name.to_string());
     }
@@ -292,18 +366,26 @@ impl Controller {
     /// Begins the next write, if an object differs from what it should be.
     fn begin_write(&mut self) {
         while let Some(object) = self.status.next(&self.objects) {
-            let Some(name) = name_of(object) else { continue };
+            let Some(name) = name_of(object) else {
+                continue;
+            };
             let observed = Observed {
                 object,
                 invalid: self.wanted.invalid.get(&name).map(String::as_str),
                 report: self.reports.get(&name),
-                is_late: self.waiting.get(&name).is_some_and(|since| since.elapsed() >= FIRST_REPORT),
+                is_late: self
+                    .waiting
+                    .get(&name)
+                    .is_some_and(|since| since.elapsed() >= FIRST_REPORT),
                 base_url: &self.options.base_url,
             };
             let begun = Instant::now();
             match next_write(&observed, Timestamp::now()) {
                 Some(write) => self.status.begin(object, write),
-                None => self.status.metrics.reconciled(ReconcileResult::Success, begun.elapsed()),
+                None => self
+                    .status
+                    .metrics
+                    .reconciled(ReconcileResult::Success, begun.elapsed()),
             }
         }
     }
@@ -311,17 +393,25 @@ impl Controller {
     /// Looks again at what was to wait until now.
     fn pass_deadline(&mut self) {
         self.status.retry();
-        let late = self.waiting.iter().filter(|(_, since)| since.elapsed() >= FIRST_REPORT);
-        self.status.dirty.extend(late.map(|(name, _)| name.to_string()));
+        let late = self
+            .waiting
+            .iter()
+            .filter(|(_, since)| since.elapsed() >= FIRST_REPORT);
+        self.status
+            .dirty
+            .extend(late.map(|(name, _)| name.to_string()));
         if self.lists.pass_deadline(Instant::now()) {
             let waited_seconds = FIRST_ANSWER.as_secs();
-            tracing::warn!(waited_seconds, "cannot list CatalogSources, serving the other catalogs meanwhile");
+            tracing::warn!(
+                waited_seconds,
+                "cannot list CatalogSources, serving the other catalogs meanwhile"
+            );
             self.reconcile();
         }
     }
 
-    /// Whether the replica has just become ready. Without an answer of the API server it is when it serves what was wanted
-    /// last.
+    /// Whether the replica has just become ready. Without an answer of the API server it is when it
+    /// serves what was wanted last.
     fn is_ready_now(&mut self) -> bool {
         if !self.is_reconciled && self.wanted.specs.is_empty() {
             return false;
@@ -331,8 +421,10 @@ impl Controller {
             let object = self.objects.get(name.as_str());
             let attempted = Attempted {
                 has_content: report.is_some_and(|report| report.content.is_some()),
-                has_failed: report.is_some_and(|report| !matches!(report.status, SyncStatus::Pending)),
-                is_served_elsewhere: object.is_some_and(|object| serving_status(object) == Some("True")),
+                has_failed: report
+                    .is_some_and(|report| !matches!(report.status, SyncStatus::Pending)),
+                is_served_elsewhere: object
+                    .is_some_and(|object| serving_status(object) == Some("True")),
             };
             (name.clone(), attempted)
         });
@@ -343,7 +435,16 @@ impl Controller {
 impl StatusWrites {
     fn new(writer: Writer, metrics: ControllerMetrics) -> Self {
         let (dirty, written, metrics) = (BTreeSet::new(), BTreeMap::new(), Arc::new(metrics));
-        Self { writer, dirty, last: String::new(), written, pending: None, failures: 0, retry_at: None, metrics }
+        Self {
+            writer,
+            dirty,
+            last: String::new(),
+            written,
+            pending: None,
+            failures: 0,
+            retry_at: None,
+            metrics,
+        }
     }
 
     /// Looks at every object again: another replica may have written before.
@@ -352,16 +453,25 @@ impl StatusWrites {
         self.dirty = names.cloned().collect();
     }
 
-    /// The next object that may need a write, unless one is under way or must wait. Objects whose last write this replica
-    /// has not heard of are left out: it will hear of it, and look again.
-    fn next<'a>(&mut self, objects: &'a BTreeMap<String, Arc<ClusterCatalog>>) -> Option<&'a Arc<ClusterCatalog>> {
+    /// The next object that may need a write, unless one is under way or must wait. Objects whose
+    /// last write this replica has not heard of are left out: it will hear of it, and look again.
+    fn next<'a>(
+        &mut self,
+        objects: &'a BTreeMap<String, Arc<ClusterCatalog>>,
+    ) -> Option<&'a Arc<ClusterCatalog>> {
         while self.pending.is_none() && self.retry_at.is_none() {
             let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
-            let name = self.dirty.range::<str, _>(after).next().or_else(|| self.dirty.first())?.clone();
+            let name = self
+                .dirty
+                .range::<str, _>(after)
+                .next()
+                .or_else(|| self.dirty.first())?
+                .clone();
             self.dirty.remove(&name);
             self.last.clone_from(&name);
             match objects.get(&name) {
-                Some(object) if self.written.get(&name) == Some(&object.metadata.resource_version) => {}
+                Some(object)
+                    if self.written.get(&name) == Some(&object.metadata.resource_version) => {}
                 Some(object) => return Some(object),
                 None => drop(self.written.remove(&name)),
             }
@@ -370,17 +480,27 @@ impl StatusWrites {
     }
 
     fn begin(&mut self, object: &Arc<ClusterCatalog>, write: Write) {
-        let (name, version) =
-            (object.metadata.name.clone().unwrap_or_default(), object.metadata.resource_version.clone());
+        let (name, version) = (
+            object.metadata.name.clone().unwrap_or_default(),
+            object.metadata.resource_version.clone(),
+        );
         self.written.insert(name.clone(), version.clone());
         let (writer, object) = (self.writer.clone(), Arc::clone(object));
         let done = Box::pin(async move { writer.write(&object, write).await });
-        self.pending = Some(PendingWrite { name, version, begun: Instant::now(), done });
+        self.pending = Some(PendingWrite {
+            name,
+            version,
+            begun: Instant::now(),
+            done,
+        });
     }
 
     /// Takes the outcome of a write.
     fn finish(&mut self, (name, version, written): Written) {
-        let duration = self.pending.take().map_or(Duration::ZERO, |pending| pending.begun.elapsed());
+        let duration = self
+            .pending
+            .take()
+            .map_or(Duration::ZERO, |pending| pending.begun.elapsed());
         let counted = |result| self.metrics.reconciled(result, duration);
         match written {
             Ok(now) => {
@@ -392,13 +512,17 @@ impl StatusWrites {
                 }
             }
             // The object is gone or has a newer version. This replica has heard of that, or will.
-            Err(WriteError::Api(kube::Error::Api(status))) if status.is_not_found() || status.is_conflict() => {
+            Err(WriteError::Api(kube::Error::Api(status)))
+                if status.is_not_found() || status.is_conflict() =>
+            {
                 counted(ReconcileResult::Requeue);
                 self.written.remove(&name);
             }
             Err(error) => {
                 counted(ReconcileResult::Error);
-                let delay = WRITE_RETRY.saturating_mul(2_u32.saturating_pow(self.failures)).min(MAX_WRITE_RETRY);
+                let delay = WRITE_RETRY
+                    .saturating_mul(2_u32.saturating_pow(self.failures))
+                    .min(MAX_WRITE_RETRY);
                 self.failures = self.failures.saturating_add(1);
                 self.retry_at = Some(Instant::now() + delay);
                 let retry_seconds = delay.as_secs_f64();
@@ -421,11 +545,21 @@ type Written = (String, Option<String>, Result<Option<String>, WriteError>);
 /// Waits for the write that is under way. It is safe to cancel.
 async fn written(pending: &mut Option<PendingWrite>) -> Written {
     match pending {
-        Some(PendingWrite { name, version, done, .. }) => (name.clone(), version.clone(), done.await),
+        Some(PendingWrite {
+            name,
+            version,
+            done,
+            ..
+        }) => (name.clone(), version.clone(), done.await),
         None => std::future::pending().await,
     }
 }
 
-fn by_name(objects: impl IntoIterator<Item = Arc<ClusterCatalog>>) -> BTreeMap<String, Arc<ClusterCatalog>> {
-    objects.into_iter().filter_map(|object| Some((object.metadata.name.clone()?, object))).collect()
+fn by_name(
+    objects: impl IntoIterator<Item = Arc<ClusterCatalog>>,
+) -> BTreeMap<String, Arc<ClusterCatalog>> {
+    objects
+        .into_iter()
+        .filter_map(|object| Some((object.metadata.name.clone()?, object)))
+        .collect()
 }

@@ -7,24 +7,29 @@ use olm_api::PULL_SECRET_ANNOTATION;
 
 /// Whether an attempt fails again until somebody changes the object, the image, or the cluster.
 pub(crate) fn is_terminal(error: &LoadError, source: &Source) -> bool {
-    let is_missing = matches!(error, LoadError::Image(ImageError::NotFound { .. })) && source.is_pinned();
-    let is_no_catalog =
-        matches!(error, LoadError::Unpack(UnpackError::SqliteIndex { .. } | UnpackError::Bundle { .. }));
+    let is_missing =
+        matches!(error, LoadError::Image(ImageError::NotFound { .. })) && source.is_pinned();
+    let is_no_catalog = matches!(
+        error,
+        LoadError::Unpack(UnpackError::SqliteIndex { .. } | UnpackError::Bundle { .. })
+    );
     is_missing || is_no_catalog || error.reason() == FailureReason::NoCatalog
 }
 
 /// The message of a failure, with the prefix of catalogd for the stage that failed.
 pub(crate) fn message(error: &LoadError) -> String {
     let stage = match error {
-        LoadError::Image(_) | LoadError::Directory(_) | LoadError::Unpack(_) | LoadError::NoFiles { .. } => {
-            "source catalog content"
-        }
+        LoadError::Image(_)
+        | LoadError::Directory(_)
+        | LoadError::Unpack(_)
+        | LoadError::NoFiles { .. } => "source catalog content",
         _ => "error storing fbc",
     };
     let chain = error.chain();
     let (chain, advice) = match error {
         LoadError::Image(ImageError::NoCredentials { .. }) => {
-            let advice = format!("; name a pull secret with the annotation {PULL_SECRET_ANNOTATION}");
+            let advice =
+                format!("; name a pull secret with the annotation {PULL_SECRET_ANNOTATION}");
             (without_advice(&chain, "; ", "podman login"), advice)
         }
         _ => (without_advice(&chain, ": ", "--configs-dir"), String::new()),
@@ -34,16 +39,24 @@ pub(crate) fn message(error: &LoadError) -> String {
 
 /// A message without the clause in which users of the command line are told to do this.
 fn without_advice<'a>(message: &'a str, begin: &str, advice: &str) -> &'a str {
-    let clause = message.find(advice).and_then(|at| message[..at].rfind(begin));
+    let clause = message
+        .find(advice)
+        .and_then(|at| message[..at].rfind(begin));
     &message[..clause.unwrap_or(message.len())]
 }
 
-/// Whether two messages tell the same but for numbers, such as bytes, seconds and ports, which differ from one attempt to
-/// the next.
+/// Whether two messages tell the same but for numbers, such as bytes, seconds and ports, which
+/// differ from one attempt to the next.
 pub(crate) fn is_same_message(one: &str, other: &str) -> bool {
     fn words(text: &str) -> impl Iterator<Item = &str> {
         let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-        parts.map(|part| if part.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { part })
+        parts.map(|part| {
+            if part.bytes().all(|byte| byte.is_ascii_digit()) {
+                ""
+            } else {
+                part
+            }
+        })
     }
     words(one).eq(words(other))
 }
@@ -57,7 +70,10 @@ mod tests {
         let (registry, location) = ("quay.io".to_owned(), "quay.io/a/b".to_owned());
         let refused = ImageError::NoCredentials { registry, location };
         let root = "/configs".to_owned();
-        let empty = LoadError::NoFiles { image: "quay.io/a/b@sha256:1".to_owned(), root };
+        let empty = LoadError::NoFiles {
+            image: "quay.io/a/b@sha256:1".to_owned(),
+            root,
+        };
         let cases = [
             (
                 refused.into(),
@@ -69,7 +85,10 @@ mod tests {
                 "source catalog content: cannot unpack the image: the image has no label \
                  `operators.operatorframework.io.index.configs.v1`",
             ),
-            (empty, "source catalog content: `quay.io/a/b@sha256:1` has no file to read below `/configs`"),
+            (
+                empty,
+                "source catalog content: `quay.io/a/b@sha256:1` has no file to read below `/configs`",
+            ),
         ];
         for (error, expected) in cases {
             assert_eq!(message(&error), expected);
@@ -80,8 +99,14 @@ mod tests {
     fn messages_that_differ_in_numbers_alone_are_the_same() {
         let same = [
             ("", ""),
-            ("the connection ended after 12 of 900 bytes", "the connection ended after 800 of 900 bytes"),
-            ("read tcp 10.0.0.1:41234->10.0.0.2:443: reset", "read tcp 10.0.0.1:51234->10.0.0.2:443: reset"),
+            (
+                "the connection ended after 12 of 900 bytes",
+                "the connection ended after 800 of 900 bytes",
+            ),
+            (
+                "read tcp 10.0.0.1:41234->10.0.0.2:443: reset",
+                "read tcp 10.0.0.1:51234->10.0.0.2:443: reset",
+            ),
         ];
         let different = [
             ("not found", "forbidden"),

@@ -54,7 +54,13 @@ pub(crate) fn pinned() -> String {
 /// A report about the catalog `a`.
 pub(crate) fn report(reference: &str, content: Option<Content>, status: SyncStatus) -> Report {
     let name = CatalogName::new("a").unwrap();
-    Report { name, source: Arc::new(source(reference)), content, status, duration: Duration::from_secs(1) }
+    Report {
+        name,
+        source: Arc::new(source(reference)),
+        content,
+        status,
+        duration: Duration::from_secs(1),
+    }
 }
 
 pub(crate) fn failed(error: impl Into<LoadError>) -> SyncStatus {
@@ -62,5 +68,8 @@ pub(crate) fn failed(error: impl Into<LoadError>) -> SyncStatus {
 }
 
 pub(crate) fn not_found() -> ImageError {
-    ImageError::NotFound { resource: "the manifest `c`".to_owned(), location: "quay.io/a/b".to_owned() }
+    ImageError::NotFound {
+        resource: "the manifest `c`".to_owned(),
+        location: "quay.io/a/b".to_owned(),
+    }
 }

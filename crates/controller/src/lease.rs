@@ -1,7 +1,8 @@
 //! The Lease that says which replica writes status.
 //!
-//! A candidate judges by its own clock how long the Lease was not renewed, so that clocks of nodes may differ, and takes
-//! it by an update of the version that it saw, so that of two candidates one succeeds.
+//! A candidate judges by its own clock how long the Lease was not renewed, so that clocks of nodes
+//! may differ, and takes it by an update of the version that it saw, so that of two candidates one
+//! succeeds.
 
 use std::time::Duration;
 
@@ -31,7 +32,11 @@ pub struct LeaseDurations {
 
 impl Default for LeaseDurations {
     fn default() -> Self {
-        Self { lease: Duration::from_secs(30), renew: Duration::from_secs(20), retry: Duration::from_secs(5) }
+        Self {
+            lease: Duration::from_secs(30),
+            renew: Duration::from_secs(20),
+            retry: Duration::from_secs(5),
+        }
     }
 }
 
@@ -53,20 +58,48 @@ struct LeaseState {
 }
 
 impl Candidate {
-    pub(crate) fn new(client: Client, namespace: &str, identity: String, durations: LeaseDurations) -> Self {
-        let state = LeaseState { identity, durations, observed: None, renewed: None };
-        Self { api: Api::namespaced(client, namespace), state }
+    pub(crate) fn new(
+        client: Client,
+        namespace: &str,
+        identity: String,
+        durations: LeaseDurations,
+    ) -> Self {
+        let state = LeaseState {
+            identity,
+            durations,
+            observed: None,
+            renewed: None,
+        };
+        Self {
+            api: Api::namespaced(client, namespace),
+            state,
+        }
     }
 
-    /// Takes and renews the Lease, and says whether this replica holds it, until `stop` is set. Then it is released.
-    pub(crate) async fn run(mut self, is_holder: watch::Sender<bool>, mut stop: watch::Receiver<bool>) {
+    /// Takes and renews the Lease, and says whether this replica holds it, until `stop` is set.
+    /// Then it is released.
+    pub(crate) async fn run(
+        mut self,
+        is_holder: watch::Sender<bool>,
+        mut stop: watch::Receiver<bool>,
+    ) {
         loop {
             // Without an answer the Lease may expire meanwhile.
-            let deadline = self.state.renewed.unwrap_or_else(Instant::now) + self.state.durations.renew;
-            match timeout_at(deadline.max(Instant::now() + self.state.durations.retry), self.attempt()).await {
+            let deadline =
+                self.state.renewed.unwrap_or_else(Instant::now) + self.state.durations.renew;
+            match timeout_at(
+                deadline.max(Instant::now() + self.state.durations.retry),
+                self.attempt(),
+            )
+            .await
+            {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::warn!(error = describe(&error), lease = LEASE, "cannot take or renew the Lease");
+                    tracing::warn!(
+                        error = describe(&error),
+                        lease = LEASE,
+                        "cannot take or renew the Lease"
+                    );
                 }
                 Err(_) => tracing::warn!(lease = LEASE, "the Lease was not answered for in time"),
             }
@@ -85,7 +118,11 @@ impl Candidate {
                 Ok(()) => tracing::info!(lease = LEASE, "released the Lease"),
                 Err(error) => {
                     let error = describe(&error);
-                    tracing::warn!(error, lease = LEASE, "cannot release the Lease, it will expire");
+                    tracing::warn!(
+                        error,
+                        lease = LEASE,
+                        "cannot release the Lease, it will expire"
+                    );
                 }
             }
         }
@@ -95,8 +132,14 @@ impl Candidate {
     async fn attempt(&mut self) -> Result<(), Error> {
         let sent = Instant::now();
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
-            let metadata = ObjectMeta { name: Some(LEASE.to_owned()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(self.state.claim(LeaseSpec::default(), Timestamp::now())) };
+            let metadata = ObjectMeta {
+                name: Some(LEASE.to_owned()),
+                ..ObjectMeta::default()
+            };
+            let lease = Lease {
+                metadata,
+                spec: Some(self.state.claim(LeaseSpec::default(), Timestamp::now())),
+            };
             return self.done(sent, self.api.create(&PostParams::default(), &lease).await);
         };
         let spec = lease.spec.take().unwrap_or_default();
@@ -105,10 +148,16 @@ impl Candidate {
             return Ok(());
         }
         lease.spec = Some(self.state.claim(spec, Timestamp::now()));
-        self.done(sent, self.api.replace(LEASE, &PostParams::default(), &lease).await)
+        self.done(
+            sent,
+            self.api
+                .replace(LEASE, &PostParams::default(), &lease)
+                .await,
+        )
     }
 
-    /// Notes the outcome of an attempt that was sent then. That another candidate was faster is no failure.
+    /// Notes the outcome of an attempt that was sent then. That another candidate was faster is no
+    /// failure.
     fn done(&mut self, sent: Instant, written: Result<Lease, Error>) -> Result<(), Error> {
         match written {
             Ok(lease) => {
@@ -125,12 +174,16 @@ impl Candidate {
 
     /// Gives the Lease up, so that another replica need not wait until it expires.
     async fn release(&mut self) -> Result<(), Error> {
-        let Some(mut lease) = self.api.get_opt(LEASE).await? else { return Ok(()) };
+        let Some(mut lease) = self.api.get_opt(LEASE).await? else {
+            return Ok(());
+        };
         let spec = lease.spec.get_or_insert_default();
         if spec.holder_identity.as_ref() == Some(&self.state.identity) {
             spec.holder_identity = Some(String::new());
             spec.lease_duration_seconds = Some(1);
-            self.api.replace(LEASE, &PostParams::default(), &lease).await?;
+            self.api
+                .replace(LEASE, &PostParams::default(), &lease)
+                .await?;
         }
         Ok(())
     }
@@ -139,11 +192,12 @@ impl Candidate {
 impl LeaseState {
     /// Whether this replica renewed the Lease recently enough.
     fn is_holder(&self, now: Instant) -> bool {
-        self.renewed.is_some_and(|renewed| now.duration_since(renewed) < self.durations.renew)
+        self.renewed
+            .is_some_and(|renewed| now.duration_since(renewed) < self.durations.renew)
     }
 
-    /// Notes a renewal. It counts from when it was sent: others count from when it was written, which may be long before the
-    /// response to it comes.
+    /// Notes a renewal. It counts from when it was sent: others count from when it was written,
+    /// which may be long before the response to it comes.
     fn hold(&mut self, written: Option<LeaseSpec>, sent: Instant) {
         self.observed = written.map(|spec| (spec, sent));
         self.renewed = Some(sent);
@@ -157,7 +211,9 @@ impl LeaseState {
         };
         self.observed = Some((spec.clone(), since));
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
-        let seconds = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        let seconds = spec
+            .lease_duration_seconds
+            .and_then(|seconds| u64::try_from(seconds).ok());
         let lasts = seconds.map_or(self.durations.lease, Duration::from_secs);
         holder.is_empty() || holder == self.identity || now.duration_since(since) >= lasts
     }
@@ -170,9 +226,16 @@ impl LeaseState {
         LeaseSpec {
             holder_identity: Some(self.identity.clone()),
             lease_duration_seconds: i32::try_from(self.durations.lease.as_secs()).ok(),
-            acquire_time: former.acquire_time.filter(|_| is_mine).or_else(|| Some(now.clone())),
+            acquire_time: former
+                .acquire_time
+                .filter(|_| is_mine)
+                .or_else(|| Some(now.clone())),
             renew_time: Some(now),
-            lease_transitions: Some(if is_mine { transitions } else { transitions.saturating_add(1) }),
+            lease_transitions: Some(if is_mine {
+                transitions
+            } else {
+                transitions.saturating_add(1)
+            }),
             ..LeaseSpec::default()
         }
     }
@@ -186,7 +249,12 @@ mod tests {
 
     fn state(identity: &str) -> LeaseState {
         let durations = LeaseDurations::default();
-        LeaseState { identity: identity.to_owned(), durations, observed: None, renewed: None }
+        LeaseState {
+            identity: identity.to_owned(),
+            durations,
+            observed: None,
+            renewed: None,
+        }
     }
 
     fn claimed_by(identity: &str, at: &str) -> LeaseSpec {
@@ -205,7 +273,10 @@ mod tests {
             // Renewed: the time begins anew.
             let renewed = state("a").claim(held, "2026-05-06T07:09:00Z".parse().unwrap());
             assert!(!other.may_take(&renewed, start + lasts), "{renewed_at}");
-            assert!(!other.may_take(&renewed, start + lasts + lasts / 2), "{renewed_at}");
+            assert!(
+                !other.may_take(&renewed, start + lasts + lasts / 2),
+                "{renewed_at}"
+            );
             assert!(other.may_take(&renewed, start + lasts * 2), "{renewed_at}");
         }
     }
@@ -215,7 +286,10 @@ mod tests {
         let now = Instant::now();
         assert!(state("a").may_take(&claimed_by("a", NOW), now));
         assert!(state("b").may_take(&LeaseSpec::default(), now));
-        let released = LeaseSpec { holder_identity: Some(String::new()), ..claimed_by("a", NOW) };
+        let released = LeaseSpec {
+            holder_identity: Some(String::new()),
+            ..claimed_by("a", NOW)
+        };
         assert!(state("b").may_take(&released, now));
     }
 
@@ -234,12 +308,21 @@ mod tests {
 
     #[test]
     fn a_renewal_keeps_the_time_of_the_acquisition_and_a_takeover_counts() {
-        let (first, later) = (claimed_by("a", NOW), "2026-05-06T07:09:00Z".parse().unwrap());
+        let (first, later) = (
+            claimed_by("a", NOW),
+            "2026-05-06T07:09:00Z".parse().unwrap(),
+        );
         let renewed = state("a").claim(first.clone(), later);
-        assert_eq!((&renewed.acquire_time, renewed.lease_transitions), (&first.acquire_time, first.lease_transitions));
+        assert_eq!(
+            (&renewed.acquire_time, renewed.lease_transitions),
+            (&first.acquire_time, first.lease_transitions)
+        );
         assert_eq!(renewed.renew_time, Some(MicroTime(later)));
         let taken = state("b").claim(first.clone(), later);
-        assert_eq!((taken.acquire_time, taken.lease_transitions), (Some(MicroTime(later)), Some(2)));
+        assert_eq!(
+            (taken.acquire_time, taken.lease_transitions),
+            (Some(MicroTime(later)), Some(2))
+        );
         assert_eq!(taken.holder_identity.as_deref(), Some("b"));
     }
 }

@@ -1,8 +1,9 @@
 //! Serves the catalogs of a Kubernetes cluster and reports their status.
 //!
-//! Watches of objects become a set of wanted catalogs for the [`Loader`](loading::Loader), as a function of the objects;
-//! what the loader reports becomes the status of each object, as a function of the object and of the last report. Every
-//! replica serves; the one that holds a Lease writes status. This crate and `olm-api` alone know of Kubernetes.
+//! Watches of objects become a set of wanted catalogs for the [`Loader`](loading::Loader), as a
+//! function of the objects; what the loader reports becomes the status of each object, as a
+//! function of the object and of the last report. Every replica serves; the one that holds a Lease
+//! writes status. This crate and `olm-api` alone know of Kubernetes.
 
 mod api_error;
 mod client;
@@ -78,7 +79,9 @@ pub enum ControllerError {
     #[error("cannot use the kubeconfig")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),
     /// The process runs in no cluster, and no kubeconfig is named.
-    #[error("cannot find a cluster: name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a pod")]
+    #[error(
+        "cannot find a cluster: name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a pod"
+    )]
     NotInCluster(#[source] Box<kube::config::InClusterError>),
     /// The client cannot be created.
     #[error("cannot create a client for the API server")]

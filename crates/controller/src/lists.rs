@@ -1,10 +1,12 @@
-//! Which kinds of objects the API server has listed since the start. It knows no objects, only whether they came.
+//! Which kinds of objects the API server has listed since the start. It knows no objects, only
+//! whether they came.
 
 use tokio::time::Instant;
 
 use crate::FIRST_ANSWER;
 
-/// The lists that a new replica waits for: until they are there, nobody knows which catalogs are wanted.
+/// The lists that a new replica waits for: until they are there, nobody knows which catalogs are
+/// wanted.
 #[derive(Debug)]
 pub(crate) struct FirstLists {
     has_cluster_catalogs: bool,
@@ -16,11 +18,16 @@ pub(crate) struct FirstLists {
 
 impl FirstLists {
     pub(crate) fn new(catalog_sources: bool) -> Self {
-        Self { has_cluster_catalogs: false, awaits_catalog_sources: catalog_sources, deadline: None }
+        Self {
+            has_cluster_catalogs: false,
+            awaits_catalog_sources: catalog_sources,
+            deadline: None,
+        }
     }
 
-    /// Notes that the `ClusterCatalog` objects are known. The API server answers then: it has [`FIRST_ANSWER`] to list the
-    /// `CatalogSource` objects, which a cluster without OLM v0 does not define.
+    /// Notes that the `ClusterCatalog` objects are known. The API server answers then: it has
+    /// [`FIRST_ANSWER`] to list the `CatalogSource` objects, which a cluster without OLM v0 does
+    /// not define.
     pub(crate) fn add_cluster_catalogs(&mut self, now: Instant) {
         if !self.has_cluster_catalogs {
             self.has_cluster_catalogs = true;
@@ -48,7 +55,8 @@ impl FirstLists {
         self.deadline
     }
 
-    /// Waits for the `CatalogSource` objects no longer once their time is over. Returns whether it has just ended.
+    /// Waits for the `CatalogSource` objects no longer once their time is over. Returns whether it
+    /// has just ended.
     pub(crate) fn pass_deadline(&mut self, now: Instant) -> bool {
         let is_over = self.deadline.is_some_and(|deadline| deadline <= now);
         if is_over {
@@ -64,7 +72,11 @@ mod tests {
 
     /// Whether the `ClusterCatalog` objects are known, whether all are, and the deadline.
     fn state(lists: &FirstLists) -> (bool, bool, Option<Instant>) {
-        (lists.has_cluster_catalogs(), lists.is_complete(), lists.deadline())
+        (
+            lists.has_cluster_catalogs(),
+            lists.is_complete(),
+            lists.deadline(),
+        )
     }
 
     #[test]

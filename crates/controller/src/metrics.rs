@@ -1,5 +1,5 @@
-//! What the controller counts, as controllers of Kubernetes do: reconciliations of objects, their queue, the Lease, and
-//! requests to the API server.
+//! What the controller counts, as controllers of Kubernetes do: reconciliations of objects, their
+//! queue, the Lease, and requests to the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -86,9 +86,13 @@ impl ControllerMetrics {
         }
     }
 
-    /// Wanted catalogs that the loader does not know, because their source cannot be used and there is no former one.
+    /// Wanted catalogs that the loader does not know, because their source cannot be used and there
+    /// is no former one.
     pub fn blocked(&self) -> BTreeSet<CatalogName> {
-        self.blocked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.blocked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) fn set_blocked(&self, catalogs: BTreeSet<CatalogName>) {
@@ -103,7 +107,10 @@ impl ControllerMetrics {
 
 impl ApiRequests {
     pub(crate) fn new(host: String) -> Self {
-        Self { host, counts: Mutex::default() }
+        Self {
+            host,
+            counts: Mutex::default(),
+        }
     }
 
     /// Host of the API server.
@@ -111,11 +118,14 @@ impl ApiRequests {
         &self.host
     }
 
-    /// Numbers of requests by method and status, which is 0 where no response came. The statuses are those that the API
-    /// server has sent.
+    /// Numbers of requests by method and status, which is 0 where no response came. The statuses
+    /// are those that the API server has sent.
     pub fn counts(&self) -> Vec<((String, u16), u64)> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.iter().map(|(key, count)| (key.clone(), *count)).collect()
+        counts
+            .iter()
+            .map(|(key, count)| (key.clone(), *count))
+            .collect()
     }
 
     fn count(&self, method: String, status: u16) {
@@ -128,7 +138,10 @@ impl<S> Layer<S> for CountRequests {
     type Service = CountedRequests<S>;
 
     fn layer(&self, client: S) -> Self::Service {
-        CountedRequests { client, requests: Arc::clone(&self.0) }
+        CountedRequests {
+            client,
+            requests: Arc::clone(&self.0),
+        }
     }
 }
 
@@ -149,7 +162,12 @@ where
         let response = self.client.call(request);
         Box::pin(async move {
             let response = response.await;
-            requests.count(method, response.as_ref().map_or(0, |response| response.status().as_u16()));
+            requests.count(
+                method,
+                response
+                    .as_ref()
+                    .map_or(0, |response| response.status().as_u16()),
+            );
             response
         })
     }

@@ -21,8 +21,8 @@ use crate::ControllerError;
 use crate::controller::Change;
 use crate::watches::{Task, Watched, watch_one};
 
-/// Time until a pull secret, or a list of `CatalogSource` objects, that the API server does not answer for is taken to be
-/// absent.
+/// Time until a pull secret, or a list of `CatalogSource` objects, that the API server does not
+/// answer for is taken to be absent.
 pub const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The name of a Secret with its namespace.
@@ -64,10 +64,17 @@ impl PullConfiguration {
         names: PullNames,
         settings: RegistrySettings,
     ) -> Result<Self, ControllerError> {
-        let PullNames { namespace, service_account, global } = names;
+        let PullNames {
+            namespace,
+            service_account,
+            global,
+        } = names;
         let watched = service_account.map(|name| {
             let api = Api::namespaced(client.clone(), &namespace);
-            Task::spawn(follow(api, name, changes.clone(), Change::ServiceAccount), changes.clone())
+            Task::spawn(
+                follow(api, name, changes.clone(), Change::ServiceAccount),
+                changes.clone(),
+            )
         });
         let registries = Registries::new(settings.clone()).map_err(ControllerError::Registries)?;
         Ok(Self {
@@ -88,36 +95,66 @@ impl PullConfiguration {
     }
 
     pub(crate) fn set_service_account(&mut self, account: Option<ServiceAccount>) {
-        let secrets = account.and_then(|account| account.image_pull_secrets).unwrap_or_default();
-        let named = |name: String| SecretName { namespace: self.namespace.clone(), name };
-        self.own = Some(secrets.into_iter().map(|secret| named(secret.name)).collect());
+        let secrets = account
+            .and_then(|account| account.image_pull_secrets)
+            .unwrap_or_default();
+        let named = |name: String| SecretName {
+            namespace: self.namespace.clone(),
+            name,
+        };
+        self.own = Some(
+            secrets
+                .into_iter()
+                .map(|secret| named(secret.name))
+                .collect(),
+        );
     }
 
     /// Takes a secret as it is now. Secrets that are not needed any more are ignored.
     pub(crate) fn set_secret(&mut self, name: &SecretName, secret: Option<&Secret>) {
         if let Some(watched) = self.secrets.get_mut(name) {
             watched.is_known = true;
-            watched.credentials = secret.map(|secret| credentials(name, secret)).unwrap_or_default();
+            watched.credentials = secret
+                .map(|secret| credentials(name, secret))
+                .unwrap_or_default();
         }
     }
 
-    /// Watches the secrets that are needed, and creates the clients anew whose settings changed. Returns whether all
-    /// secrets are known.
+    /// Watches the secrets that are needed, and creates the clients anew whose settings changed.
+    /// Returns whether all secrets are known.
     pub(crate) fn update<'a>(&mut self, named: impl Iterator<Item = &'a str>) -> bool {
         let named: BTreeSet<_> = named.map(str::to_owned).collect();
-        let in_own = |name: &String| SecretName { namespace: self.namespace.clone(), name: name.clone() };
-        let of_catalogs: BTreeMap<_, _> = named.iter().map(|name| (name.clone(), in_own(name))).collect();
-        let common: Vec<_> = self.global.iter().chain(self.own.iter().flatten()).cloned().collect();
+        let in_own = |name: &String| SecretName {
+            namespace: self.namespace.clone(),
+            name: name.clone(),
+        };
+        let of_catalogs: BTreeMap<_, _> = named
+            .iter()
+            .map(|name| (name.clone(), in_own(name)))
+            .collect();
+        let common: Vec<_> = self
+            .global
+            .iter()
+            .chain(self.own.iter().flatten())
+            .cloned()
+            .collect();
         let needed: BTreeSet<_> = common.iter().chain(of_catalogs.values()).cloned().collect();
         self.secrets.retain(|name, _| needed.contains(name));
         for name in needed {
             if !self.secrets.contains_key(&name) {
                 let task = self.watch(name.clone());
-                self.secrets
-                    .insert(name, WatchedSecret { _task: task, is_known: false, credentials: Credentials::default() });
+                self.secrets.insert(
+                    name,
+                    WatchedSecret {
+                        _task: task,
+                        is_known: false,
+                        credentials: Credentials::default(),
+                    },
+                );
             }
         }
-        self.clients.retain(|name, _| name.as_ref().is_none_or(|name| named.contains(name)));
+        self.clients
+            .retain(|name, _| name.as_ref().is_none_or(|name| named.contains(name)));
         for own in [None].into_iter().chain(named.into_iter().map(Some)) {
             let first = own.as_ref().and_then(|own| of_catalogs.get(own));
             self.renew(own.clone(), first.into_iter().chain(&common));
@@ -135,14 +172,25 @@ impl PullConfiguration {
     /// Creates a client anew if its settings changed, so that others keep their connections.
     fn renew<'a>(&mut self, key: Option<String>, secrets: impl Iterator<Item = &'a SecretName>) {
         let found = secrets.filter_map(|name| Some(self.secrets.get(name)?.credentials.clone()));
-        let credentials = found.fold(Credentials::default(), Credentials::or).or(self.settings.credentials.clone());
-        let settings = RegistrySettings { credentials, ..self.settings.clone() };
-        if self.clients.get(&key).is_some_and(|(former, _)| *former == settings) {
+        let credentials = found
+            .fold(Credentials::default(), Credentials::or)
+            .or(self.settings.credentials.clone());
+        let settings = RegistrySettings {
+            credentials,
+            ..self.settings.clone()
+        };
+        if self
+            .clients
+            .get(&key)
+            .is_some_and(|(former, _)| *former == settings)
+        {
             return;
         }
         match Registries::new(settings.clone()) {
             Ok(registries) => drop(self.clients.insert(key, (settings, registries))),
-            Err(error) => tracing::error!(%error, "cannot use the settings for registries, keeping the last ones"),
+            Err(error) => {
+                tracing::error!(%error, "cannot use the settings for registries, keeping the last ones")
+            }
         }
     }
 
@@ -152,12 +200,15 @@ impl PullConfiguration {
             let name = name.clone();
             move |secret| Change::Secret(name.clone(), secret)
         };
-        Task::spawn(follow(api, name.name, self.changes.clone(), change), self.changes.clone())
+        Task::spawn(
+            follow(api, name.name, self.changes.clone(), change),
+            self.changes.clone(),
+        )
     }
 }
 
-/// Sends what an object is, each time that it changes. One that is not answered for is taken to be absent after a while, so
-/// that it does not hold up every catalog.
+/// Sends what an object is, each time that it changes. One that is not answered for is taken to be
+/// absent after a while, so that it does not hold up every catalog.
 async fn follow<K: Watched>(
     api: Api<K>,
     name: String,
@@ -182,20 +233,28 @@ pub(crate) struct PullNames {
     pub(crate) global: Option<SecretName>,
 }
 
-/// The credentials in a pull secret. Other settings, such as credential helpers, which would start programs, are ignored.
+/// The credentials in a pull secret. Other settings, such as credential helpers, which would start
+/// programs, are ignored.
 fn credentials(name: &SecretName, secret: &Secret) -> Credentials {
     let parsed = auths(secret).and_then(|auths| {
         let text = json!({ "auths": auths }).to_string();
-        Credentials::parse([(PathBuf::from(format!("Secret {name}")), text)]).map_err(|error| error.to_string())
+        Credentials::parse([(PathBuf::from(format!("Secret {name}")), text)])
+            .map_err(|error| error.to_string())
     });
-    parsed.inspect_err(|reason| tracing::error!(secret = %name, reason, "cannot use a pull secret")).unwrap_or_default()
+    parsed
+        .inspect_err(|reason| tracing::error!(secret = %name, reason, "cannot use a pull secret"))
+        .unwrap_or_default()
 }
 
 fn auths(secret: &Secret) -> Result<Value, String> {
     let data = |key: &str| secret.data.as_ref()?.get(key);
-    let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).map_err(|_| "it is not valid JSON".to_owned());
+    let parse = |bytes: &[u8]| {
+        serde_json::from_slice::<Value>(bytes).map_err(|_| "it is not valid JSON".to_owned())
+    };
     if let Some(config) = data(".dockerconfigjson") {
-        return Ok(parse(&config.0)?.get_mut("auths").map_or_else(|| json!({}), Value::take));
+        return Ok(parse(&config.0)?
+            .get_mut("auths")
+            .map_or_else(|| json!({}), Value::take));
     }
     let config = data(".dockercfg").ok_or("it has neither `.dockerconfigjson` nor `.dockercfg`")?;
     parse(&config.0)
@@ -206,10 +265,17 @@ impl FromStr for SecretName {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('/') {
-            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
-                Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+            Some((namespace, name))
+                if !namespace.is_empty() && !name.is_empty() && !name.contains('/') =>
+            {
+                Ok(Self {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                })
             }
-            _ => Err("write the namespace and the name, such as openshift-config/pull-secret".to_owned()),
+            _ => Err(
+                "write the namespace and the name, such as openshift-config/pull-secret".to_owned(),
+            ),
         }
     }
 }
@@ -228,7 +294,10 @@ mod tests {
 
     fn secret(key: &str, text: &str) -> Secret {
         let data = BTreeMap::from([(key.to_owned(), ByteString(text.as_bytes().to_vec()))]);
-        Secret { data: Some(data), ..Secret::default() }
+        Secret {
+            data: Some(data),
+            ..Secret::default()
+        }
     }
 
     #[test]
@@ -239,7 +308,10 @@ mod tests {
         assert_eq!(auths_of(".dockerconfigjson", &config), Ok(entry.to_owned()));
         assert_eq!(auths_of(".dockercfg", entry), Ok(entry.to_owned()));
         assert_eq!(auths_of(".dockerconfigjson", "{}"), Ok("{}".to_owned()));
-        assert_eq!(auths_of(".dockercfg", "auth: x"), Err("it is not valid JSON".to_owned()));
+        assert_eq!(
+            auths_of(".dockercfg", "auth: x"),
+            Err("it is not valid JSON".to_owned())
+        );
         let other = "it has neither `.dockerconfigjson` nor `.dockercfg`";
         assert_eq!(auths_of("password", "x"), Err(other.to_owned()));
     }
@@ -247,7 +319,10 @@ mod tests {
     #[test]
     fn a_secret_is_named_with_its_namespace() {
         let name: SecretName = "a/b".parse().unwrap();
-        assert_eq!((name.to_string().as_str(), name.name.as_str()), ("a/b", "b"));
+        assert_eq!(
+            (name.to_string().as_str(), name.name.as_str()),
+            ("a/b", "b")
+        );
         for wrong in ["", "a", "/b", "a/", "a/b/c"] {
             assert!(wrong.parse::<SecretName>().is_err(), "{wrong}");
         }

@@ -1,4 +1,5 @@
-//! When a replica is ready: each wanted catalog is loaded here, or its first attempt has failed or run out of its time.
+//! When a replica is ready: each wanted catalog is loaded here, or its first attempt has failed or
+//! run out of its time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,8 +14,8 @@ pub(crate) struct Attempted {
     pub(crate) has_content: bool,
     /// Whether an attempt ended.
     pub(crate) has_failed: bool,
-    /// Whether status says that the catalog is served: another replica serves it, and this one should before it takes
-    /// requests.
+    /// Whether status says that the catalog is served: another replica serves it, and this one
+    /// should before it takes requests.
     pub(crate) is_served_elsewhere: bool,
 }
 
@@ -29,19 +30,32 @@ pub(crate) struct Readiness {
 
 impl Readiness {
     pub(crate) fn new(ready_after: Duration) -> Self {
-        Self { ready_after, is_ready: false, since: BTreeMap::new() }
+        Self {
+            ready_after,
+            is_ready: false,
+            since: BTreeMap::new(),
+        }
     }
 
     /// Takes the state of all wanted catalogs. Returns whether the replica has become ready now.
-    pub(crate) fn update(&mut self, catalogs: impl Iterator<Item = (CatalogName, Attempted)>, now: Instant) -> bool {
+    pub(crate) fn update(
+        &mut self,
+        catalogs: impl Iterator<Item = (CatalogName, Attempted)>,
+        now: Instant,
+    ) -> bool {
         let late = catalogs.filter(|(_, attempted)| {
             !attempted.has_content && (!attempted.has_failed || attempted.is_served_elsewhere)
         });
-        self.since = late.map(|(name, _)| (name.clone(), self.since.get(&name).copied().unwrap_or(now))).collect();
+        self.since = late
+            .map(|(name, _)| (name.clone(), self.since.get(&name).copied().unwrap_or(now)))
+            .collect();
         if self.is_ready {
             return false;
         }
-        self.is_ready = self.since.values().all(|since| now.duration_since(*since) >= self.ready_after);
+        self.is_ready = self
+            .since
+            .values()
+            .all(|since| now.duration_since(*since) >= self.ready_after);
         for catalog in self.since.keys().filter(|_| self.is_ready) {
             let waited_seconds = self.ready_after.as_secs();
             tracing::warn!(%catalog, waited_seconds, "first load takes long, serving the other catalogs meanwhile");
@@ -54,7 +68,8 @@ impl Readiness {
         self.since.keys().cloned().collect()
     }
 
-    /// When the replica becomes ready if nothing happens; `None` if it is ready, or nothing is awaited.
+    /// When the replica becomes ready if nothing happens; `None` if it is ready, or nothing is
+    /// awaited.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let last = self.since.values().max()?;
         (!self.is_ready).then(|| *last + self.ready_after)
@@ -68,7 +83,11 @@ mod tests {
     const LIMIT: Duration = Duration::from_mins(2);
 
     fn attempted(has_content: bool, has_failed: bool, is_served_elsewhere: bool) -> Attempted {
-        Attempted { has_content, has_failed, is_served_elsewhere }
+        Attempted {
+            has_content,
+            has_failed,
+            is_served_elsewhere,
+        }
     }
 
     #[test]
@@ -88,7 +107,11 @@ mod tests {
             let mut readiness = Readiness::new(LIMIT);
             let all = || [(CatalogName::new("a").unwrap(), state)].into_iter();
             assert_eq!(readiness.update(all(), now), expected, "{state:?}");
-            assert_eq!(readiness.deadline(), (!expected).then(|| now + LIMIT), "{state:?}");
+            assert_eq!(
+                readiness.deadline(),
+                (!expected).then(|| now + LIMIT),
+                "{state:?}"
+            );
             assert!(!readiness.update(all(), now + LIMIT / 2), "{state:?}");
             assert_eq!(readiness.update(all(), now + LIMIT), !expected, "{state:?}");
         }
@@ -99,7 +122,10 @@ mod tests {
         let now = Instant::now();
         let mut readiness = Readiness::new(LIMIT);
         assert!(readiness.update([].into_iter(), now));
-        let late = [(CatalogName::new("a").unwrap(), attempted(false, false, false))];
+        let late = [(
+            CatalogName::new("a").unwrap(),
+            attempted(false, false, false),
+        )];
         assert!(!readiness.update(late.into_iter(), now));
         assert_eq!(readiness.deadline(), None);
     }

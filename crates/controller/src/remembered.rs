@@ -1,4 +1,5 @@
-//! The objects that were wanted last, in a file beside the contents: a restart serves them before the API server answers.
+//! The objects that were wanted last, in a file beside the contents: a restart serves them before
+//! the API server answers.
 
 use std::fs;
 use std::io;
@@ -41,13 +42,22 @@ impl Remembered {
                 Objects::default()
             }
         };
-        Self { path: path.to_owned(), objects }
+        Self {
+            path: path.to_owned(),
+            objects,
+        }
     }
 
     /// The objects in the file.
     pub(crate) fn objects(&self) -> (Vec<Arc<ClusterCatalog>>, Vec<Arc<CatalogSource>>) {
-        let Objects { cluster_catalogs, catalog_sources } = self.objects.clone();
-        (cluster_catalogs.into_iter().map(Arc::new).collect(), catalog_sources.into_iter().map(Arc::new).collect())
+        let Objects {
+            cluster_catalogs,
+            catalog_sources,
+        } = self.objects.clone();
+        (
+            cluster_catalogs.into_iter().map(Arc::new).collect(),
+            catalog_sources.into_iter().map(Arc::new).collect(),
+        )
     }
 
     /// Remembers these objects, if they differ from those in the file.
@@ -60,14 +70,21 @@ impl Remembered {
             cluster_catalogs: catalogs.map(|object| trim_catalog(object)).collect(),
             catalog_sources: sources.iter().map(|object| trim_source(object)).collect(),
         };
-        let key = |object: &CatalogSource| (object.metadata.namespace.clone(), object.metadata.name.clone());
+        let key = |object: &CatalogSource| {
+            (
+                object.metadata.namespace.clone(),
+                object.metadata.name.clone(),
+            )
+        };
         objects.catalog_sources.sort_by_key(key);
         if objects == self.objects {
             return;
         }
         match write(&self.path, &objects) {
             Ok(()) => self.objects = objects,
-            Err(error) => tracing::warn!(path = %self.path.display(), %error, "cannot remember the wanted catalogs"),
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "cannot remember the wanted catalogs")
+            }
         }
     }
 }
@@ -80,22 +97,49 @@ fn write(path: &Path, objects: &Objects) -> io::Result<()> {
 }
 
 fn trim_catalog(object: &ClusterCatalog) -> ClusterCatalog {
-    let resolved_source = object.status.as_ref().and_then(|status| status.resolved_source.clone());
-    let status = resolved_source.is_some().then(|| ClusterCatalogStatus { resolved_source, ..Default::default() });
-    ClusterCatalog { metadata: trim(&object.metadata), spec: object.spec.clone(), status }
+    let resolved_source = object
+        .status
+        .as_ref()
+        .and_then(|status| status.resolved_source.clone());
+    let status = resolved_source.is_some().then(|| ClusterCatalogStatus {
+        resolved_source,
+        ..Default::default()
+    });
+    ClusterCatalog {
+        metadata: trim(&object.metadata),
+        spec: object.spec.clone(),
+        status,
+    }
 }
 
 fn trim_source(object: &CatalogSource) -> CatalogSource {
-    CatalogSource { metadata: trim(&object.metadata), spec: object.spec.clone() }
+    CatalogSource {
+        metadata: trim(&object.metadata),
+        spec: object.spec.clone(),
+    }
 }
 
 fn trim(metadata: &ObjectMeta) -> ObjectMeta {
-    let ObjectMeta { name, namespace, labels, mut annotations, deletion_timestamp, .. } = metadata.clone();
+    let ObjectMeta {
+        name,
+        namespace,
+        labels,
+        mut annotations,
+        deletion_timestamp,
+        ..
+    } = metadata.clone();
     // Those of other programs may be long.
     if let Some(annotations) = &mut annotations {
         annotations.retain(|name, _| name.starts_with(ANNOTATIONS));
     }
-    ObjectMeta { name, namespace, labels, annotations, deletion_timestamp, ..ObjectMeta::default() }
+    ObjectMeta {
+        name,
+        namespace,
+        labels,
+        annotations,
+        deletion_timestamp,
+        ..ObjectMeta::default()
+    }
 }
 
 #[cfg(test)]
@@ -120,18 +164,32 @@ mod tests {
         .unwrap();
         let mut remembered = Remembered::open(&path);
         assert_eq!(remembered.objects(), (Vec::new(), Vec::new()));
-        remembered.remember([Arc::new(object.clone())].iter(), &[Arc::new(source.clone())]);
+        remembered.remember(
+            [Arc::new(object.clone())].iter(),
+            &[Arc::new(source.clone())],
+        );
 
         let (catalogs, sources) = Remembered::open(&path).objects();
         assert_eq!(sources, [Arc::new(source)]);
-        let [read] = &catalogs[..] else { panic!("{catalogs:?}") };
+        let [read] = &catalogs[..] else {
+            panic!("{catalogs:?}")
+        };
         assert_eq!(
-            (&read.metadata.uid, read.metadata.annotations.as_ref().map(std::collections::BTreeMap::len)),
+            (
+                &read.metadata.uid,
+                read.metadata
+                    .annotations
+                    .as_ref()
+                    .map(std::collections::BTreeMap::len)
+            ),
             (&None, Some(1))
         );
         assert_eq!(read.spec, object.spec);
         let status = read.status.as_ref().unwrap();
-        assert_eq!((&status.resolved_source, &status.last_unpacked), (&object.status.unwrap().resolved_source, &None));
+        assert_eq!(
+            (&status.resolved_source, &status.last_unpacked),
+            (&object.status.unwrap().resolved_source, &None)
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The status that an object should have, as a function of the object and of what was loaded for it. It writes nothing
-//! and knows no clock.
+//! The status that an object should have, as a function of the object and of what was loaded for
+//! it. It writes nothing and knows no clock.
 
 use ::serving::Content;
 use std::time::Duration;
@@ -10,15 +10,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use loading::{FailureReason, Report, SyncStatus};
 use olm_api::conditions::{self, progressing, serving, valid};
 use olm_api::{
-    AvailabilityMode, CatalogUrls, ClusterCatalog, ClusterCatalogStatus, ResolvedImageSource, ResolvedSource,
-    SourceType,
+    AvailabilityMode, CatalogUrls, ClusterCatalog, ClusterCatalogStatus, ResolvedImageSource,
+    ResolvedSource, SourceType,
 };
 
 use crate::failure::{is_same_message, is_terminal, message};
 use crate::wanted::{serving_status, wanted_source};
 use crate::{CATALOGS_PATH, Mode};
 
-/// Time until a catalog that status says is served, but that this replica still loads, is reported as not served.
+/// Time until a catalog that status says is served, but that this replica still loads, is reported
+/// as not served.
 pub const FIRST_REPORT: Duration = Duration::from_secs(10);
 
 /// Number of problems that the condition `Valid` lists.
@@ -49,14 +50,17 @@ struct ConditionState {
 }
 
 impl Observed<'_> {
-    /// The status that the object should have; `None` while that is unknown, because what it asks for was not attempted
-    /// yet. Conditions that did not change keep their transition time, and those that changed have `now`.
+    /// The status that the object should have; `None` while that is unknown, because what it asks
+    /// for was not attempted yet. Conditions that did not change keep their transition time, and
+    /// those that changed have `now`.
     pub(crate) fn status(&self, now: Timestamp) -> Option<ClusterCatalogStatus> {
         let former = self.object.status.clone().unwrap_or_default();
         let states = self.states()?;
         let generation = self.object.metadata.generation;
-        let mut conditions: Vec<_> =
-            states.into_iter().map(|state| state.condition(&former.conditions, generation, now)).collect();
+        let mut conditions: Vec<_> = states
+            .into_iter()
+            .map(|state| state.condition(&former.conditions, generation, now))
+            .collect();
         if !self.is_known() {
             // What the source has now is unknown; what was said of it last stands.
             let is_kept = |condition: &&Condition| condition.type_ == conditions::PROGRESSING;
@@ -67,7 +71,10 @@ impl Observed<'_> {
         let resolved_source = content.and_then(resolved_source);
         let is_same_source = resolved_source == former.resolved_source;
         // Each replica unpacks by itself: the time that was told first stands.
-        let last_unpacked = former.last_unpacked.filter(|_| is_same_source).or_else(|| last_unpacked(content?));
+        let last_unpacked = former
+            .last_unpacked
+            .filter(|_| is_same_source)
+            .or_else(|| last_unpacked(content?));
         Some(ClusterCatalogStatus {
             conditions,
             urls: content.map(|_| CatalogUrls { base: self.url() }),
@@ -85,21 +92,28 @@ impl Observed<'_> {
             return self.report.is_none().then(unavailable);
         }
         if let Some(reason) = self.invalid {
-            let blocked = ConditionState::new(conditions::PROGRESSING, false, progressing::BLOCKED, reason);
+            let blocked =
+                ConditionState::new(conditions::PROGRESSING, false, progressing::BLOCKED, reason);
             return Some([blocked].into_iter().chain(self.served()).collect());
         }
         let Some(report) = self.report else {
             let is_wrong = self.is_late && serving_status(self.object) == Some("True");
             return is_wrong.then(|| self.served());
         };
-        let is_current = wanted_source(self.object, Mode::Manage).is_ok_and(|source| source == *report.source);
+        let is_current =
+            wanted_source(self.object, Mode::Manage).is_ok_and(|source| source == *report.source);
         is_current.then(|| progress(report).into_iter().chain(self.served()).collect())
     }
 
     /// What is said of the content, whether or not it is the desired one.
     fn served(&self) -> Vec<ConditionState> {
         let serving = match self.content() {
-            Some(_) => ConditionState::new(conditions::SERVING, true, serving::AVAILABLE, serving::SERVING_DESIRED),
+            Some(_) => ConditionState::new(
+                conditions::SERVING,
+                true,
+                serving::AVAILABLE,
+                serving::SERVING_DESIRED,
+            ),
             None => ConditionState::new(conditions::SERVING, false, serving::UNAVAILABLE, ""),
         };
         [serving].into_iter().chain(self.validity()).collect()
@@ -109,20 +123,41 @@ impl Observed<'_> {
         if let Some(error) = self.report.and_then(Report::error)
             && error.reason() == FailureReason::InvalidCatalog
         {
-            return Some(ConditionState::new(conditions::VALID, false, valid::UNREADABLE, &message(error)));
+            return Some(ConditionState::new(
+                conditions::VALID,
+                false,
+                valid::UNREADABLE,
+                &message(error),
+            ));
         }
         let content = self.content()?;
         let problems = content.catalog.all_problems();
-        let [errors, warnings] =
-            [Severity::Error, Severity::Warning].map(|severity| problems.counts.of_severity(severity));
+        let [errors, warnings] = [Severity::Error, Severity::Warning]
+            .map(|severity| problems.counts.of_severity(severity));
         let mut first: Vec<_> = problems.listed.iter().collect();
         // The sort is stable: within a severity they stay in catalog order.
         first.sort_by_key(|problem| problem.severity());
-        let listed = first.iter().take(LISTED_PROBLEMS).map(|problem| format!("; {}", problem.message));
-        let counts = format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"));
+        let listed = first
+            .iter()
+            .take(LISTED_PROBLEMS)
+            .map(|problem| format!("; {}", problem.message));
+        let counts = format!(
+            "{} and {}",
+            counted(errors, "error"),
+            counted(warnings, "warning")
+        );
         let message = counts + &listed.collect::<String>();
-        let reason = if errors == 0 { valid::NO_ERRORS } else { valid::ERRORS_FOUND };
-        Some(ConditionState::new(conditions::VALID, errors == 0, reason, &message))
+        let reason = if errors == 0 {
+            valid::NO_ERRORS
+        } else {
+            valid::ERRORS_FOUND
+        };
+        Some(ConditionState::new(
+            conditions::VALID,
+            errors == 0,
+            reason,
+            &message,
+        ))
     }
 
     fn content(&self) -> Option<&Content> {
@@ -144,7 +179,12 @@ impl Observed<'_> {
 
 impl ConditionState {
     fn new(kind: &'static str, is_true: bool, reason: &'static str, message: &str) -> Self {
-        Self { kind, is_true, reason, message: shorten(message) }
+        Self {
+            kind,
+            is_true,
+            reason,
+            message: shorten(message),
+        }
     }
 
     fn condition(self, former: &[Condition], generation: Option<i64>, now: Timestamp) -> Condition {
@@ -152,7 +192,9 @@ impl ConditionState {
         let status = if self.is_true { "True" } else { "False" };
         let same = former.filter(|former| former.status == status);
         let same_message = same.filter(|former| {
-            former.reason == self.reason && is_same_message(&former.message, &self.message) && self.is_failure()
+            former.reason == self.reason
+                && is_same_message(&former.message, &self.message)
+                && self.is_failure()
         });
         Condition {
             type_: self.kind.to_owned(),
@@ -160,13 +202,19 @@ impl ConditionState {
             reason: self.reason.to_owned(),
             message: same_message.map_or(self.message, |former| former.message.clone()),
             observed_generation: generation,
-            last_transition_time: same.map_or_else(|| Time(seconds(now)), |same| same.last_transition_time.clone()),
+            last_transition_time: same.map_or_else(
+                || Time(seconds(now)),
+                |same| same.last_transition_time.clone(),
+            ),
         }
     }
 
     /// Whether the message comes from an attempt, and not from what is served.
     fn is_failure(&self) -> bool {
-        matches!(self.reason, progressing::RETRYING | progressing::BLOCKED | valid::UNREADABLE)
+        matches!(
+            self.reason,
+            progressing::RETRYING | progressing::BLOCKED | valid::UNREADABLE
+        )
     }
 }
 
@@ -174,8 +222,18 @@ impl ConditionState {
 fn unavailable() -> Vec<ConditionState> {
     let message = serving::SET_UNAVAILABLE;
     vec![
-        ConditionState::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, message),
-        ConditionState::new(conditions::SERVING, false, serving::USER_SPECIFIED_UNAVAILABLE, message),
+        ConditionState::new(
+            conditions::PROGRESSING,
+            true,
+            progressing::SUCCEEDED,
+            message,
+        ),
+        ConditionState::new(
+            conditions::SERVING,
+            false,
+            serving::USER_SPECIFIED_UNAVAILABLE,
+            message,
+        ),
     ]
 }
 
@@ -183,21 +241,35 @@ fn unavailable() -> Vec<ConditionState> {
 fn progress(report: &Report) -> Option<ConditionState> {
     match &report.status {
         SyncStatus::Pending => None,
-        SyncStatus::Synced => {
-            Some(ConditionState::new(conditions::PROGRESSING, true, progressing::SUCCEEDED, progressing::UNPACKED))
-        }
+        SyncStatus::Synced => Some(ConditionState::new(
+            conditions::PROGRESSING,
+            true,
+            progressing::SUCCEEDED,
+            progressing::UNPACKED,
+        )),
         SyncStatus::Failed(error) if is_terminal(error, &report.source) => {
-            Some(ConditionState::new(conditions::PROGRESSING, false, progressing::BLOCKED, &message(error)))
+            Some(ConditionState::new(
+                conditions::PROGRESSING,
+                false,
+                progressing::BLOCKED,
+                &message(error),
+            ))
         }
-        SyncStatus::Failed(error) => {
-            Some(ConditionState::new(conditions::PROGRESSING, true, progressing::RETRYING, &message(error)))
-        }
+        SyncStatus::Failed(error) => Some(ConditionState::new(
+            conditions::PROGRESSING,
+            true,
+            progressing::RETRYING,
+            &message(error),
+        )),
     }
 }
 
 fn resolved_source(content: &Content) -> Option<ResolvedSource> {
     let reference = content.image.as_deref()?.to_owned();
-    Some(ResolvedSource { source_type: SourceType::Image, image: Some(ResolvedImageSource { reference }) })
+    Some(ResolvedSource {
+        source_type: SourceType::Image,
+        image: Some(ResolvedImageSource { reference }),
+    })
 }
 
 fn last_unpacked(content: &Content) -> Option<Time> {
@@ -206,7 +278,12 @@ fn last_unpacked(content: &Content) -> Option<Time> {
 
 /// A time as the API server keeps it.
 fn seconds(time: Timestamp) -> Timestamp {
-    time.round(TimestampRound::new().smallest(Unit::Second).mode(RoundMode::Trunc)).unwrap_or(time)
+    time.round(
+        TimestampRound::new()
+            .smallest(Unit::Second)
+            .mode(RoundMode::Trunc),
+    )
+    .unwrap_or(time)
 }
 
 fn counted(count: u64, noun: &str) -> String {
@@ -218,7 +295,10 @@ fn shorten(message: &str) -> String {
     if message.len() <= MAX_MESSAGE_BYTES {
         return message.to_owned();
     }
-    let end = (0..=MAX_MESSAGE_BYTES - "…".len()).rev().find(|&at| message.is_char_boundary(at)).unwrap_or(0);
+    let end = (0..=MAX_MESSAGE_BYTES - "…".len())
+        .rev()
+        .find(|&at| message.is_char_boundary(at))
+        .unwrap_or(0);
     format!("{}…", &message[..end])
 }
 

@@ -1,4 +1,5 @@
-//! Which catalogs are wanted, as the objects of the cluster say. It knows no cluster: objects in, specs out.
+//! Which catalogs are wanted, as the objects of the cluster say. It knows no cluster: objects in,
+//! specs out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,15 +9,16 @@ use images::{Registries, RegistryReference};
 use jiff::SignedDuration;
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, SourceSpec};
 use olm_api::{
-    AvailabilityMode, CatalogSource, ClusterCatalog, DISPLAY_NAME_ANNOTATION, NAME_LABEL, PUBLISHER_ANNOTATION,
-    PULL_SECRET_ANNOTATION, ResolvedSource, SourceType, conditions,
+    AvailabilityMode, CatalogSource, ClusterCatalog, DISPLAY_NAME_ANNOTATION, NAME_LABEL,
+    PUBLISHER_ANNOTATION, PULL_SECRET_ANNOTATION, ResolvedSource, SourceType, conditions,
 };
 use olm_api::{CATALOG_SOURCE_NAME_LABEL, CATALOG_SOURCE_NAMESPACE_LABEL};
 use serving::{CatalogMetadata, CatalogName};
 
 use crate::Mode;
 
-/// The shortest interval at which a `CatalogSource` is polled: the shortest that a `ClusterCatalog` may ask for.
+/// The shortest interval at which a `CatalogSource` is polled: the shortest that a `ClusterCatalog`
+/// may ask for.
 pub const MIN_POLL: Duration = Duration::from_mins(1);
 
 /// What the catalogs of a cluster are made of.
@@ -35,8 +37,9 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Derives the wanted catalogs. `registries` gives the client for the pull secret that a catalog names. A catalog whose
-    /// source cannot be used keeps the one it had in `former`, so that its content stays served.
+    /// Derives the wanted catalogs. `registries` gives the client for the pull secret that a
+    /// catalog names. A catalog whose source cannot be used keeps the one it had in `former`, so
+    /// that its content stays served.
     pub(crate) fn new(
         objects: &ClusterObjects<'_>,
         former: &Wanted,
@@ -55,16 +58,28 @@ impl Wanted {
 
     /// The catalogs that cannot be loaded: their source cannot be used, and there is no former one.
     pub(crate) fn without_source(&self) -> BTreeSet<CatalogName> {
-        self.invalid.keys().filter(|name| !self.specs.contains_key(name)).cloned().collect()
+        self.invalid
+            .keys()
+            .filter(|name| !self.specs.contains_key(name))
+            .cloned()
+            .collect()
     }
 
-    /// Adds the catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique because a namespace has no
-    /// dot.
+    /// Adds the catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique
+    /// because a namespace has no dot.
     fn add_catalog_source(&mut self, object: &CatalogSource, registries: Registries) {
         let (metadata, spec) = (&object.metadata, &object.spec);
-        let Some((namespace, id)) = metadata.namespace.as_deref().zip(metadata.name.as_deref()) else { return };
-        let Ok(name) = CatalogName::new(&format!("{namespace}.{id}")) else { return };
-        let image = spec.image.as_deref().filter(|image| !image.is_empty() && metadata.deletion_timestamp.is_none());
+        let Some((namespace, id)) = metadata.namespace.as_deref().zip(metadata.name.as_deref())
+        else {
+            return;
+        };
+        let Ok(name) = CatalogName::new(&format!("{namespace}.{id}")) else {
+            return;
+        };
+        let image = spec
+            .image
+            .as_deref()
+            .filter(|image| !image.is_empty() && metadata.deletion_timestamp.is_none());
         let Some(image) = image else { return };
         let source = match RegistryReference::parse(image) {
             Ok(reference) => reference.into(),
@@ -73,13 +88,34 @@ impl Wanted {
                 return;
             }
         };
-        let poll = spec.update_strategy.as_ref().and_then(|strategy| strategy.registry_poll.as_ref());
+        let poll = spec
+            .update_strategy
+            .as_ref()
+            .and_then(|strategy| strategy.registry_poll.as_ref());
         let interval = poll.and_then(|poll| parse_interval(&poll.interval));
-        let images = Some(PollPolicy { interval, ..PollPolicy::default() });
-        let refresh = RefreshPolicy { directories: None, images };
-        let source = SourceSpec { source, configs_dir: None, refresh, registries };
+        let images = Some(PollPolicy {
+            interval,
+            ..PollPolicy::default()
+        });
+        let refresh = RefreshPolicy {
+            directories: None,
+            images,
+        };
+        let source = SourceSpec {
+            source,
+            configs_dir: None,
+            refresh,
+            registries,
+        };
         let metadata = catalog_source_metadata(object, namespace, id);
-        self.specs.insert(name.clone(), CatalogSpec { name, source, metadata });
+        self.specs.insert(
+            name.clone(),
+            CatalogSpec {
+                name,
+                source,
+                metadata,
+            },
+        );
     }
 
     fn add(
@@ -89,7 +125,9 @@ impl Wanted {
         former: &Self,
         registries: &impl Fn(Option<&str>) -> Registries,
     ) {
-        let Some(name) = name_of(object).filter(|_| is_wanted(object, mode)) else { return };
+        let Some(name) = name_of(object).filter(|_| is_wanted(object, mode)) else {
+            return;
+        };
         let source = match wanted_source(object, mode) {
             Ok(source) => {
                 self.invalid.remove(&name);
@@ -97,16 +135,35 @@ impl Wanted {
             }
             Err(reason) => {
                 let resolved = || resolved_source(object).and_then(|source| parse(source).ok());
-                let kept = former.specs.get(&name).map(|spec| spec.source.source.clone()).or_else(resolved);
+                let kept = former
+                    .specs
+                    .get(&name)
+                    .map(|spec| spec.source.source.clone())
+                    .or_else(resolved);
                 self.invalid.insert(name.clone(), reason);
                 let Some(source) = kept else { return };
                 source
             }
         };
-        let refresh = RefreshPolicy { directories: None, images: Some(poll_policy(object)) };
+        let refresh = RefreshPolicy {
+            directories: None,
+            images: Some(poll_policy(object)),
+        };
         let registries = registries(pull_secret(object));
-        let source = SourceSpec { source, configs_dir: None, refresh, registries };
-        self.specs.insert(name.clone(), CatalogSpec { name, source, metadata: metadata(object) });
+        let source = SourceSpec {
+            source,
+            configs_dir: None,
+            refresh,
+            registries,
+        };
+        self.specs.insert(
+            name.clone(),
+            CatalogSpec {
+                name,
+                source,
+                metadata: metadata(object),
+            },
+        );
     }
 }
 
@@ -119,7 +176,9 @@ pub(crate) fn name_of(object: &ClusterCatalog) -> Option<CatalogName> {
 pub(crate) fn is_wanted(object: &ClusterCatalog, mode: Mode) -> bool {
     let is_available = match mode {
         Mode::Manage => true,
-        Mode::Follow => resolved_source(object).is_some() && serving_status(object) != Some("False"),
+        Mode::Follow => {
+            resolved_source(object).is_some() && serving_status(object) != Some("False")
+        }
     };
     is_available
         && object.metadata.deletion_timestamp.is_none()
@@ -129,7 +188,9 @@ pub(crate) fn is_wanted(object: &ClusterCatalog, mode: Mode) -> bool {
 /// The status of the condition `Serving` of an object, if it has one.
 pub(crate) fn serving_status(object: &ClusterCatalog) -> Option<&str> {
     let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
-    conditions.find(|condition| condition.type_ == conditions::SERVING).map(|condition| condition.status.as_str())
+    conditions
+        .find(|condition| condition.type_ == conditions::SERVING)
+        .map(|condition| condition.status.as_str())
 }
 
 /// The source that an object asks for, or why it cannot be used.
@@ -140,9 +201,13 @@ pub(crate) fn wanted_source(object: &ClusterCatalog, mode: Mode) -> Result<Sourc
         (Mode::Manage, SourceType::Image, Some(image)) => &image.reference,
         (Mode::Manage, SourceType::Image, None) => {
             let name = object.metadata.name.as_deref().unwrap_or_default();
-            return Err(format!("error parsing ClusterCatalog {name:?}, image source is nil"));
+            return Err(format!(
+                "error parsing ClusterCatalog {name:?}, image source is nil"
+            ));
         }
-        (Mode::Manage, SourceType::Unknown, _) => return Err("unknown source type: only Image is known".to_owned()),
+        (Mode::Manage, SourceType::Unknown, _) => {
+            return Err("unknown source type: only Image is known".to_owned());
+        }
     };
     parse(reference)
 }
@@ -154,14 +219,26 @@ pub(crate) fn pull_secret(object: &ClusterCatalog) -> Option<&str> {
 
 /// Parses a reference that names its registry.
 fn parse(reference: &str) -> Result<Source, String> {
-    let cannot = |why: String| format!("source catalog content: error parsing image reference {reference:?}: {why}");
+    let cannot = |why: String| {
+        format!("source catalog content: error parsing image reference {reference:?}: {why}")
+    };
     let parsed = RegistryReference::parse(reference).map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         cannot(cause.unwrap_or_else(|| error.to_string()))
     })?;
-    let is_qualified = reference.split_once('/').is_some_and(|(domain, _)| domain == parsed.domain());
-    let without = || cannot(format!("it does not name its registry: write {parsed} if you mean that"));
-    if is_qualified { Ok(parsed.into()) } else { Err(without()) }
+    let is_qualified = reference
+        .split_once('/')
+        .is_some_and(|(domain, _)| domain == parsed.domain());
+    let without = || {
+        cannot(format!(
+            "it does not name its registry: write {parsed} if you mean that"
+        ))
+    };
+    if is_qualified {
+        Ok(parsed.into())
+    } else {
+        Err(without())
+    }
 }
 
 fn resolved_source(object: &ClusterCatalog) -> Option<&str> {
@@ -170,23 +247,43 @@ fn resolved_source(object: &ClusterCatalog) -> Option<&str> {
 }
 
 fn poll_policy(object: &ClusterCatalog) -> PollPolicy {
-    let minutes = object.spec.source.image.as_ref().and_then(|image| image.poll_interval_minutes);
-    let minutes = minutes.and_then(|minutes| u64::try_from(minutes).ok()).filter(|minutes| *minutes > 0);
+    let minutes = object
+        .spec
+        .source
+        .image
+        .as_ref()
+        .and_then(|image| image.poll_interval_minutes);
+    let minutes = minutes
+        .and_then(|minutes| u64::try_from(minutes).ok())
+        .filter(|minutes| *minutes > 0);
     let interval = minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
-    PollPolicy { interval, ..PollPolicy::default() }
+    PollPolicy {
+        interval,
+        ..PollPolicy::default()
+    }
 }
 
 fn metadata(object: &ClusterCatalog) -> CatalogMetadata {
     let mut labels = object.metadata.labels.clone().unwrap_or_default();
     // It may not be set on the object yet; the content would be published again when it is.
-    labels.extend(object.metadata.name.iter().map(|name| (NAME_LABEL.to_owned(), name.clone())));
+    labels.extend(
+        object
+            .metadata
+            .name
+            .iter()
+            .map(|name| (NAME_LABEL.to_owned(), name.clone())),
+    );
     CatalogMetadata {
         priority: object.spec.priority,
         display_name: annotation(object, DISPLAY_NAME_ANNOTATION).map(str::to_owned),
         publisher: annotation(object, PUBLISHER_ANNOTATION).map(str::to_owned),
         labels,
         namespace: None,
-        created: object.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        created: object
+            .metadata
+            .creation_timestamp
+            .as_ref()
+            .map(|time| time.0),
     }
 }
 
@@ -199,12 +296,29 @@ fn annotation<'a>(object: &'a ClusterCatalog, name: &str) -> Option<&'a str> {
 fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) -> CatalogMetadata {
     let mut labels = object.metadata.labels.clone().unwrap_or_default();
     labels.insert(CATALOG_SOURCE_NAME_LABEL.to_owned(), name.to_owned());
-    labels.insert(CATALOG_SOURCE_NAMESPACE_LABEL.to_owned(), namespace.to_owned());
+    labels.insert(
+        CATALOG_SOURCE_NAMESPACE_LABEL.to_owned(),
+        namespace.to_owned(),
+    );
     let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let (display_name, publisher) = (given(&object.spec.display_name), given(&object.spec.publisher));
-    let created = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let (display_name, publisher) = (
+        given(&object.spec.display_name),
+        given(&object.spec.publisher),
+    );
+    let created = object
+        .metadata
+        .creation_timestamp
+        .as_ref()
+        .map(|time| time.0);
     let namespace = Some(namespace.to_owned());
-    CatalogMetadata { priority: object.spec.priority, display_name, publisher, labels, namespace, created }
+    CatalogMetadata {
+        priority: object.spec.priority,
+        display_name,
+        publisher,
+        labels,
+        namespace,
+        created,
+    }
 }
 
 /// Parses a duration of Go, at least [`MIN_POLL`].

@@ -1,4 +1,5 @@
-//! Watches of objects: one stream for each kind, or for each object that is named, resumed after any failure.
+//! Watches of objects: one stream for each kind, or for each object that is named, resumed after
+//! any failure.
 
 use std::fmt::Debug;
 use std::panic::AssertUnwindSafe;
@@ -20,12 +21,26 @@ use crate::controller::Change;
 
 /// A kind of objects that can be watched.
 pub(crate) trait Watched:
-    Resource<DynamicType = ()> + Lookup<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+    Resource<DynamicType = ()>
+    + Lookup<DynamicType = ()>
+    + Clone
+    + Debug
+    + DeserializeOwned
+    + Send
+    + Sync
+    + 'static
 {
 }
 
 impl<K> Watched for K where
-    K: Resource<DynamicType = ()> + Lookup<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
+    K: Resource<DynamicType = ()>
+        + Lookup<DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
 {
 }
 
@@ -41,7 +56,10 @@ pub(crate) struct Informer<K: Watched> {
 
 impl Task {
     /// Begins a watch that sends to `changes`, and sends [`Change::WatchPanicked`] if it panics.
-    pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static, changes: UnboundedSender<Change>) -> Self {
+    pub(crate) fn spawn(
+        work: impl Future<Output = ()> + Send + 'static,
+        changes: UnboundedSender<Change>,
+    ) -> Self {
         // What it shares with others is behind locks and channels, which notice.
         let work = FutureExt::catch_unwind(AssertUnwindSafe(work));
         Self(tokio::spawn(async move {
@@ -63,7 +81,10 @@ impl<K: Watched> Informer<K> {
     /// Watches all objects of a kind. After each change, and once all are known, `change` is sent.
     pub(crate) fn start(api: Api<K>, change: Change, changes: UnboundedSender<Change>) -> Self {
         let (store, writer) = reflector::store();
-        Self { store, _task: Task::spawn(inform(api, writer, change, changes.clone()), changes) }
+        Self {
+            store,
+            _task: Task::spawn(inform(api, writer, change, changes.clone()), changes),
+        }
     }
 
     /// Every object; none before all are known.
@@ -83,9 +104,14 @@ async fn inform<K: Watched>(
     // An API server without streaming lists refuses the first watch.
     loop {
         let config = watcher::Config::default();
-        let config = if has_streaming_lists { config.streaming_lists() } else { config };
-        let stream =
-            watcher(api.clone(), config).default_backoff().modify(|object| object.managed_fields_mut().clear());
+        let config = if has_streaming_lists {
+            config.streaming_lists()
+        } else {
+            config
+        };
+        let stream = watcher(api.clone(), config)
+            .default_backoff()
+            .modify(|object| object.managed_fields_mut().clear());
         let mut stream = std::pin::pin!(stream);
         let mut is_failing = false;
         while let Some(event) = stream.next().await {
@@ -99,7 +125,10 @@ async fn inform<K: Watched>(
                     }
                 }
                 Err(error) if has_streaming_lists && is_unknown_parameter(&error) => {
-                    tracing::info!(kind, "the API server has no streaming lists, listing instead");
+                    tracing::info!(
+                        kind,
+                        "the API server has no streaming lists, listing instead"
+                    );
                     has_streaming_lists = false;
                     break;
                 }
@@ -109,25 +138,30 @@ async fn inform<K: Watched>(
     }
 }
 
-/// Watches one object. What it is now is given each time that it changes, first when that is known; `None` when there is
-/// none, it may not be read, or the first attempt to read it fails.
-pub(crate) fn watch_one<K: Watched>(api: Api<K>, name: &str) -> impl Stream<Item = Option<K>> + Send + use<K> {
+/// Watches one object. What it is now is given each time that it changes, first when that is known;
+/// `None` when there is none, it may not be read, or the first attempt to read it fails.
+pub(crate) fn watch_one<K: Watched>(
+    api: Api<K>,
+    name: &str,
+) -> impl Stream<Item = Option<K>> + Send + use<K> {
     let kind = <K as Resource>::kind(&()).into_owned();
     let (mut is_failing, mut is_known) = (false, false);
-    watch_object(api, name).default_backoff().filter_map(move |event| {
-        let object = match event {
-            Ok(object) => {
-                is_failing = false;
-                Some(object)
-            }
-            Err(error) => {
-                log(&kind, &error, &mut is_failing);
-                (is_refused(&error) || !is_known).then_some(None)
-            }
-        };
-        is_known = true;
-        std::future::ready(object)
-    })
+    watch_object(api, name)
+        .default_backoff()
+        .filter_map(move |event| {
+            let object = match event {
+                Ok(object) => {
+                    is_failing = false;
+                    Some(object)
+                }
+                Err(error) => {
+                    log(&kind, &error, &mut is_failing);
+                    (is_refused(&error) || !is_known).then_some(None)
+                }
+            };
+            is_known = true;
+            std::future::ready(object)
+        })
 }
 
 /// Logs a failure of a watch once, until it works again.

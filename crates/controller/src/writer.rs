@@ -1,4 +1,5 @@
-//! What the holder of the Lease writes to objects: one write at a time for each, and only what differs.
+//! What the holder of the Lease writes to objects: one write at a time for each, and only what
+//! differs.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ pub const FIELD_MANAGER: &str = "catalogql";
 /// The namespace of events about objects that have none.
 const EVENTS_NAMESPACE: &str = "default";
 
-/// Maximum length of the value of a label in bytes, as Kubernetes allows it. A longer name cannot be a label.
+/// Maximum length of the value of a label in bytes, as Kubernetes allows it. A longer name cannot
+/// be a label.
 const MAX_LABEL_BYTES: usize = 63;
 
 /// A write to one object.
@@ -40,26 +42,45 @@ pub(crate) fn next_write(observed: &Observed<'_>, now: Timestamp) -> Option<Writ
     let name = metadata.name.as_ref()?;
     if metadata.deletion_timestamp.is_some() {
         let finalizers = metadata.finalizers.as_ref()?;
-        let others: Vec<_> = finalizers.iter().filter(|finalizer| *finalizer != CATALOGD_FINALIZER).collect();
+        let others: Vec<_> = finalizers
+            .iter()
+            .filter(|finalizer| *finalizer != CATALOGD_FINALIZER)
+            .collect();
         // Not before the content is withdrawn.
         let is_due = others.len() < finalizers.len() && observed.report.is_none();
         return is_due.then(|| Write::Metadata(json!({ "finalizers": others })));
     }
-    let label = metadata.labels.as_ref().and_then(|labels| labels.get(NAME_LABEL));
+    let label = metadata
+        .labels
+        .as_ref()
+        .and_then(|labels| labels.get(NAME_LABEL));
     if label != Some(name) && name.len() <= MAX_LABEL_BYTES {
         return Some(Write::Metadata(json!({ "labels": { NAME_LABEL: name } })));
     }
     let status = observed.status(now)?;
     let former = observed.object.status.as_ref();
-    former.is_none_or(|former| !is_same(former, &status)).then(|| Write::Status(Box::new(status)))
+    former
+        .is_none_or(|former| !is_same(former, &status))
+        .then(|| Write::Status(Box::new(status)))
 }
 
 /// Whether a status has everything that is this program's as another one has it.
 fn is_same(former: &ClusterCatalogStatus, status: &ClusterCatalogStatus) -> bool {
     let ours = |of: &ClusterCatalogStatus| {
-        [PROGRESSING, SERVING, VALID].map(|kind| of.conditions.iter().find(|found| found.type_ == kind).cloned())
+        [PROGRESSING, SERVING, VALID].map(|kind| {
+            of.conditions
+                .iter()
+                .find(|found| found.type_ == kind)
+                .cloned()
+        })
     };
-    let rest = |of: &ClusterCatalogStatus| (of.resolved_source.clone(), of.urls.clone(), of.last_unpacked.clone());
+    let rest = |of: &ClusterCatalogStatus| {
+        (
+            of.resolved_source.clone(),
+            of.urls.clone(),
+            of.last_unpacked.clone(),
+        )
+    };
     ours(former) == ours(status) && rest(former) == rest(status)
 }
 
@@ -86,13 +107,23 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes to this version of an object: the API server refuses it if there is a newer one. Returns the version after
-    /// the write.
-    pub(crate) async fn write(&self, object: &ClusterCatalog, write: Write) -> Result<Option<String>, WriteError> {
-        timeout(WRITE_TIMEOUT, self.write_all(object, write)).await?.map_err(WriteError::Api)
+    /// Writes to this version of an object: the API server refuses it if there is a newer one.
+    /// Returns the version after the write.
+    pub(crate) async fn write(
+        &self,
+        object: &ClusterCatalog,
+        write: Write,
+    ) -> Result<Option<String>, WriteError> {
+        timeout(WRITE_TIMEOUT, self.write_all(object, write))
+            .await?
+            .map_err(WriteError::Api)
     }
 
-    async fn write_all(&self, object: &ClusterCatalog, write: Write) -> Result<Option<String>, kube::Error> {
+    async fn write_all(
+        &self,
+        object: &ClusterCatalog,
+        write: Write,
+    ) -> Result<Option<String>, kube::Error> {
         let name = object.metadata.name.as_deref().unwrap_or_default();
         let version = &object.metadata.resource_version;
         let api = Api::<ClusterCatalog>::all(self.client.clone());
@@ -100,14 +131,22 @@ impl Writer {
             Write::Metadata(mut metadata) => {
                 metadata["resourceVersion"] = json!(version);
                 let patch = Patch::Merge(json!({ "metadata": metadata }));
-                Ok(api.patch(name, &merge(), &patch).await?.metadata.resource_version)
+                Ok(api
+                    .patch(name, &merge(), &patch)
+                    .await?
+                    .metadata
+                    .resource_version)
             }
             Write::Status(status) => {
                 let patch = status_patch(name, version.as_ref(), &status);
                 let params = PatchParams::apply(FIELD_MANAGER).force();
-                let mut written = api.patch_status(name, &params, &Patch::Apply(patch)).await?;
+                let mut written = api
+                    .patch_status(name, &params, &Patch::Apply(patch))
+                    .await?;
                 if let Some(patch) = leftovers(written.status.as_ref(), &status) {
-                    written = api.patch_status(name, &merge(), &Patch::Merge(patch)).await?;
+                    written = api
+                        .patch_status(name, &merge(), &Patch::Merge(patch))
+                        .await?;
                 }
                 self.publish_events(object, &status).await;
                 Ok(written.metadata.resource_version)
@@ -122,14 +161,21 @@ impl Writer {
         for condition in transitions(&former, status) {
             let event = event(object, condition, &self.instance, Timestamp::now());
             if let Err(error) = api.create(&PostParams::default(), &event).await {
-                tracing::warn!(error = describe(&error), reason = condition.reason, "cannot create an event");
+                tracing::warn!(
+                    error = describe(&error),
+                    reason = condition.reason,
+                    "cannot create an event"
+                );
             }
         }
     }
 }
 
 fn merge() -> PatchParams {
-    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+    PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
 }
 
 /// The fields that are this program's, for a server-side apply. Those of other programs stay.
@@ -142,16 +188,29 @@ fn status_patch(name: &str, version: Option<&String>, status: &ClusterCatalogSta
     })
 }
 
-/// A merge patch that removes what an apply leaves because another program, such as catalogd, has written it before.
-fn leftovers(written: Option<&ClusterCatalogStatus>, status: &ClusterCatalogStatus) -> Option<Value> {
+/// A merge patch that removes what an apply leaves because another program, such as catalogd, has
+/// written it before.
+fn leftovers(
+    written: Option<&ClusterCatalogStatus>,
+    status: &ClusterCatalogStatus,
+) -> Option<Value> {
     let written = written?;
     let fields = [
-        ("resolvedSource", written.resolved_source.is_some() && status.resolved_source.is_none()),
+        (
+            "resolvedSource",
+            written.resolved_source.is_some() && status.resolved_source.is_none(),
+        ),
         ("urls", written.urls.is_some() && status.urls.is_none()),
-        ("lastUnpacked", written.last_unpacked.is_some() && status.last_unpacked.is_none()),
+        (
+            "lastUnpacked",
+            written.last_unpacked.is_some() && status.last_unpacked.is_none(),
+        ),
     ];
-    let left: serde_json::Map<_, _> =
-        fields.iter().filter(|(_, is_left)| *is_left).map(|(field, _)| ((*field).to_owned(), Value::Null)).collect();
+    let left: serde_json::Map<_, _> = fields
+        .iter()
+        .filter(|(_, is_left)| *is_left)
+        .map(|(field, _)| ((*field).to_owned(), Value::Null))
+        .collect();
     (!left.is_empty()).then(|| json!({ "status": left }))
 }
 

@@ -6,30 +6,56 @@ use crate::boxes::{ChannelBox, Edge, Node};
 use crate::{Drawing, Mark};
 
 impl Drawing<'_> {
-    /// Formats the graph as a DOT digraph with a cluster for each channel. It shows what [`Drawing::mermaid`] shows.
+    /// Formats the graph as a DOT digraph with a cluster for each channel. It shows what
+    /// [`Drawing::mermaid`] shows.
     pub fn dot(&self) -> impl Display {
         fmt::from_fn(|f| {
             writeln!(f, "digraph {} {{", DotText(self.package))?;
-            writeln!(f, "  rankdir=LR\n  node [shape=box, style=rounded, fontname=\"sans-serif\"]")?;
-            self.boxes().enumerate().try_for_each(|(at, channel)| draw(f, at, &channel))?;
+            writeln!(
+                f,
+                "  rankdir=LR\n  node [shape=box, style=rounded, fontname=\"sans-serif\"]"
+            )?;
+            self.boxes()
+                .enumerate()
+                .try_for_each(|(at, channel)| draw(f, at, &channel))?;
             writeln!(f, "}}")
         })
     }
 }
 
 fn draw(f: &mut fmt::Formatter<'_>, at: usize, channel: &ChannelBox<'_>) -> fmt::Result {
-    writeln!(f, "  subgraph cluster_{at} {{\n    label={}", DotText(&channel.title))?;
+    writeln!(
+        f,
+        "  subgraph cluster_{at} {{\n    label={}",
+        DotText(&channel.title)
+    )?;
     for (place, node) in channel.nodes.iter().enumerate() {
-        writeln!(f, "    c{at}n{place} [label={}{}]", DotText(&text(node)), style(node.marks.last().copied()))?;
+        writeln!(
+            f,
+            "    c{at}n{place} [label={}{}]",
+            DotText(&text(node)),
+            style(node.marks.last().copied())
+        )?;
     }
     for &Edge { from, to, is_skip } in &channel.edges {
-        writeln!(f, "    c{at}n{from} -> c{at}n{to}{}", if is_skip { " [style=dashed, label=skip]" } else { "" })?;
+        writeln!(
+            f,
+            "    c{at}n{from} -> c{at}n{to}{}",
+            if is_skip {
+                " [style=dashed, label=skip]"
+            } else {
+                ""
+            }
+        )?;
     }
     writeln!(f, "  }}")
 }
 
 fn text(node: &Node<'_>) -> String {
-    let ranges = node.ranges.iter().map(|range| format!("\nfrom {}", range.replace('\n', " ")));
+    let ranges = node
+        .ranges
+        .iter()
+        .map(|range| format!("\nfrom {}", range.replace('\n', " ")));
     node.label().replace('\n', " ") + &ranges.collect::<String>()
 }
 

@@ -1,7 +1,9 @@
-//! Drawings of update graphs as text: for Mermaid, for Graphviz, as a picture, and with letters for a terminal.
+//! Drawings of update graphs as text: for Mermaid, for Graphviz, as a picture, and with letters for
+//! a terminal.
 //!
-//! It knows neither catalogs nor where a drawing is printed: who draws fills in what is drawn. A drawing stays readable where
-//! ranges allow thousands of upgrades: a skip range is a text on its bundle. The size is linear in the entries and skips.
+//! It knows neither catalogs nor where a drawing is printed: who draws fills in what is drawn. A
+//! drawing stays readable where ranges allow thousands of upgrades: a skip range is a text on its
+//! bundle. The size is linear in the entries and skips.
 
 mod boxes;
 mod dot;
@@ -89,15 +91,32 @@ impl Mark {
 impl<'g> DrawnChannel<'g> {
     /// Returns the names of the entries that no other entry replaces or skips.
     pub fn heads_of(entries: &[DrawnEntry<'g>]) -> Vec<&'g str> {
-        let passed: std::collections::HashSet<_> =
-            entries.iter().flat_map(|entry| entry.replaces.into_iter().chain(entry.skips.iter().copied())).collect();
-        entries.iter().map(|entry| entry.name).filter(|name| !passed.contains(name)).collect()
+        let passed: std::collections::HashSet<_> = entries
+            .iter()
+            .flat_map(|entry| {
+                entry
+                    .replaces
+                    .into_iter()
+                    .chain(entry.skips.iter().copied())
+            })
+            .collect();
+        entries
+            .iter()
+            .map(|entry| entry.name)
+            .filter(|name| !passed.contains(name))
+            .collect()
     }
 
     /// The name with its marks.
     fn title(&self) -> String {
-        let marks = [(" (default)", self.is_default), (" (deprecated)", self.is_deprecated)];
-        let marks = marks.iter().filter(|(_, holds)| *holds).map(|(mark, _)| *mark);
+        let marks = [
+            (" (default)", self.is_default),
+            (" (deprecated)", self.is_deprecated),
+        ];
+        let marks = marks
+            .iter()
+            .filter(|(_, holds)| *holds)
+            .map(|(mark, _)| *mark);
         std::iter::once(self.name).chain(marks).collect()
     }
 }

@@ -8,7 +8,8 @@ use crate::boxes::{ChannelBox, Edge, Node};
 /// Maximum number of edges that Mermaid draws unless its page says otherwise (`maxEdges`).
 const MAX_EDGES: usize = 500;
 
-/// Maximum length in characters of what Mermaid draws unless its page says otherwise (`maxTextSize`).
+/// Maximum length in characters of what Mermaid draws unless its page says otherwise
+/// (`maxTextSize`).
 const MAX_CHARACTERS: usize = 50_000;
 
 /// Styles of marked bundles.
@@ -26,17 +27,25 @@ pub struct Mermaid {
 }
 
 impl Drawing<'_> {
-    /// Formats the graph as a Mermaid flowchart. Heads, deprecated and stranded bundles are marked; a bundle that an entry
-    /// replaces but that is not in the channel is drawn as absent; one that is only skipped is not drawn. A skip range is a
-    /// text on its bundle.
+    /// Formats the graph as a Mermaid flowchart. Heads, deprecated and stranded bundles are marked;
+    /// a bundle that an entry replaces but that is not in the channel is drawn as absent; one that
+    /// is only skipped is not drawn. A skip range is a text on its bundle.
     pub fn mermaid(&self) -> Mermaid {
         let channels: Vec<_> = self.boxes().collect();
         let text = fmt::from_fn(|f| {
             writeln!(f, "flowchart LR")?;
-            channels.iter().enumerate().try_for_each(|(at, channel)| draw(f, at, channel))?;
-            CLASSES.iter().try_for_each(|class| writeln!(f, "  {class}"))
+            channels
+                .iter()
+                .enumerate()
+                .try_for_each(|(at, channel)| draw(f, at, channel))?;
+            CLASSES
+                .iter()
+                .try_for_each(|class| writeln!(f, "  {class}"))
         });
-        Mermaid { text: text.to_string(), edges: channels.iter().map(|channel| channel.edges.len()).sum() }
+        Mermaid {
+            text: text.to_string(),
+            edges: channels.iter().map(|channel| channel.edges.len()).sum(),
+        }
     }
 }
 
@@ -45,10 +54,14 @@ impl Mermaid {
     pub fn refusal(&self) -> Option<String> {
         let characters = self.text.chars().count();
         if self.edges > MAX_EDGES {
-            return Some(format!("it has {} edges, and Mermaid draws at most {MAX_EDGES}", self.edges));
+            return Some(format!(
+                "it has {} edges, and Mermaid draws at most {MAX_EDGES}",
+                self.edges
+            ));
         }
-        (characters > MAX_CHARACTERS)
-            .then(|| format!("it has {characters} characters, and Mermaid draws at most {MAX_CHARACTERS}"))
+        (characters > MAX_CHARACTERS).then(|| {
+            format!("it has {characters} characters, and Mermaid draws at most {MAX_CHARACTERS}")
+        })
     }
 }
 
@@ -75,7 +88,9 @@ fn draw(f: &mut fmt::Formatter<'_>, at: usize, channel: &ChannelBox<'_>) -> fmt:
 
 fn draw_node(f: &mut fmt::Formatter<'_>, id: &str, node: &Node<'_>) -> fmt::Result {
     write!(f, "    {id}[\"{}", MermaidText(&node.label()))?;
-    node.ranges.iter().try_for_each(|range| write!(f, "<br/>from {}", MermaidText(range)))?;
+    node.ranges
+        .iter()
+        .try_for_each(|range| write!(f, "<br/>from {}", MermaidText(range)))?;
     write!(f, "\"]")?;
     match node.marks.last() {
         Some(mark) => writeln!(f, ":::{}", mark.as_str()),

@@ -1,5 +1,5 @@
-//! Draws the update graph as a picture (SVG): a row for each bundle, highest version first, and a lane for each channel,
-//! as the history of a version control system is drawn.
+//! Draws the update graph as a picture (SVG): a row for each bundle, highest version first, and a
+//! lane for each channel, as the history of a version control system is drawn.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display};
@@ -52,9 +52,10 @@ struct Lane<'d, 'g> {
 }
 
 impl Drawing<'_> {
-    /// Draws the graph as a picture (SVG) with a row for each bundle and a lane for each channel: the default channel first,
-    /// then by the versions of their heads. A dot is an entry, filled for a head; a line leads along `replaces`, a dashed arc
-    /// along `skips`. Skip ranges are written.
+    /// Draws the graph as a picture (SVG) with a row for each bundle and a lane for each channel:
+    /// the default channel first, then by the versions of their heads. A dot is an entry, filled
+    /// for a head; a line leads along `replaces`, a dashed arc along `skips`. Skip ranges are
+    /// written.
     pub fn svg(&self) -> impl Display {
         Picture::new(self)
     }
@@ -62,27 +63,56 @@ impl Drawing<'_> {
 
 impl<'d, 'g> Picture<'d, 'g> {
     fn new(drawing: &'d Drawing<'g>) -> Self {
-        let lanes = lanes(drawing).into_iter().map(|channel| Lane { channel, title: channel.title() }).collect();
+        let lanes = lanes(drawing)
+            .into_iter()
+            .map(|channel| Lane {
+                channel,
+                title: channel.title(),
+            })
+            .collect();
         let rows = rows(drawing);
-        let places = rows.iter().enumerate().map(|(at, row)| (row.name, at)).collect();
-        Self { package: drawing.package, lanes, rows, places }
+        let places = rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| (row.name, at))
+            .collect();
+        Self {
+            package: drawing.package,
+            lanes,
+            rows,
+            places,
+        }
     }
 
     /// Height of the names of the channels, in pixels: they stand upright.
     fn header(&self) -> usize {
-        let longest = self.lanes.iter().map(|lane| lane.title.chars().count().min(TITLE_LETTERS)).max();
+        let longest = self
+            .lanes
+            .iter()
+            .map(|lane| lane.title.chars().count().min(TITLE_LETTERS))
+            .max();
         MARGIN + width(longest.unwrap_or_default()) + ROW
     }
 
     /// Left edges of the columns of versions, names and notes, and the right edge of all.
     fn columns(&self) -> [usize; 4] {
         let longest = |text: for<'r> fn(&'r Row<'g>) -> &'r str| {
-            self.rows.iter().map(|row| text(row).chars().count()).max().map(width).unwrap_or_default()
+            self.rows
+                .iter()
+                .map(|row| text(row).chars().count())
+                .max()
+                .map(width)
+                .unwrap_or_default()
         };
         let version = MARGIN + self.lanes.len() * LANE + LANE;
         let name = version + longest(|row| row.version) + LANE;
         let notes = name + longest(|row| row.name) + LANE;
-        [version, name, notes, notes + longest(|row| &row.notes) + MARGIN]
+        [
+            version,
+            name,
+            notes,
+            notes + longest(|row| &row.notes) + MARGIN,
+        ]
     }
 
     fn row_y(&self, row: usize) -> usize {
@@ -92,22 +122,32 @@ impl<'d, 'g> Picture<'d, 'g> {
     fn lane(&self, f: &mut fmt::Formatter<'_>, at: usize, lane: &Lane<'_, '_>) -> fmt::Result {
         let (x, colour) = (lane_x(at), at % COLOURS);
         let entries = &lane.channel.entries;
-        let with_dot: HashSet<_> = entries.iter().filter_map(|entry| self.places.get(entry.name)).collect();
+        let with_dot: HashSet<_> = entries
+            .iter()
+            .filter_map(|entry| self.places.get(entry.name))
+            .collect();
         for entry in entries {
-            let Some(&to) = self.places.get(entry.name) else { continue };
+            let Some(&to) = self.places.get(entry.name) else {
+                continue;
+            };
             let replaced = entry.replaces.and_then(|name| self.places.get(name));
             if let Some(&from) = replaced.filter(|from| **from != to) {
                 let between = to.min(from) + 1..to.max(from);
                 let is_free = !between.into_iter().any(|row| with_dot.contains(&row));
                 self.line(f, x, (to, from), is_free, &format!("l{colour}"))?;
             }
-            let skipped =
-                entry.skips.iter().filter_map(|name| self.places.get(name)).filter(|from| with_dot.contains(from));
+            let skipped = entry
+                .skips
+                .iter()
+                .filter_map(|name| self.places.get(name))
+                .filter(|from| with_dot.contains(from));
             for &from in skipped.filter(|from| **from != to) {
                 self.line(f, x, (to, from), false, &format!("l{colour} skip"))?;
             }
         }
-        entries.iter().try_for_each(|entry| self.dot(f, (x, colour), entry, lane))
+        entries
+            .iter()
+            .try_for_each(|entry| self.dot(f, (x, colour), entry, lane))
     }
 
     /// Draws a line between two rows, straight where no dot is in its way.
@@ -124,7 +164,10 @@ impl<'d, 'g> Picture<'d, 'g> {
             return writeln!(f, "<path class=\"{class}\" d=\"M{x} {from}V{to}\"/>");
         }
         let bend = x + LANE / 2 + 3;
-        writeln!(f, "<path class=\"{class}\" d=\"M{x} {from}C{bend} {from} {bend} {to} {x} {to}\"/>")
+        writeln!(
+            f,
+            "<path class=\"{class}\" d=\"M{x} {from}C{bend} {from} {bend} {to} {x} {to}\"/>"
+        )
     }
 
     fn dot(
@@ -134,14 +177,22 @@ impl<'d, 'g> Picture<'d, 'g> {
         entry: &DrawnEntry<'_>,
         lane: &Lane<'_, '_>,
     ) -> fmt::Result {
-        let Some(&row) = self.places.get(entry.name) else { return Ok(()) };
-        let class = match (self.rows[row].is_absent, lane.channel.heads.contains(&entry.name)) {
+        let Some(&row) = self.places.get(entry.name) else {
+            return Ok(());
+        };
+        let class = match (
+            self.rows[row].is_absent,
+            lane.channel.heads.contains(&entry.name),
+        ) {
             (true, _) => "absent".to_owned(),
             (false, true) => format!("l{colour} f{colour}"),
             (false, false) => format!("l{colour}"),
         };
         let (name, title, y) = (XmlText(entry.name), XmlText(&lane.title), self.row_y(row));
-        writeln!(f, "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{name} in {title}</title></circle>")
+        writeln!(
+            f,
+            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{name} in {title}</title></circle>"
+        )
     }
 
     fn titles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,7 +200,10 @@ impl<'d, 'g> Picture<'d, 'g> {
         for (at, lane) in self.lanes.iter().enumerate() {
             let (x, colour, title) = (lane_x(at) + 4, at % COLOURS, shortened(&lane.title));
             let title = XmlText(&title);
-            writeln!(f, "<text class=\"f{colour}\" transform=\"translate({x} {y})rotate(-90)\">{title}</text>")?;
+            writeln!(
+                f,
+                "<text class=\"f{colour}\" transform=\"translate({x} {y})rotate(-90)\">{title}</text>"
+            )?;
         }
         Ok(())
     }
@@ -158,10 +212,20 @@ impl<'d, 'g> Picture<'d, 'g> {
         let [version_x, name_x, notes_x, _] = self.columns();
         for (at, row) in self.rows.iter().enumerate() {
             let (y, class) = (self.row_y(at) + 4, if row.is_head { "head" } else { "row" });
-            let (version, name, notes) = (XmlText(row.version), XmlText(row.name), XmlText(&row.notes));
-            write!(f, "<text class=\"{class}\" x=\"{version_x}\" y=\"{y}\">{version}</text>")?;
-            write!(f, "<text class=\"{class}\" x=\"{name_x}\" y=\"{y}\">{name}</text>")?;
-            writeln!(f, "<text class=\"dim\" x=\"{notes_x}\" y=\"{y}\">{notes}</text>")?;
+            let (version, name, notes) =
+                (XmlText(row.version), XmlText(row.name), XmlText(&row.notes));
+            write!(
+                f,
+                "<text class=\"{class}\" x=\"{version_x}\" y=\"{y}\">{version}</text>"
+            )?;
+            write!(
+                f,
+                "<text class=\"{class}\" x=\"{name_x}\" y=\"{y}\">{name}</text>"
+            )?;
+            writeln!(
+                f,
+                "<text class=\"dim\" x=\"{notes_x}\" y=\"{y}\">{notes}</text>"
+            )?;
         }
         Ok(())
     }
@@ -169,13 +233,30 @@ impl<'d, 'g> Picture<'d, 'g> {
 
 impl Display for Picture<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([_, _, _, width], height) = (self.columns(), self.header() + self.rows.len() * ROW + MARGIN);
-        let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
-        writeln!(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" {size}>")?;
-        writeln!(f, "<title>Update graph of {}</title>\n<style>{STYLE}</style>", XmlText(self.package))?;
-        writeln!(f, "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>")?;
+        let ([_, _, _, width], height) = (
+            self.columns(),
+            self.header() + self.rows.len() * ROW + MARGIN,
+        );
+        let size =
+            format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
+        writeln!(
+            f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" {size}>"
+        )?;
+        writeln!(
+            f,
+            "<title>Update graph of {}</title>\n<style>{STYLE}</style>",
+            XmlText(self.package)
+        )?;
+        writeln!(
+            f,
+            "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>"
+        )?;
         self.titles(f)?;
-        self.lanes.iter().enumerate().try_for_each(|(at, lane)| self.lane(f, at, lane))?;
+        self.lanes
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, lane)| self.lane(f, at, lane))?;
         self.texts(f)?;
         writeln!(f, "</svg>")
     }

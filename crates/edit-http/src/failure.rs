@@ -56,7 +56,9 @@ impl EditFailure {
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::LengthRequired => StatusCode::LENGTH_REQUIRED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Malformed(_) | Self::DryRun | Self::Parameter(_) | Self::Key => StatusCode::BAD_REQUEST,
+            Self::Malformed(_) | Self::DryRun | Self::Parameter(_) | Self::Key => {
+                StatusCode::BAD_REQUEST
+            }
             Self::TooMany { .. } | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::PreconditionFailed(_) => StatusCode::PRECONDITION_FAILED,
             Self::Refused(_) => StatusCode::CONFLICT,
@@ -78,11 +80,17 @@ impl EditFailure {
             Self::Parameter(name) => {
                 format!("cannot use the query parameter {name:?}: the only one is `dryRun=All`")
             }
-            Self::Key => format!("the idempotency key must be a string of 1 to {MAX_KEY_BYTES} characters"),
+            Self::Key => {
+                format!("the idempotency key must be a string of 1 to {MAX_KEY_BYTES} characters")
+            }
             Self::KeyReused => "another request had this idempotency key".to_owned(),
-            Self::PreconditionFailed(current) => format!("the catalog has the content {current} now"),
+            Self::PreconditionFailed(current) => {
+                format!("the catalog has the content {current} now")
+            }
             Self::Refused(reason) | Self::Internal(reason) => reason.clone(),
-            Self::Busy => "too many edits wait, or another process edits the catalog: try again".to_owned(),
+            Self::Busy => {
+                "too many edits wait, or another process edits the catalog: try again".to_owned()
+            }
         }
     }
 }
@@ -91,14 +99,16 @@ impl IntoResponse for EditFailure {
     fn into_response(self) -> Response {
         let status = self.status();
         let title = status.canonical_reason().unwrap_or_default();
-        let body = json!({ "title": title, "status": status.as_u16(), "detail": self.detail() }).to_string();
-        let mut response = (status, [(CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let body = json!({ "title": title, "status": status.as_u16(), "detail": self.detail() })
+            .to_string();
+        let mut response =
+            (status, [(CONTENT_TYPE, "application/problem+json")], body).into_response();
         let header = match self {
             Self::Busy => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
             Self::MethodNotAllowed => Some((ALLOW, HeaderValue::from_static("POST"))),
-            Self::PreconditionFailed(current) => {
-                HeaderValue::try_from(format!("\"{current}\"")).ok().map(|etag| (ETAG, etag))
-            }
+            Self::PreconditionFailed(current) => HeaderValue::try_from(format!("\"{current}\""))
+                .ok()
+                .map(|etag| (ETAG, etag)),
             _ => None,
         };
         response.headers_mut().extend(header);

@@ -1,8 +1,9 @@
-//! Edits over HTTP: `POST /catalogs/{catalog}/edits` does a batch of operations as a whole or not at all, or says with
-//! `?dryRun=All` what it would change.
+//! Edits over HTTP: `POST /catalogs/{catalog}/edits` does a batch of operations as a whole or not
+//! at all, or says with `?dryRun=All` what it would change.
 //!
-//! `If-Match` says which content the batch is for (RFC 9110 §13.1.1), `Idempotency-Key` that it is done once however often
-//! it is sent. This crate does not know where files are or who callers are: an [`Editor`] edits, and a layer authorizes.
+//! `If-Match` says which content the batch is for (RFC 9110 §13.1.1), `Idempotency-Key` that it is
+//! done once however often it is sent. This crate does not know where files are or who callers are:
+//! an [`Editor`] edits, and a layer authorizes.
 
 mod failure;
 
@@ -45,25 +46,32 @@ pub const MAX_OPERATIONS: usize = 100;
 /// Maximum number of bundles that a batch adds.
 pub const MAX_BUNDLES: usize = 100;
 
-/// Maximum number of names that the operations of a batch list: of packages, channels, bundles and what they skip, images
-/// and references.
+/// Maximum number of names that the operations of a batch list: of packages, channels, bundles and
+/// what they skip, images and references.
 pub const MAX_NAMES: usize = 10_000;
 
 /// Limits of what a batch may change.
-pub const LIMITS: EditLimits = EditLimits { edges: MAX_CHANGED_EDGES, bytes: MAX_CHANGED_BYTES };
+pub const LIMITS: EditLimits = EditLimits {
+    edges: MAX_CHANGED_EDGES,
+    bytes: MAX_CHANGED_BYTES,
+};
 
-/// Maximum number of entries, and of what they skip, in the channels of all packages that a batch changes. A bundle that is
-/// added to a channel gets the whole chain below it, so that a small batch can make many.
+/// Maximum number of entries, and of what they skip, in the channels of all packages that a batch
+/// changes. A bundle that is added to a channel gets the whole chain below it, so that a small
+/// batch can make many.
 pub const MAX_CHANGED_EDGES: usize = 20_000;
 
-/// Maximum length in bytes of the blobs of all packages that a batch changes. Packages that it removes do not count.
+/// Maximum length in bytes of the blobs of all packages that a batch changes. Packages that it
+/// removes do not count.
 pub const MAX_CHANGED_BYTES: usize = 32 << 20;
 
-/// Maximum number of bytes that the files of a batch's bundles have as canonical lines, in which the aliases of YAML are
-/// resolved. Without aliases, they have about as many as they were posted with.
+/// Maximum number of bytes that the files of a batch's bundles have as canonical lines, in which
+/// the aliases of YAML are resolved. Without aliases, they have about as many as they were posted
+/// with.
 pub const MAX_RENDERED_BYTES: usize = 16 << 20;
 
-/// Maximum length in bytes of all batches that wait or are being done. Further ones are refused for now.
+/// Maximum length in bytes of all batches that wait or are being done. Further ones are refused for
+/// now.
 pub const PENDING_BYTES: usize = 64 << 20;
 
 /// Bytes that each batch counts for besides its own, so that many small ones are bounded too.
@@ -72,7 +80,8 @@ pub const PENDING_OVERHEAD_BYTES: usize = 16 << 10;
 /// Maximum length in bytes of an idempotency key.
 pub const MAX_KEY_BYTES: usize = 255;
 
-/// Time that a batch which is done waits until it is served. Then the response says that it is not served yet.
+/// Time that a batch which is done waits until it is served. Then the response says that it is not
+/// served yet.
 pub const MAX_PUBLISHING: Duration = Duration::from_secs(10);
 
 /// Name of the header with the key (draft-ietf-httpapi-idempotency-key-header).
@@ -112,7 +121,8 @@ pub trait Editor: Send + Sync + 'static {
     /// Does a batch, and returns when it is durable, unless it is a dry run. It blocks.
     fn edit(&self, catalog: &str, request: &EditRequest) -> Result<Edited, EditFailure>;
 
-    /// Serves the content that a batch has made, which has this digest. Nothing else is edited meanwhile.
+    /// Serves the content that a batch has made, which has this digest. Nothing else is edited
+    /// meanwhile.
     fn publish<'e>(&'e self, catalog: &'e str, digest: Digest) -> Publication<'e>;
 }
 
@@ -128,11 +138,18 @@ struct Edits {
 /// Returns the route of edits.
 pub fn router(editor: Arc<dyn Editor>) -> Router {
     Router::new()
-        .route(EDITS, post(edit).fallback(async || EditFailure::MethodNotAllowed.into_response()))
+        .route(
+            EDITS,
+            post(edit).fallback(async || EditFailure::MethodNotAllowed.into_response()),
+        )
         .with_state(Edits::new(editor))
 }
 
-async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: Request) -> Response {
+async fn edit(
+    State(edits): State<Edits>,
+    Path(catalog): Path<String>,
+    request: Request,
+) -> Response {
     match edits.respond(&catalog, request).await {
         Ok(edited) => edited.into_response(),
         Err(failure) => failure.into_response(),
@@ -141,8 +158,16 @@ async fn edit(State(edits): State<Edits>, Path(catalog): Path<String>, request: 
 
 impl Edits {
     fn new(editor: Arc<dyn Editor>) -> Self {
-        let turns = editor.catalogs().into_iter().map(|name| (name, FairSemaphore::new(1))).collect();
-        Self { editor, turns: Arc::new(turns), pending: Permits::new(PENDING_BYTES) }
+        let turns = editor
+            .catalogs()
+            .into_iter()
+            .map(|name| (name, FairSemaphore::new(1)))
+            .collect();
+        Self {
+            editor,
+            turns: Arc::new(turns),
+            pending: Permits::new(PENDING_BYTES),
+        }
     }
 
     async fn respond(&self, catalog: &str, request: Request) -> Result<Edited, EditFailure> {
@@ -154,10 +179,17 @@ impl Edits {
         let (head, body) = request.into_parts();
         let is_dry_run = is_dry_run(&head.uri)?;
         let key = idempotency_key(&head.headers)?.filter(|_| !is_dry_run);
-        let conditions = head.headers.get_all(IF_MATCH).iter().map(|value| (IF_MATCH, value.clone())).collect();
+        let conditions = head
+            .headers
+            .get_all(IF_MATCH)
+            .iter()
+            .map(|value| (IF_MATCH, value.clone()))
+            .collect();
         let peer = Peer::of(&head.extensions);
         let pending = self.admit(peer, &head.headers)?;
-        let body = to_bytes(body, MAX_BATCH_BYTES).await.map_err(|_| EditFailure::TooLarge)?;
+        let body = to_bytes(body, MAX_BATCH_BYTES)
+            .await
+            .map_err(|_| EditFailure::TooLarge)?;
         let turn = turn.acquire(&peer).await;
         let (edits, catalog) = (self.clone(), catalog.to_owned());
         // It goes on when the client goes away, and the next one waits for its end.
@@ -170,40 +202,76 @@ impl Edits {
                     // A batch that waits takes no more memory than its bytes.
                     let batch = read_and_render(&body)?;
                     let key = key.map(|key| (key, Digest::new(Sha256::digest(&body).into())));
-                    editor.edit(&catalog, &EditRequest { batch, conditions, key, is_dry_run })
+                    editor.edit(
+                        &catalog,
+                        &EditRequest {
+                            batch,
+                            conditions,
+                            key,
+                            is_dry_run,
+                        },
+                    )
                 }
             });
-            let edited = editing.await.unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))?;
+            let edited = editing
+                .await
+                .unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))?;
             Ok(edits.publish(&catalog, edited).await)
         });
-        done.await.unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))
+        done.await
+            .unwrap_or_else(|error| Err(EditFailure::Internal(error.to_string())))
     }
 
-    /// Serves what a batch has made. The next batch waits for it, so that what is read is what the batch has checked.
+    /// Serves what a batch has made. The next batch waits for it, so that what is read is what the
+    /// batch has checked.
     async fn publish(&self, catalog: &str, edited: Edited) -> Edited {
-        let Some(digest) = edited.digest else { return edited };
+        let Some(digest) = edited.digest else {
+            return edited;
+        };
         let served = timeout(MAX_PUBLISHING, self.editor.publish(catalog, digest)).await;
-        let too_long = |_| Err(format!("loading it takes longer than {} s", MAX_PUBLISHING.as_secs()));
-        Edited { unserved: served.unwrap_or_else(too_long).err(), ..edited }
+        let too_long = |_| {
+            Err(format!(
+                "loading it takes longer than {} s",
+                MAX_PUBLISHING.as_secs()
+            ))
+        };
+        Edited {
+            unserved: served.unwrap_or_else(too_long).err(),
+            ..edited
+        }
     }
 
     /// Admits a batch by its length, which must be known.
     fn admit(&self, peer: Peer, headers: &HeaderMap) -> Result<Permit, EditFailure> {
-        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        let length = headers
+            .get(CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         let length = length.ok_or(EditFailure::LengthRequired)?;
         if length > MAX_BATCH_BYTES {
             return Err(EditFailure::TooLarge);
         }
-        self.pending.try_acquire(peer, length + PENDING_OVERHEAD_BYTES).ok_or(EditFailure::Busy)
+        self.pending
+            .try_acquire(peer, length + PENDING_OVERHEAD_BYTES)
+            .ok_or(EditFailure::Busy)
     }
 }
 
 impl IntoResponse for Edited {
     fn into_response(self) -> Response {
-        let Self { digest, mut body, unserved } = self;
+        let Self {
+            digest,
+            mut body,
+            unserved,
+        } = self;
         let etag = digest.map(|digest| AppendHeaders([(ETAG, format!("\"{digest}\""))]));
-        let status = if unserved.is_some() { StatusCode::ACCEPTED } else { StatusCode::OK };
-        if let (Some(reason), Ok(Value::Object(mut members))) = (unserved, serde_json::from_str(&body)) {
+        let status = if unserved.is_some() {
+            StatusCode::ACCEPTED
+        } else {
+            StatusCode::OK
+        };
+        if let (Some(reason), Ok(Value::Object(mut members))) =
+            (unserved, serde_json::from_str(&body))
+        {
             members.insert("unserved".to_owned(), json!(reason));
             body = Value::Object(members).to_string();
         }
@@ -225,32 +293,46 @@ impl EditRequest {
 fn read_and_render(body: &[u8]) -> Result<Vec<Operation<RenderedBundle>>, EditFailure> {
     let batch = read_batch(body).map_err(|error| EditFailure::Malformed(error.to_string()))?;
     if batch.len() > MAX_OPERATIONS {
-        return Err(EditFailure::TooMany { what: "operations", limit: MAX_OPERATIONS });
+        return Err(EditFailure::TooMany {
+            what: "operations",
+            limit: MAX_OPERATIONS,
+        });
     }
     let (mut bundles, mut budget) = (0, RenderBudget::new(MAX_RENDERED_BYTES));
     let mut render = |bundle: BundleInput| {
         bundles += 1;
         if bundles > MAX_BUNDLES {
-            return Err(EditFailure::TooMany { what: "bundles", limit: MAX_BUNDLES });
+            return Err(EditFailure::TooMany {
+                what: "bundles",
+                limit: MAX_BUNDLES,
+            });
         }
         bundle.render(&mut budget).map_err(|error| match error {
-            InputError::Files { source: BundleError::TooLarge, .. } => EditFailure::TooMany {
+            InputError::Files {
+                source: BundleError::TooLarge,
+                ..
+            } => EditFailure::TooMany {
                 what: "bytes of manifests once their aliases are resolved",
                 limit: MAX_RENDERED_BYTES,
             },
             error => EditFailure::Malformed(error.to_string()),
         })
     };
-    let batch: Vec<_> =
-        batch.into_iter().map(|operation| operation.try_map(&mut render)).collect::<Result<_, EditFailure>>()?;
+    let batch: Vec<_> = batch
+        .into_iter()
+        .map(|operation| operation.try_map(&mut render))
+        .collect::<Result<_, EditFailure>>()?;
     if batch.iter().map(Operation::names).sum::<usize>() > MAX_NAMES {
-        return Err(EditFailure::TooMany { what: "names of packages, channels, bundles and images", limit: MAX_NAMES });
+        return Err(EditFailure::TooMany {
+            what: "names of packages, channels, bundles and images",
+            limit: MAX_NAMES,
+        });
     }
     Ok(batch)
 }
 
-/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`. Whoever writes anything
-/// else, also another name, did not ask for an edit.
+/// Returns whether the query asks for a dry run, in the words of the Kubernetes API: `dryRun=All`.
+/// Whoever writes anything else, also another name, did not ask for an edit.
 fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
     let mut is_dry_run = false;
     for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
@@ -265,16 +347,31 @@ fn is_dry_run(uri: &Uri) -> Result<bool, EditFailure> {
 
 /// Returns the type of a body, without parameters.
 fn media_type(headers: &HeaderMap) -> Option<&str> {
-    headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next().map(str::trim)
+    headers
+        .get(CONTENT_TYPE)?
+        .to_str()
+        .ok()?
+        .split(';')
+        .next()
+        .map(str::trim)
 }
 
 /// Returns the key of a request, a string of RFC 9651, also without its quotes.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, EditFailure> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
     let text = value.to_str().unwrap_or_default().trim();
-    let key = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let key = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or(text);
     let is_valid = (1..=MAX_KEY_BYTES).contains(&key.len()) && !key.contains(['"', '\\']);
-    if is_valid { Ok(Some(key.to_owned())) } else { Err(EditFailure::Key) }
+    if is_valid {
+        Ok(Some(key.to_owned()))
+    } else {
+        Err(EditFailure::Key)
+    }
 }
 
 #[cfg(test)]

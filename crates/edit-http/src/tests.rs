@@ -22,7 +22,11 @@ impl Editor for Gate {
     fn edit(&self, _: &str, request: &EditRequest) -> Result<Edited, EditFailure> {
         self.began.send(request.batch.len()).unwrap();
         self.end.lock().unwrap().recv().unwrap();
-        Ok(Edited { digest: None, body: "{}".to_owned(), unserved: None })
+        Ok(Edited {
+            digest: None,
+            body: "{}".to_owned(),
+            unserved: None,
+        })
     }
 
     fn publish<'e>(&'e self, _: &'e str, _: Digest) -> Publication<'e> {
@@ -38,7 +42,11 @@ fn post(edits: &Edits, body: String) -> impl Future<Output = Result<Edited, Edit
     post_from(Peer::default(), edits, body)
 }
 
-fn post_from(peer: Peer, edits: &Edits, body: String) -> impl Future<Output = Result<Edited, EditFailure>> + use<> {
+fn post_from(
+    peer: Peer,
+    edits: &Edits,
+    body: String,
+) -> impl Future<Output = Result<Edited, EditFailure>> + use<> {
     let request = Request::post("/catalogs/mine/edits")
         .extension(peer)
         .header(CONTENT_TYPE, "application/json")
@@ -48,16 +56,21 @@ fn post_from(peer: Peer, edits: &Edits, body: String) -> impl Future<Output = Re
     async move { edits.respond("mine", request.unwrap()).await }
 }
 
-/// A batch that adds one bundle, with manifests of four megabytes each of which only a small part is posted.
+/// A batch that adds one bundle, with manifests of four megabytes each of which only a small part
+/// is posted.
 fn repeated(manifests: usize) -> String {
     let text = "a".repeat(32 << 10);
     let aliases = vec!["*text"; 126].join(", ");
     let notes = format!("kind: Notes\ntext: &text {text}\nagain: [{aliases}]\n");
     let csv = "kind: ClusterServiceVersion\nmetadata: {name: a.v1}\n";
-    let mut files: BTreeMap<String, &str> =
-        (0..manifests).map(|number| (format!("manifests/{number}.yaml"), &*notes)).collect();
+    let mut files: BTreeMap<String, &str> = (0..manifests)
+        .map(|number| (format!("manifests/{number}.yaml"), &*notes))
+        .collect();
     files.insert("manifests/csv.yaml".to_owned(), csv);
-    files.insert("metadata/annotations.yaml".to_owned(), "annotations: {a: b}");
+    files.insert(
+        "metadata/annotations.yaml".to_owned(),
+        "annotations: {a: b}",
+    );
     let files: Value = json!(files);
     json!([{ "op": "add", "bundles": [{ "image": "quay.io/a/a:1", "files": files }] }]).to_string()
 }
@@ -66,7 +79,10 @@ fn repeated(manifests: usize) -> String {
 async fn a_batch_is_read_when_it_is_its_turn() {
     let (began, mut received) = unbounded_channel();
     let (ended, end) = std::sync::mpsc::channel();
-    let edits = edits(Gate { began, end: Mutex::new(end) });
+    let edits = edits(Gate {
+        began,
+        end: Mutex::new(end),
+    });
     let first = tokio::spawn(post(&edits, "[]".to_owned()));
     assert_eq!(received.recv().await, Some(0));
     let second = tokio::spawn(post(&edits, "[".to_owned()));
@@ -76,16 +92,31 @@ async fn a_batch_is_read_when_it_is_its_turn() {
     }
     assert!(!second.is_finished());
     ended.send(()).unwrap();
-    assert_eq!(first.await.unwrap(), Ok(Edited { digest: None, body: "{}".to_owned(), unserved: None }));
-    assert!(matches!(second.await.unwrap(), Err(EditFailure::Malformed(_))));
+    assert_eq!(
+        first.await.unwrap(),
+        Ok(Edited {
+            digest: None,
+            body: "{}".to_owned(),
+            unserved: None
+        })
+    );
+    assert!(matches!(
+        second.await.unwrap(),
+        Err(EditFailure::Malformed(_))
+    ));
 }
 
 #[tokio::test]
 async fn a_peer_with_many_batches_does_not_keep_another_one_waiting_for_all_of_them() {
     let (began, mut received) = unbounded_channel();
     let (ended, end) = std::sync::mpsc::channel();
-    let edits = edits(Gate { began, end: Mutex::new(end) });
-    let many: Vec<_> = (0..5).map(|_| tokio::spawn(post(&edits, "[]".to_owned()))).collect();
+    let edits = edits(Gate {
+        began,
+        end: Mutex::new(end),
+    });
+    let many: Vec<_> = (0..5)
+        .map(|_| tokio::spawn(post(&edits, "[]".to_owned())))
+        .collect();
     assert_eq!(received.recv().await, Some(0));
     let other = Peer::new([192, 0, 2, 1].into());
     let other = tokio::spawn(post_from(other, &edits, "[]".to_owned()));
@@ -106,15 +137,27 @@ async fn a_peer_with_many_batches_does_not_keep_another_one_waiting_for_all_of_t
 async fn bundles_are_rendered_up_to_a_number_of_bytes_whatever_was_posted() {
     let (began, mut received) = unbounded_channel();
     let (ended, end) = std::sync::mpsc::channel();
-    let edits = edits(Gate { began, end: Mutex::new(end) });
+    let edits = edits(Gate {
+        began,
+        end: Mutex::new(end),
+    });
     ended.send(()).unwrap();
     let within = repeated(MAX_RENDERED_BYTES / (4 << 20));
     assert!(within.len() < 200 << 10, "{}", within.len());
-    assert_eq!(post(&edits, within).await.map(|edited| edited.body), Ok("{}".to_owned()));
+    assert_eq!(
+        post(&edits, within).await.map(|edited| edited.body),
+        Ok("{}".to_owned())
+    );
     assert_eq!(received.recv().await, Some(1));
     let what = "bytes of manifests once their aliases are resolved";
-    let too_many = EditFailure::TooMany { what, limit: MAX_RENDERED_BYTES };
-    assert_eq!(post(&edits, repeated(MAX_RENDERED_BYTES / (4 << 20) + 1)).await, Err(too_many));
+    let too_many = EditFailure::TooMany {
+        what,
+        limit: MAX_RENDERED_BYTES,
+    };
+    assert_eq!(
+        post(&edits, repeated(MAX_RENDERED_BYTES / (4 << 20) + 1)).await,
+        Err(too_many)
+    );
     assert!(received.try_recv().is_err());
 }
 

@@ -35,8 +35,12 @@ pub(crate) fn add(
     notices.extend(request.bundles.iter().flat_map(Notice::of_bundle));
     let mode = match &*request.mode {
         "replaces" => Mode::Replaces,
-        "semver" => Mode::Semver { skips_patches: false },
-        "semver-skippatch" => Mode::Semver { skips_patches: true },
+        "semver" => Mode::Semver {
+            skips_patches: false,
+        },
+        "semver-skippatch" => Mode::Semver {
+            skips_patches: true,
+        },
         other => return Err(EditError::UnknownMode(other.to_owned()).into()),
     };
     let mut packages = by_package(&request.bundles);
@@ -49,11 +53,18 @@ pub(crate) fn add(
     for (name, new) in &packages {
         let mut package = draft.package(name)?;
         let may_overwrite = request.overwrite_latest && mode == Mode::Replaces;
-        let overwritten = if may_overwrite { overwrite(&mut package, new) } else { Ok(None) };
+        let overwritten = if may_overwrite {
+            overwrite(&mut package, new)
+        } else {
+            Ok(None)
+        };
         match overwritten {
             Ok(overwritten) => {
                 notices.extend(overwritten.map(Notice::Overwritten));
-                errors.extend(new.iter().flat_map(|bundle| exists(&package, bundle, request, mode)));
+                errors.extend(
+                    new.iter()
+                        .flat_map(|bundle| exists(&package, bundle, request, mode)),
+                );
             }
             Err(error) => errors.push(error),
         }
@@ -66,17 +77,27 @@ pub(crate) fn add(
         let new = packages.remove(&name).unwrap_or_default();
         match place(&mut package, new, mode, draft.max_edges()) {
             Ok(()) => {
-                if let Err(Refusal(faults)) = remove::finish(draft, package, request.prune_stranded) {
+                if let Err(Refusal(faults)) = remove::finish(draft, package, request.prune_stranded)
+                {
                     errors.extend(faults);
                 }
             }
             Err(faults) => errors.extend(faults),
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(Refusal(errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal(errors))
+    }
 }
 
-fn place(package: &mut Package, mut new: Vec<Bundle>, mode: Mode, max_edges: usize) -> Result<(), Vec<EditError>> {
+fn place(
+    package: &mut Package,
+    mut new: Vec<Bundle>,
+    mode: Mode,
+    max_edges: usize,
+) -> Result<(), Vec<EditError>> {
     let is_new = package.blob.is_none();
     new.sort_by(|a, b| a.compare(b).then_with(|| a.name.cmp(&b.name)));
     match mode {
@@ -104,8 +125,13 @@ fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<Bundle>> {
     let mut packages: BTreeMap<String, Vec<Bundle>> = BTreeMap::new();
     for rendered in bundles {
         let members = rendered.blob.as_object().cloned().unwrap_or_default();
-        let bundle = Bundle { placement: Some(rendered.placement.clone()), ..Bundle::read(Blob::new(members)) };
-        let others = packages.entry(rendered.blob.str("package").to_owned()).or_default();
+        let bundle = Bundle {
+            placement: Some(rendered.placement.clone()),
+            ..Bundle::read(Blob::new(members))
+        };
+        let others = packages
+            .entry(rendered.blob.str("package").to_owned())
+            .or_default();
         let is_same = |other: &Bundle| other.image == bundle.image && other.name == bundle.name;
         if !others.iter().any(is_same) {
             others.push(bundle);
@@ -115,7 +141,11 @@ fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<Bundle>> {
 }
 
 /// Checks what does not depend on the content.
-fn check_form(packages: &BTreeMap<String, Vec<Bundle>>, mode: Mode, alpha: bool) -> Result<(), Refusal> {
+fn check_form(
+    packages: &BTreeMap<String, Vec<Bundle>>,
+    mode: Mode,
+    alpha: bool,
+) -> Result<(), Refusal> {
     let mut errors = Vec::new();
     for bundle in packages.values().flatten() {
         let placement = bundle.placement.clone().unwrap_or_default();
@@ -130,21 +160,34 @@ fn check_form(packages: &BTreeMap<String, Vec<Bundle>>, mode: Mode, alpha: bool)
         if let Err(fault) = Version::parse(&bundle.version) {
             let (name, version) = (bundle.name.clone(), bundle.version.clone());
             errors.push(match mode {
-                Mode::Replaces => EditError::Version { bundle: name, version, fault },
+                Mode::Replaces => EditError::Version {
+                    bundle: name,
+                    version,
+                    fault,
+                },
                 Mode::Semver { .. } => EditError::InvalidVersion(version),
             });
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(Refusal(errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal(errors))
+    }
 }
 
 /// Checks that the names that the bundles have, replace and skip belong to one package each.
-fn check_owners(draft: &mut Draft<'_>, packages: &BTreeMap<String, Vec<Bundle>>) -> Result<(), Refusal> {
+fn check_owners(
+    draft: &mut Draft<'_>,
+    packages: &BTreeMap<String, Vec<Bundle>>,
+) -> Result<(), Refusal> {
     let mut owners: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (package, bundles) in packages {
         for bundle in bundles {
             let placement = bundle.placement.as_ref();
-            let edges = placement.into_iter().flat_map(|placement| placement.skips.iter().chain([&placement.replaces]));
+            let edges = placement
+                .into_iter()
+                .flat_map(|placement| placement.skips.iter().chain([&placement.replaces]));
             for name in edges.chain([&bundle.name]).filter(|name| !name.is_empty()) {
                 owners.entry(name).or_default().insert(package);
             }
@@ -159,16 +202,34 @@ fn check_owners(draft: &mut Draft<'_>, packages: &BTreeMap<String, Vec<Bundle>>)
         } else if let Some(package) = packages.first()
             && let Some(owner) = draft.owner(&bundle, package)?
         {
-            errors.push(EditError::ForeignEdge { bundle, owner, package: (*package).to_owned() });
+            errors.push(EditError::ForeignEdge {
+                bundle,
+                owner,
+                package: (*package).to_owned(),
+            });
         }
     }
-    if errors.is_empty() { Ok(()) } else { Err(Refusal(errors)) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal(errors))
+    }
 }
 
 /// Finds what of a new bundle is there already.
-fn exists(package: &Package, new: &Bundle, request: &Add<RenderedBundle>, mode: Mode) -> Vec<EditError> {
+fn exists(
+    package: &Package,
+    new: &Bundle,
+    request: &Add<RenderedBundle>,
+    mode: Mode,
+) -> Vec<EditError> {
     let mut errors = Vec::new();
-    if !new.image.is_empty() && package.bundles.iter().any(|bundle| bundle.image == new.image) {
+    if !new.image.is_empty()
+        && package
+            .bundles
+            .iter()
+            .any(|bundle| bundle.image == new.image)
+    {
         errors.push(EditError::ImageExists(new.image.clone()));
     }
     let is_told = request.overwrite_latest && mode == Mode::Replaces && !errors.is_empty();
@@ -181,26 +242,43 @@ fn exists(package: &Package, new: &Bundle, request: &Add<RenderedBundle>, mode: 
     errors
 }
 
-/// Removes the bundle that a new one of the same name overwrites, and returns its name: its channels fall back to what it
-/// replaced.
+/// Removes the bundle that a new one of the same name overwrites, and returns its name: its
+/// channels fall back to what it replaced.
 fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<Option<String>, EditError> {
-    let is_there = |bundle: &&Bundle| package.bundle(&bundle.name).is_some_and(|other| other.image != bundle.image);
-    let names: Vec<_> = new.iter().filter(is_there).map(|bundle| bundle.name.clone()).collect();
+    let is_there = |bundle: &&Bundle| {
+        package
+            .bundle(&bundle.name)
+            .is_some_and(|other| other.image != bundle.image)
+    };
+    let names: Vec<_> = new
+        .iter()
+        .filter(is_there)
+        .map(|bundle| bundle.name.clone())
+        .collect();
     if names.len() > 1 {
         return Err(EditError::OverwriteSeveral);
     }
     for name in &names {
-        for channel in package.channels.iter_mut().filter(|channel| channel.entry(name).is_some()) {
+        for channel in package
+            .channels
+            .iter_mut()
+            .filter(|channel| channel.entry(name).is_some())
+        {
             if !channel.heads().iter().any(|head| head.name == *name) {
                 return Err(EditError::OverwriteNotHead);
             }
-            let below = channel.entry(name).map(|entry| entry.replaces.clone()).unwrap_or_default();
+            let below = channel
+                .entry(name)
+                .map(|entry| entry.replaces.clone())
+                .unwrap_or_default();
             if below.is_empty() {
                 channel.entries.clear();
             }
             channel.entries.retain(|entry| entry.name != *name);
         }
-        package.channels.retain(|channel| !channel.entries.is_empty());
+        package
+            .channels
+            .retain(|channel| !channel.entries.is_empty());
         package.bundles.retain(|bundle| bundle.name != *name);
     }
     Ok(names.into_iter().next())
@@ -210,7 +288,9 @@ fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<Option<String>, Ed
 fn describe(package: &mut Package) {
     let channel = package.channel(package.default_channel());
     let head = channel.and_then(|channel| channel.heads().first().map(|head| head.name.clone()));
-    let placement = head.and_then(|head| package.bundle(&head)).and_then(|bundle| bundle.placement.clone());
+    let placement = head
+        .and_then(|head| package.bundle(&head))
+        .and_then(|bundle| bundle.placement.clone());
     let Some(placement) = placement else { return };
     let members = package.members();
     if !placement.description.is_empty() {

@@ -20,7 +20,8 @@ pub use files::RenderBudget;
 pub(crate) use files::{first_document, rendered_blob};
 pub(crate) use properties::is_large as is_large_property;
 
-/// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up to 1.5 MiB.
+/// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up
+/// to 1.5 MiB.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// A file of a bundle.
@@ -47,7 +48,8 @@ pub enum Migration {
     /// Each manifest is an `olm.bundle.object`.
     #[default]
     None,
-    /// The CSV becomes one `olm.csv.metadata` if the bundle has an image, from which the manifests can be read.
+    /// The CSV becomes one `olm.csv.metadata` if the bundle has an image, from which the manifests
+    /// can be read.
     CsvMetadata,
 }
 
@@ -108,8 +110,8 @@ pub enum BundleError {
     TooLarge,
 }
 
-/// Why files of a bundle were not read, for an error about what is missing: it may be in one of them. Its text begins with a
-/// colon, and is empty where every file was read.
+/// Why files of a bundle were not read, for an error about what is missing: it may be in one of
+/// them. Its text begins with a colon, and is empty where every file was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreadFiles(Vec<String>);
 
@@ -138,7 +140,11 @@ struct Parsed {
 }
 
 /// Renders a bundle as `opm render` does. `image` is the reference of its image; empty for none.
-pub fn render(files: &BundleFiles, image: &str, migration: Migration) -> Result<RenderedBundle, BundleError> {
+pub fn render(
+    files: &BundleFiles,
+    image: &str,
+    migration: Migration,
+) -> Result<RenderedBundle, BundleError> {
     render_within(files, image, migration, &mut RenderBudget::unlimited())
 }
 
@@ -151,15 +157,35 @@ pub fn render_within(
 ) -> Result<RenderedBundle, BundleError> {
     let mut warnings = Vec::new();
     let has_metadata = migration == Migration::CsvMetadata && !image.is_empty();
-    let ParsedManifests { csv, defined, objects } = manifests(&files.manifests, !has_metadata, budget, &mut warnings)?;
-    let name = csv.at(&["metadata", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
-    apis::check(&csv, &defined).map_err(|fault| BundleError::Apis { bundle: name.clone(), fault })?;
+    let ParsedManifests {
+        csv,
+        defined,
+        objects,
+    } = manifests(&files.manifests, !has_metadata, budget, &mut warnings)?;
+    let name = csv
+        .at(&["metadata", "name"])
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    apis::check(&csv, &defined).map_err(|fault| BundleError::Apis {
+        bundle: name.clone(),
+        fault,
+    })?;
     let mut unread = Vec::new();
     let metadata = metadata(&files.metadata, budget, &mut unread)?;
-    let annotations = metadata.iter().find_map(|value| value.get("annotations").filter(|found| has_any(found)));
-    let list = |key: &str| metadata.iter().map(|value| value.list(&[key]).to_vec()).find(|found| !found.is_empty());
+    let annotations = metadata
+        .iter()
+        .find_map(|value| value.get("annotations").filter(|found| has_any(found)));
+    let list = |key: &str| {
+        metadata
+            .iter()
+            .map(|value| value.list(&[key]).to_vec())
+            .find(|found| !found.is_empty())
+    };
     let parsed = Parsed {
-        annotations: annotations.cloned().ok_or(BundleError::NoAnnotations(UnreadFiles(unread)))?,
+        annotations: annotations
+            .cloned()
+            .ok_or(BundleError::NoAnnotations(UnreadFiles(unread)))?,
         dependencies: list("dependencies").unwrap_or_default(),
         properties: list("properties").unwrap_or_default(),
         defined,
@@ -182,14 +208,20 @@ pub fn render_within(
     if let (Value::Object(members), false) = (&mut blob, images.is_empty()) {
         members.insert("relatedImages".to_owned(), Value::Array(images));
     }
-    Ok(RenderedBundle { blob, placement: placement(&parsed), warnings })
+    Ok(RenderedBundle {
+        blob,
+        placement: placement(&parsed),
+        warnings,
+    })
 }
 
-/// Arranges an `olm.bundle` as `opm render` does: manifests behind other properties, related images by image. Other blobs stay
-/// as they are.
+/// Arranges an `olm.bundle` as `opm render` does: manifests behind other properties, related images
+/// by image. Other blobs stay as they are.
 pub fn arranged(blob: Value) -> Value {
     let is_bundle = blob.str("schema") == "olm.bundle";
-    let Value::Object(mut members) = blob else { return blob };
+    let Value::Object(mut members) = blob else {
+        return blob;
+    };
     if let Some(Value::Array(properties)) = members.get_mut("properties").filter(|_| is_bundle) {
         properties.sort_by_key(|property| properties::is_large(property.str("type")));
     }
@@ -199,19 +231,33 @@ pub fn arranged(blob: Value) -> Value {
     Value::Object(members)
 }
 
-/// Replaces the manifests of an `olm.bundle` by the metadata of its CSV, if it has an image and its manifests a CSV.
+/// Replaces the manifests of an `olm.bundle` by the metadata of its CSV, if it has an image and its
+/// manifests a CSV.
 pub fn migrate(blob: &Value) -> Value {
-    let (Value::Object(members), properties) = (blob, blob.list(&["properties"])) else { return blob.clone() };
+    let (Value::Object(members), properties) = (blob, blob.list(&["properties"])) else {
+        return blob.clone();
+    };
     let is_manifest = |property: &&Value| property.str("type") == "olm.bundle.object";
     let mut manifests = Manifests::default();
-    let decoded = properties.iter().filter(is_manifest).filter_map(|property| {
-        let json = manifests.decode(property.get("value")?.to_json().as_bytes())?;
-        Value::parse(std::str::from_utf8(&json).ok()?).ok()
-    });
+    let decoded = properties
+        .iter()
+        .filter(is_manifest)
+        .filter_map(|property| {
+            let json = manifests.decode(property.get("value")?.to_json().as_bytes())?;
+            Value::parse(std::str::from_utf8(&json).ok()?).ok()
+        });
     let csv = decoded.into_iter().find(is_csv);
-    let has_metadata = properties.iter().any(|property| property.str("type") == "olm.csv.metadata");
-    let Some(csv) = csv.filter(|_| !has_metadata && !blob.str("image").is_empty()) else { return blob.clone() };
-    let mut kept: Vec<Value> = properties.iter().filter(|property| !is_manifest(property)).cloned().collect();
+    let has_metadata = properties
+        .iter()
+        .any(|property| property.str("type") == "olm.csv.metadata");
+    let Some(csv) = csv.filter(|_| !has_metadata && !blob.str("image").is_empty()) else {
+        return blob.clone();
+    };
+    let mut kept: Vec<Value> = properties
+        .iter()
+        .filter(|property| !is_manifest(property))
+        .cloned()
+        .collect();
     kept.push(property("olm.csv.metadata", csv_metadata(&csv)));
     let mut members = members.clone();
     members.insert("properties".to_owned(), Value::Array(kept));
@@ -238,16 +284,29 @@ fn annotation<'v>(annotations: &'v Value, end: &str) -> &'v str {
 
 /// Reads what the bundle says of channels and edges.
 fn placement(parsed: &Parsed) -> Placement {
-    let text = |path: &[&str]| parsed.csv.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |path: &[&str]| {
+        parsed
+            .csv
+            .at(path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let csv_annotation = |key: &str| text(&["metadata", "annotations", key]);
-    let skips = parsed.csv.list(&["spec", "skips"]).iter().filter_map(Value::as_str);
+    let skips = parsed
+        .csv
+        .list(&["spec", "skips"])
+        .iter()
+        .filter_map(Value::as_str);
     let icon = parsed.csv.list(&["spec", "icon"]).first();
     Placement {
         channels: annotation(&parsed.annotations, "channels.v1")
             .split(',')
             .map(|name| name.trim().to_owned())
             .collect(),
-        default_channel: annotation(&parsed.annotations, "channel.default.v1").trim().to_owned(),
+        default_channel: annotation(&parsed.annotations, "channel.default.v1")
+            .trim()
+            .to_owned(),
         replaces: text(&["spec", "replaces"]),
         skips: skips.map(str::to_owned).collect(),
         skip_range: csv_annotation("olm.skipRange"),

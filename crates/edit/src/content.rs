@@ -31,12 +31,21 @@ pub struct BlobChange {
 impl Content {
     /// Creates a content of blobs in catalog order; their numbers are those in this order.
     pub fn new(metas: Vec<Meta>) -> Self {
-        Self { next: metas.len(), metas }
+        Self {
+            next: metas.len(),
+            metas,
+        }
     }
 
     /// Creates a content of canonical lines.
     pub fn of_lines(lines: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Self {
-        Self::new(lines.into_iter().enumerate().map(|(id, line)| Meta::read(id, line)).collect())
+        Self::new(
+            lines
+                .into_iter()
+                .enumerate()
+                .map(|(id, line)| Meta::read(id, line))
+                .collect(),
+        )
     }
 
     /// Returns the blobs in catalog order.
@@ -52,20 +61,27 @@ impl Content {
 
     /// Returns whether there is an `olm.package` of this name.
     pub fn has_package(&self, name: &str) -> bool {
-        self.metas.iter().any(|meta| &*meta.schema == "olm.package" && &*meta.name == name)
+        self.metas
+            .iter()
+            .any(|meta| &*meta.schema == "olm.package" && &*meta.name == name)
     }
 
     /// Returns the blobs that differ, in the order of their numbers.
     pub fn changes(&self, to: &Self) -> Vec<BlobChange> {
         let mut all: BTreeMap<usize, BlobChange> = BTreeMap::new();
-        let none = || BlobChange { before: None, after: None };
+        let none = || BlobChange {
+            before: None,
+            after: None,
+        };
         for meta in &self.metas {
             all.entry(meta.id).or_insert_with(none).before = Some(meta.clone());
         }
         for meta in &to.metas {
             all.entry(meta.id).or_insert_with(none).after = Some(meta.clone());
         }
-        all.into_values().filter(|change| change.before != change.after).collect()
+        all.into_values()
+            .filter(|change| change.before != change.after)
+            .collect()
     }
 
     /// Returns the blobs of a package, in catalog order.
@@ -78,14 +94,23 @@ impl Content {
         self.next
     }
 
-    /// Creates a content of the blobs that stay and new ones by package, which follow the last of their package, or else all
-    /// others, in the order of their numbers. `next` is the number of the next new blob.
-    pub(crate) fn with_new(stays: Vec<Meta>, mut new: BTreeMap<Arc<str>, Vec<Meta>>, next: usize) -> Self {
+    /// Creates a content of the blobs that stay and new ones by package, which follow the last of
+    /// their package, or else all others, in the order of their numbers. `next` is the number of
+    /// the next new blob.
+    pub(crate) fn with_new(
+        stays: Vec<Meta>,
+        mut new: BTreeMap<Arc<str>, Vec<Meta>>,
+        next: usize,
+    ) -> Self {
         for metas in new.values_mut() {
             metas.sort_by_key(|meta| meta.id);
         }
         let mut last: HashMap<Arc<str>, usize> = HashMap::new();
-        for (at, meta) in stays.iter().enumerate().filter(|(_, meta)| new.contains_key(&meta.package)) {
+        for (at, meta) in stays
+            .iter()
+            .enumerate()
+            .filter(|(_, meta)| new.contains_key(&meta.package))
+        {
             last.insert(Arc::clone(&meta.package), at);
         }
         let mut metas = Vec::with_capacity(stays.len());
@@ -103,17 +128,32 @@ impl Content {
     }
 
     /// Lists the problems of some packages, as `opm validate` finds them.
-    pub(crate) fn problems(&self, packages: &BTreeSet<String>) -> Result<Vec<(Severity, NewProblem)>, IndexError> {
-        let metas = self.metas.iter().filter(|meta| packages.contains(&*meta.package));
+    pub(crate) fn problems(
+        &self,
+        packages: &BTreeSet<String>,
+    ) -> Result<Vec<(Severity, NewProblem)>, IndexError> {
+        let metas = self
+            .metas
+            .iter()
+            .filter(|meta| packages.contains(&*meta.package));
         let lines: Vec<&str> = metas.map(|meta| &*meta.line).collect();
         if lines.is_empty() {
             return Ok(Vec::new());
         }
         let text = lines.join("\n") + "\n";
-        let file = FileOrigin { lines: vec![1; lines.len()], bytes: text.len() as u64, ..FileOrigin::default() };
-        let origins = Origins { files: vec![file], ..Origins::default() };
+        let file = FileOrigin {
+            lines: vec![1; lines.len()],
+            bytes: text.len() as u64,
+            ..FileOrigin::default()
+        };
+        let origins = Origins {
+            files: vec![file],
+            ..Origins::default()
+        };
         let catalog = Catalog::build(text.into_bytes().into(), &origins)?;
         let problems = catalog.problems().iter().cloned();
-        Ok(problems.map(|problem| (problem.severity(), NewProblem::from(problem))).collect())
+        Ok(problems
+            .map(|problem| (problem.severity(), NewProblem::from(problem)))
+            .collect())
     }
 }

@@ -23,13 +23,17 @@ pub(crate) fn deprecate(draft: &mut Draft<'_>, request: &Deprecate) -> Result<()
         if wanted.message.is_empty() {
             return Err(EditError::NoMessage { schema, name }.into());
         }
-        let at = *places.entry((schema.clone(), name.clone())).or_insert(entries.len());
+        let at = *places
+            .entry((schema.clone(), name.clone()))
+            .or_insert(entries.len());
         let mut reference: Members = [("schema".to_owned(), Value::text(schema))].into();
         if !name.is_empty() {
             reference.insert("name".to_owned(), Value::text(name));
         }
-        let entry =
-            Value::object([("reference", Value::Object(reference)), ("message", Value::text(&*wanted.message))]);
+        let entry = Value::object([
+            ("reference", Value::Object(reference)),
+            ("message", Value::text(&*wanted.message)),
+        ]);
         match entries.get_mut(at) {
             Some(other) => *other = entry,
             None => entries.push(entry),
@@ -42,16 +46,21 @@ pub(crate) fn deprecate(draft: &mut Draft<'_>, request: &Deprecate) -> Result<()
 /// Removes messages of deprecation, and the `olm.deprecations` when it has none left.
 pub(crate) fn undeprecate(draft: &mut Draft<'_>, request: &Undeprecate) -> Result<(), Refusal> {
     let mut package = existing(draft, &request.package)?;
-    let lost: HashSet<(String, String)> =
-        request.references.iter().cloned().map(|Reference { schema, name }| (schema, name)).collect();
+    let lost: HashSet<(String, String)> = request
+        .references
+        .iter()
+        .cloned()
+        .map(|Reference { schema, name }| (schema, name))
+        .collect();
     let mut entries = entries(&package);
     entries.retain(|entry| !lost.contains(&reference_of(entry)));
     set_entries(&mut package, entries);
     Ok(draft.set_package(package)?)
 }
 
-/// Removes the messages about channels and bundles that a package no longer has, and the `olm.deprecations` when it has
-/// none left. Messages about what it did not have before either stay: they are mistakes that are told.
+/// Removes the messages about channels and bundles that a package no longer has, and the
+/// `olm.deprecations` when it has none left. Messages about what it did not have before either
+/// stay: they are mistakes that are told.
 pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
     let all = entries(package);
     if all.is_empty() {
@@ -59,7 +68,11 @@ pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
     }
     let lost = |former: Vec<&str>, current: Vec<&str>| -> HashSet<String> {
         let current: HashSet<&str> = current.into_iter().collect();
-        former.into_iter().filter(|name| !current.contains(name)).map(str::to_owned).collect()
+        former
+            .into_iter()
+            .filter(|name| !current.contains(name))
+            .map(str::to_owned)
+            .collect()
     };
     let channels = lost(former.channel_names(), package.channel_names());
     let bundles = lost(former.bundle_names(), package.bundle_names());
@@ -71,7 +84,11 @@ pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
             _ => false,
         }
     };
-    let kept: Vec<_> = all.iter().filter(|entry| !is_lost(entry)).cloned().collect();
+    let kept: Vec<_> = all
+        .iter()
+        .filter(|entry| !is_lost(entry))
+        .cloned()
+        .collect();
     if kept.len() < all.len() {
         set_entries(package, kept);
     }
@@ -79,12 +96,22 @@ pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
 
 /// Returns the schema and the name of what a message is about; empty if there is none.
 fn reference_of(entry: &Value) -> (String, String) {
-    let text = |key: &str| entry.get("reference").map(|reference| reference.str(key)).unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        entry
+            .get("reference")
+            .map(|reference| reference.str(key))
+            .unwrap_or_default()
+            .to_owned()
+    };
     (text("schema"), text("name"))
 }
 
 fn entries(package: &Package) -> Vec<Value> {
-    match package.deprecations.as_ref().and_then(|blob| blob.members.get("entries")) {
+    match package
+        .deprecations
+        .as_ref()
+        .and_then(|blob| blob.members.get("entries"))
+    {
         Some(Value::Array(entries)) => entries.clone(),
         _ => Vec::new(),
     }
@@ -96,20 +123,29 @@ fn set_entries(package: &mut Package, entries: Vec<Value>) {
         return;
     }
     let blob = package.deprecations.get_or_insert_with(|| {
-        let members = [("schema", Value::text("olm.deprecations")), ("package", Value::text(&*package.name))];
+        let members = [
+            ("schema", Value::text("olm.deprecations")),
+            ("package", Value::text(&*package.name)),
+        ];
         Blob::new(members.map(|(key, value)| (key.to_owned(), value)).into())
     });
-    blob.members_mut().insert("entries".to_owned(), Value::Array(entries));
+    blob.members_mut()
+        .insert("entries".to_owned(), Value::Array(entries));
 }
 
-/// Truncates packages at the bundles of some images: what these replace or skip goes, and they stay without edges.
+/// Truncates packages at the bundles of some images: what these replace or skip goes, and they stay
+/// without edges.
 pub(crate) fn truncate(draft: &mut Draft<'_>, request: &DeprecateTruncate) -> Result<(), Refusal> {
     let mut images = request.images.clone();
     let wanted: HashSet<&str> = images.iter().map(String::as_str).collect();
     let mut packages = draft.with_images(&wanted)?;
-    let known: HashSet<String> =
-        packages.iter().flat_map(|package| &package.bundles).map(|bundle| bundle.image.clone()).collect();
-    let (known, unknown): (Vec<_>, Vec<_>) = images.into_iter().partition(|image| known.contains(image));
+    let known: HashSet<String> = packages
+        .iter()
+        .flat_map(|package| &package.bundles)
+        .map(|bundle| bundle.image.clone())
+        .collect();
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        images.into_iter().partition(|image| known.contains(image));
     if !unknown.is_empty() && !request.permissive {
         return Err(EditError::UnknownImages(unknown).into());
     }
@@ -140,32 +176,52 @@ pub(crate) fn truncate(draft: &mut Draft<'_>, request: &DeprecateTruncate) -> Re
     Ok(())
 }
 
-/// Finds the bundles of some images in a package, each once and with its image, in the order of the images.
+/// Finds the bundles of some images in a package, each once and with its image, in the order of the
+/// images.
 fn bundles_of(package: &Package, images: &[String]) -> Vec<(String, String)> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     for bundle in &package.bundles {
         names.entry(&bundle.image).or_insert(&bundle.name);
     }
-    let found = images.iter().filter_map(|image| Some((names.remove(&**image)?.to_owned(), image.clone())));
+    let found = images
+        .iter()
+        .filter_map(|image| Some((names.remove(&**image)?.to_owned(), image.clone())));
     found.collect()
 }
 
 /// Removes packages whose default channel's head is listed, if all their heads are.
-fn remove_whole(draft: &mut Draft<'_>, packages: &mut Vec<Package>, images: &mut Vec<String>) -> Result<(), Refusal> {
+fn remove_whole(
+    draft: &mut Draft<'_>,
+    packages: &mut Vec<Package>,
+    images: &mut Vec<String>,
+) -> Result<(), Refusal> {
     let mut removed = Vec::new();
     let wanted: HashSet<&String> = images.iter().collect();
     for package in &*packages {
-        let listed = |name: &str| package.bundle(name).is_some_and(|bundle| wanted.contains(&bundle.image));
+        let listed = |name: &str| {
+            package
+                .bundle(name)
+                .is_some_and(|bundle| wanted.contains(&bundle.image))
+        };
         let default = package.channel(package.default_channel());
-        let is_whole = default.is_some_and(|channel| channel.heads().iter().any(|head| listed(&head.name)));
+        let is_whole =
+            default.is_some_and(|channel| channel.heads().iter().any(|head| listed(&head.name)));
         if !is_whole {
             continue;
         }
         for channel in &package.channels {
             if let Some(head) = channel.heads().into_iter().find(|head| !listed(&head.name)) {
-                let image = package.bundle(&head.name).map(|bundle| bundle.image.clone()).unwrap_or_default();
+                let image = package
+                    .bundle(&head.name)
+                    .map(|bundle| bundle.image.clone())
+                    .unwrap_or_default();
                 let (package, channel) = (package.name.clone(), channel.name.clone());
-                return Err(EditError::OtherHeads { package, image, channel }.into());
+                return Err(EditError::OtherHeads {
+                    package,
+                    image,
+                    channel,
+                }
+                .into());
             }
         }
         removed.push(package.name.clone());
@@ -174,18 +230,27 @@ fn remove_whole(draft: &mut Draft<'_>, packages: &mut Vec<Package>, images: &mut
         draft.remove_package(&name);
         let is_removed = |package: &mut Package| package.name == name;
         for package in packages.extract_if(.., is_removed) {
-            let gone: HashSet<&String> = package.bundles.iter().map(|bundle| &bundle.image).collect();
+            let gone: HashSet<&String> =
+                package.bundles.iter().map(|bundle| &bundle.image).collect();
             images.retain(|image| !gone.contains(image));
         }
     }
     Ok(())
 }
 
-fn truncate_at(package: &mut Package, former: &Package, name: &str, image: &str) -> Result<(), EditError> {
+fn truncate_at(
+    package: &mut Package,
+    former: &Package,
+    name: &str,
+    image: &str,
+) -> Result<(), EditError> {
     let tail = tail(former, name);
     let default = package.channel(package.default_channel());
     let heads: Vec<_> = default.map(|channel| channel.heads()).unwrap_or_default();
-    if heads.iter().any(|head| head.name == name || tail.contains(&head.name)) {
+    if heads
+        .iter()
+        .any(|head| head.name == name || tail.contains(&head.name))
+    {
         return Err(EditError::DeprecatesDefaultChannel(image.to_owned()));
     }
     for channel in &mut package.channels {
@@ -206,13 +271,24 @@ fn truncate_at(package: &mut Package, former: &Package, name: &str, image: &str)
             channel.entries.clear();
         }
     }
-    package.channels.retain(|channel| !channel.entries.is_empty());
-    let in_use = |bundle: &str| package.channels.iter().any(|channel| channel.entry(bundle).is_some());
-    let keep: Vec<bool> = package.bundles.iter().map(|bundle| in_use(&bundle.name)).collect();
-    let mut keep = keep.into_iter();
     package
+        .channels
+        .retain(|channel| !channel.entries.is_empty());
+    let in_use = |bundle: &str| {
+        package
+            .channels
+            .iter()
+            .any(|channel| channel.entry(bundle).is_some())
+    };
+    let keep: Vec<bool> = package
         .bundles
-        .retain(|bundle| keep.next().unwrap_or(true) || !(tail.contains(&bundle.name) || bundle.name == name));
+        .iter()
+        .map(|bundle| in_use(&bundle.name))
+        .collect();
+    let mut keep = keep.into_iter();
+    package.bundles.retain(|bundle| {
+        keep.next().unwrap_or(true) || !(tail.contains(&bundle.name) || bundle.name == name)
+    });
     mark(package, name)
 }
 
@@ -221,8 +297,17 @@ fn tail(package: &Package, name: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![name.to_owned()];
     while let Some(current) = open.pop() {
-        for entry in package.channels.iter().filter_map(|channel| channel.entry(&current)) {
-            for next in entry.skips.iter().chain([&entry.replaces]).filter(|next| !next.is_empty()) {
+        for entry in package
+            .channels
+            .iter()
+            .filter_map(|channel| channel.entry(&current))
+        {
+            for next in entry
+                .skips
+                .iter()
+                .chain([&entry.replaces])
+                .filter(|next| !next.is_empty())
+            {
                 if next != name && found.insert(next.clone()) {
                     open.push(next.clone());
                 }
@@ -237,7 +322,9 @@ fn above(channel: &Channel, without: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for head in channel.heads() {
         let mut next = Some(head);
-        while let Some(entry) = next.filter(|entry| entry.name != without && found.insert(entry.name.clone())) {
+        while let Some(entry) =
+            next.filter(|entry| entry.name != without && found.insert(entry.name.clone()))
+        {
             next = channel.entry(&entry.replaces);
         }
     }
@@ -246,12 +333,18 @@ fn above(channel: &Channel, without: &str) -> BTreeSet<String> {
 
 /// Gives a bundle the property `olm.deprecated`.
 fn mark(package: &mut Package, name: &str) -> Result<(), EditError> {
-    let Some(bundle) = package.bundles.iter_mut().find(|bundle| bundle.name == name && !bundle.is_truncated) else {
+    let Some(bundle) = package
+        .bundles
+        .iter_mut()
+        .find(|bundle| bundle.name == name && !bundle.is_truncated)
+    else {
         return Ok(());
     };
     bundle.is_truncated = true;
     let members = bundle.blob.members_mut()?;
-    let properties = members.entry("properties".to_owned()).or_insert(Value::Array(Vec::new()));
+    let properties = members
+        .entry("properties".to_owned())
+        .or_insert(Value::Array(Vec::new()));
     if let Value::Array(properties) = properties {
         properties.push(property("olm.deprecated", Value::Object(Members::new())));
     }
@@ -259,11 +352,19 @@ fn mark(package: &mut Package, name: &str) -> Result<(), EditError> {
 }
 
 fn drop_truncated(package: &mut Package) {
-    let truncated: Vec<_> =
-        package.bundles.iter().filter(|bundle| bundle.is_truncated).map(|bundle| bundle.name.clone()).collect();
+    let truncated: Vec<_> = package
+        .bundles
+        .iter()
+        .filter(|bundle| bundle.is_truncated)
+        .map(|bundle| bundle.name.clone())
+        .collect();
     package.bundles.retain(|bundle| !bundle.is_truncated);
     for channel in &mut package.channels {
-        channel.entries.retain(|entry| !truncated.contains(&entry.name));
+        channel
+            .entries
+            .retain(|entry| !truncated.contains(&entry.name));
     }
-    package.channels.retain(|channel| !channel.entries.is_empty());
+    package
+        .channels
+        .retain(|channel| !channel.entries.is_empty());
 }

@@ -28,7 +28,9 @@ pub enum EditError {
         packages: Vec<String>,
     },
     /// A bundle replaces or skips a bundle of another package.
-    #[error("bundle {bundle} belongs to package {owner} on index, cannot be added as an edge for package {package}")]
+    #[error(
+        "bundle {bundle} belongs to package {owner} on index, cannot be added as an edge for package {package}"
+    )]
     ForeignEdge {
         /// The bundle that is replaced or skipped.
         bundle: String,
@@ -99,7 +101,9 @@ pub enum EditError {
     #[error(transparent)]
     Pruned(Box<PrunedBundle>),
     /// Every bundle of a channel is replaced or skipped.
-    #[error("unable to verify added bundles for package {package}: no channel head found for {channel}")]
+    #[error(
+        "unable to verify added bundles for package {package}: no channel head found for {channel}"
+    )]
     NoHead {
         /// The package.
         package: String,
@@ -181,10 +185,14 @@ pub enum EditError {
         package: String,
     },
     /// The bundle to overwrite is not the head everywhere.
-    #[error("Cannot overwrite a bundle that is not at the head of a channel using --overwrite-latest")]
+    #[error(
+        "Cannot overwrite a bundle that is not at the head of a channel using --overwrite-latest"
+    )]
     OverwriteNotHead,
     /// Two bundles of one package are to be overwritten.
-    #[error("Cannot overwrite more than one bundle at a time for a given package using --overwrite-latest")]
+    #[error(
+        "Cannot overwrite more than one bundle at a time for a given package using --overwrite-latest"
+    )]
     OverwriteSeveral,
     /// There is no package to remove.
     #[error(
@@ -282,10 +290,14 @@ pub enum EditError {
     #[error("the catalog would be invalid: {}", first(.0, "; "))]
     WouldInvalidate(Vec<String>),
     /// The packages that are changed have too many entries and skips.
-    #[error("cannot change so much at once: the packages that change have more than {0} entries and skips: send fewer")]
+    #[error(
+        "cannot change so much at once: the packages that change have more than {0} entries and skips: send fewer"
+    )]
     TooManyEdges(usize),
     /// The packages that are changed are too large.
-    #[error("cannot change so much at once: the packages that change have more than {0} bytes: change fewer at a time")]
+    #[error(
+        "cannot change so much at once: the packages that change have more than {0} bytes: change fewer at a time"
+    )]
     TooManyBytes(usize),
     /// A blob is nested too deeply to be edited.
     #[error("cannot edit {schema} `{name}`: {fault}")]
@@ -346,7 +358,11 @@ impl From<EditError> for Refusal {
 
 /// Joins the first reasons, and says how many more there are.
 fn first(reasons: &[impl ToString], separator: &str) -> String {
-    let mut texts: Vec<_> = reasons.iter().take(MAX_REASONS).map(ToString::to_string).collect();
+    let mut texts: Vec<_> = reasons
+        .iter()
+        .take(MAX_REASONS)
+        .map(ToString::to_string)
+        .collect();
     if reasons.len() > MAX_REASONS {
         texts.push(format!("and {} more", reasons.len() - MAX_REASONS));
     }
@@ -358,5 +374,9 @@ fn them(names: &[String]) -> &'static str {
 }
 
 fn replace(by: &[String]) -> String {
-    format!("{} {} it", by.join(", "), if by.len() == 1 { "replaces" } else { "replace" })
+    format!(
+        "{} {} it",
+        by.join(", "),
+        if by.len() == 1 { "replaces" } else { "replace" }
+    )
 }

@@ -1,4 +1,5 @@
-//! Files of a catalog by their blobs, and how they change with a content: what does not change keeps its bytes.
+//! Files of a catalog by their blobs, and how they change with a content: what does not change
+//! keeps its bytes.
 
 mod layout;
 
@@ -19,7 +20,8 @@ use crate::value::{MAX_DEPTH, Value};
 
 use layout::Layout;
 
-/// A file of a catalog by its blobs. Its bytes are not held: those of the few files that change are read again.
+/// A file of a catalog by its blobs. Its bytes are not held: those of the few files that change are
+/// read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     path: String,
@@ -81,13 +83,17 @@ pub struct InvalidPackageName(String);
 
 impl Default for LineReader {
     fn default() -> Self {
-        Self(FileReader::new(ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() }))
+        Self(FileReader::new(ReadLimits {
+            depth: MAX_DEPTH,
+            ..ReadLimits::default()
+        }))
     }
 }
 
 impl LineReader {
-    /// Reads a file. `input` writes the next bytes of the file to a buffer and returns their number, 0 at the end; `each`
-    /// is passed the canonical line of each blob, without its line feed, and the line of the file on which it begins.
+    /// Reads a file. `input` writes the next bytes of the file to a buffer and returns their
+    /// number, 0 at the end; `each` is passed the canonical line of each blob, without its line
+    /// feed, and the line of the file on which it begins.
     pub fn read<E: From<FileError>>(
         &mut self,
         path: &str,
@@ -97,11 +103,16 @@ impl LineReader {
         let reader = &mut self.0;
         reader.restart();
         loop {
-            match reader.next().map_err(|error| FileError { path: path.to_owned(), error })? {
+            match reader.next().map_err(|error| FileError {
+                path: path.to_owned(),
+                error,
+            })? {
                 ReadEvent::Blob(blob) => {
                     let line = blob.line.trim_ascii_end();
-                    // The reader writes valid text. `from_utf8_lossy` alone takes a seventh of the time of `render`.
-                    let text = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+                    // The reader writes valid text. `from_utf8_lossy` alone takes a seventh of the
+                    // time of `render`.
+                    let text = str::from_utf8(line)
+                        .map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
                     each(&text, blob.at);
                 }
                 ReadEvent::Notice(_) => {}
@@ -116,10 +127,13 @@ impl LineReader {
 }
 
 impl SourceFile {
-    /// Creates a file of its canonical lines, which have no line feeds. Its path is from the root of the catalog, with `/`
-    /// between its parts.
+    /// Creates a file of its canonical lines, which have no line feeds. Its path is from the root
+    /// of the catalog, with `/` between its parts.
     pub fn new(path: &str, lines: Vec<Arc<str>>) -> Self {
-        Self { path: path.to_owned(), lines }
+        Self {
+            path: path.to_owned(),
+            lines,
+        }
     }
 
     /// Reads a file from its bytes.
@@ -157,17 +171,29 @@ impl SourceFile {
         self.path.to_ascii_lowercase().ends_with(".json")
     }
 
-    /// Replaces blobs by others, or removes them (`None`), by their index in the file, and adds others at its end. The file
-    /// is removed when it has no blob left.
+    /// Replaces blobs by others, or removes them (`None`), by their index in the file, and adds
+    /// others at its end. The file is removed when it has no blob left.
     fn change(&self, bytes: Vec<u8>, changes: &BlobChanges) -> Result<FileChange, ChangeError> {
         let (file, begins) = Self::read_with_places(&self.path, &bytes)
             .ok()
             .filter(|(file, _)| file == self)
             .ok_or_else(|| ChangeError::Conflict(self.path.clone()))?;
-        let removed = changes.changed.values().filter(|change| change.is_none()).count();
+        let removed = changes
+            .changed
+            .values()
+            .filter(|change| change.is_none())
+            .count();
         let is_empty = removed == self.lines.len() && changes.added.is_empty();
-        let after = (!is_empty).then(|| Layout::new(&file, &bytes, &begins).with(changes).into_bytes());
-        Ok(FileChange { path: self.path.clone(), before: Some(bytes), after })
+        let after = (!is_empty).then(|| {
+            Layout::new(&file, &bytes, &begins)
+                .with(changes)
+                .into_bytes()
+        });
+        Ok(FileChange {
+            path: self.path.clone(),
+            before: Some(bytes),
+            after,
+        })
     }
 }
 
@@ -180,7 +206,8 @@ struct BlobChanges {
     added: Vec<Value>,
 }
 
-/// Returns the digest of the content that files have: that of their canonical lines, in the order of the files.
+/// Returns the digest of the content that files have: that of their canonical lines, in the order
+/// of the files.
 pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
     let mut hash = Sha256::new();
     for line in files.iter().flat_map(|file| file.borrow().lines()) {
@@ -191,9 +218,16 @@ pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
 }
 
 /// Returns files as they are after changes, in catalog order.
-pub fn changed<'f>(files: &'f [SourceFile], changes: &[FileChange]) -> Result<Vec<Cow<'f, SourceFile>>, FileError> {
+pub fn changed<'f>(
+    files: &'f [SourceFile],
+    changes: &[FileChange],
+) -> Result<Vec<Cow<'f, SourceFile>>, FileError> {
     let is_changed = |file: &&SourceFile| changes.iter().any(|change| change.path == file.path);
-    let mut all: Vec<_> = files.iter().filter(|file| !is_changed(file)).map(Cow::Borrowed).collect();
+    let mut all: Vec<_> = files
+        .iter()
+        .filter(|file| !is_changed(file))
+        .map(Cow::Borrowed)
+        .collect();
     for change in changes {
         if let Some(after) = &change.after {
             all.push(Cow::Owned(SourceFile::read(&change.path, after)?));
@@ -208,9 +242,10 @@ pub fn content(files: &[SourceFile]) -> Content {
     Content::of_lines(files.iter().flat_map(|file| file.lines.iter().cloned()))
 }
 
-/// Finds how files change when a content that was read from them becomes another one; `read` returns the bytes of a file,
-/// which must not have changed. New blobs go to the file that has their package, or to `PACKAGE/catalog.yaml` (or `.json`,
-/// if most files are JSON), which may be there with blobs of other packages, or without any.
+/// Finds how files change when a content that was read from them becomes another one; `read`
+/// returns the bytes of a file, which must not have changed. New blobs go to the file that has
+/// their package, or to `PACKAGE/catalog.yaml` (or `.json`, if most files are JSON), which may be
+/// there with blobs of other packages, or without any.
 pub fn changes(
     files: &[SourceFile],
     from: &Content,
@@ -229,11 +264,20 @@ pub fn changes(
         match (change.before, value) {
             (Some(before), value) => {
                 let (file, index) = places[before.id];
-                changed.entry(file).or_default().changed.insert(index, value);
+                changed
+                    .entry(file)
+                    .or_default()
+                    .changed
+                    .insert(index, value);
             }
             (None, Some(value)) => {
-                let package = change.after.map(|meta| meta.package.to_string()).unwrap_or_default();
-                let home = homes.entry(package.clone()).or_insert_with(|| home(&package, from, &places));
+                let package = change
+                    .after
+                    .map(|meta| meta.package.to_string())
+                    .unwrap_or_default();
+                let home = homes
+                    .entry(package.clone())
+                    .or_insert_with(|| home(&package, from, &places));
                 match *home {
                     Some(file) => changed.entry(file).or_default().added.push(value),
                     None => new_packages.entry(package).or_default().push(value),
@@ -243,7 +287,11 @@ pub fn changes(
         }
     }
     let json = files.iter().filter(|file| file.has_json_path()).count();
-    let format = if 2 * json > files.len() { Format::Json } else { Format::Yaml };
+    let format = if 2 * json > files.len() {
+        Format::Json
+    } else {
+        Format::Yaml
+    };
     let mut all = Vec::new();
     for (package, blobs) in new_packages {
         let path = file_of(&package, format)?;
@@ -255,17 +303,25 @@ pub fn changes(
         for blob in &blobs {
             format.write(blob, &mut text);
         }
-        all.push(FileChange { path, before: None, after: Some(text.into_bytes()) });
+        all.push(FileChange {
+            path,
+            before: None,
+            after: Some(text.into_bytes()),
+        });
     }
     for (at, blobs) in changed {
         let file = &files[at];
-        let bytes = read(&file.path).map_err(|source| ChangeError::Io { path: file.path.clone(), source })?;
+        let bytes = read(&file.path).map_err(|source| ChangeError::Io {
+            path: file.path.clone(),
+            source,
+        })?;
         all.push(file.change(bytes, &blobs)?);
     }
     Ok(all)
 }
 
-/// Returns the path of the file of a package in a catalog with a folder for each; that of blobs without one if it is empty.
+/// Returns the path of the file of a package in a catalog with a folder for each; that of blobs
+/// without one if it is empty.
 pub fn file_of(package: &str, format: Format) -> Result<String, InvalidPackageName> {
     let is_invalid = package.contains(['/', '\\', '\0']) || matches!(package, "." | "..");
     match package {
@@ -277,9 +333,18 @@ pub fn file_of(package: &str, format: Format) -> Result<String, InvalidPackageNa
 
 /// Finds the file that has the `olm.package`, or else the last blob of a package.
 fn home(package: &str, content: &Content, places: &[(usize, usize)]) -> Option<usize> {
-    let of_package = || content.metas().iter().filter(|meta| &*meta.package == package);
-    let found = of_package().find(|meta| &*meta.schema == "olm.package").or_else(|| of_package().next_back());
-    found.filter(|_| !package.is_empty()).map(|meta| places[meta.id].0)
+    let of_package = || {
+        content
+            .metas()
+            .iter()
+            .filter(|meta| &*meta.package == package)
+    };
+    let found = of_package()
+        .find(|meta| &*meta.schema == "olm.package")
+        .or_else(|| of_package().next_back());
+    found
+        .filter(|_| !package.is_empty())
+        .map(|meta| places[meta.id].0)
 }
 
 /// Parses a line that an operation wrote, which is no deeper than what it was made of.

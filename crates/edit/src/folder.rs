@@ -1,9 +1,11 @@
-//! Replaces files of a directory: after a kill at any step, the next edit finishes the change or forgets it.
+//! Replaces files of a directory: after a kill at any step, the next edit finishes the change or
+//! forgets it.
 //!
-//! Whatever is in a directory is part of its catalog, so nothing is prepared there: new files are written to a folder
-//! beside it, `.NAME.edit`, with a plan that says where they go. Once the plan is there the change is made: files are
-//! renamed to their places one by one, removed ones into the folder, and whoever finds a plan goes on with it. The plan
-//! has the digests of each file before and afterwards: what somebody changed after a kill is not overwritten.
+//! Whatever is in a directory is part of its catalog, so nothing is prepared there: new files are
+//! written to a folder beside it, `.NAME.edit`, with a plan that says where they go. Once the plan
+//! is there the change is made: files are renamed to their places one by one, removed ones into the
+//! folder, and whoever finds a plan goes on with it. The plan has the digests of each file before
+//! and afterwards: what somebody changed after a kill is not overwritten.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -97,18 +99,23 @@ struct PlannedFile {
 type Stop<'s> = &'s mut dyn FnMut(&'static str, &Path) -> io::Result<()>;
 
 impl LockedFolder {
-    /// Locks a directory and finishes a change that another process began, unless its files were changed since.
+    /// Locks a directory and finishes a change that another process began, unless its files were
+    /// changed since.
     pub fn lock(root: &Path) -> Result<Self, FolderError> {
         let folder = Self::lock_as_it_is(root)?;
         folder.recover()?;
         Ok(folder)
     }
 
-    /// Locks a directory to read it, and changes nothing. One with an unfinished change is refused: what is there is neither
-    /// its former content nor the new one.
+    /// Locks a directory to read it, and changes nothing. One with an unfinished change is refused:
+    /// what is there is neither its former content nor the new one.
     pub fn lock_to_read(root: &Path) -> Result<Self, FolderError> {
         let folder = Self::lock_as_it_is(root)?;
-        if folder.stage.join(PLAN).exists() { Err(FolderError::Unfinished(folder.root)) } else { Ok(folder) }
+        if folder.stage.join(PLAN).exists() {
+            Err(FolderError::Unfinished(folder.root))
+        } else {
+            Ok(folder)
+        }
     }
 
     fn lock_as_it_is(root: &Path) -> Result<Self, FolderError> {
@@ -123,7 +130,12 @@ impl LockedFolder {
             return Err(FolderError::NoParent(root));
         };
         let stage = parent.join(format!(".{}.edit", name.to_string_lossy()));
-        let folder = Self { parent: parent.to_owned(), stage, root, _lock: lock };
+        let folder = Self {
+            parent: parent.to_owned(),
+            stage,
+            root,
+            _lock: lock,
+        };
         folder.check_mount(&folder.root)?;
         Ok(folder)
     }
@@ -133,7 +145,8 @@ impl LockedFolder {
         &self.root
     }
 
-    /// Returns the path of a file beside the directory, `.NAME.SUFFIX`, as one that [`Self::write`] replaces.
+    /// Returns the path of a file beside the directory, `.NAME.SUFFIX`, as one that [`Self::write`]
+    /// replaces.
     pub fn beside(&self, suffix: &str) -> String {
         let name = self.root.file_name().unwrap_or_default().to_string_lossy();
         format!("../.{name}.{suffix}")
@@ -159,25 +172,41 @@ impl LockedFolder {
         if let Some(folder) = path.ancestors().skip(1).find(|folder| folder.is_dir()) {
             self.check_mount(folder)?;
         }
-        if read(&path)? == change.before { Ok(()) } else { Err(FolderError::Conflict(path)) }
+        if read(&path)? == change.before {
+            Ok(())
+        } else {
+            Err(FolderError::Conflict(path))
+        }
     }
 
     /// Checks that files can be renamed from beside the directory into a folder.
     fn check_mount(&self, folder: &Path) -> Result<(), FolderError> {
-        let device =
-            |folder: &Path| fs::metadata(folder).map(|metadata| metadata.dev()).map_err(io_error("open", folder));
-        // Mounts of one file system have one device. The system compares mounts first when it renames, and never renames
-        // `.`, so that nothing happens here.
+        let device = |folder: &Path| {
+            fs::metadata(folder)
+                .map(|metadata| metadata.dev())
+                .map_err(io_error("open", folder))
+        };
+        // Mounts of one file system have one device. The system compares mounts first when it
+        // renames, and never renames `.`, so that nothing happens here.
         let renamed = fs::rename(self.parent.join("."), folder.join("."));
-        let is_other_mount = renamed.is_err_and(|error| error.kind() == io::ErrorKind::CrossesDevices);
+        let is_other_mount =
+            renamed.is_err_and(|error| error.kind() == io::ErrorKind::CrossesDevices);
         if is_other_mount || device(folder)? != device(&self.parent)? {
-            return Err(FolderError::OtherMount { folder: folder.to_owned(), parent: self.parent.clone() });
+            return Err(FolderError::OtherMount {
+                folder: folder.to_owned(),
+                parent: self.parent.clone(),
+            });
         }
         Ok(())
     }
 
     /// Writes the new files beside the directory, and at last the plan.
-    fn prepare(&self, changes: &[FileChange], planned: &[PlannedFile], stop: Stop<'_>) -> Result<(), FolderError> {
+    fn prepare(
+        &self,
+        changes: &[FileChange],
+        planned: &[PlannedFile],
+        stop: Stop<'_>,
+    ) -> Result<(), FolderError> {
         step(stop, "create", &self.stage)?;
         fs::create_dir(&self.stage).map_err(io_error("create", &self.stage))?;
         sync(&self.parent, stop)?;
@@ -188,13 +217,16 @@ impl LockedFolder {
                 let former = fs::metadata(self.root.join(&change.path)).ok();
                 write_synced(&path, bytes).map_err(io_error("write", &path))?;
                 if let Some(former) = former {
-                    fs::set_permissions(&path, former.permissions()).map_err(io_error("write", &path))?;
+                    fs::set_permissions(&path, former.permissions())
+                        .map_err(io_error("write", &path))?;
                 }
             }
         }
         let (unfinished, plan) = (self.stage.join("plan"), self.stage.join(PLAN));
         step(stop, "write", &unfinished)?;
-        let text = serde_json::to_vec(planned).map_err(io::Error::other).map_err(io_error("write", &unfinished))?;
+        let text = serde_json::to_vec(planned)
+            .map_err(io::Error::other)
+            .map_err(io_error("write", &unfinished))?;
         write_synced(&unfinished, &text).map_err(io_error("write", &unfinished))?;
         sync(&self.stage, stop)?;
         step(stop, "write", &plan)?;
@@ -207,9 +239,13 @@ impl LockedFolder {
         for (at, file) in planned.iter().enumerate() {
             let (staged, target) = (self.staged(at), self.root.join(&file.path));
             step(stop, "replace", &target)?;
-            self.put(&staged, &target, file).map_err(io_error("replace", &target))?;
+            self.put(&staged, &target, file)
+                .map_err(io_error("replace", &target))?;
         }
-        let folders: BTreeSet<_> = planned.iter().flat_map(|file| self.changed_folders(file)).collect();
+        let folders: BTreeSet<_> = planned
+            .iter()
+            .flat_map(|file| self.changed_folders(file))
+            .collect();
         for folder in folders {
             sync(&folder, stop)?;
         }
@@ -220,17 +256,25 @@ impl LockedFolder {
         fs::remove_dir_all(&self.stage).map_err(io_error("remove", &self.stage))
     }
 
-    /// Finds the folders of the directory whose names a file of a change may have changed: that of a file which is replaced,
-    /// and all above one which is new or removed, because some of them may be so too.
+    /// Finds the folders of the directory whose names a file of a change may have changed: that of
+    /// a file which is replaced, and all above one which is new or removed, because some of them
+    /// may be so too.
     fn changed_folders(&self, file: &PlannedFile) -> Vec<PathBuf> {
         let is_replaced = file.before.is_some() && file.after.is_some();
         let target = self.root.join(&file.path);
-        let above = target.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
+        let above = target
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| folder.starts_with(&self.root));
         let above = above.take(if is_replaced { 1 } else { usize::MAX });
-        above.filter(|folder| folder.is_dir()).map(Path::to_owned).collect()
+        above
+            .filter(|folder| folder.is_dir())
+            .map(Path::to_owned)
+            .collect()
     }
 
-    /// Moves a prepared file to its place, or one that is removed to the folder of the change, unless that is done.
+    /// Moves a prepared file to its place, or one that is removed to the folder of the change,
+    /// unless that is done.
     fn put(&self, staged: &Path, target: &Path, file: &PlannedFile) -> io::Result<()> {
         let folder = target.parent().unwrap_or(&self.root);
         if file.after.is_some() {
@@ -250,21 +294,24 @@ impl LockedFolder {
         let plan = self.stage.join(PLAN);
         match fs::read(&plan) {
             Ok(text) => {
-                let planned: Vec<PlannedFile> =
-                    serde_json::from_slice(&text).map_err(io::Error::other).map_err(io_error("read", &plan))?;
+                let planned: Vec<PlannedFile> = serde_json::from_slice(&text)
+                    .map_err(io::Error::other)
+                    .map_err(io_error("read", &plan))?;
                 for (at, file) in planned.iter().enumerate() {
                     self.check_planned(&self.staged(at), file)?;
                 }
                 self.apply(&planned, &mut |_, _| Ok(()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                ignore_missing(fs::remove_dir_all(&self.stage)).map_err(io_error("remove", &self.stage))
+                ignore_missing(fs::remove_dir_all(&self.stage))
+                    .map_err(io_error("remove", &self.stage))
             }
             Err(error) => Err(io_error("read", &plan)(error)),
         }
     }
 
-    /// Checks that a file of an interrupted change is as the change found it or as the change leaves it.
+    /// Checks that a file of an interrupted change is as the change found it or as the change
+    /// leaves it.
     fn check_planned(&self, staged: &Path, file: &PlannedFile) -> Result<(), FolderError> {
         let path = self.root.join(&file.path);
         let now = read(&path)?.as_deref().map(digest);
@@ -273,7 +320,10 @@ impl LockedFolder {
         if now == file.after || (now == file.before && !is_moved) {
             return Ok(());
         }
-        Err(FolderError::Interrupted { path, stage: self.stage.clone() })
+        Err(FolderError::Interrupted {
+            path,
+            stage: self.stage.clone(),
+        })
     }
 
     fn staged(&self, at: usize) -> PathBuf {
@@ -283,8 +333,13 @@ impl LockedFolder {
 
 impl PlannedFile {
     fn new(change: &FileChange) -> Self {
-        let [before, after] = [&change.before, &change.after].map(|bytes| bytes.as_deref().map(digest));
-        Self { path: change.path.clone(), before, after }
+        let [before, after] =
+            [&change.before, &change.after].map(|bytes| bytes.as_deref().map(digest));
+        Self {
+            path: change.path.clone(),
+            before,
+            after,
+        }
     }
 }
 
@@ -313,7 +368,9 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes the names in a folder durable.
 fn sync(folder: &Path, stop: Stop<'_>) -> Result<(), FolderError> {
     step(stop, "sync", folder)?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io_error("write to", folder))
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(io_error("write to", folder))
 }
 
 fn step(stop: Stop<'_>, action: &'static str, path: &Path) -> Result<(), FolderError> {
@@ -329,7 +386,11 @@ fn ignore_missing(done: io::Result<()>) -> io::Result<()> {
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError + use<> {
     let path = path.to_owned();
-    move |source| FolderError::Io { action, path, source }
+    move |source| FolderError::Io {
+        action,
+        path,
+        source,
+    }
 }
 
 #[cfg(test)]

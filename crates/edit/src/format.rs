@@ -1,5 +1,5 @@
-//! Writes blobs to files as `opm` does: JSON with four spaces and fields in the order of their schema, YAML with sorted
-//! keys.
+//! Writes blobs to files as `opm` does: JSON with four spaces and fields in the order of their
+//! schema, YAML with sorted keys.
 
 mod line;
 mod yaml;
@@ -19,7 +19,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Appends a blob as `opm render` writes it: JSON ends with a line feed, a YAML document begins with `---`.
+    /// Appends a blob as `opm render` writes it: JSON ends with a line feed, a YAML document begins
+    /// with `---`.
     pub fn write(self, blob: &Value, out: &mut String) {
         match self {
             Self::Json => {
@@ -61,7 +62,12 @@ static CHANNEL: Shape = Shape(&[
     ("entries", &ENTRY),
     ("properties", &PROPERTY),
 ]);
-static ENTRY: Shape = Shape(&[("name", &SORTED), ("replaces", &SORTED), ("skips", &SORTED), ("skipRange", &SORTED)]);
+static ENTRY: Shape = Shape(&[
+    ("name", &SORTED),
+    ("replaces", &SORTED),
+    ("skips", &SORTED),
+    ("skipRange", &SORTED),
+]);
 static BUNDLE: Shape = Shape(&[
     ("schema", &SORTED),
     ("name", &SORTED),
@@ -72,8 +78,12 @@ static BUNDLE: Shape = Shape(&[
 ]);
 static PROPERTY: Shape = Shape(&[("type", &SORTED), ("value", &SORTED)]);
 static RELATED_IMAGE: Shape = Shape(&[("name", &SORTED), ("image", &SORTED)]);
-static DEPRECATIONS: Shape =
-    Shape(&[("schema", &SORTED), ("package", &SORTED), ("name", &SORTED), ("entries", &DEPRECATION)]);
+static DEPRECATIONS: Shape = Shape(&[
+    ("schema", &SORTED),
+    ("package", &SORTED),
+    ("name", &SORTED),
+    ("entries", &DEPRECATION),
+]);
 static DEPRECATION: Shape = Shape(&[("reference", &REFERENCE), ("message", &SORTED)]);
 static REFERENCE: Shape = Shape(&[("schema", &SORTED), ("name", &SORTED)]);
 
@@ -90,7 +100,9 @@ fn shape_of(schema: &str) -> &'static Shape {
 /// Gives the keys of known fields their usual case.
 pub(crate) fn with_usual_keys(blob: &Value) -> Value {
     let schema = blob.as_object().and_then(|members| {
-        let (_, schema) = members.iter().find(|(key, _)| key.eq_ignore_ascii_case("schema"))?;
+        let (_, schema) = members
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case("schema"))?;
         schema.as_str()
     });
     with_keys_of(blob, shape_of(schema.unwrap_or_default()))
@@ -98,16 +110,26 @@ pub(crate) fn with_usual_keys(blob: &Value) -> Value {
 
 fn with_keys_of(value: &Value, shape: &Shape) -> Value {
     match value {
-        Value::Array(items) => Value::Array(items.iter().map(|item| with_keys_of(item, shape)).collect()),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| with_keys_of(item, shape)).collect())
+        }
         Value::Object(members) => {
             let usual = |key: &String, value: &Value| {
-                let known = shape.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(key));
+                let known = shape
+                    .0
+                    .iter()
+                    .find(|(known, _)| known.eq_ignore_ascii_case(key));
                 known.map_or_else(
                     || (key.clone(), value.clone()),
                     |(known, shape)| ((*known).to_owned(), with_keys_of(value, shape)),
                 )
             };
-            Value::Object(members.iter().map(|(key, value)| usual(key, value)).collect())
+            Value::Object(
+                members
+                    .iter()
+                    .map(|(key, value)| usual(key, value))
+                    .collect(),
+            )
         }
         plain => plain.clone(),
     }
@@ -168,13 +190,19 @@ fn write_compact_json(value: &Value, shape: &Shape, out: &mut String) {
     }
 }
 
-fn in_order<'v>(members: &'v Members, shape: &Shape) -> impl Iterator<Item = (&'v String, &'v Value, &'static Shape)> {
+fn in_order<'v>(
+    members: &'v Members,
+    shape: &Shape,
+) -> impl Iterator<Item = (&'v String, &'v Value, &'static Shape)> {
     let listed = shape.0.iter().filter_map(|(key, shape)| {
         let (key, value) = members.get_key_value(*key)?;
         Some((key, value, *shape))
     });
     let is_listed = |key: &str| shape.0.iter().any(|(listed, _)| *listed == key);
-    let others = members.iter().filter(move |(key, _)| !is_listed(key)).map(|(key, value)| (key, value, &SORTED));
+    let others = members
+        .iter()
+        .filter(move |(key, _)| !is_listed(key))
+        .map(|(key, value)| (key, value, &SORTED));
     listed.chain(others)
 }
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::bundle::{
-    BundleError, BundleFile, BundleFiles, Migration, Placement, RenderBudget, RenderedBundle, render_within,
-    rendered_blob,
+    BundleError, BundleFile, BundleFiles, Migration, Placement, RenderBudget, RenderedBundle,
+    render_within, rendered_blob,
 };
 use crate::operation::Operation;
 
@@ -43,7 +43,9 @@ pub struct BundleInput {
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It has neither files nor a blob, or both.
-    #[error("cannot add a bundle: write either `files` with an `image`, or a `blob` with `channels`")]
+    #[error(
+        "cannot add a bundle: write either `files` with an `image`, or a `blob` with `channels`"
+    )]
     Kind,
     /// Its files are no bundle.
     #[error("cannot render bundle `{image}`: {source}")]
@@ -64,32 +66,64 @@ pub fn read_batch(text: &[u8]) -> Result<Vec<Operation<BundleInput>>, serde_json
     operations.into_iter().map(read_operation).collect()
 }
 
-/// Reads an operation. What is read as one of several kinds loses digits, so that bundles are read apart, and the operation
-/// with their numbers in their place.
-fn read_operation(mut members: BTreeMap<String, Box<RawValue>>) -> Result<Operation<BundleInput>, serde_json::Error> {
+/// Reads an operation. What is read as one of several kinds loses digits, so that bundles are read
+/// apart, and the operation with their numbers in their place.
+fn read_operation(
+    mut members: BTreeMap<String, Box<RawValue>>,
+) -> Result<Operation<BundleInput>, serde_json::Error> {
     let mut bundles: Vec<Option<BundleInput>> = Vec::new();
     if let Some(raw) = members.get_mut(BUNDLES) {
-        bundles = serde_json::from_str::<Vec<BundleInput>>(raw.get())?.into_iter().map(Some).collect();
+        bundles = serde_json::from_str::<Vec<BundleInput>>(raw.get())?
+            .into_iter()
+            .map(Some)
+            .collect();
         *raw = serde_json::value::to_raw_value(&(0..bundles.len()).collect::<Vec<_>>())?;
     }
     let operation: Operation<usize> = serde_json::from_str(&serde_json::to_string(&members)?)?;
-    operation.try_map(|number| Ok(bundles.get_mut(number).and_then(Option::take).unwrap_or_default()))
+    operation.try_map(|number| {
+        Ok(bundles
+            .get_mut(number)
+            .and_then(Option::take)
+            .unwrap_or_default())
+    })
 }
 
 impl BundleInput {
     /// Renders a bundle of files, or takes the rendered one.
     pub fn render(self, budget: &mut RenderBudget) -> Result<RenderedBundle, InputError> {
-        let Self { directory, files, image, blob, channels, default_channel, replaces, skips, skip_range } = self;
+        let Self {
+            directory,
+            files,
+            image,
+            blob,
+            channels,
+            default_channel,
+            replaces,
+            skips,
+            skip_range,
+        } = self;
         match (directory, files, blob) {
             (None, Some(files), None) => {
-                let rendered = render_within(&bundle_files(files), &image, Migration::CsvMetadata, budget);
+                let rendered =
+                    render_within(&bundle_files(files), &image, Migration::CsvMetadata, budget);
                 rendered.map_err(|source| InputError::Files { image, source })
             }
             (None, None, Some(blob)) => {
                 let others = Placement::default();
-                let placement = Placement { channels, default_channel, replaces, skips, skip_range, ..others };
+                let placement = Placement {
+                    channels,
+                    default_channel,
+                    replaces,
+                    skips,
+                    skip_range,
+                    ..others
+                };
                 let blob = rendered_blob(blob.get()).map_err(InputError::Blob)?;
-                Ok(RenderedBundle { blob, placement, warnings: Vec::new() })
+                Ok(RenderedBundle {
+                    blob,
+                    placement,
+                    warnings: Vec::new(),
+                })
             }
             _ => Err(InputError::Kind),
         }
@@ -100,8 +134,13 @@ impl BundleInput {
 fn bundle_files(files: BTreeMap<String, String>) -> BundleFiles {
     let mut all = BundleFiles::default();
     for (path, text) in files {
-        let Some((folder, name)) = path.split_once('/') else { continue };
-        let file = BundleFile { name: name.to_owned(), bytes: text.into_bytes() };
+        let Some((folder, name)) = path.split_once('/') else {
+            continue;
+        };
+        let file = BundleFile {
+            name: name.to_owned(),
+            bytes: text.into_bytes(),
+        };
         match folder {
             "manifests" if !name.contains('/') => all.manifests.push(file),
             "metadata" if !name.contains('/') => all.metadata.push(file),
@@ -119,29 +158,49 @@ mod tests {
 
     #[test]
     fn a_rendered_bundle_keeps_its_digits() {
-        let text =
-            r#"[{"op":"add","bundles":[{"blob":{"x":1.0,"y":1e3},"channels":["a"],"replaces":"b"}],"mode":"semver"}]"#;
-        let [Operation::Add(add)] = &mut read_batch(text.as_bytes()).unwrap()[..] else { panic!("one addition") };
+        let text = r#"[{"op":"add","bundles":[{"blob":{"x":1.0,"y":1e3},"channels":["a"],"replaces":"b"}],"mode":"semver"}]"#;
+        let [Operation::Add(add)] = &mut read_batch(text.as_bytes()).unwrap()[..] else {
+            panic!("one addition")
+        };
         assert_eq!(add.mode, "semver");
-        let rendered = std::mem::take(&mut add.bundles[0]).render(&mut RenderBudget::unlimited()).unwrap();
+        let rendered = std::mem::take(&mut add.bundles[0])
+            .render(&mut RenderBudget::unlimited())
+            .unwrap();
         assert_eq!(rendered.blob.to_json(), r#"{"x":1.0,"y":1e3}"#);
-        assert_eq!((&*rendered.placement.replaces, &rendered.placement.channels[..]), ("b", &["a".to_owned()][..]));
+        assert_eq!(
+            (
+                &*rendered.placement.replaces,
+                &rendered.placement.channels[..]
+            ),
+            ("b", &["a".to_owned()][..])
+        );
     }
 
     #[test]
     fn a_rendered_bundle_that_no_catalog_could_have_is_refused() {
         let deep = format!(r#"{{"x":{}}}"#, "[".repeat(200) + &"]".repeat(200));
         let large = format!(r#"{{"x":{}}}"#, "1".repeat(1_000_000));
-        let invalid = "not a JSON value of at most 200 levels, with numbers in the range of a double";
+        let invalid =
+            "not a JSON value of at most 200 levels, with numbers in the range of a double";
         for (blob, expected) in [
             (&*large, invalid),
             (&*deep, invalid),
-            (r#"{"name":"a","Name":"b"}"#, "line 1: duplicate keys for key \"name\": [Name name]"),
-            (r#"{"schema":1}"#, "line 1: expected value for key \"schema\" to be a string, got 1"),
+            (
+                r#"{"name":"a","Name":"b"}"#,
+                "line 1: duplicate keys for key \"name\": [Name name]",
+            ),
+            (
+                r#"{"schema":1}"#,
+                "line 1: expected value for key \"schema\" to be a string, got 1",
+            ),
             ("[]", "line 1: cannot unmarshal array into a mapping"),
         ] {
-            let input: BundleInput = serde_json::from_str(&format!(r#"{{"blob":{blob},"channels":["a"]}}"#)).unwrap();
-            let error = input.render(&mut RenderBudget::unlimited()).unwrap_err().to_string();
+            let input: BundleInput =
+                serde_json::from_str(&format!(r#"{{"blob":{blob},"channels":["a"]}}"#)).unwrap();
+            let error = input
+                .render(&mut RenderBudget::unlimited())
+                .unwrap_err()
+                .to_string();
             assert_eq!(error, format!("cannot read a rendered bundle: {expected}"));
         }
     }
@@ -166,12 +225,17 @@ mod tests {
             json!({ "op": "delete-latest", "package": "a" }),
             json!({ "op": "delete-bundle", "package": "a", "bundle": "b" }),
         ] {
-            let read = |operation: &serde_json::Value| read_batch(json!([operation]).to_string().as_bytes());
+            let read = |operation: &serde_json::Value| {
+                read_batch(json!([operation]).to_string().as_bytes())
+            };
             assert!(read(&operation).is_ok(), "{operation}");
             let mut stray = operation;
             stray["dryRun"] = json!(true);
             let message = read(&stray).unwrap_err().to_string();
-            assert!(message.starts_with("unknown field `dryRun`"), "{stray}: {message}");
+            assert!(
+                message.starts_with("unknown field `dryRun`"),
+                "{stray}: {message}"
+            );
         }
     }
 
@@ -187,9 +251,19 @@ mod tests {
         ] {
             assert!(read_batch(text.as_bytes()).is_err(), "{text}");
         }
-        for text in ["{}", r#"{"directory":"d","image":"i"}"#, r#"{"files":{},"blob":{},"image":"i"}"#] {
+        for text in [
+            "{}",
+            r#"{"directory":"d","image":"i"}"#,
+            r#"{"files":{},"blob":{},"image":"i"}"#,
+        ] {
             let input: BundleInput = serde_json::from_str(text).unwrap();
-            assert!(matches!(input.render(&mut RenderBudget::unlimited()), Err(InputError::Kind)), "{text}");
+            assert!(
+                matches!(
+                    input.render(&mut RenderBudget::unlimited()),
+                    Err(InputError::Kind)
+                ),
+                "{text}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
-//! What was answered to requests that had an idempotency key, so that a request that is sent again is not done again.
+//! What was answered to requests that had an idempotency key, so that a request that is sent again
+//! is not done again.
 //!
-//! The journal is a file beside the directory of the catalog. It is replaced with the files of an edit, all or none, so
-//! that a key is in it exactly if its edit is done.
+//! The journal is a file beside the directory of the catalog. It is replaced with the files of an
+//! edit, all or none, so that a key is in it exactly if its edit is done.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of keys; the oldest is forgotten first.
 pub const MAX_KEYS: usize = 1_000;
 
-/// Maximum length in bytes of a response that is kept whole, so that a journal is written in a moment.
+/// Maximum length in bytes of a response that is kept whole, so that a journal is written in a
+/// moment.
 pub const MAX_RESPONSE_BYTES: usize = 4 << 10;
 
 /// Answers by keys, in the order of the edits.
@@ -64,7 +66,11 @@ impl Journal {
         if self.entries.len() >= MAX_KEYS {
             self.entries.pop_front();
         }
-        self.entries.push_back(Entry { key: key.to_owned(), request: request.hex(), response });
+        self.entries.push_back(Entry {
+            key: key.to_owned(),
+            request: request.hex(),
+            response,
+        });
     }
 }
 

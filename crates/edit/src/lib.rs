@@ -1,7 +1,8 @@
-//! Edits file-based catalogs: renders bundles to blobs, changes catalogs by operations, writes blobs as `opm` does.
+//! Edits file-based catalogs: renders bundles to blobs, changes catalogs by operations, writes
+//! blobs as `opm` does.
 //!
-//! Bytes go in, blobs and texts come out, and a content never changes in place; only [`folder`] touches files, to replace
-//! them. Messages of errors that `opm` has too are `opm`'s.
+//! Bytes go in, blobs and texts come out, and a content never changes in place; only [`folder`]
+//! touches files, to replace them. Messages of errors that `opm` has too are `opm`'s.
 //!
 //! | module | what it is for |
 //! |---|---|

@@ -30,9 +30,19 @@ impl Meta {
     /// Reads a canonical line, without its line feed.
     pub fn read(id: usize, line: impl Into<Arc<str>>) -> Self {
         let line = line.into();
-        let Place { schema, package, name } = Place::of(&line, Line::new(&line).as_ref());
+        let Place {
+            schema,
+            package,
+            name,
+        } = Place::of(&line, Line::new(&line).as_ref());
         let [schema, package, name] = [schema, package, name].map(Arc::from);
-        Self { id, schema, package, name, line }
+        Self {
+            id,
+            schema,
+            package,
+            name,
+            line,
+        }
     }
 
     /// Makes a blob of a value.
@@ -44,14 +54,24 @@ impl Meta {
     pub fn value(&self) -> Result<Value, EditError> {
         let unreadable = |fault| {
             let (schema, name) = (self.schema.to_string(), self.name.to_string());
-            EditError::Unreadable { schema, name, fault }
+            EditError::Unreadable {
+                schema,
+                name,
+                fault,
+            }
         };
-        Value::parse(&self.line).map(|value| format::with_usual_keys(&value)).map_err(unreadable)
+        Value::parse(&self.line)
+            .map(|value| format::with_usual_keys(&value))
+            .map_err(unreadable)
     }
 
     /// Parses the blob to its members.
     pub(crate) fn members(&self) -> Result<Members, EditError> {
-        Ok(if let Value::Object(members) = self.value()? { members } else { Members::new() })
+        Ok(if let Value::Object(members) = self.value()? {
+            members
+        } else {
+            Members::new()
+        })
     }
 }
 
@@ -67,10 +87,24 @@ impl<'l> Place<'l> {
     /// Finds the place of a line, given its members if they are known.
     pub fn of(text: &'l str, line: Option<&Line<'l>>) -> Self {
         let member = |key: &str| line.and_then(|line| line.str(key)).map(Cow::Borrowed);
-        // Anything else is rare: other cases of keys, escapes, and blobs without a name or a package.
-        let (Some(schema), Some(name)) = (member("schema"), member("name")) else { return Self::read(text) };
-        let package = if schema == "olm.package" { Some(name.clone()) } else { member("package") };
-        package.map_or_else(|| Self::read(text), |package| Self { schema, package, name })
+        // Anything else is rare: other cases of keys, escapes, and blobs without a name or a
+        // package.
+        let (Some(schema), Some(name)) = (member("schema"), member("name")) else {
+            return Self::read(text);
+        };
+        let package = if schema == "olm.package" {
+            Some(name.clone())
+        } else {
+            member("package")
+        };
+        package.map_or_else(
+            || Self::read(text),
+            |package| Self {
+                schema,
+                package,
+                name,
+            },
+        )
     }
 
     /// Parses a line. The case of its keys does not count.
@@ -78,23 +112,43 @@ impl<'l> Place<'l> {
         let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
         let find = |name: &str| {
             let exact = members.get(name);
-            let found =
-                exact.or_else(|| members.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw));
-            Cow::Owned(found.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default())
+            let found = exact.or_else(|| {
+                members
+                    .iter()
+                    .find(|(key, _)| key.eq_ignore_ascii_case(name))
+                    .map(|(_, raw)| raw)
+            });
+            Cow::Owned(
+                found
+                    .and_then(|raw| serde_json::from_str(raw.get()).ok())
+                    .unwrap_or_default(),
+            )
         };
         let (schema, name) = (find("schema"), find("name"));
-        let package = if schema == "olm.package" { name.clone() } else { find("package") };
-        Self { schema, package, name }
+        let package = if schema == "olm.package" {
+            name.clone()
+        } else {
+            find("package")
+        };
+        Self {
+            schema,
+            package,
+            name,
+        }
     }
 
     /// Compares places as [`sort`] does.
     pub fn compare(&self, other: &Self) -> Ordering {
-        order_of(&self.schema, &self.package, &self.name).cmp(&order_of(&other.schema, &other.package, &other.name))
+        order_of(&self.schema, &self.package, &self.name).cmp(&order_of(
+            &other.schema,
+            &other.package,
+            &other.name,
+        ))
     }
 }
 
-/// Sorts blobs as `opm render` does: packages by name, in each the package, channels by name, bundles by name, others by
-/// schema, deprecations; blobs without a package come last.
+/// Sorts blobs as `opm render` does: packages by name, in each the package, channels by name,
+/// bundles by name, others by schema, deprecations; blobs without a package come last.
 pub fn sort(metas: &mut [Meta]) {
     metas.sort_by(|a, b| order(a).cmp(&order(b)));
 }
@@ -103,7 +157,11 @@ fn order(meta: &Meta) -> (bool, &str, usize, &str) {
     order_of(&meta.schema, &meta.package, &meta.name)
 }
 
-fn order_of<'a>(schema: &'a str, package: &'a str, name: &'a str) -> (bool, &'a str, usize, &'a str) {
+fn order_of<'a>(
+    schema: &'a str,
+    package: &'a str,
+    name: &'a str,
+) -> (bool, &'a str, usize, &'a str) {
     let (rank, name) = match schema {
         "olm.package" => (0, ""),
         "olm.channel" => (1, name),

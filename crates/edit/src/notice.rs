@@ -25,7 +25,10 @@ pub enum Notice {
 impl Notice {
     /// Returns what was noticed when a bundle was rendered.
     pub(crate) fn of_bundle(bundle: &RenderedBundle) -> impl Iterator<Item = Self> {
-        let unused = |text: &String| Self::Unused { bundle: bundle.blob.str("name").to_owned(), text: text.clone() };
+        let unused = |text: &String| Self::Unused {
+            bundle: bundle.blob.str("name").to_owned(),
+            text: text.clone(),
+        };
         bundle.warnings.iter().map(unused)
     }
 }
@@ -34,7 +37,10 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unused { bundle, text } => write!(f, "bundle {bundle}: {text}"),
-            Self::NothingToKeep(package) => write!(f, "package {package}: cannot be kept: it is not in the catalog"),
+            Self::NothingToKeep(package) => write!(
+                f,
+                "package {package}: cannot be kept: it is not in the catalog"
+            ),
             Self::Overwritten(bundle) => write!(
                 f,
                 "bundle {bundle}: overwritten: clusters that installed the former one keep it, because name and version are \

@@ -19,20 +19,25 @@ pub const MAX_OPERATIONS: usize = 1_000;
 /// Limits of what a batch may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EditLimits {
-    /// Maximum number of entries, and of what they skip, in the channels of all packages that are changed. Each is written to
-    /// the content, to its file and to the summary.
+    /// Maximum number of entries, and of what they skip, in the channels of all packages that are
+    /// changed. Each is written to the content, to its file and to the summary.
     pub edges: usize,
-    /// Maximum length in bytes of the blobs of all packages that are changed, before the batch. They are checked with it.
+    /// Maximum length in bytes of the blobs of all packages that are changed, before the batch.
+    /// They are checked with it.
     pub bytes: usize,
 }
 
 impl EditLimits {
     /// No limits, for authors on their own machine.
-    pub const NONE: Self = Self { edges: usize::MAX, bytes: usize::MAX };
+    pub const NONE: Self = Self {
+        edges: usize::MAX,
+        bytes: usize::MAX,
+    };
 }
 
-/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one. None has a member that it
-/// does not know: what a client meant to say by it could narrow the operation.
+/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one.
+/// None has a member that it does not know: what a client meant to say by it could narrow the
+/// operation.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation<B> {
@@ -46,7 +51,8 @@ pub enum Operation<B> {
     Rm(Packages),
     /// Removes every package but these.
     Prune(Packages),
-    /// Removes bundles that are in no channel, in all packages. The braces make serde look at members.
+    /// Removes bundles that are in no channel, in all packages. The braces make serde look at
+    /// members.
     PruneStranded {},
     /// Deprecates bundles and removes what they replace.
     #[serde(alias = "deprecatetruncate")]
@@ -264,24 +270,30 @@ fn replaces() -> String {
 }
 
 impl Operation<RenderedBundle> {
-    /// Counts the names that the operation lists: of packages, channels, bundles and what they skip, images and references.
+    /// Counts the names that the operation lists: of packages, channels, bundles and what they
+    /// skip, images and references.
     pub fn names(&self) -> usize {
         match self {
             Self::Add(add) => {
-                let of_bundle =
-                    |bundle: &RenderedBundle| bundle.placement.channels.len() + bundle.placement.skips.len();
+                let of_bundle = |bundle: &RenderedBundle| {
+                    bundle.placement.channels.len() + bundle.placement.skips.len()
+                };
                 add.bundles.iter().map(of_bundle).sum()
             }
             // One may hold several, separated by commas.
-            Self::Rm(request) | Self::Prune(request) => {
-                request.packages.iter().map(|names| names.split(',').count()).sum()
-            }
+            Self::Rm(request) | Self::Prune(request) => request
+                .packages
+                .iter()
+                .map(|names| names.split(',').count())
+                .sum(),
             Self::DeprecateTruncate(request) => request.images.len(),
             Self::Deprecate(request) => request.entries.len(),
             Self::Undeprecate(request) => request.references.len(),
-            Self::AddChannel(request) | Self::SetEntry(request) => {
-                request.entries.iter().map(|entry| 1 + entry.skips.len()).sum()
-            }
+            Self::AddChannel(request) | Self::SetEntry(request) => request
+                .entries
+                .iter()
+                .map(|entry| 1 + entry.skips.len())
+                .sum(),
             Self::CreatePackage(_)
             | Self::SetPackage(_)
             | Self::PruneStranded {}
@@ -295,11 +307,29 @@ impl Operation<RenderedBundle> {
 
 impl<B> Operation<B> {
     /// Replaces the bundles that are added, such as by what they are rendered to.
-    pub fn try_map<C, E>(self, mut bundle: impl FnMut(B) -> Result<C, E>) -> Result<Operation<C>, E> {
+    pub fn try_map<C, E>(
+        self,
+        mut bundle: impl FnMut(B) -> Result<C, E>,
+    ) -> Result<Operation<C>, E> {
         Ok(match self {
-            Self::Add(Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded }) => {
-                let bundles = bundles.into_iter().map(&mut bundle).collect::<Result<_, E>>()?;
-                Operation::Add(Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded })
+            Self::Add(Add {
+                bundles,
+                mode,
+                overwrite_latest,
+                enable_alpha,
+                prune_stranded,
+            }) => {
+                let bundles = bundles
+                    .into_iter()
+                    .map(&mut bundle)
+                    .collect::<Result<_, E>>()?;
+                Operation::Add(Add {
+                    bundles,
+                    mode,
+                    overwrite_latest,
+                    enable_alpha,
+                    prune_stranded,
+                })
             }
             Self::CreatePackage(fields) => Operation::CreatePackage(fields),
             Self::SetPackage(fields) => Operation::SetPackage(fields),
@@ -311,20 +341,46 @@ impl<B> Operation<B> {
             Self::Undeprecate(undeprecate) => Operation::Undeprecate(undeprecate),
             Self::AddChannel(entries) => Operation::AddChannel(entries),
             Self::SetEntry(entries) => Operation::SetEntry(entries),
-            Self::RemoveChannel { package, channel, prune_stranded } => {
-                Operation::RemoveChannel { package, channel, prune_stranded }
-            }
-            Self::Promote { package, bundle, channel } => Operation::Promote { package, bundle, channel },
-            Self::DeleteLatest { package, drop_empty_channels } => {
-                Operation::DeleteLatest { package, drop_empty_channels }
-            }
-            Self::DeleteBundle { package, bundle, policy } => Operation::DeleteBundle { package, bundle, policy },
+            Self::RemoveChannel {
+                package,
+                channel,
+                prune_stranded,
+            } => Operation::RemoveChannel {
+                package,
+                channel,
+                prune_stranded,
+            },
+            Self::Promote {
+                package,
+                bundle,
+                channel,
+            } => Operation::Promote {
+                package,
+                bundle,
+                channel,
+            },
+            Self::DeleteLatest {
+                package,
+                drop_empty_channels,
+            } => Operation::DeleteLatest {
+                package,
+                drop_empty_channels,
+            },
+            Self::DeleteBundle {
+                package,
+                bundle,
+                policy,
+            } => Operation::DeleteBundle {
+                package,
+                bundle,
+                policy,
+            },
         })
     }
 }
 
-/// Does a batch: returns the new content, or every reason of the first operation that is refused. The result has no error
-/// that the content did not have before.
+/// Does a batch: returns the new content, or every reason of the first operation that is refused.
+/// The result has no error that the content did not have before.
 pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<Content, Refusal> {
     apply_and_check(content, batch).map(|(edited, _)| edited)
 }
@@ -350,30 +406,51 @@ pub fn apply_within(
     }
     let edited = draft.finish();
     let problems = check(content, &edited)?;
-    let summary = EditSummary { changes: summarize(content, &edited), problems, notices };
+    let summary = EditSummary {
+        changes: summarize(content, &edited),
+        problems,
+        notices,
+    };
     Ok((edited, summary))
 }
 
-/// Finds the problems that a content has and the former one did not have. Those that make it invalid are an error.
+/// Finds the problems that a content has and the former one did not have. Those that make it
+/// invalid are an error.
 fn check(former: &Content, edited: &Content) -> Result<Vec<NewProblem>, EditError> {
     let changes = former.changes(edited);
-    let metas = changes.iter().filter_map(|change| change.after.as_ref().or(change.before.as_ref()));
+    let metas = changes
+        .iter()
+        .filter_map(|change| change.after.as_ref().or(change.before.as_ref()));
     let all = edited.packages();
     // A package that was removed has no problems.
-    let touched = metas.map(|meta| &meta.package).filter(|package| package.is_empty() || all.contains(*package));
+    let touched = metas
+        .map(|meta| &meta.package)
+        .filter(|package| package.is_empty() || all.contains(*package));
     let touched: BTreeSet<String> = touched.map(ToString::to_string).collect();
-    let problems = edited.problems(&touched).map_err(|error| EditError::WouldInvalidate(vec![error.to_string()]))?;
+    let problems = edited
+        .problems(&touched)
+        .map_err(|error| EditError::WouldInvalidate(vec![error.to_string()]))?;
     if problems.is_empty() {
         return Ok(Vec::new());
     }
-    let known: HashSet<_> =
-        former.problems(&touched).unwrap_or_default().into_iter().map(|(_, problem)| problem).collect();
-    let new = problems.into_iter().filter(|(_, problem)| !known.contains(problem));
-    let (errors, warnings): (Vec<_>, Vec<_>) = new.partition(|(severity, _)| *severity == Severity::Error);
+    let known: HashSet<_> = former
+        .problems(&touched)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(_, problem)| problem)
+        .collect();
+    let new = problems
+        .into_iter()
+        .filter(|(_, problem)| !known.contains(problem));
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        new.partition(|(severity, _)| *severity == Severity::Error);
     if errors.is_empty() {
         return Ok(warnings.into_iter().map(|(_, problem)| problem).collect());
     }
-    let texts = errors.into_iter().map(|(_, problem)| problem.refusal(former)).collect();
+    let texts = errors
+        .into_iter()
+        .map(|(_, problem)| problem.refusal(former))
+        .collect();
     Err(EditError::WouldInvalidate(texts))
 }
 
@@ -387,13 +464,20 @@ fn do_one(
         Operation::Rm(packages) => remove::packages(draft, packages),
         Operation::Prune(packages) => remove::all_but(draft, packages, notices),
         Operation::PruneStranded {} => remove::prune_stranded(draft),
-        Operation::RemoveChannel { package, channel, prune_stranded } => {
-            remove::channel(draft, package, channel, *prune_stranded)
-        }
-        Operation::DeleteLatest { package, drop_empty_channels } => {
-            remove::latest(draft, package, *drop_empty_channels)
-        }
-        Operation::DeleteBundle { package, bundle, policy } => remove::bundle(draft, package, bundle, *policy),
+        Operation::RemoveChannel {
+            package,
+            channel,
+            prune_stranded,
+        } => remove::channel(draft, package, channel, *prune_stranded),
+        Operation::DeleteLatest {
+            package,
+            drop_empty_channels,
+        } => remove::latest(draft, package, *drop_empty_channels),
+        Operation::DeleteBundle {
+            package,
+            bundle,
+            policy,
+        } => remove::bundle(draft, package, bundle, *policy),
         Operation::DeprecateTruncate(request) => deprecate::truncate(draft, request),
         Operation::Deprecate(request) => deprecate::deprecate(draft, request),
         Operation::Undeprecate(request) => deprecate::undeprecate(draft, request),
@@ -401,6 +485,10 @@ fn do_one(
         Operation::SetPackage(fields) => package::set(draft, fields),
         Operation::AddChannel(entries) => package::add_channel(draft, entries),
         Operation::SetEntry(entries) => package::set_entry(draft, entries),
-        Operation::Promote { package, bundle, channel } => package::promote(draft, package, bundle, channel),
+        Operation::Promote {
+            package,
+            bundle,
+            channel,
+        } => package::promote(draft, package, bundle, channel),
     }
 }

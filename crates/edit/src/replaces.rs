@@ -1,4 +1,5 @@
-//! Adding bundles with the edges of their CSVs: the channels that they name are rebuilt from their heads.
+//! Adding bundles with the edges of their CSVs: the channels that they name are rebuilt from their
+//! heads.
 
 mod graph;
 
@@ -10,8 +11,8 @@ use crate::state::{Bundle, Channel, Entry, Package};
 
 use graph::Graph;
 
-/// Places new bundles, which are in the order of their versions, and rebuilds the channels that they name and these. The
-/// channels may have `max_edges` entries and skips.
+/// Places new bundles, which are in the order of their versions, and rebuilds the channels that
+/// they name and these. The channels may have `max_edges` entries and skips.
 pub(crate) fn place(
     package: &mut Package,
     new: Vec<Bundle>,
@@ -26,13 +27,19 @@ pub(crate) fn place(
     unique_maximum(package).map_err(one)?;
     let Rebuilt { channels, dropped } = rebuild_all(package, &touched, max_edges)?;
     replace_channels(package, channels);
-    package.channels.retain(|channel| !dropped.contains(&channel.name));
+    package
+        .channels
+        .retain(|channel| !dropped.contains(&channel.name));
     let default = default_channel(package, &former_default, &dropped).map_err(one)?;
     if package.default_channel() != default {
         package.set_default_channel(&default);
     }
     let pruned = pruned(package, &names);
-    if pruned.is_empty() { Ok(()) } else { Err(pruned) }
+    if pruned.is_empty() {
+        Ok(())
+    } else {
+        Err(pruned)
+    }
 }
 
 /// Channels that were rebuilt.
@@ -45,7 +52,11 @@ struct Rebuilt {
 }
 
 /// Rebuilds channels from their heads.
-fn rebuild_all(package: &Package, names: &BTreeSet<String>, max_edges: usize) -> Result<Rebuilt, Vec<EditError>> {
+fn rebuild_all(
+    package: &Package,
+    names: &BTreeSet<String>,
+    max_edges: usize,
+) -> Result<Rebuilt, Vec<EditError>> {
     let graph = Graph::new(package);
     let (mut rebuilt, mut errors) = (Rebuilt::default(), Vec::new());
     let mut edges = 0;
@@ -62,7 +73,11 @@ fn rebuild_all(package: &Package, names: &BTreeSet<String>, max_edges: usize) ->
             return Err(vec![EditError::TooManyEdges(max_edges)]);
         }
     }
-    if errors.is_empty() { Ok(rebuilt) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(rebuilt)
+    } else {
+        Err(errors)
+    }
 }
 
 /// Replaces channels in their places, or adds them at the end.
@@ -77,20 +92,40 @@ fn replace_channels(package: &mut Package, mut rebuilt: BTreeMap<String, Channel
 
 /// Returns the channels that a new bundle names.
 fn channels_of(bundle: &Bundle) -> impl Iterator<Item = &str> {
-    bundle.placement.iter().flat_map(|placement| &placement.channels).map(String::as_str)
+    bundle
+        .placement
+        .iter()
+        .flat_map(|placement| &placement.channels)
+        .map(String::as_str)
 }
 
 fn unique_maximum(package: &Package) -> Result<(), EditError> {
-    let Some(highest) = package.bundles.iter().max_by(|a, b| a.compare(b)) else { return Ok(()) };
-    let count = package.bundles.iter().filter(|bundle| bundle.compare(highest) == Ordering::Equal).count();
-    if count > 1 { Err(EditError::SeveralMaximums(highest.version.clone())) } else { Ok(()) }
+    let Some(highest) = package.bundles.iter().max_by(|a, b| a.compare(b)) else {
+        return Ok(());
+    };
+    let count = package
+        .bundles
+        .iter()
+        .filter(|bundle| bundle.compare(highest) == Ordering::Equal)
+        .count();
+    if count > 1 {
+        Err(EditError::SeveralMaximums(highest.version.clone()))
+    } else {
+        Ok(())
+    }
 }
 
-/// Rebuilds a channel from its head, the highest version; `None` for a channel that a truncated bundle heads.
+/// Rebuilds a channel from its head, the highest version; `None` for a channel that a truncated
+/// bundle heads.
 fn rebuild(graph: &Graph<'_>, name: &str) -> Result<Option<Channel>, EditError> {
     let members = graph.members(name);
-    let Some(head) = members.iter().copied().max_by(|a, b| a.compare(b)) else { return Ok(None) };
-    if members.iter().any(|other| other.name != head.name && other.compare(head) == Ordering::Equal) {
+    let Some(head) = members.iter().copied().max_by(|a, b| a.compare(b)) else {
+        return Ok(None);
+    };
+    if members
+        .iter()
+        .any(|other| other.name != head.name && other.compare(head) == Ordering::Equal)
+    {
         return Err(EditError::SeveralHeads(graph.package.name.clone()));
     }
     if head.is_truncated {
@@ -98,7 +133,10 @@ fn rebuild(graph: &Graph<'_>, name: &str) -> Result<Option<Channel>, EditError> 
     }
     let entries = walk(graph, name, head)?;
     if entries.iter().any(|entry| entry.skips.contains(&head.name)) {
-        return Err(EditError::NoHead { package: graph.package.name.clone(), channel: name.to_owned() });
+        return Err(EditError::NoHead {
+            package: graph.package.name.clone(),
+            channel: name.to_owned(),
+        });
     }
     let former = graph.channel(name).cloned();
     let mut channel = former.unwrap_or_else(|| Channel::new(&graph.package.name, name));
@@ -121,14 +159,17 @@ struct Chain {
 impl Chain {
     fn push(&mut self, entry: Entry) {
         for skip in &entry.skips {
-            self.skipped_by.entry(skip.clone()).or_insert(self.entries.len());
+            self.skipped_by
+                .entry(skip.clone())
+                .or_insert(self.entries.len());
         }
         self.names.insert(entry.name.clone());
         self.entries.push(entry);
     }
 }
 
-/// Follows the chain from a head: returns its entries and those of the bundles that they skip, in the order of versions.
+/// Follows the chain from a head: returns its entries and those of the bundles that they skip, in
+/// the order of versions.
 fn walk(graph: &Graph<'_>, channel: &str, head: &Bundle) -> Result<Vec<Entry>, EditError> {
     let mut chain = Chain::default();
     let mut end = None;
@@ -140,14 +181,24 @@ fn walk(graph: &Graph<'_>, channel: &str, head: &Bundle) -> Result<Vec<Entry>, E
         }
         let mut entry = graph.edges(channel, bundle)?;
         if bundle.is_truncated {
-            entry = Entry { name: entry.name, others: entry.others, ..Entry::default() };
+            entry = Entry {
+                name: entry.name,
+                others: entry.others,
+                ..Entry::default()
+            };
         }
         next = match graph.bundle(&entry.replaces) {
             Some(below) if below.name == bundle.name || chain.names.contains(&below.name) => {
-                return Err(EditError::Cycle { bundle: entry.name, replaces: entry.replaces });
+                return Err(EditError::Cycle {
+                    bundle: entry.name,
+                    replaces: entry.replaces,
+                });
             }
             None if !entry.replaces.is_empty() && bundle.placement.is_some() => {
-                return Err(EditError::ReplacesUnknown { head: head.name.clone(), replaces: entry.replaces });
+                return Err(EditError::ReplacesUnknown {
+                    head: head.name.clone(),
+                    replaces: entry.replaces,
+                });
             }
             found => found,
         };
@@ -180,7 +231,8 @@ fn add_skipped(graph: &Graph<'_>, channel: &str, chain: &mut Chain) -> Result<()
     Ok(())
 }
 
-/// Checks that everything below a bundle that a chain skips and leads to is skipped too: the chain ends there.
+/// Checks that everything below a bundle that a chain skips and leads to is skipped too: the chain
+/// ends there.
 fn check_below(
     graph: &Graph<'_>,
     channel: &str,
@@ -190,7 +242,9 @@ fn check_below(
 ) -> Result<(), EditError> {
     let (mut below, mut seen) = (Vec::new(), HashSet::new());
     let mut next = graph.bundle(&graph.edges(channel, skipped)?.replaces);
-    while let Some(bundle) = next.filter(|bundle| bundle.name != skipped.name && seen.insert(&*bundle.name)) {
+    while let Some(bundle) =
+        next.filter(|bundle| bundle.name != skipped.name && seen.insert(&*bundle.name))
+    {
         below.push(bundle.name.clone());
         next = graph.bundle(&graph.edges(channel, bundle)?.replaces);
     }
@@ -199,26 +253,46 @@ fn check_below(
         return Ok(());
     }
     let (channel, head, skipped) = (channel.to_owned(), above.to_owned(), skipped.name.clone());
-    Err(EditError::SkipsOwnChain { channel, head, skipped, below })
+    Err(EditError::SkipsOwnChain {
+        channel,
+        head,
+        skipped,
+        below,
+    })
 }
 
 /// Finds the default channel: what the highest bundle names, or the one below it, and so on.
-fn default_channel(package: &Package, former: &str, dropped: &BTreeSet<String>) -> Result<String, EditError> {
+fn default_channel(
+    package: &Package,
+    former: &str,
+    dropped: &BTreeSet<String>,
+) -> Result<String, EditError> {
     let mut bundles: Vec<&Bundle> = package.bundles.iter().collect();
     bundles.sort_by(|a, b| a.compare(b));
     let hint = |bundle: &Bundle| match &bundle.placement {
         Some(placement) => placement.default_channel.clone(),
         None => former.to_owned(),
     };
-    let hint = bundles.into_iter().rev().map(hint).find(|hint| !hint.is_empty()).unwrap_or_default();
-    let channels: Vec<_> = package.channels.iter().map(|channel| channel.name.clone()).collect();
+    let hint = bundles
+        .into_iter()
+        .rev()
+        .map(hint)
+        .find(|hint| !hint.is_empty())
+        .unwrap_or_default();
+    let channels: Vec<_> = package
+        .channels
+        .iter()
+        .map(|channel| channel.name.clone())
+        .collect();
     match &channels[..] {
         [only] if hint.is_empty() => Ok(only.clone()),
         _ if channels.contains(&hint) => Ok(hint),
         _ if dropped.contains(&hint) => Err(EditError::NoDefaultChannel(package.name.clone())),
         _ => {
             let channels: BTreeSet<_> = channels.into_iter().collect();
-            Err(EditError::DefaultChannel { channels: channels.into_iter().collect() })
+            Err(EditError::DefaultChannel {
+                channels: channels.into_iter().collect(),
+            })
         }
     }
 }
@@ -227,7 +301,11 @@ fn default_channel(package: &Package, former: &str, dropped: &BTreeSet<String>) 
 fn pruned(package: &Package, new: &HashSet<String>) -> Vec<EditError> {
     let graph = Graph::new(package);
     let mut errors = Vec::new();
-    for bundle in package.bundles.iter().filter(|bundle| new.contains(&bundle.name)) {
+    for bundle in package
+        .bundles
+        .iter()
+        .filter(|bundle| new.contains(&bundle.name))
+    {
         let missing = channels_of(bundle).filter(|name| graph.entry(name, &bundle.name).is_none());
         for channel in missing.filter_map(|name| graph.channel(name)) {
             let heads = channel.heads();

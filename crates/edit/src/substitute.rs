@@ -1,20 +1,28 @@
-//! Bundles that stand in for others (`olm.substitutesFor`): they take over the edges of these, and skip them.
+//! Bundles that stand in for others (`olm.substitutesFor`): they take over the edges of these, and
+//! skip them.
 
 use std::collections::BTreeSet;
 
 use crate::state::{Bundle, Package};
 
-/// Changes the edges of new bundles, and those of entries that lead to bundles which new ones stand in for. Returns the
-/// channels of these.
+/// Changes the edges of new bundles, and those of entries that lead to bundles which new ones stand
+/// in for. Returns the channels of these.
 pub(crate) fn substitute(package: &mut Package, new: &mut [Bundle]) -> BTreeSet<String> {
     let mut touched = BTreeSet::new();
     for at in 0..new.len() {
-        let Some(placement) = new[at].placement.clone().filter(|placement| !placement.substitutes_for.is_empty())
+        let Some(placement) = new[at]
+            .placement
+            .clone()
+            .filter(|placement| !placement.substitutes_for.is_empty())
         else {
             continue;
         };
         let (name, base) = (new[at].name.clone(), placement.substitutes_for);
-        for channel in package.channels.iter_mut().filter(|channel| channel.entry(&base).is_some()) {
+        for channel in package
+            .channels
+            .iter_mut()
+            .filter(|channel| channel.entry(&base).is_some())
+        {
             touched.insert(channel.name.clone());
             for entry in &mut channel.entries {
                 redirect(&mut entry.replaces, &mut entry.skips, &base, &name);

@@ -17,7 +17,8 @@ use crate::state::{Blob, Channel};
 pub struct EditSummary {
     /// The blobs that differ.
     pub changes: Vec<ChangedBlob>,
-    /// Problems that there were not before. They are warnings, because an edit that makes a catalog invalid is refused.
+    /// Problems that there were not before. They are warnings, because an edit that makes a catalog
+    /// invalid is refused.
     pub problems: Vec<NewProblem>,
     /// What the author may not have meant.
     pub notices: Vec<Notice>,
@@ -101,28 +102,45 @@ impl ChangeKind {
 
 impl From<Problem> for NewProblem {
     fn from(problem: Problem) -> Self {
-        let Problem { code, message, package, channel, bundle, .. } = problem;
-        Self { code, package, channel, bundle, message }
+        let Problem {
+            code,
+            message,
+            package,
+            channel,
+            bundle,
+            ..
+        } = problem;
+        Self {
+            code,
+            package,
+            channel,
+            bundle,
+            message,
+        }
     }
 }
 
 impl NewProblem {
-    /// Returns why the edit of a content that makes this problem is refused. For a default channel that is not there, the
-    /// text of `opm` says neither what happened nor what to do.
+    /// Returns why the edit of a content that makes this problem is refused. For a default channel
+    /// that is not there, the text of `opm` says neither what happened nor what to do.
     pub(crate) fn refusal(&self, before: &Content) -> String {
         let (ProblemCode::PackageDefaultChannelUnknown, Some(package), Some(channel)) =
             (self.code, &self.package, &self.channel)
         else {
             return self.to_string();
         };
-        let is_it = |meta: &Meta| &*meta.schema == "olm.channel" && meta.package == *package && meta.name == *channel;
+        let is_it = |meta: &Meta| {
+            &*meta.schema == "olm.channel" && meta.package == *package && meta.name == *channel
+        };
         if before.metas().iter().any(is_it) {
             format!(
                 "package {package}: cannot remove channel {channel}: it is the default channel: choose another one with \
                  `set-package --default-channel` (`defaultChannel` in JSON), or remove the package with `rm`"
             )
         } else {
-            format!("package {package}: cannot make {channel} the default channel: there is no such channel")
+            format!(
+                "package {package}: cannot make {channel} the default channel: there is no such channel"
+            )
         }
     }
 }
@@ -130,8 +148,15 @@ impl NewProblem {
 impl fmt::Display for NewProblem {
     /// Writes the problem with what it is about in front, as in `package etcd: channel alpha: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = [("package", &self.package), ("channel", &self.channel), ("bundle", &self.bundle)];
-        for (kind, name) in places.into_iter().filter_map(|(kind, name)| Some((kind, name.as_ref()?))) {
+        let places = [
+            ("package", &self.package),
+            ("channel", &self.channel),
+            ("bundle", &self.bundle),
+        ];
+        for (kind, name) in places
+            .into_iter()
+            .filter_map(|(kind, name)| Some((kind, name.as_ref()?)))
+        {
             write!(f, "{kind} {name}: ")?;
         }
         f.write_str(&self.message)
@@ -149,20 +174,45 @@ fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {
         (Some(before), None) => (ChangeKind::Removed, before),
         (Some(_), Some(after)) => (ChangeKind::Changed, after),
     };
-    let [schema, package, name] = [&meta.schema, &meta.package, &meta.name].map(ToString::to_string);
-    let graph = (schema == "olm.channel").then(|| graph(change.before.as_ref(), change.after.as_ref()));
-    Some(ChangedBlob { change: kind, schema, package, name, graph })
+    let [schema, package, name] =
+        [&meta.schema, &meta.package, &meta.name].map(ToString::to_string);
+    let graph =
+        (schema == "olm.channel").then(|| graph(change.before.as_ref(), change.after.as_ref()));
+    Some(ChangedBlob {
+        change: kind,
+        schema,
+        package,
+        name,
+        graph,
+    })
 }
 
 fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
     let channel = |meta: Option<&Meta>| {
-        let members = meta.and_then(|meta| meta.members().ok()).unwrap_or_default();
+        let members = meta
+            .and_then(|meta| meta.members().ok())
+            .unwrap_or_default();
         Channel::read(Blob::new(members))
     };
     let (before, after) = (channel(before), channel(after));
-    let heads = |channel: &Channel| channel.heads().into_iter().map(|head| head.name.clone()).collect();
-    let names = |channel: &Channel| channel.entries.iter().map(|entry| entry.name.clone()).collect::<BTreeSet<_>>();
-    let (edges, entries) = ([edges(&before), edges(&after)], [names(&before), names(&after)]);
+    let heads = |channel: &Channel| {
+        channel
+            .heads()
+            .into_iter()
+            .map(|head| head.name.clone())
+            .collect()
+    };
+    let names = |channel: &Channel| {
+        channel
+            .entries
+            .iter()
+            .map(|entry| entry.name.clone())
+            .collect::<BTreeSet<_>>()
+    };
+    let (edges, entries) = (
+        [edges(&before), edges(&after)],
+        [names(&before), names(&after)],
+    );
     GraphChange {
         from_heads: heads(&before),
         to_heads: heads(&after),
@@ -177,7 +227,12 @@ fn edges(channel: &Channel) -> BTreeSet<String> {
     let mut edges = BTreeSet::new();
     for entry in &channel.entries {
         let name = &entry.name;
-        edges.extend(entry.skips.iter().map(|skip| format!("{name} skips {skip}")));
+        edges.extend(
+            entry
+                .skips
+                .iter()
+                .map(|skip| format!("{name} skips {skip}")),
+        );
         if !entry.replaces.is_empty() {
             edges.insert(format!("{name} replaces {}", entry.replaces));
         }

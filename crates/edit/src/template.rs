@@ -1,4 +1,5 @@
-//! Templates of catalogs as `opm` has them: `olm.template.basic`, `olm.semver` and `olm.template.substitutes`.
+//! Templates of catalogs as `opm` has them: `olm.template.basic`, `olm.semver` and
+//! `olm.template.substitutes`.
 //!
 //! A template names bundles by their images; who calls renders them.
 
@@ -72,7 +73,9 @@ pub enum TemplateError {
         second: String,
     },
     /// A substitution is not possible.
-    #[error("rendering template: render: error processing substitution {base:?} -> {name:?}: {fault}")]
+    #[error(
+        "rendering template: render: error processing substitution {base:?} -> {name:?}: {fault}"
+    )]
     Substitution {
         /// The bundle that is replaced.
         base: String,
@@ -104,15 +107,26 @@ impl TemplateKind {
     }
 
     /// Renders a template to the blobs of a catalog, in the order in which they are written.
-    pub fn render(self, template: &Value, image: RenderImage<'_>) -> Result<Vec<Value>, TemplateError> {
+    pub fn render(
+        self,
+        template: &Value,
+        image: RenderImage<'_>,
+    ) -> Result<Vec<Value>, TemplateError> {
         let blobs = match self {
             Self::Basic => basic(template, image)?,
             Self::Semver => semver::render(template, image)?,
             Self::Substitutes => substitutes::render(template, image)?,
         };
-        let mut metas: Vec<_> = blobs.iter().enumerate().map(|(id, blob)| Meta::of(id, blob)).collect();
+        let mut metas: Vec<_> = blobs
+            .iter()
+            .enumerate()
+            .map(|(id, blob)| Meta::of(id, blob))
+            .collect();
         sort(&mut metas);
-        Ok(metas.into_iter().map(|meta| blobs[meta.id].clone()).collect())
+        Ok(metas
+            .into_iter()
+            .map(|meta| blobs[meta.id].clone())
+            .collect())
     }
 
     /// Makes a template of the blobs of a catalog; `None` for one of versions, which has none.
@@ -124,8 +138,14 @@ impl TemplateKind {
             "olm.deprecations" => 4,
             _ => 3,
         };
-        let package =
-            |blob: &Value| blob.str(if blob.str("schema") == "olm.package" { "name" } else { "package" }).to_owned();
+        let package = |blob: &Value| {
+            blob.str(if blob.str("schema") == "olm.package" {
+                "name"
+            } else {
+                "package"
+            })
+            .to_owned()
+        };
         blobs.sort_by_cached_key(|blob| (package(blob), rank(blob)));
         let schema = match self {
             Self::Basic => "olm.template.basic",
@@ -134,13 +154,17 @@ impl TemplateKind {
         };
         let image_only = |blob: Value| match blob.get("image") {
             Some(image) if self == Self::Basic && blob.str("schema") == "olm.bundle" => {
-                Value::object([("schema", Value::text("olm.bundle")), ("image", image.clone())])
+                Value::object([
+                    ("schema", Value::text("olm.bundle")),
+                    ("image", image.clone()),
+                ])
             }
             _ => blob,
         };
         let entries = Value::Array(blobs.into_iter().map(image_only).collect());
-        let mut members: Members =
-            [("schema", Value::text(schema)), ("entries", entries)].map(|(key, value)| (key.to_owned(), value)).into();
+        let mut members: Members = [("schema", Value::text(schema)), ("entries", entries)]
+            .map(|(key, value)| (key.to_owned(), value))
+            .into();
         if self == Self::Substitutes {
             members.insert("substitutions".to_owned(), Value::Array(Vec::new()));
         }
@@ -154,20 +178,33 @@ pub fn parse(text: &[u8]) -> Result<Value, TemplateError> {
 }
 
 fn schema(template: &Value) -> String {
-    field(template, "schema").and_then(Value::as_str).unwrap_or_default().to_owned()
+    field(template, "schema")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Returns a member of an object, whatever the case of its key.
 fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     let members = value.as_object()?;
-    members.get(name).or_else(|| members.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value))
+    members.get(name).or_else(|| {
+        members
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    })
 }
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    if let Some(Value::Array(items)) = field(value, name) { items } else { &[] }
+    if let Some(Value::Array(items)) = field(value, name) {
+        items
+    } else {
+        &[]
+    }
 }
 
-/// Returns the entries of a template, known fields with keys of their usual case. Each is a blob, which has a schema.
+/// Returns the entries of a template, known fields with keys of their usual case. Each is a blob,
+/// which has a schema.
 fn entries(template: &Value) -> Result<Vec<Value>, EntryWithoutSchema> {
     let blob = |entry: &Value| match &*schema(entry) {
         "" => Err(EntryWithoutSchema(entry.to_json())),
@@ -185,7 +222,10 @@ fn basic(template: &Value, image: RenderImage<'_>) -> Result<Vec<Value>, Templat
         }
         let none = Members::new();
         let members = entry.as_object().unwrap_or(&none);
-        if members.keys().any(|key| !matches!(key.as_str(), "schema" | "image" | "name")) {
+        if members
+            .keys()
+            .any(|key| !matches!(key.as_str(), "schema" | "image" | "name"))
+        {
             return Err(TemplateError::UnexpectedFields);
         }
         blobs.push(image(entry.str("image")).map_err(TemplateError::Image)?);

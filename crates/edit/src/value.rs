@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// Maximum nesting depth of a blob that is edited or rendered. Functions that walk a value recur once for each level.
+/// Maximum nesting depth of a blob that is edited or rendered. Functions that walk a value recur
+/// once for each level.
 pub const MAX_DEPTH: usize = 200;
 
 /// Members of an object, sorted by key.
@@ -27,8 +28,8 @@ pub enum Value {
     Object(Members),
 }
 
-/// A text that is not a JSON value of at most [`MAX_DEPTH`] levels, with numbers in the range of a double: other numbers cannot
-/// be read from a catalog.
+/// A text that is not a JSON value of at most [`MAX_DEPTH`] levels, with numbers in the range of a
+/// double: other numbers cannot be read from a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON value of at most {MAX_DEPTH} levels, with numbers in the range of a double")]
 pub struct InvalidJson;
@@ -47,7 +48,12 @@ impl Value {
 
     /// Creates an object.
     pub fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
-        Self::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+        Self::Object(
+            members
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
+        )
     }
 
     /// Returns the member of an object; `None` if there is none, or the value is not an object.
@@ -75,15 +81,24 @@ impl Value {
 
     /// Returns the text of a string.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::String(text) = self { Some(text) } else { None }
+        if let Self::String(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// Returns the members of an object.
     pub fn as_object(&self) -> Option<&Members> {
-        if let Self::Object(members) = self { Some(members) } else { None }
+        if let Self::Object(members) = self {
+            Some(members)
+        } else {
+            None
+        }
     }
 
-    /// Writes the value as JSON without white space, keys sorted, text escaped as in canonical lines.
+    /// Writes the value as JSON without white space, keys sorted, text escaped as in canonical
+    /// lines.
     pub fn write(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -123,7 +138,8 @@ impl Value {
 pub(crate) fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.find(|c| c < ' ' || matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}')) {
+    while let Some(at) = rest.find(|c| c < ' ' || matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}'))
+    {
         out.push_str(&rest[..at]);
         let c = rest[at..].chars().next().unwrap_or_default();
         match c {
@@ -151,13 +167,21 @@ fn parse(raw: &RawValue, depth: usize) -> Result<Value, InvalidJson> {
     Ok(match text.as_bytes().first() {
         Some(b'{' | b'[') if depth == 0 => return Err(InvalidJson),
         Some(b'{') => {
-            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|_| InvalidJson)?;
-            let parsed = members.into_iter().map(|(key, value)| Ok((key, parse(value, depth - 1)?)));
+            let members: BTreeMap<String, &RawValue> =
+                serde_json::from_str(text).map_err(|_| InvalidJson)?;
+            let parsed = members
+                .into_iter()
+                .map(|(key, value)| Ok((key, parse(value, depth - 1)?)));
             Value::Object(parsed.collect::<Result<_, _>>()?)
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| InvalidJson)?;
-            Value::Array(items.into_iter().map(|item| parse(item, depth - 1)).collect::<Result<_, _>>()?)
+            Value::Array(
+                items
+                    .into_iter()
+                    .map(|item| parse(item, depth - 1))
+                    .collect::<Result<_, _>>()?,
+            )
         }
         Some(b'"') => Value::String(serde_json::from_str(text).map_err(|_| InvalidJson)?),
         Some(b't') => Value::Bool(true),
@@ -174,10 +198,8 @@ mod tests {
 
     #[test]
     fn a_value_is_written_as_it_was_read_with_sorted_keys() {
-        let text =
-            r#"{"b":[1.0,1e3,12345678901234567890,-0.0],"a":{"z":null,"y":true},"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
-        let sorted =
-            r#"{"a":{"y":true,"z":null},"b":[1.0,1e3,12345678901234567890,-0.0],"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
+        let text = r#"{"b":[1.0,1e3,12345678901234567890,-0.0],"a":{"z":null,"y":true},"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
+        let sorted = r#"{"a":{"y":true,"z":null},"b":[1.0,1e3,12345678901234567890,-0.0],"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
         assert_eq!(Value::parse(text).unwrap().to_json(), sorted);
     }
 

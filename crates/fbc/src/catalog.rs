@@ -1,17 +1,19 @@
 //! An immutable catalog: canonical lines with an index over them.
 //!
-//! The lines stay where they are (usually in a memory map). The index holds interned names, versions, edges, APIs and
-//! byte ranges into the lines: it grows with the number of objects, never with their size. Descriptions, icons, images
-//! and raw values are read from the lines on demand.
+//! The lines stay where they are (usually in a memory map). The index holds interned names,
+//! versions, edges, APIs and byte ranges into the lines: it grows with the number of objects, never
+//! with their size. Descriptions, icons, images and raw values are read from the lines on demand.
 //!
-//! [`Package`], [`Channel`], [`ChannelEntry`], [`Bundle`], [`Property`], [`Deprecation`] and [`Meta`] are handles: a
-//! reference to the catalog and a number, cheap to copy. A catalog does not know its own name or source.
+//! [`Package`], [`Channel`], [`ChannelEntry`], [`Bundle`], [`Property`], [`Deprecation`] and
+//! [`Meta`] are handles: a reference to the catalog and a number, cheap to copy. A catalog does not
+//! know its own name or source.
 //!
-//! The [`Summary`] and the icon of each package are decoded once, on first use; the other metadata of a bundle
-//! ([`CsvMetadata`]) is decoded at each call.
+//! The [`Summary`] and the icon of each package are decoded once, on first use; the other metadata
+//! of a bundle ([`CsvMetadata`]) is decoded at each call.
 //!
-//! Of several packages, channels or bundles with the same key, the first in catalog order becomes the typed object. The
-//! others, and objects of unknown packages, are reported as a [`Problem`] and remain available as [`Meta`].
+//! Of several packages, channels or bundles with the same key, the first in catalog order becomes
+//! the typed object. The others, and objects of unknown packages, are reported as a [`Problem`] and
+//! remain available as [`Meta`].
 
 mod build;
 mod bundle;
@@ -46,21 +48,27 @@ use bytes::Bytes;
 pub use bundle::{Bundle, BundleKey, BundleVersion, RelatedImage};
 pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
 pub use find::{
-    ApiFilter, BundleFilter, BundleSort, Completion, CompletionKind, CompletionMatch, Facet, FacetCounts, FacetValue,
-    FoundPackages, MAX_COMPLETED_LETTERS, MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS,
-    MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter, PackageFilter, SearchField, SearchMatch, SortDirection,
+    ApiFilter, BundleFilter, BundleSort, Completion, CompletionKind, CompletionMatch, Facet,
+    FacetCounts, FacetValue, FoundPackages, MAX_COMPLETED_LETTERS, MAX_DESCRIPTION_BYTES,
+    MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter,
+    PackageFilter, SearchField, SearchMatch, SortDirection,
 };
 pub use icon::{FoundIcon, Icon, Icons, detect_media_type};
-pub use lifecycle::{LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
+pub use lifecycle::{
+    LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date,
+};
 pub use metadata::{
-    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor, InstallMode, InstallModes,
-    Link, Maintainer, PolicyRule, ResourceReference, ServiceAccountPermissions, WebhookDescription, WebhookRule,
-    WebhookType, first_sentence, short_name,
+    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor,
+    InstallMode, InstallModes, Link, Maintainer, PolicyRule, ResourceReference,
+    ServiceAccountPermissions, WebhookDescription, WebhookRule, WebhookType, first_sentence,
+    short_name,
 };
 pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
 pub use platform::{Platform, PlatformVersion, PlatformVersionError};
 pub use pointer::{JsonPointerError, resolve_pointer};
-pub use property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind};
+pub use property::{
+    GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind,
+};
 pub use requirement::{REQUIREMENT_TYPES, Requirement, RequirementRule};
 pub use summary::Summary;
 pub use value::WrongType;
@@ -73,8 +81,8 @@ use crate::problem::{Problem, Problems, Severity};
 use derived::Derived;
 use names::{Name, NameTable};
 use record::{
-    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, GvkRecord, MetaRecord, PackageRecord,
-    PropertyRecord, RequirementRecord, Span,
+    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, GvkRecord, MetaRecord,
+    PackageRecord, PropertyRecord, RequirementRecord, Span,
 };
 
 /// An immutable, indexed catalog.
@@ -103,7 +111,8 @@ pub struct Catalog {
     problem_counts: OnceLock<Box<[PackageProblems]>>,
 }
 
-/// What the lines alone decide, so that catalogs of equal content share it: all but the files and the problems in them.
+/// What the lines alone decide, so that catalogs of equal content share it: all but the files and
+/// the problems in them.
 struct ContentIndex {
     content: Bytes,
     names: NameTable,
@@ -115,7 +124,8 @@ struct ContentIndex {
     /// Sorted by channel, then in catalog order.
     entries: Vec<EntryRecord>,
     skips: Vec<Name>,
-    /// Sorted by package, then highest version first, then by name; bundles without a version come last.
+    /// Sorted by package, then highest version first, then by name; bundles without a version come
+    /// last.
     bundles: Vec<BundleRecord>,
     /// Positions in `bundles`, sorted by package, then by name.
     bundles_by_name: Vec<u32>,
@@ -142,7 +152,8 @@ pub struct SchemaCount {
     pub known: bool,
 }
 
-/// Numbers of the listed problems of a package: those that are only counted are not known by package.
+/// Numbers of the listed problems of a package: those that are only counted are not known by
+/// package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackageProblems {
     errors: u32,
@@ -152,25 +163,28 @@ pub struct PackageProblems {
 /// Maximum size of a content, in bytes. Offsets into it are `u32`.
 pub const MAX_CONTENT_BYTES: usize = u32::MAX as usize;
 
-/// Number of objects that a catalog may have however small its files are: blobs, channel entries, skips, properties and
-/// deprecations. Each takes up to 70 bytes of memory while the catalog is indexed.
+/// Number of objects that a catalog may have however small its files are: blobs, channel entries,
+/// skips, properties and deprecations. Each takes up to 70 bytes of memory while the catalog is
+/// indexed.
 pub const FREE_OBJECTS: usize = 500_000;
 
-/// Number of bytes of its files for which a catalog may have one object more than [`FREE_OBJECTS`]. The files of real
-/// catalogs have more than 1,000 bytes per object; the shortest entry with a name has more than 8.
+/// Number of bytes of its files for which a catalog may have one object more than [`FREE_OBJECTS`].
+/// The files of real catalogs have more than 1,000 bytes per object; the shortest entry with a name
+/// has more than 8.
 pub const BYTES_PER_OBJECT: u64 = 8;
 
 /// An error that prevents lines from being indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// A line is not a canonical JSON object, or the origins are of another content. The stored content is damaged and
-    /// must be loaded again.
+    /// A line is not a canonical JSON object, or the origins are of another content. The stored
+    /// content is damaged and must be loaded again.
     #[error("line {line} of the stored content is damaged")]
     Damaged {
         /// Line of the content, counted from 1.
         line: usize,
     },
-    /// The catalog has more objects than its files justify; see [`FREE_OBJECTS`] and [`BYTES_PER_OBJECT`].
+    /// The catalog has more objects than its files justify; see [`FREE_OBJECTS`] and
+    /// [`BYTES_PER_OBJECT`].
     #[error(
         "the first {line} blobs have more than {max} objects (blobs, channel entries, skips, properties and \
          deprecations), which is the most for files of this size: remove empty objects"
@@ -210,17 +224,22 @@ impl Catalog {
     /// Indexes canonical lines and finds every problem in them.
     ///
     /// # Errors
-    /// Fails when a line is not a canonical JSON object, the origins belong to another content, or the content is too large.
+    /// Fails when a line is not a canonical JSON object, the origins belong to another content, or
+    /// the content is too large.
     pub fn build(content: Bytes, origins: &Origins) -> Result<Self, IndexError> {
         build::build(content, origins)
     }
 
-    /// Indexes canonical lines whose problems are known: those that [`Catalog::all_problems`] returned for the same lines.
-    /// Skips validation, which takes longer than indexing.
+    /// Indexes canonical lines whose problems are known: those that [`Catalog::all_problems`]
+    /// returned for the same lines. Skips validation, which takes longer than indexing.
     ///
     /// # Errors
     /// Fails as [`Catalog::build`] does.
-    pub fn reopen(content: Bytes, origins: &Origins, problems: Problems) -> Result<Self, IndexError> {
+    pub fn reopen(
+        content: Bytes,
+        origins: &Origins,
+        problems: Problems,
+    ) -> Result<Self, IndexError> {
         build::reopen(content, origins, problems)
     }
 
@@ -230,8 +249,15 @@ impl Catalog {
     /// Panics when the contents differ in length.
     #[must_use]
     pub fn with_index_of(self, other: &Self) -> Self {
-        assert_eq!(self.index.content.len(), other.index.content.len(), "only equal contents share an index");
-        Self { index: Arc::clone(&other.index), ..self }
+        assert_eq!(
+            self.index.content.len(),
+            other.index.content.len(),
+            "only equal contents share an index"
+        );
+        Self {
+            index: Arc::clone(&other.index),
+            ..self
+        }
     }
 
     /// Returns whether both share one index.
@@ -249,25 +275,31 @@ impl Catalog {
         &self.index.schemas
     }
 
-    /// Returns the path of each file with blobs, and the index of its first blob in the order of the catalog.
+    /// Returns the path of each file with blobs, and the index of its first blob in the order of
+    /// the catalog.
     pub fn files(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.files.iter().map(|file| (&*file.path, file.first as usize))
+        self.files
+            .iter()
+            .map(|file| (&*file.path, file.first as usize))
     }
 
-    /// Returns the listed validation problems of the content, in catalog order. [`Catalog::all_problems`] also has the
-    /// number of those that are only counted.
+    /// Returns the listed validation problems of the content, in catalog order.
+    /// [`Catalog::all_problems`] also has the number of those that are only counted.
     pub fn problems(&self) -> &[Problem] {
         &self.problems.listed
     }
 
-    /// Returns the validation problems of the content: the first of each code, and how many there are.
+    /// Returns the validation problems of the content: the first of each code, and how many there
+    /// are.
     pub fn all_problems(&self) -> &Problems {
         &self.problems
     }
 
     /// Returns the numbers of the listed problems of a package.
     pub(crate) fn problem_counts(&self, package: usize) -> PackageProblems {
-        let counts = self.problem_counts.get_or_init(|| PackageProblems::of_packages(self));
+        let counts = self
+            .problem_counts
+            .get_or_init(|| PackageProblems::of_packages(self));
         counts[package]
     }
 
@@ -281,22 +313,31 @@ impl Catalog {
     /// # Panics
     /// Panics when the index is out of range.
     pub fn package_at(&self, at: usize) -> Package<'_> {
-        assert!(at < self.index.packages.len(), "package {at} of {}", self.index.packages.len());
+        assert!(
+            at < self.index.packages.len(),
+            "package {at} of {}",
+            self.index.packages.len()
+        );
         Package::new(self, id(at))
     }
 
-    /// Returns the index of the package of a name, or as error the index where it would be inserted.
+    /// Returns the index of the package of a name, or as error the index where it would be
+    /// inserted.
     pub fn package_position(&self, name: &str) -> Result<usize, usize> {
-        self.index.packages.binary_search_by(|package| self.index.names.get(package.name).cmp(name))
+        self.index
+            .packages
+            .binary_search_by(|package| self.index.names.get(package.name).cmp(name))
     }
 
     /// Finds a package by name, in logarithmic time.
     pub fn package(&self, name: &str) -> Option<Package<'_>> {
-        self.package_position(name).ok().map(|at| self.package_at(at))
+        self.package_position(name)
+            .ok()
+            .map(|at| self.package_at(at))
     }
 
-    /// Iterates over all bundles, sorted by package, then highest version first, then by name; bundles without a version
-    /// come last.
+    /// Iterates over all bundles, sorted by package, then highest version first, then by name;
+    /// bundles without a version come last.
     pub fn bundles(&self) -> impl DoubleEndedIterator<Item = Bundle<'_>> + ExactSizeIterator {
         (0..self.index.bundles.len()).map(|at| self.bundle_at(at))
     }
@@ -306,16 +347,25 @@ impl Catalog {
     /// # Panics
     /// Panics when the index is out of range.
     pub fn bundle_at(&self, at: usize) -> Bundle<'_> {
-        assert!(at < self.index.bundles.len(), "bundle {at} of {}", self.index.bundles.len());
+        assert!(
+            at < self.index.bundles.len(),
+            "bundle {at} of {}",
+            self.index.bundles.len()
+        );
         Bundle::new(self, id(at))
     }
 
-    /// Returns the entry at an index in the order of the packages, their channels and the entries of these.
+    /// Returns the entry at an index in the order of the packages, their channels and the entries
+    /// of these.
     ///
     /// # Panics
     /// Panics when the index is out of range.
     pub fn entry_at(&self, at: usize) -> ChannelEntry<'_> {
-        assert!(at < self.index.entries.len(), "entry {at} of {}", self.index.entries.len());
+        assert!(
+            at < self.index.entries.len(),
+            "entry {at} of {}",
+            self.index.entries.len()
+        );
         ChannelEntry::new(self, id(at))
     }
 
@@ -329,8 +379,15 @@ impl Catalog {
     /// # Panics
     /// Panics when the index is out of range.
     pub fn meta_at(&self, at: usize) -> Meta<'_> {
-        assert!(at < self.index.metas.len(), "blob {at} of {}", self.index.metas.len());
-        Meta { catalog: self, id: id(at) }
+        assert!(
+            at < self.index.metas.len(),
+            "blob {at} of {}",
+            self.index.metas.len()
+        );
+        Meta {
+            catalog: self,
+            id: id(at),
+        }
     }
 }
 
@@ -352,8 +409,13 @@ impl PackageProblems {
     fn of_packages(catalog: &Catalog) -> Box<[Self]> {
         let mut counts = vec![Self::default(); catalog.packages().len()].into_boxed_slice();
         for problem in catalog.problems() {
-            let package = problem.package.as_deref().and_then(|name| catalog.package_position(name).ok());
-            let Some(counts) = package.map(|at| &mut counts[at]) else { continue };
+            let package = problem
+                .package
+                .as_deref()
+                .and_then(|name| catalog.package_position(name).ok());
+            let Some(counts) = package.map(|at| &mut counts[at]) else {
+                continue;
+            };
             match problem.severity() {
                 Severity::Error => counts.errors += 1,
                 Severity::Warning => counts.warnings += 1,
@@ -381,7 +443,8 @@ impl fmt::Debug for Catalog {
     }
 }
 
-/// Converts an index or offset to an id. [`MAX_CONTENT_BYTES`] bounds the bytes, and there are fewer objects than bytes.
+/// Converts an index or offset to an id. [`MAX_CONTENT_BYTES`] bounds the bytes, and there are
+/// fewer objects than bytes.
 fn id(at: usize) -> u32 {
     u32::try_from(at).expect("a catalog has fewer than 2^32 objects")
 }
@@ -404,7 +467,13 @@ impl<'a> Meta<'a> {
 
     /// Returns the whole blob, without its line feed.
     pub fn blob(self) -> JsonValue<'a> {
-        JsonValue(self.catalog.index.slice(self.id, Span { start: 0, len: self.record().len }))
+        JsonValue(self.catalog.index.slice(
+            self.id,
+            Span {
+                start: 0,
+                len: self.record().len,
+            },
+        ))
     }
 
     /// Returns the byte range of its line in [`Catalog::content`], including the line feed.
@@ -433,7 +502,10 @@ impl<'a> Meta<'a> {
     }
 
     fn file_record(self) -> &'a FileRecord {
-        let after = self.catalog.files.partition_point(|file| file.first <= self.id);
+        let after = self
+            .catalog
+            .files
+            .partition_point(|file| file.first <= self.id);
         &self.catalog.files[after - 1]
     }
 }

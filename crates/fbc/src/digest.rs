@@ -25,7 +25,8 @@ impl Digest {
         &self.0
     }
 
-    /// Parses `sha256:` and 64 lower-case hexadecimal digits; any other text, also upper case, gives `None`.
+    /// Parses `sha256:` and 64 lower-case hexadecimal digits; any other text, also upper case,
+    /// gives `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix("sha256:")?.as_bytes();
         let mut bytes = [0; 32];
@@ -41,7 +42,9 @@ impl Digest {
     /// Formats the 64 lower-case hexadecimal digits without the algorithm, as used in file names.
     pub fn hex(&self) -> String {
         let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
+        digits
+            .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
+            .collect()
     }
 }
 
@@ -77,7 +80,13 @@ mod tests {
 
     #[test]
     fn only_lower_case_sha256_of_full_length_is_a_digest() {
-        for text in ["", "sha256:", "sha512:00", &format!("sha256:{}", "0F".repeat(32)), &"0f".repeat(32)] {
+        for text in [
+            "",
+            "sha256:",
+            "sha512:00",
+            &format!("sha256:{}", "0F".repeat(32)),
+            &"0f".repeat(32),
+        ] {
             assert_eq!(Digest::parse(text), None, "{text}");
         }
     }

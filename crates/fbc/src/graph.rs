@@ -1,9 +1,11 @@
-//! The update graph of a package: which bundles can be upgraded to which in one step, and paths over several steps.
+//! The update graph of a package: which bundles can be upgraded to which in one step, and paths
+//! over several steps.
 //!
-//! An entry of a channel allows upgrades to it from three kinds of bundles: the one that it replaces, those that it
-//! skips, and those whose version is in its skip range. Edges refer to names and versions only: the upgraded bundle need
-//! not be in the channel or in the catalog. The rules are those of the OLM v1 controller. Costs depend on the size of the
-//! package, not on that of the catalog.
+//! An entry of a channel allows upgrades to it from three kinds of bundles: the one that it
+//! replaces, those that it skips, and those whose version is in its skip range. Edges refer to
+//! names and versions only: the upgraded bundle need not be in the channel or in the catalog. The
+//! rules are those of the OLM v1 controller. Costs depend on the size of the package, not on that
+//! of the catalog.
 
 mod drawing;
 mod search;
@@ -27,8 +29,8 @@ use crate::work::{Step, Work, WorkStopped, sort_steps};
 
 /// Update graph of a package, by the entries of some or all of its channels.
 ///
-/// Memory is linear in the number of bundles, entries and skips. Edges by skip ranges, of which there can be as many as
-/// pairs of bundles, are only enumerated by [`UpdateGraph::edges`].
+/// Memory is linear in the number of bundles, entries and skips. Edges by skip ranges, of which
+/// there can be as many as pairs of bundles, are only enumerated by [`UpdateGraph::edges`].
 ///
 /// ```
 /// # use fbc::{Catalog, Origins, origin::FileOrigin};
@@ -114,18 +116,25 @@ impl Reason {
 }
 
 impl<'a> UpdateGraph<'a> {
-    /// Builds the graph of the named channels, or of all channels when `channels` is empty. Unknown names are ignored. A
-    /// malformed skip range is empty.
+    /// Builds the graph of the named channels, or of all channels when `channels` is empty. Unknown
+    /// names are ignored. A malformed skip range is empty.
     ///
     /// # Errors
     /// If the work was stopped.
-    pub fn new(package: Package<'a>, channels: &[impl AsRef<str>], work: &Work<'_>) -> Result<Self, WorkStopped> {
+    pub fn new(
+        package: Package<'a>,
+        channels: &[impl AsRef<str>],
+        work: &Work<'_>,
+    ) -> Result<Self, WorkStopped> {
         let channels = selected_channels(package, channels, work)?;
         work.draw(Step::Bundle, package.bundle_places().len())?;
         let bundles: Vec<_> = package.bundles().collect();
         let first = package.bundle_places().start;
         // Bundles without a version come last; no range contains them.
-        let versions: Vec<_> = bundles.iter().map_while(|bundle| Version::parse(bundle.version()?).ok()).collect();
+        let versions: Vec<_> = bundles
+            .iter()
+            .map_while(|bundle| Version::parse(bundle.version()?).ok())
+            .collect();
         // Entries with equal ranges share the result.
         let mut ranges: HashMap<&str, RangeRuns> = HashMap::new();
         let nothing = RangeRuns::default();
@@ -136,23 +145,42 @@ impl<'a> UpdateGraph<'a> {
             draw_range(range, work)?;
             let parsed = BlangRange::parse(range).map(|range| range.places(&versions));
             let is_valid = parsed.is_ok();
-            Ok(ranges.entry(range).or_insert((parsed.unwrap_or_default().into(), is_valid)).clone())
+            Ok(ranges
+                .entry(range)
+                .or_insert((parsed.unwrap_or_default().into(), is_valid))
+                .clone())
         };
         let target = |entry: ChannelEntry<'a>| {
             work.draw(Step::Edge, 1)?;
-            let (in_range, is_range_valid) = entry.skip_range().map_or_else(|| Ok(nothing.clone()), &mut places)?;
+            let (in_range, is_range_valid) = entry
+                .skip_range()
+                .map_or_else(|| Ok(nothing.clone()), &mut places)?;
             let bundle = entry.bundle().map(|bundle| bundle.place() - first);
-            Ok(UpgradeTarget { entry, bundle, in_range, is_range_valid })
+            Ok(UpgradeTarget {
+                entry,
+                bundle,
+                in_range,
+                is_range_valid,
+            })
         };
-        let targets: Vec<_> =
-            channels.iter().flat_map(|channel| channel.entries()).map(target).collect::<Result<_, _>>()?;
+        let targets: Vec<_> = channels
+            .iter()
+            .flat_map(|channel| channel.entries())
+            .map(target)
+            .collect::<Result<_, _>>()?;
         let mut targets_by_bundle = vec![Vec::new(); bundles.len()];
         for (at, target) in targets.iter().enumerate() {
             if let Some(bundle) = target.bundle {
                 targets_by_bundle[bundle].push(at);
             }
         }
-        Ok(Self { package, channels, bundles, targets, targets_by_bundle })
+        Ok(Self {
+            package,
+            channels,
+            bundles,
+            targets,
+            targets_by_bundle,
+        })
     }
 
     /// Iterates over the channels of the graph, sorted by name.
@@ -171,30 +199,48 @@ impl<'a> UpdateGraph<'a> {
 
     /// Tells whether a bundle of the package is in one of the channels.
     pub fn has(&self, bundle: Bundle<'_>) -> bool {
-        self.index_of(bundle).is_some_and(|at| !self.targets_by_bundle[at].is_empty())
+        self.index_of(bundle)
+            .is_some_and(|at| !self.targets_by_bundle[at].is_empty())
     }
 
-    /// Iterates over all edges, by channel, then in catalog order, then by reason, including those from bundles that are
-    /// not in the catalog. There are no edges from a bundle to itself, and at most one per pair and reason.
+    /// Iterates over all edges, by channel, then in catalog order, then by reason, including those
+    /// from bundles that are not in the catalog. There are no edges from a bundle to itself, and at
+    /// most one per pair and reason.
     pub fn edges(&self) -> impl Iterator<Item = UpdateEdge<'a>> {
         self.targets.iter().flat_map(move |target| {
             let to = target.entry;
-            let named = move |from, reason| UpdateEdge { from, from_bundle: self.package.bundle(from), to, reason };
+            let named = move |from, reason| UpdateEdge {
+                from,
+                from_bundle: self.package.bundle(from),
+                to,
+                reason,
+            };
             let mut seen = HashSet::with_capacity(to.skips().len());
             let skips = to.skips().filter(move |name| seen.insert(*name));
             let in_range = target.in_range.iter().cloned().flatten().map(move |at| {
                 let bundle = self.bundles[at];
-                UpdateEdge { from: bundle.name(), from_bundle: Some(bundle), to, reason: Reason::SkipRange }
+                UpdateEdge {
+                    from: bundle.name(),
+                    from_bundle: Some(bundle),
+                    to,
+                    reason: Reason::SkipRange,
+                }
             });
             let replaces = to.replaces().map(move |name| named(name, Reason::Replaces));
             let skips = skips.map(move |name| named(name, Reason::Skips));
-            replaces.into_iter().chain(skips).chain(in_range).filter(move |edge| edge.from != to.name())
+            replaces
+                .into_iter()
+                .chain(skips)
+                .chain(in_range)
+                .filter(move |edge| edge.from != to.name())
         })
     }
 
     /// Returns the index of a bundle in the graph; `None` for a bundle of another package.
     fn index_of(&self, bundle: Bundle<'_>) -> Option<usize> {
-        let at = bundle.place().checked_sub(self.package.bundle_places().start)?;
+        let at = bundle
+            .place()
+            .checked_sub(self.package.bundle_places().start)?;
         (at < self.bundles.len()).then_some(at)
     }
 
@@ -214,12 +260,13 @@ fn selected_channels<'a>(
     let mut sorted: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     sorted.sort_unstable();
     work.draw(Step::Edge, package.channels().len())?;
-    let is_selected = |channel: &Channel<'_>| names.is_empty() || sorted.binary_search(&channel.name()).is_ok();
+    let is_selected =
+        |channel: &Channel<'_>| names.is_empty() || sorted.binary_search(&channel.name()).is_ok();
     Ok(package.channels().filter(is_selected).collect())
 }
 
-/// Draws what it takes to parse a range and to find the versions in it, which are found by halving for each comparator of
-/// six bytes or more.
+/// Draws what it takes to parse a range and to find the versions in it, which are found by halving
+/// for each comparator of six bytes or more.
 fn draw_range(range: &str, work: &Work<'_>) -> Result<(), WorkStopped> {
     work.draw(Step::ParsedByte, range.len())?;
     work.draw(Step::Comparison, 10 * (1 + range.len() / 6))

@@ -1,7 +1,8 @@
-//! Selects the files of a directory tree that belong to its catalog, by `.indexignore` files, and orders them.
+//! Selects the files of a directory tree that belong to its catalog, by `.indexignore` files, and
+//! orders them.
 //!
-//! The dialect is upstream's (go-git 5), not git's: only files are tested, so a file can be included again although its
-//! directory is ignored.
+//! The dialect is upstream's (go-git 5), not git's: only files are tested, so a file can be
+//! included again although its directory is ignored.
 
 mod glob;
 
@@ -15,22 +16,26 @@ pub const IGNORE_FILE: &str = ".indexignore";
 /// Maximum size of an ignore file, in bytes: it is held in memory.
 pub const IGNORE_FILE_BYTES: u64 = 1024 * 1024;
 
-/// Name of the symbolic link by which a mounted `ConfigMap` or `Secret` replaces all its files atomically. Other entries
-/// beside it whose names begin with `..` are the directories that the links of the mount lead to.
+/// Name of the symbolic link by which a mounted `ConfigMap` or `Secret` replaces all its files
+/// atomically. Other entries beside it whose names begin with `..` are the directories that the
+/// links of the mount lead to.
 pub const ATOMIC_LINK: &str = "..data";
 
-/// Maximum length of a line of an ignore file, in bytes without its line feed: the limit of upstream's scanner.
+/// Maximum length of a line of an ignore file, in bytes without its line feed: the limit of
+/// upstream's scanner.
 pub const MAX_LINE: usize = 64 * 1024 - 1;
 
-/// Maximum number of rules of all ignore files of a tree together: each is tested on each file below it.
+/// Maximum number of rules of all ignore files of a tree together: each is tested on each file
+/// below it.
 pub const MAX_RULES: usize = 1_000;
 
-/// Maximum number of bytes of all rules of a tree together, without comments: a parsed rule takes up to 40 times as many.
+/// Maximum number of bytes of all rules of a tree together, without comments: a parsed rule takes
+/// up to 40 times as many.
 pub const MAX_RULE_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of steps in which the rules of a tree are matched against all its files, about a second: a step
-/// compares one character of a name with one element of a pattern. A thousand files below ten ordinary patterns take
-/// 100,000.
+/// Maximum number of steps in which the rules of a tree are matched against all its files, about a
+/// second: a step compares one character of a name with one element of a pattern. A thousand files
+/// below ten ordinary patterns take 100,000.
 pub const MAX_MATCH_STEPS: u64 = 100_000_000;
 
 /// Why an ignore file is rejected.
@@ -45,7 +50,9 @@ pub enum IgnoreError {
         line: usize,
     },
     /// The files have more than [`MAX_RULES`] rules together.
-    #[error("the {IGNORE_FILE} files have more than {MAX_RULES} patterns together, counted up to the one in {dir:?}")]
+    #[error(
+        "the {IGNORE_FILE} files have more than {MAX_RULES} patterns together, counted up to the one in {dir:?}"
+    )]
     TooManyRules {
         /// Directory of the ignore file, as given.
         dir: String,
@@ -139,24 +146,32 @@ impl IgnoreRules {
         Self::default()
     }
 
-    /// Adds the rules of the ignore file in directory `dir` (`""` is the root). Files can be added in any order.
+    /// Adds the rules of the ignore file in directory `dir` (`""` is the root). Files can be added
+    /// in any order.
     pub fn add(&mut self, dir: &str, text: &[u8]) -> Result<(), IgnoreError> {
         let others: usize = self.files.iter().map(|file| file.rules.len()).sum();
         let mut rules = Vec::new();
         for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
             if line.len() > MAX_LINE {
-                return Err(IgnoreError::LineTooLong { dir: dir.to_owned(), line: number + 1 });
+                return Err(IgnoreError::LineTooLong {
+                    dir: dir.to_owned(),
+                    line: number + 1,
+                });
             }
             let line = String::from_utf8_lossy(line);
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
                 self.bytes += line.len();
                 if self.bytes > MAX_RULE_BYTES {
-                    return Err(IgnoreError::RulesTooLong { dir: dir.to_owned() });
+                    return Err(IgnoreError::RulesTooLong {
+                        dir: dir.to_owned(),
+                    });
                 }
                 rules.push(IgnoreRule::parse(line));
                 if others + rules.len() > MAX_RULES {
-                    return Err(IgnoreError::TooManyRules { dir: dir.to_owned() });
+                    return Err(IgnoreError::TooManyRules {
+                        dir: dir.to_owned(),
+                    });
                 }
             }
         }
@@ -164,27 +179,38 @@ impl IgnoreRules {
             return Ok(());
         }
         let path = ignore_file_in(dir);
-        let place = self.files.partition_point(|file| compare_paths(&ignore_file_in(&file.dir), &path).is_lt());
+        let place = self
+            .files
+            .partition_point(|file| compare_paths(&ignore_file_in(&file.dir), &path).is_lt());
         let dir = dir.to_owned();
         self.files.insert(place, IgnoreFile { dir, rules });
         Ok(())
     }
 
-    /// Tells whether the file at a path (from the root, components joined with `/`) is excluded from the catalog.
+    /// Tells whether the file at a path (from the root, components joined with `/`) is excluded
+    /// from the catalog.
     pub fn is_ignored(&self, path: &str) -> bool {
         self.matches(path, &mut MatchSteps::default())
     }
 
-    /// Removes the items whose files are excluded from the catalog, as [`IgnoreRules::is_ignored`] tells; `path` returns
-    /// the path of an item.
+    /// Removes the items whose files are excluded from the catalog, as [`IgnoreRules::is_ignored`]
+    /// tells; `path` returns the path of an item.
     ///
     /// # Errors
     /// Fails when this takes more than [`MAX_MATCH_STEPS`].
-    pub fn remove_ignored<T>(&self, items: &mut Vec<T>, path: impl Fn(&T) -> &str) -> Result<(), IgnoreError> {
+    pub fn remove_ignored<T>(
+        &self,
+        items: &mut Vec<T>,
+        path: impl Fn(&T) -> &str,
+    ) -> Result<(), IgnoreError> {
         let (files, mut steps) = (items.len(), MatchSteps::default());
         // Beyond the limit nothing is matched any more.
         items.retain(|item| steps.0 > MAX_MATCH_STEPS || !self.matches(path(item), &mut steps));
-        if steps.0 > MAX_MATCH_STEPS { Err(IgnoreError::TooMuchWork { files }) } else { Ok(()) }
+        if steps.0 > MAX_MATCH_STEPS {
+            Err(IgnoreError::TooMuchWork { files })
+        } else {
+            Ok(())
+        }
     }
 
     fn matches(&self, path: &str, steps: &mut MatchSteps) -> bool {
@@ -198,14 +224,19 @@ impl IgnoreRules {
             .filter_map(|file| Some((file, below(path, &file.dir)?)))
             .find_map(|(file, rest)| {
                 let parts: Vec<&str> = rest.split('/').collect();
-                let last = file.rules.iter().rev().find(|rule| rule.matches(&parts, steps));
+                let last = file
+                    .rules
+                    .iter()
+                    .rev()
+                    .find(|rule| rule.matches(&parts, steps));
                 last.map(|rule| !rule.is_negated)
             })
             .unwrap_or(false)
     }
 }
 
-/// Compares paths in catalog order: the order of a walk that visits the entries of each directory sorted by name.
+/// Compares paths in catalog order: the order of a walk that visits the entries of each directory
+/// sorted by name.
 pub fn compare_paths(a: &str, b: &str) -> Ordering {
     a.split('/').cmp(b.split('/'))
 }
@@ -216,7 +247,11 @@ impl IgnoreRule {
             Some(rest) => (true, rest),
             None => (false, line),
         };
-        let pattern = if pattern.ends_with("\\ ") { pattern } else { pattern.trim_end_matches(' ') };
+        let pattern = if pattern.ends_with("\\ ") {
+            pattern
+        } else {
+            pattern.trim_end_matches(' ')
+        };
         let (directories_only, pattern) = match pattern.strip_suffix('/') {
             Some(rest) => (true, rest),
             None => (false, pattern),
@@ -227,10 +262,15 @@ impl IgnoreRule {
         } else {
             Glob::parse(pattern).map_or(RuleMatcher::Malformed, RuleMatcher::Name)
         };
-        Self { is_negated, directories_only, matcher }
+        Self {
+            is_negated,
+            directories_only,
+            matcher,
+        }
     }
 
-    /// Tells whether the rule matches the file with these path components below the rule's directory.
+    /// Tells whether the rule matches the file with these path components below the rule's
+    /// directory.
     fn matches(&self, parts: &[&str], steps: &mut MatchSteps) -> bool {
         steps.add(1);
         match &self.matcher {
@@ -258,8 +298,9 @@ impl PathSegment {
     }
 }
 
-/// Matches the segments against the first components and returns the remaining ones: a pattern that names a directory
-/// matches everything below it. The corner cases at the end of the components are upstream's.
+/// Matches the segments against the first components and returns the remaining ones: a pattern that
+/// names a directory matches everything below it. The corner cases at the end of the components are
+/// upstream's.
 fn match_path<'p, 's>(
     segments: &[PathSegment],
     mut parts: &'p [&'s str],

@@ -1,8 +1,8 @@
 //! Parses and normalizes image references.
 //!
-//! They are parsed as in go.podman.io/image/v5/docker/reference, which `opm validate` uses: a name without a domain
-//! is on docker.io, tags and digests are optional, and error texts equal upstream's. A valid reference is parsed in one
-//! pass without allocation.
+//! They are parsed as in go.podman.io/image/v5/docker/reference, which `opm validate` uses: a name
+//! without a domain is on docker.io, tags and digests are optional, and error texts equal
+//! upstream's. A valid reference is parsed in one pass without allocation.
 
 mod grammar;
 
@@ -76,8 +76,12 @@ impl<'a> ImageReference<'a> {
         if is_identifier(text) {
             return Err(ImageReferenceError::Identifier(text.to_owned()));
         }
-        let algorithm = parts.digest.and_then(|digest| digest.split(':').next()).unwrap_or("");
-        // Without a tag before it, upstream takes the algorithm of a digest for a piece of the path.
+        let algorithm = parts
+            .digest
+            .and_then(|digest| digest.split(':').next())
+            .unwrap_or("");
+        // Without a tag before it, upstream takes the algorithm of a digest for a piece of the
+        // path.
         if parts.tag.is_none() && has_capitals(algorithm) {
             return Err(ImageReferenceError::PathNotLowercase);
         }
@@ -93,15 +97,19 @@ impl<'a> ImageReference<'a> {
 
     /// Returns the host and port of the registry, such as `quay.io`.
     ///
-    /// `docker.io` where the text has none; empty in the odd case of a name such as `a_b.c/d`, whose first part looks
-    /// like a host and cannot be one.
+    /// `docker.io` where the text has none; empty in the odd case of a name such as `a_b.c/d`,
+    /// whose first part looks like a host and cannot be one.
     pub fn domain(&self) -> &'a str {
         self.domain
     }
 
     /// Returns the name within the registry, such as `library/etcd`.
     pub fn path(&self) -> Cow<'a, str> {
-        if self.is_official { format!("{OFFICIAL_PREFIX}{}", self.path).into() } else { self.path.into() }
+        if self.is_official {
+            format!("{OFFICIAL_PREFIX}{}", self.path).into()
+        } else {
+            self.path.into()
+        }
     }
 
     /// Returns the tag, if the text has one.
@@ -120,12 +128,22 @@ impl<'a> ImageReference<'a> {
             Some(domain) => domain,
         };
         let is_official = domain == DEFAULT_DOMAIN && !parts.path.contains('/');
-        Self { domain, is_official, path: parts.path, tag: parts.tag, digest: parts.digest }
+        Self {
+            domain,
+            is_official,
+            path: parts.path,
+            tag: parts.tag,
+            digest: parts.digest,
+        }
     }
 
     fn name_len(&self) -> usize {
         let slash = usize::from(!self.domain.is_empty());
-        let prefix = if self.is_official { OFFICIAL_PREFIX.len() } else { 0 };
+        let prefix = if self.is_official {
+            OFFICIAL_PREFIX.len()
+        } else {
+            0
+        };
         self.domain.len() + slash + prefix + self.path.len()
     }
 }
@@ -134,7 +152,11 @@ impl<'a> ImageReference<'a> {
 impl fmt::Display for ImageReference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.domain.is_empty() { "" } else { "/" };
-        let prefix = if self.is_official { OFFICIAL_PREFIX } else { "" };
+        let prefix = if self.is_official {
+            OFFICIAL_PREFIX
+        } else {
+            ""
+        };
         write!(f, "{}{slash}{prefix}{}", self.domain, self.path)?;
         if let Some(tag) = self.tag {
             write!(f, ":{tag}")?;
@@ -166,11 +188,16 @@ fn to_lowercase(c: char) -> char {
 }
 
 fn is_identifier(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn check_digest(digest: &str) -> Result<(), ImageReferenceError> {
-    let (algorithm, encoded) = digest.split_once(':').ok_or(ImageReferenceError::DigestInvalid)?;
+    let (algorithm, encoded) = digest
+        .split_once(':')
+        .ok_or(ImageReferenceError::DigestInvalid)?;
     let len = match algorithm {
         "sha256" => 64,
         "sha384" => 96,

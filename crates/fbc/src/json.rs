@@ -1,8 +1,8 @@
 //! A cursor over the JSON of canonical lines.
 //!
-//! The reader wrote the lines: valid JSON without white space. The cursor therefore checks only what it needs to stay
-//! inside the text; anything else is [`JsonError::Damaged`], never a panic. It visits each byte once and allocates
-//! nothing.
+//! The reader wrote the lines: valid JSON without white space. The cursor therefore checks only
+//! what it needs to stay inside the text; anything else is [`JsonError::Damaged`], never a panic.
+//! It visits each byte once and allocates nothing.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,9 @@ impl<'a> RawText<'a> {
     pub(crate) fn decode(self) -> Result<Cow<'a, str>, JsonError> {
         let body = &self.0[1..self.0.len() - 1];
         if !body.contains(&b'\\') {
-            return std::str::from_utf8(body).map(Cow::Borrowed).map_err(|_| JsonError::Damaged);
+            return std::str::from_utf8(body)
+                .map(Cow::Borrowed)
+                .map_err(|_| JsonError::Damaged);
         }
         unescape(body).map(Cow::Owned).ok_or(JsonError::Damaged)
     }
@@ -121,7 +123,11 @@ impl<'a> JsonCursor<'a> {
 
     /// Reads a string, or `null` as `None`.
     pub(crate) fn optional_text(&mut self) -> Result<Option<RawText<'a>>, JsonError> {
-        if self.null()? { Ok(None) } else { self.text().map(Some) }
+        if self.null()? {
+            Ok(None)
+        } else {
+            self.text().map(Some)
+        }
     }
 
     /// Consumes a `null`, if one comes next.
@@ -187,12 +193,19 @@ impl<'a> JsonCursor<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), JsonError> {
-        if self.take(byte) { Ok(()) } else { Err(JsonError::Damaged) }
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(JsonError::Damaged)
+        }
     }
 
     fn skip_plain(&mut self) {
         let rest = &self.text[self.at..];
-        self.at += rest.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b'\n')).unwrap_or(rest.len());
+        self.at += rest
+            .iter()
+            .position(|byte| matches!(byte, b',' | b'}' | b']' | b'\n'))
+            .unwrap_or(rest.len());
     }
 
     /// Skips a string whose opening quote is next.
@@ -210,8 +223,8 @@ impl<'a> JsonCursor<'a> {
         Ok(())
     }
 
-    /// Skips an object or array: outside of strings only its own kind of bracket needs counting, and there is little
-    /// else between strings.
+    /// Skips an object or array: outside of strings only its own kind of bracket needs counting,
+    /// and there is little else between strings.
     fn skip_nested(&mut self, open: u8, close: u8) -> Result<(), JsonError> {
         let mut depth = 0_usize;
         loop {
@@ -235,8 +248,8 @@ impl<'a> JsonCursor<'a> {
 
 /// Counts the bytes before the first quote or backslash.
 ///
-/// Most strings are short, and many hold escaped JSON: eight bytes at a time beat a call of `memchr2` for each piece
-/// of those, and the few long pieces are left to it.
+/// Most strings are short, and many hold escaped JSON: eight bytes at a time beat a call of
+/// `memchr2` for each piece of those, and the few long pieces are left to it.
 fn plain_prefix(text: &[u8]) -> usize {
     const WORDS: usize = 8;
     let mut at = 0;
@@ -299,18 +312,25 @@ fn code_point(unit: u16, rest: &mut &str) -> Option<char> {
 }
 
 fn hex_unit(text: &str) -> Option<(u16, &str)> {
-    let digits = text.get(..4).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+    let digits = text
+        .get(..4)
+        .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
     Some((u16::from_str_radix(digits, 16).ok()?, &text[4..]))
 }
 
-/// Tells whether a key matches the field of a Go struct as `encoding/json` matches them: ignoring letter case.
+/// Tells whether a key matches the field of a Go struct as `encoding/json` matches them: ignoring
+/// letter case.
 pub(crate) fn is_field(key: RawText<'_>, name: &str) -> bool {
     let body = &key.0[1..key.0.len() - 1];
     if body.len() <= name.len() {
         return body.eq_ignore_ascii_case(name.as_bytes());
     }
-    // The only characters beyond ASCII that fold to ASCII letters, the long s and the Kelvin sign, take more bytes.
-    !body.is_ascii() && key.decode().is_ok_and(|key| key.chars().map(fold).eq(name.chars().map(fold)))
+    // The only characters beyond ASCII that fold to ASCII letters, the long s and the Kelvin sign,
+    // take more bytes.
+    !body.is_ascii()
+        && key
+            .decode()
+            .is_ok_and(|key| key.chars().map(fold).eq(name.chars().map(fold)))
 }
 
 fn fold(letter: char) -> char {
@@ -327,14 +347,28 @@ mod tests {
 
     #[test]
     fn an_escape_that_is_none_is_damage_whatever_follows_the_backslash() {
-        for body in ["\\ħ", "\\x", "\\u12", "\\u+12f", "\\u12ħ4", "\\ud800", "\\ud800\\u0041", "\\"] {
+        for body in [
+            "\\ħ",
+            "\\x",
+            "\\u12",
+            "\\u+12f",
+            "\\u12ħ4",
+            "\\ud800",
+            "\\ud800\\u0041",
+            "\\",
+        ] {
             assert_eq!(unescape(body.as_bytes()), None, "{body}");
         }
-        assert_eq!(unescape("a\\u0127\\ud83d\\ude00\\n".as_bytes()).as_deref(), Some("aħ😀\n"));
+        assert_eq!(
+            unescape("a\\u0127\\ud83d\\ude00\\n".as_bytes()).as_deref(),
+            Some("aħ😀\n")
+        );
     }
 
     fn read_all(text: &str) -> Result<&[u8], JsonError> {
-        JsonCursor::new(text.as_bytes()).value().map(|value| value.0)
+        JsonCursor::new(text.as_bytes())
+            .value()
+            .map(|value| value.0)
     }
 
     #[test]
@@ -365,7 +399,12 @@ mod tests {
 
     #[test]
     fn the_case_of_a_key_does_not_count() {
-        for key in [r#""skips""#, r#""SKIPS""#, "\"\u{17f}kip\u{17f}\"", "\"s\u{212a}ips\""] {
+        for key in [
+            r#""skips""#,
+            r#""SKIPS""#,
+            "\"\u{17f}kip\u{17f}\"",
+            "\"s\u{212a}ips\"",
+        ] {
             assert!(is_field(RawText(key.as_bytes()), "skips"), "{key}");
         }
         assert!(!is_field(RawText(br#""skip""#), "skips"));

@@ -1,7 +1,8 @@
 //! Reads, checks, indexes and searches file-based catalogs (FBC) of the Operator Lifecycle Manager.
 //!
-//! Paths and bytes go in; canonical lines, an immutable [`Catalog`] and a list of [`Problem`]s come out. The crate is
-//! pure: it opens no file or socket, reads no clock or environment, starts no thread, and knows no protocol.
+//! Paths and bytes go in; canonical lines, an immutable [`Catalog`] and a list of [`Problem`]s come
+//! out. The crate is pure: it opens no file or socket, reads no clock or environment, starts no
+//! thread, and knows no protocol.
 //!
 //! | module | what it is for |
 //! |---|---|
@@ -92,7 +93,11 @@
 
 #![deny(missing_docs)]
 // What they refuse is in clippy.toml of this crate.
-#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+#![deny(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types
+)]
 
 pub mod catalog;
 pub mod digest;

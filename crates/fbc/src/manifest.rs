@@ -1,4 +1,5 @@
-//! Inline manifests: decodes the base64 of an `olm.bundle.object` as upstream does, and converts it to canonical JSON.
+//! Inline manifests: decodes the base64 of an `olm.bundle.object` as upstream does, and converts it
+//! to canonical JSON.
 
 use std::borrow::Cow;
 
@@ -27,8 +28,8 @@ pub struct Manifests {
 /// Number of bytes that a substring search covers in the time that decoding takes for one byte.
 const SEARCHED_PER_DECODED: usize = 16;
 
-/// A word as it appears in base64, for each of its three alignments to groups of three bytes. A manifest without any of
-/// them cannot contain the word and need not be decoded.
+/// A word as it appears in base64, for each of its three alignments to groups of three bytes. A
+/// manifest without any of them cannot contain the word and need not be decoded.
 pub(crate) struct Base64Pattern([memmem::Finder<'static>; 3]);
 
 /// Base64 as Go decodes it: padding is required, trailing bits are ignored.
@@ -48,29 +49,44 @@ pub(crate) enum EncodedBytes<'a> {
 }
 
 impl Manifests {
-    /// Decodes the value of an `olm.bundle.object`, a JSON or YAML manifest, to canonical JSON; `None` when it is
-    /// malformed, larger than [`MAX_MANIFEST_BYTES`] or deeper than [`MAX_MANIFEST_DEPTH`].
+    /// Decodes the value of an `olm.bundle.object`, a JSON or YAML manifest, to canonical JSON;
+    /// `None` when it is malformed, larger than [`MAX_MANIFEST_BYTES`] or deeper than
+    /// [`MAX_MANIFEST_DEPTH`].
     pub fn decode(&mut self, value: &[u8]) -> Option<Vec<u8>> {
         self.decode_data(read_data(value).ok()??)
     }
 
-    /// Returns the work done since the last call, in decoded bytes; bytes that were only searched count a sixteenth.
+    /// Returns the work done since the last call, in decoded bytes; bytes that were only searched
+    /// count a sixteenth.
     pub fn take_work(&mut self) -> usize {
         std::mem::take(&mut self.work)
     }
 
-    /// Decodes a manifest as [`Manifests::decode`] does, but returns `None` early when it cannot contain the pattern.
-    pub(crate) fn decode_containing(&mut self, value: &[u8], pattern: &Base64Pattern) -> Option<Vec<u8>> {
+    /// Decodes a manifest as [`Manifests::decode`] does, but returns `None` early when it cannot
+    /// contain the pattern.
+    pub(crate) fn decode_containing(
+        &mut self,
+        value: &[u8],
+        pattern: &Base64Pattern,
+    ) -> Option<Vec<u8>> {
         self.work += value.len() / SEARCHED_PER_DECODED;
         let data = read_data(value).ok()??;
-        if pattern.may_occur_in(&data) { self.decode_data(data) } else { None }
+        if pattern.may_occur_in(&data) {
+            self.decode_data(data)
+        } else {
+            None
+        }
     }
 
     fn decode_data(&mut self, data: EncodedBytes<'_>) -> Option<Vec<u8>> {
         self.text.clear();
         data.decode_into(&mut self.text)?;
         self.work += self.text.len();
-        let limits = ReadLimits { blob_bytes: MAX_MANIFEST_BYTES, depth: MAX_MANIFEST_DEPTH, ..ReadLimits::default() };
+        let limits = ReadLimits {
+            blob_bytes: MAX_MANIFEST_BYTES,
+            depth: MAX_MANIFEST_DEPTH,
+            ..ReadLimits::default()
+        };
         let reader = self.reader.get_or_insert_with(|| FileReader::new(limits));
         reader.restart();
         reader.push(&self.text);
@@ -100,21 +116,25 @@ impl Base64Pattern {
 
     /// Tells whether the data may contain the word; `false` is certain.
     fn may_occur_in(&self, data: &EncodedBytes<'_>) -> bool {
-        let EncodedBytes::Base64(text) = data else { return true };
+        let EncodedBytes::Base64(text) = data else {
+            return true;
+        };
         // A line break or an escape may split the word.
         let has_breaks = memchr::memchr(b'\\', text.0).is_some();
         has_breaks || self.0.iter().any(|finder| finder.find(text.0).is_some())
     }
 }
 
-/// Appends the bytes of an inline manifest (the value of an `olm.bundle.object`) to `into`. Returns `None`, leaving
-/// unspecified bytes in `into`, when the value is not an object with `data` as base64 or an array of bytes.
+/// Appends the bytes of an inline manifest (the value of an `olm.bundle.object`) to `into`. Returns
+/// `None`, leaving unspecified bytes in `into`, when the value is not an object with `data` as
+/// base64 or an array of bytes.
 pub fn read_manifest(value: &[u8], into: &mut Vec<u8>) -> Option<()> {
     read_data(value).ok()??.decode_into(into)
 }
 
 impl EncodedBytes<'_> {
-    /// Appends the decoded bytes to `into`; `None`, leaving unspecified bytes there, for invalid base64.
+    /// Appends the decoded bytes to `into`; `None`, leaving unspecified bytes there, for invalid
+    /// base64.
     pub(crate) fn decode_into(self, into: &mut Vec<u8>) -> Option<()> {
         match self {
             EncodedBytes::Bytes(bytes) => into.extend(bytes),
@@ -130,7 +150,9 @@ impl EncodedBytes<'_> {
     }
 
     /// Reads a value; `None` if it is neither a string nor an array.
-    pub(crate) fn read_value<'t>(cursor: &mut JsonCursor<'t>) -> Result<Option<EncodedBytes<'t>>, JsonError> {
+    pub(crate) fn read_value<'t>(
+        cursor: &mut JsonCursor<'t>,
+    ) -> Result<Option<EncodedBytes<'t>>, JsonError> {
         Ok(match cursor.kind()? {
             JsonKind::String => Some(EncodedBytes::Base64(cursor.text()?)),
             JsonKind::Array => Some(EncodedBytes::Bytes(bytes(cursor)?)),
@@ -198,14 +220,30 @@ mod tests {
             r#"{"data":[97,58,32]}"#,
             r#"{"data":null,"data":"YTog","other":1}"#,
         ] {
-            assert_eq!(manifest(value).as_deref(), Some(b"a: ".as_slice()), "{value}");
+            assert_eq!(
+                manifest(value).as_deref(),
+                Some(b"a: ".as_slice()),
+                "{value}"
+            );
         }
-        assert_eq!(manifest(r#"{"data":"YR=="}"#).as_deref(), Some(b"a".as_slice()), "leftover bits");
+        assert_eq!(
+            manifest(r#"{"data":"YR=="}"#).as_deref(),
+            Some(b"a".as_slice()),
+            "leftover bits"
+        );
     }
 
     #[test]
     fn what_is_neither_base64_nor_bytes_is_no_manifest() {
-        for value in [r#"{"data":"YQ"}"#, r#"{"data":"-_-_"}"#, r#"{"data":[256]}"#, r#"{"data":1}"#, "{}", "[]", "1"] {
+        for value in [
+            r#"{"data":"YQ"}"#,
+            r#"{"data":"-_-_"}"#,
+            r#"{"data":[256]}"#,
+            r#"{"data":1}"#,
+            "{}",
+            "[]",
+            "1",
+        ] {
             assert_eq!(manifest(value), None, "{value}");
         }
     }
@@ -216,15 +254,24 @@ mod tests {
 
     fn decoded(text: &str) -> Option<String> {
         let value = format!(r#"{{"data":"{}"}}"#, encode(text));
-        Manifests::default().decode(value.as_bytes()).map(|json| String::from_utf8(json).unwrap())
+        Manifests::default()
+            .decode(value.as_bytes())
+            .map(|json| String::from_utf8(json).unwrap())
     }
 
     #[test]
     fn a_manifest_is_canonical_json_whether_it_was_json_or_yaml() {
-        let json = "{\n  \"kind\": \"A \\\" b\\\\\",\n\t\"big\": [ 1.5, 12345678901234567890 ]\r\n}";
-        assert_eq!(decoded(json).unwrap(), r#"{"big":[1.5,12345678901234567890],"kind":"A \" b\\"}"#);
+        let json =
+            "{\n  \"kind\": \"A \\\" b\\\\\",\n\t\"big\": [ 1.5, 12345678901234567890 ]\r\n}";
+        assert_eq!(
+            decoded(json).unwrap(),
+            r#"{"big":[1.5,12345678901234567890],"kind":"A \" b\\"}"#
+        );
         let yaml = "kind: A\nspec:\n  ports: [80, \"x\"]\n  enabled: yes\n";
-        assert_eq!(decoded(yaml).unwrap(), r#"{"kind":"A","spec":{"enabled":true,"ports":[80,"x"]}}"#);
+        assert_eq!(
+            decoded(yaml).unwrap(),
+            r#"{"kind":"A","spec":{"enabled":true,"ports":[80,"x"]}}"#
+        );
     }
 
     #[test]
@@ -233,7 +280,10 @@ mod tests {
         let value = |text: &str| format!(r#"{{"data":"{}"}}"#, encode(text));
         assert_eq!(manifests.decode(value("{\"a\": ").as_bytes()), None);
         for text in ["{\"b\": 1} {\"c\": 2}", "b: 1\n---\nc: 2\n"] {
-            assert_eq!(manifests.decode(value(text).as_bytes()).as_deref(), Some(&b"{\"b\":1}"[..]));
+            assert_eq!(
+                manifests.decode(value(text).as_bytes()).as_deref(),
+                Some(&b"{\"b\":1}"[..])
+            );
         }
     }
 

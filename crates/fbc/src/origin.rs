@@ -1,6 +1,7 @@
 //! Origins of canonical lines: the file and line of each blob, and the notices of the reader.
 //!
-//! The store saves them beside the lines, so that a reopened catalog reports the same files and lines.
+//! The store saves them beside the lines, so that a reopened catalog reports the same files and
+//! lines.
 
 use serde::{Deserialize, Serialize};
 

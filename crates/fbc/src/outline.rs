@@ -1,9 +1,11 @@
-//! Outlines: names and hashes of the objects of a catalog, for comparisons after the content is gone.
+//! Outlines: names and hashes of the objects of a catalog, for comparisons after the content is
+//! gone.
 //!
-//! An outline is a byte string that is read in place, from memory or from a mapped file. It has a hash for each object,
-//! over all blobs that belong to it: objects of one name are equal when their hashes are. A package includes every blob
-//! that names it; a channel or bundle includes its own blob and its deprecation. The order and the files of blobs do not
-//! matter. Shorter hashes of parts say what differs in a package or a bundle.
+//! An outline is a byte string that is read in place, from memory or from a mapped file. It has a
+//! hash for each object, over all blobs that belong to it: objects of one name are equal when their
+//! hashes are. A package includes every blob that names it; a channel or bundle includes its own
+//! blob and its deprecation. The order and the files of blobs do not matter. Shorter hashes of
+//! parts say what differs in a package or a bundle.
 
 mod diff;
 mod layout;
@@ -21,8 +23,8 @@ use parts::{bundle_parts, entry_hashes, package_parts};
 pub use diff::{BundleDiff, Change, ChannelDiff, Diff, EntryDiff, PackageDiff};
 pub use parts::{BundlePart, PackagePart};
 
-/// Number of previous contents of a catalog whose outlines are kept. A client that looks once a day finds the changes of
-/// a catalog that changes every few hours.
+/// Number of previous contents of a catalog whose outlines are kept. A client that looks once a day
+/// finds the changes of a catalog that changes every few hours.
 pub const REMEMBERED: usize = 8;
 
 /// Schema of the blobs that list deprecations.
@@ -56,12 +58,14 @@ impl Outline {
 
 impl fmt::Debug for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outline").field("bytes", &self.0.len()).finish_non_exhaustive()
+        f.debug_struct("Outline")
+            .field("bytes", &self.0.len())
+            .finish_non_exhaustive()
     }
 }
 
-/// A blob that belongs to a package and is none of its typed objects: the index of the package, its hash, and whether it
-/// lists deprecations.
+/// A blob that belongs to a package and is none of its typed objects: the index of the package, its
+/// hash, and whether it lists deprecations.
 type UntypedBlob = (usize, TruncatedHash, bool);
 
 /// Returns the blobs that belong to a package but are not among its typed objects, sorted.
@@ -79,9 +83,17 @@ fn untyped_blobs(catalog: &Catalog) -> Vec<UntypedBlob> {
     let mut untyped: Vec<_> = metas
         .filter(|meta| typed.binary_search(&start(*meta)).is_err())
         .filter_map(|meta| {
-            let owner = if meta.schema() == "olm.package" { meta.name() } else { meta.package_name() };
+            let owner = if meta.schema() == "olm.package" {
+                meta.name()
+            } else {
+                meta.package_name()
+            };
             let hash = truncate(&Sha256::new_with_prefix(meta.blob().raw()));
-            Some((catalog.package_position(owner?).ok()?, hash, meta.schema() == DEPRECATIONS))
+            Some((
+                catalog.package_position(owner?).ok()?,
+                hash,
+                meta.schema() == DEPRECATIONS,
+            ))
         })
         .collect();
     untyped.sort_unstable();
@@ -93,13 +105,21 @@ fn start(meta: Meta<'_>) -> usize {
     meta.line_span().start
 }
 
-fn add_package<'a>(builder: &mut OutlineBuilder<'a>, package: Package<'a>, untyped: &[UntypedBlob]) {
+fn add_package<'a>(
+    builder: &mut OutlineBuilder<'a>,
+    package: Package<'a>,
+    untyped: &[UntypedBlob],
+) {
     let mut whole = Sha256::new_with_prefix(package.meta().blob().raw());
     let from = untyped.partition_point(|(place, ..)| *place < package.place());
-    let own = untyped[from..].iter().take_while(|(place, ..)| *place == package.place());
+    let own = untyped[from..]
+        .iter()
+        .take_while(|(place, ..)| *place == package.place());
     own.clone().for_each(|(_, hash, _)| whole.update(hash));
     // What a deprecation says belongs to what is deprecated.
-    let others = own.filter(|(.., is_deprecations)| !is_deprecations).map(|(_, hash, _)| &hash[..]);
+    let others = own
+        .filter(|(.., is_deprecations)| !is_deprecations)
+        .map(|(_, hash, _)| &hash[..]);
     let parts = package_parts(package, others);
     for channel in package.channels() {
         whole.update(add_channel(builder, channel));

@@ -1,14 +1,16 @@
 //! Validation problems of a catalog: each has a stable code, a message and a location.
 //!
-//! A problem never stops a catalog from being served. This module knows neither how problems are found
-//! ([`crate::catalog`] and [`crate::read`] do that) nor how they are shown.
+//! A problem never stops a catalog from being served. This module knows neither how problems are
+//! found ([`crate::catalog`] and [`crate::read`] do that) nor how they are shown.
 
 use std::sync::Arc;
 
 mod list;
 
 pub(crate) use list::ProblemCollector;
-pub use list::{MAX_MESSAGE_BYTES, MAX_PROBLEM_BYTES_PER_CODE, MAX_PROBLEMS_PER_CODE, ProblemCounts, Problems};
+pub use list::{
+    MAX_MESSAGE_BYTES, MAX_PROBLEM_BYTES_PER_CODE, MAX_PROBLEMS_PER_CODE, ProblemCounts, Problems,
+};
 
 use crate::catalog::Meta;
 pub use crate::quote::MAX_QUOTED_BYTES;
@@ -44,7 +46,15 @@ pub enum Severity {
 impl Problem {
     /// Creates a problem without a location.
     pub(crate) fn new(code: ProblemCode, message: String) -> Self {
-        Self { code, message, package: None, channel: None, bundle: None, file: None, line: None }
+        Self {
+            code,
+            message,
+            package: None,
+            channel: None,
+            bundle: None,
+            file: None,
+            line: None,
+        }
     }
 
     /// Locates the problem in a blob.
@@ -62,20 +72,28 @@ impl Problem {
     /// Returns the size of its message and its names, in bytes.
     fn text_bytes(&self) -> usize {
         let names = [&self.package, &self.channel, &self.bundle];
-        self.message.len() + names.into_iter().flatten().map(|name| name.len()).sum::<usize>()
+        self.message.len()
+            + names
+                .into_iter()
+                .flatten()
+                .map(|name| name.len())
+                .sum::<usize>()
     }
 }
 
-/// Returns a name for a problem; `None` for an empty one, and for one above [`MAX_QUOTED_BYTES`]: each problem has a copy,
-/// and nobody looks for such a name.
+/// Returns a name for a problem; `None` for an empty one, and for one above [`MAX_QUOTED_BYTES`]:
+/// each problem has a copy, and nobody looks for such a name.
 pub(crate) fn optional_name(name: &str) -> Option<Arc<str>> {
-    (1..=MAX_QUOTED_BYTES).contains(&name.len()).then(|| name.into())
+    (1..=MAX_QUOTED_BYTES)
+        .contains(&name.len())
+        .then(|| name.into())
 }
 
 /// Declares every code once: its name in Rust, its stable text and its severity.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident;)+) => {
-        /// Stable code of a problem. `docs/reference/problems.md` has the id of the rule that each code stands for.
+        /// Stable code of a problem. `docs/reference/problems.md` has the id of the rule that each
+        /// code stands for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub enum ProblemCode {
             $($(#[$doc])* #[serde(rename = $text)] $name,)+

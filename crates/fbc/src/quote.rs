@@ -2,17 +2,22 @@
 
 use std::fmt::{self, Write};
 
-/// Maximum number of bytes of a text that a message quotes. Messages repeat names, and a name may be as long as a blob.
+/// Maximum number of bytes of a text that a message quotes. Messages repeat names, and a name may
+/// be as long as a blob.
 pub const MAX_QUOTED_BYTES: usize = 4096;
 
-/// Formats a text between double quotes, escaped as Go's `strconv.Quote` does. A text longer than [`MAX_QUOTED_BYTES`] is
-/// cut.
+/// Formats a text between double quotes, escaped as Go's `strconv.Quote` does. A text longer than
+/// [`MAX_QUOTED_BYTES`] is cut.
 pub fn go_quote(text: &str) -> impl fmt::Display {
     fmt::from_fn(move |f| {
         let quoted = &text[..text.floor_char_boundary(MAX_QUOTED_BYTES)];
         f.write_char('"')?;
         quoted.chars().try_for_each(|c| write_escaped(f, c))?;
-        f.write_str(if quoted.len() < text.len() { "…\"" } else { "\"" })
+        f.write_str(if quoted.len() < text.len() {
+            "…\""
+        } else {
+            "\""
+        })
     })
 }
 
@@ -37,7 +42,8 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
 
 /// Tells whether a character beyond ASCII is a letter, mark, number, punctuation or symbol.
 ///
-/// The standard library escapes exactly the others, and marks where they stand first: hence a letter before it.
+/// The standard library escapes exactly the others, and marks where they stand first: hence a
+/// letter before it.
 fn is_printable(c: char) -> bool {
     let mut bytes = [b'a'; 5];
     let len = 1 + c.encode_utf8(&mut bytes[1..]).len();
@@ -60,7 +66,10 @@ mod tests {
             ("e\u{301}", "\"e\u{301}\""),
             ("\u{301}", "\"\u{301}\""),
             ("\u{85}\u{a0}\u{ad}", r#""\u0085\u00a0\u00ad""#),
-            ("\u{200b}\u{2028}\u{feff}\u{e000}", r#""\u200b\u2028\ufeff\ue000""#),
+            (
+                "\u{200b}\u{2028}\u{feff}\u{e000}",
+                r#""\u200b\u2028\ufeff\ue000""#,
+            ),
             ("\u{e0001}\u{10ffff}", r#""\U000e0001\U0010ffff""#),
             ("\u{fffd}", "\"\u{fffd}\""),
         ];

@@ -1,10 +1,11 @@
 //! Parses version ranges in the two grammars that OLM uses.
 //!
-//! [`BlangRange`] is the grammar of `skipRange` and `olm.package.required` (github.com/blang/semver v4).
-//! [`MastermindsRange`] is the grammar of a `ClusterExtension`'s version (github.com/Masterminds/semver 3.5). They
-//! disagree on much: `1.0` is an error in the first and `~1.0` in the second, `<2.0.0` contains `2.0.0-rc` in the first
-//! only. Both accept what upstream accepts and return its results and error texts, including its oddities; a range for
-//! which upstream panics is rejected.
+//! [`BlangRange`] is the grammar of `skipRange` and `olm.package.required` (github.com/blang/semver
+//! v4). [`MastermindsRange`] is the grammar of a `ClusterExtension`'s version
+//! (github.com/Masterminds/semver 3.5). They disagree on much: `1.0` is an error in the first and
+//! `~1.0` in the second, `<2.0.0` contains `2.0.0-rc` in the first only. Both accept what upstream
+//! accepts and return its results and error texts, including its oddities; a range for which
+//! upstream panics is rejected.
 
 mod blang;
 mod masterminds;
@@ -14,12 +15,15 @@ use std::cmp::Ordering;
 use thiserror::Error;
 
 pub use blang::BlangRange;
-pub use masterminds::{MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MAX_MASTERMINDS_VERSION_BYTES, MastermindsRange};
+pub use masterminds::{
+    MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MAX_MASTERMINDS_VERSION_BYTES, MastermindsRange,
+};
 
 use crate::quote::go_quote;
 use crate::version::{Version, VersionError};
 
-/// Why a text is not a range. The texts are upstream's, except for [`VersionRangeError::GroupEmpty`].
+/// Why a text is not a range. The texts are upstream's, except for
+/// [`VersionRangeError::GroupEmpty`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionRangeError {
     /// Blang: the range begins with `||`.
@@ -28,7 +32,8 @@ pub enum VersionRangeError {
     /// Blang: the range ends with `||`, or is empty.
     #[error("Last element in range is '||'")]
     LastIsOr,
-    /// Blang: a group between two `||` is empty. Upstream accepts it and panics when it evaluates the range.
+    /// Blang: a group between two `||` is empty. Upstream accepts it and panics when it evaluates
+    /// the range.
     #[error("no element between '||' and '||' in range")]
     GroupEmpty,
     /// Blang: an element has no digit.
@@ -68,7 +73,8 @@ pub enum VersionRangeError {
     /// Masterminds: there are more than [`MAX_MASTERMINDS_GROUPS`] groups between `||`.
     #[error("too many constraint groups (max {MAX_MASTERMINDS_GROUPS})")]
     TooManyGroups,
-    /// Masterminds: a group does not have the form of constraints. Hyphen ranges in it are already rewritten.
+    /// Masterminds: a group does not have the form of constraints. Hyphen ranges in it are already
+    /// rewritten.
     #[error("improper constraint: {}", go_quote(.0))]
     Improper(String),
     /// Masterminds: a version has the right form but invalid numbers.
@@ -89,11 +95,18 @@ struct VersionBound {
 impl VersionBound {
     fn new(version: &Version<'_>) -> Self {
         let (major, minor, patch) = (version.major(), version.minor(), version.patch());
-        Self { major, minor, patch, pre: version.pre().into() }
+        Self {
+            major,
+            minor,
+            patch,
+            pre: version.pre().into(),
+        }
     }
 
     /// Compares a version with the bound.
     fn order(&self, version: &Version<'_>) -> Ordering {
-        version.precedence(&Version::from_parts(self.major, self.minor, self.patch, &self.pre))
+        version.precedence(&Version::from_parts(
+            self.major, self.minor, self.patch, &self.pre,
+        ))
     }
 }

@@ -1,10 +1,11 @@
 //! Converts the bytes of one file to the canonical lines of its blobs.
 //!
-//! The reader is a push parser without IO: the caller passes the file piece by piece and takes the events that are ready.
-//! It holds about one blob at a time, never a whole file.
+//! The reader is a push parser without IO: the caller passes the file piece by piece and takes the
+//! events that are ready. It holds about one blob at a time, never a whole file.
 //!
-//! A canonical line is the blob as JSON on one line, with keys sorted by their bytes at every level, and a line feed. It
-//! equals what upstream stores, except that numbers of JSON files keep their text instead of being converted to doubles.
+//! A canonical line is the blob as JSON on one line, with keys sorted by their bytes at every
+//! level, and a line feed. It equals what upstream stores, except that numbers of JSON files keep
+//! their text instead of being converted to doubles.
 //!
 //! ```
 //! use fbc::read::{FileReader, ReadEvent, ReadLimits};
@@ -37,27 +38,31 @@ pub use yaml::BYTES_PER_INDICATOR;
 
 use split::{DocumentBoundary, DocumentSplitter};
 
-/// Number of bytes in which the format is detected: a file that begins with more white space is YAML.
+/// Number of bytes in which the format is detected: a file that begins with more white space is
+/// YAML.
 const DETECTION_BYTES: usize = 4096;
 
 /// Minimum size of [`FileReader::room`].
 const MIN_ROOM: usize = 256 * 1024;
 
-/// Initial size of the buffer. A blob that ends beyond it is scanned twice, so a large buffer pays off.
+/// Initial size of the buffer. A blob that ends beyond it is scanned twice, so a large buffer pays
+/// off.
 const INITIAL_BUFFER: usize = 1024 * 1024;
 
 /// Limits of a file. A file beyond one of them is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// Maximum size of a blob in bytes: of its text, including what precedes it after the previous blob, and of its line.
+    /// Maximum size of a blob in bytes: of its text, including what precedes it after the previous
+    /// blob, and of its line.
     pub blob_bytes: usize,
     /// Maximum nesting depth of collections, including the blob itself.
     pub depth: usize,
-    /// Maximum number of members of all open objects together: they are held until their object ends, to be sorted, at
-    /// about 100 bytes each.
+    /// Maximum number of members of all open objects together: they are held until their object
+    /// ends, to be sorted, at about 100 bytes each.
     pub members: usize,
-    /// Maximum number of the characters `,[]{}:?*&!"'#` in a YAML document, plus one for each [`BYTES_PER_INDICATOR`] of
-    /// it. They bound the tokens, of which the parser may hold all of a flow collection at once, at about 200 bytes each.
+    /// Maximum number of the characters `,[]{}:?*&!"'#` in a YAML document, plus one for each
+    /// [`BYTES_PER_INDICATOR`] of it. They bound the tokens, of which the parser may hold all of a
+    /// flow collection at once, at about 200 bytes each.
     pub indicators: usize,
 }
 
@@ -198,12 +203,14 @@ impl FileReader {
         self.unlisted = ProblemCounts::default();
     }
 
-    /// Returns the number of YAML documents and JSON values of this file that were read so far, also those that are empty.
+    /// Returns the number of YAML documents and JSON values of this file that were read so far,
+    /// also those that are empty.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Returns the numbers of notices of this file that were no event, because there were too many of their code.
+    /// Returns the numbers of notices of this file that were no event, because there were too many
+    /// of their code.
     pub fn unlisted_notices(&self) -> &ProblemCounts {
         &self.unlisted
     }
@@ -215,15 +222,15 @@ impl FileReader {
         self.end += bytes.len();
     }
 
-    /// Returns a buffer of at least 256 KiB for the next piece of the file, which avoids a copy. Its content is unspecified;
-    /// [`FileReader::filled`] passes what was written to it.
+    /// Returns a buffer of at least 256 KiB for the next piece of the file, which avoids a copy.
+    /// Its content is unspecified; [`FileReader::filled`] passes what was written to it.
     pub fn room(&mut self) -> &mut [u8] {
         self.make_room(MIN_ROOM, INITIAL_BUFFER);
         &mut self.buffer[self.end..]
     }
 
-    /// Takes the first `len` bytes of [`FileReader::room`] as the next piece; 0 ends the file, as for
-    /// `std::io::Read::read`.
+    /// Takes the first `len` bytes of [`FileReader::room`] as the next piece; 0 ends the file, as
+    /// for `std::io::Read::read`.
     ///
     /// # Panics
     /// Panics when `len` is larger than the room.
@@ -239,17 +246,26 @@ impl FileReader {
     }
 
     /// Returns the next event. After an error the only event is [`ReadEvent::End`].
-    #[expect(clippy::should_implement_trait, reason = "no iterator can lend its items")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "no iterator can lend its items"
+    )]
     pub fn next(&mut self) -> Result<ReadEvent<'_>, ReadError> {
         let found = self.advance();
-        if !matches!(found, Ok(OwnedEvent::NeedInput | OwnedEvent::Blob { .. } | OwnedEvent::Notice(_))) {
+        if !matches!(
+            found,
+            Ok(OwnedEvent::NeedInput | OwnedEvent::Blob { .. } | OwnedEvent::Notice(_))
+        ) {
             self.state = ReaderState::Done;
         }
         Ok(match found? {
             OwnedEvent::NeedInput => ReadEvent::NeedInput,
             OwnedEvent::Notice(notice) => ReadEvent::Notice(notice),
             OwnedEvent::End => ReadEvent::End,
-            OwnedEvent::Blob { at } => ReadEvent::Blob(CanonicalBlob { line: self.writer.line(), at: line_number(at) }),
+            OwnedEvent::Blob { at } => ReadEvent::Blob(CanonicalBlob {
+                line: self.writer.line(),
+                at: line_number(at),
+            }),
         })
     }
 
@@ -290,19 +306,30 @@ impl FileReader {
         let text = &self.buffer[self.start..self.end];
         let peeked = &text[..text.len().min(DETECTION_BYTES)];
         let blank = leading_space(peeked);
-        let is_decided = self.is_finished || text.len() >= DETECTION_BYTES || blank + 4 <= peeked.len();
+        let is_decided =
+            self.is_finished || text.len() >= DETECTION_BYTES || blank + 4 <= peeked.len();
         if !is_decided {
             return Some(OwnedEvent::NeedInput);
         }
         self.state = if peeked.get(blank) == Some(&b'{') {
-            ReaderState::Json { values: 0, retry_at: 0 }
+            ReaderState::Json {
+                values: 0,
+                retry_at: 0,
+            }
         } else {
-            ReaderState::Yaml { splitter: DocumentSplitter::default(), json: None }
+            ReaderState::Yaml {
+                splitter: DocumentSplitter::default(),
+                json: None,
+            }
         };
         None
     }
 
-    fn next_json(&mut self, values: usize, retry_at: usize) -> Result<Option<OwnedEvent>, ReadError> {
+    fn next_json(
+        &mut self,
+        values: usize,
+        retry_at: usize,
+    ) -> Result<Option<OwnedEvent>, ReadError> {
         let text = &self.buffer[self.start..self.end];
         let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         let begin = text.iter().position(|byte| !is_blank(byte));
@@ -339,7 +366,12 @@ impl FileReader {
     }
 
     /// Returns the event of a converted JSON value.
-    fn json_value(&mut self, values: usize, begin: usize, end: usize) -> Result<Option<OwnedEvent>, ReadError> {
+    fn json_value(
+        &mut self,
+        values: usize,
+        begin: usize,
+        end: usize,
+    ) -> Result<Option<OwnedEvent>, ReadError> {
         let line = newlines(&self.buffer[self.start..self.start + begin]);
         if let Err(kind) = self.check_blob() {
             return self.fall_back(values, TextError { line, kind });
@@ -347,12 +379,19 @@ impl FileReader {
         let at = self.line + line;
         self.documents += 1;
         self.consume(end);
-        self.state = ReaderState::Json { values: values + 1, retry_at: 0 };
+        self.state = ReaderState::Json {
+            values: values + 1,
+            retry_at: 0,
+        };
         Ok(self.take_written(at))
     }
 
     /// Falls back to YAML after invalid JSON, unless two values have been read.
-    fn fall_back(&mut self, values: usize, error: TextError) -> Result<Option<OwnedEvent>, ReadError> {
+    fn fall_back(
+        &mut self,
+        values: usize,
+        error: TextError,
+    ) -> Result<Option<OwnedEvent>, ReadError> {
         let error = self.error(error);
         if values > 1 {
             return Err(error);
@@ -360,13 +399,23 @@ impl FileReader {
         let text = &self.buffer[self.start..self.end];
         let blank = leading_space(text);
         let line_end = memchr::memchr(b'\n', &text[..blank]);
-        if line_end.is_none() && blank == text.len() && !self.is_finished && blank <= self.limits.blob_bytes {
+        if line_end.is_none()
+            && blank == text.len()
+            && !self.is_finished
+            && blank <= self.limits.blob_bytes
+        {
             // The amount of white space decides where YAML begins.
-            self.state = ReaderState::Json { values, retry_at: blank + 1 };
+            self.state = ReaderState::Json {
+                values,
+                retry_at: blank + 1,
+            };
             return Ok(Some(OwnedEvent::NeedInput));
         }
         self.consume(line_end.map_or(blank, |at| at + 1));
-        self.state = ReaderState::Yaml { splitter: DocumentSplitter::default(), json: Some(error) };
+        self.state = ReaderState::Yaml {
+            splitter: DocumentSplitter::default(),
+            json: Some(error),
+        };
         Ok(None)
     }
 
@@ -422,7 +471,10 @@ impl FileReader {
             });
         }
         self.consume(next);
-        self.state = ReaderState::Yaml { splitter: DocumentSplitter::default(), json: None };
+        self.state = ReaderState::Yaml {
+            splitter: DocumentSplitter::default(),
+            json: None,
+        };
         Ok(event)
     }
 
@@ -444,7 +496,9 @@ impl FileReader {
     /// Returns the converted blob, or queues a notice that the document is empty.
     fn take_written(&mut self, at: usize) -> Option<OwnedEvent> {
         if self.writer.written().first() != Some(&b'{') {
-            self.note(ProblemCode::DocumentEmpty, at, || "a document holds nothing".to_owned());
+            self.note(ProblemCode::DocumentEmpty, at, || {
+                "a document holds nothing".to_owned()
+            });
             return None;
         }
         self.writer.finish();
@@ -457,7 +511,11 @@ impl FileReader {
         if self.noticed.of_code(code) > MAX_PROBLEMS_PER_CODE {
             return self.unlisted.add(code, 1);
         }
-        self.notices.push_back(Notice { code, message: message(), line: line_number(line) });
+        self.notices.push_back(Notice {
+            code,
+            message: message(),
+            line: line_number(line),
+        });
     }
 
     fn consume(&mut self, len: usize) {
@@ -473,17 +531,24 @@ impl FileReader {
 
     /// Converts an error in the unread input to one with its line in the file.
     fn error(&self, error: TextError) -> ReadError {
-        ReadError { line: line_number(self.line + error.line), kind: error.kind }
+        ReadError {
+            line: line_number(self.line + error.line),
+            kind: error.kind,
+        }
     }
 }
 
-/// Converts text to one canonical JSON value; `None` when it is not exactly one value, or nested deeper than `depth`.
+/// Converts text to one canonical JSON value; `None` when it is not exactly one value, or nested
+/// deeper than `depth`.
 ///
 /// Unlike a blob it may have any type, and the rules for keys of blobs do not apply.
 pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
     // In an array, numbers are delimited and objects are not checked as blobs.
     let array = format!("[{text}]");
-    let limits = ReadLimits { depth: depth + 1, ..ReadLimits::default() };
+    let limits = ReadLimits {
+        depth: depth + 1,
+        ..ReadLimits::default()
+    };
     let mut writer = CanonicalWriter::default();
     let end = json::convert(array.as_bytes(), 0, &limits, &mut writer).ok()??;
     if end < array.len() {

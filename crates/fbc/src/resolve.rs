@@ -1,10 +1,12 @@
-//! Resolution: picks the bundle that the OLM v1 controller would install for a `ClusterExtension`, with its messages.
+//! Resolution: picks the bundle that the OLM v1 controller would install for a `ClusterExtension`,
+//! with its messages.
 //!
-//! It deliberately differs from the controller in three points. Of bundles with the same version and release in one
-//! catalog it picks the one with the higher given release, then the one with the smaller name, where upstream picks the
-//! one that it read first. It returns the deprecations of the picked bundle, where upstream may return those of another
-//! catalog. Of objects with the same key the first counts, as everywhere in this crate. Beyond what the controller does, a
-//! request can name the platform that bundles must run on.
+//! It deliberately differs from the controller in three points. Of bundles with the same version
+//! and release in one catalog it picks the one with the higher given release, then the one with the
+//! smaller name, where upstream picks the one that it read first. It returns the deprecations of
+//! the picked bundle, where upstream may return those of another catalog. Of objects with the same
+//! key the first counts, as everywhere in this crate. Beyond what the controller does, a request
+//! can name the platform that bundles must run on.
 
 mod candidate;
 mod message;
@@ -51,7 +53,8 @@ pub struct ResolutionRequest<'a> {
     pub policy: UpgradePolicy,
     /// Whether given releases of bundles count.
     pub releases: Releases,
-    /// Cluster to install into, which the controller does not look at; `None` considers every bundle.
+    /// Cluster to install into, which the controller does not look at; `None` considers every
+    /// bundle.
     pub platform: Option<Platform<'a>>,
 }
 
@@ -96,7 +99,8 @@ pub struct ResolutionFailure<'a> {
     pub code: FailureCode,
     /// Upstream's message.
     pub message: String,
-    /// Considered bundles, best first, at most [`MAX_CONSIDERED`]; empty when the request is malformed.
+    /// Considered bundles, best first, at most [`MAX_CONSIDERED`]; empty when the request is
+    /// malformed.
     pub considered: Vec<Considered<'a>>,
 }
 
@@ -145,7 +149,8 @@ pub enum Rejection {
     Incompatible,
     /// It is deprecated, and another candidate is not.
     Deprecated,
-    /// Another bundle of the same catalog has a higher version, or the same version and precedes it.
+    /// Another bundle of the same catalog has a higher version, or the same version and precedes
+    /// it.
     LowerVersion,
     /// A catalog of higher priority has a candidate.
     LowerPriority,
@@ -158,7 +163,8 @@ pub enum Rejection {
 /// Types of properties that declare dependencies, which the controller cannot install.
 const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "olm.constraint"];
 
-/// Picks the bundle to install from the offered catalogs, which must be sorted by name, as upstream lists them.
+/// Picks the bundle to install from the offered catalogs, which must be sorted by name, as upstream
+/// lists them.
 ///
 /// Takes time in the size of the package, not of the catalogs.
 ///
@@ -184,8 +190,8 @@ const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "ol
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The inner result fails when the request is malformed, no bundle matches, several are equally good, or the best cannot be
-/// installed.
+/// The inner result fails when the request is malformed, no bundle matches, several are equally
+/// good, or the best cannot be installed.
 ///
 /// # Errors
 /// If the work was stopped.
@@ -208,44 +214,79 @@ fn pick<'a>(
 ) -> Result<Resolution<'a>, ResolutionError<'a>> {
     let range = match request.version {
         "" => None,
-        text => Some(MastermindsRange::parse(text).map_err(|error| ResolutionFailure::invalid_range(text, &error))?),
+        text => Some(
+            MastermindsRange::parse(text)
+                .map_err(|error| ResolutionFailure::invalid_range(text, &error))?,
+        ),
     };
     let mut candidates: Vec<Candidate<'a>> = Vec::new();
     let mut is_found = false;
     for (at, offer) in offers.iter().enumerate() {
-        if !request.selector.is_none_or(|selector| selector.matches(offer.labels)) {
+        if !request
+            .selector
+            .is_none_or(|selector| selector.matches(offer.labels))
+        {
             continue;
         }
-        let catalog = offer.content.map_err(|reason| ResolutionFailure::unreadable_catalog(request, offer, reason))?;
+        let catalog = offer
+            .content
+            .map_err(|reason| ResolutionFailure::unreadable_catalog(request, offer, reason))?;
         if let Some(package) = catalog.package(request.package) {
             is_found = true;
             evaluate_package(request, range.as_ref(), at, package, &mut candidates, work)?;
         }
     }
     let tied = compare_catalogs(offers, &mut candidates);
-    let best = candidates.iter().position(|candidates| candidates.rejection.is_none());
+    let best = candidates
+        .iter()
+        .position(|candidates| candidates.rejection.is_none());
     let winner = best.map(|at| check_installable(&mut candidates[at]));
     work.draw(Step::Comparison, sort_steps(candidates.len()))?;
     let considered = considered(offers, candidates);
     match winner {
-        Some(Ok((offer, bundle))) => {
-            Ok(Resolution { offer, bundle, deprecations: deprecations(request, bundle), considered })
+        Some(Ok((offer, bundle))) => Ok(Resolution {
+            offer,
+            bundle,
+            deprecations: deprecations(request, bundle),
+            considered,
+        }),
+        Some(Err((code, message))) => Err(ResolutionFailure {
+            code,
+            message,
+            considered,
         }
-        Some(Err((code, message))) => Err(ResolutionFailure { code, message, considered }.into()),
-        None => Err(ResolutionFailure::no_single_bundle(request, offers, is_found, &tied, considered).into()),
+        .into()),
+        None => Err(ResolutionFailure::no_single_bundle(
+            request, offers, is_found, &tied, considered,
+        )
+        .into()),
     }
 }
 
-/// Checks that the best candidate can be installed; if not, sets its rejection and returns the error.
-fn check_installable<'a>(best: &mut Candidate<'a>) -> Result<(usize, Bundle<'a>), (FailureCode, String)> {
+/// Checks that the best candidate can be installed; if not, sets its rejection and returns the
+/// error.
+fn check_installable<'a>(
+    best: &mut Candidate<'a>,
+) -> Result<(usize, Bundle<'a>), (FailureCode, String)> {
     if let Err(error) = &best.identity {
         best.rejection = Some(Rejection::Version);
-        return Err((FailureCode::NoMatchingBundle, message::version_error(best.bundle, error)));
+        return Err((
+            FailureCode::NoMatchingBundle,
+            message::version_error(best.bundle, error),
+        ));
     }
     let is_dependency = |name: &&str| DEPENDENCIES.contains(name);
-    if let Some(property) = best.bundle.properties().map(Property::type_name).find(is_dependency) {
+    if let Some(property) = best
+        .bundle
+        .properties()
+        .map(Property::type_name)
+        .find(is_dependency)
+    {
         best.rejection = Some(Rejection::HasDependencies);
-        return Err((FailureCode::HasDependencies, message::dependency_error(best.bundle, property)));
+        return Err((
+            FailureCode::HasDependencies,
+            message::dependency_error(best.bundle, property),
+        ));
     }
     Ok((best.offer, best.bundle))
 }
@@ -253,16 +294,30 @@ fn check_installable<'a>(best: &mut Candidate<'a>) -> Result<(usize, Bundle<'a>)
 fn considered<'a>(offers: &[Offer<'_>], mut candidates: Vec<Candidate<'a>>) -> Vec<Considered<'a>> {
     candidates.sort_by(|a, b| a.order(b, offers));
     candidates.truncate(MAX_CONSIDERED);
-    let considered = |Candidate { offer, bundle, rejection, .. }| Considered { offer, bundle, rejection };
+    let considered = |Candidate {
+                          offer,
+                          bundle,
+                          rejection,
+                          ..
+                      }| Considered {
+        offer,
+        bundle,
+        rejection,
+    };
     candidates.into_iter().map(considered).collect()
 }
 
 fn deprecations<'a>(request: &ResolutionRequest<'_>, bundle: Bundle<'a>) -> Vec<Deprecation<'a>> {
-    let mut deprecations: Vec<_> = bundle.deprecation().into_iter().chain(bundle.package().deprecation()).collect();
+    let mut deprecations: Vec<_> = bundle
+        .deprecation()
+        .into_iter()
+        .chain(bundle.package().deprecation())
+        .collect();
     let mut names = Vec::new();
     for entry in bundle.channel_entries() {
         let channel = entry.channel();
-        let is_requested = request.channels.is_empty() || request.channels.contains(&channel.name());
+        let is_requested =
+            request.channels.is_empty() || request.channels.contains(&channel.name());
         if is_requested && names.last() != Some(&channel.name()) {
             names.push(channel.name());
             deprecations.extend(channel.deprecation());

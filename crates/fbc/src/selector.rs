@@ -1,4 +1,5 @@
-//! Label selectors: parses the syntax of `kubectl -l` and the `LabelSelector` of the Kubernetes API.
+//! Label selectors: parses the syntax of `kubectl -l` and the `LabelSelector` of the Kubernetes
+//! API.
 //!
 //! Both behave as in k8s.io/apimachinery 0.36, with its error texts.
 
@@ -80,7 +81,9 @@ enum SelectorOperator {
 impl Selector {
     /// Parses the syntax of `kubectl -l`, such as `env=prod,tier in (1,2),!old`.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
-        Ok(Self { requirements: parser::parse(text)? })
+        Ok(Self {
+            requirements: parser::parse(text)?,
+        })
     }
 
     /// Converts a `LabelSelector` of the Kubernetes API: labels with their values, and expressions.
@@ -92,9 +95,15 @@ impl Selector {
         let mut requirements = Vec::new();
         for (key, value) in match_labels {
             let values = vec![value.clone()];
-            requirements.push(Requirement::new(key, SelectorOperator::In, values).map_err(invalid)?);
+            requirements
+                .push(Requirement::new(key, SelectorOperator::In, values).map_err(invalid)?);
         }
-        for MatchExpression { key, operator, values } in match_expressions {
+        for MatchExpression {
+            key,
+            operator,
+            values,
+        } in match_expressions
+        {
             let operator = match *operator {
                 "In" => SelectorOperator::In,
                 "NotIn" => SelectorOperator::NotIn,
@@ -119,7 +128,9 @@ impl Selector {
 
     /// Tells whether labels meet every requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.requirements.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
+        self.requirements
+            .iter()
+            .all(|requirement| requirement.matches(labels.get(&requirement.key)))
     }
 }
 
@@ -133,15 +144,25 @@ impl Requirement {
                 errors.push(format!("values: Invalid value: null: {rule}"));
             }
             SelectorOperator::Exists | SelectorOperator::DoesNotExist if !values.is_empty() => {
-                let list: Vec<_> = values.iter().map(|value| go_quote(value).to_string()).collect();
+                let list: Vec<_> = values
+                    .iter()
+                    .map(|value| go_quote(value).to_string())
+                    .collect();
                 let rule = "values set must be empty for exists and does not exist";
-                errors.push(format!("values: Invalid value: [{}]: {rule}", list.join(",")));
+                errors.push(format!(
+                    "values: Invalid value: [{}]: {rule}",
+                    list.join(",")
+                ));
             }
             SelectorOperator::GreaterThan | SelectorOperator::LessThan => {
                 let rule = "for 'Gt', 'Lt' operators, the value must be an integer";
-                let bad = values.iter().enumerate().filter(|(_, value)| integer(value).is_none());
-                errors
-                    .extend(bad.map(|(at, value)| format!("values[{at}]: Invalid value: {}: {rule}", go_quote(value))));
+                let bad = values
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, value)| integer(value).is_none());
+                errors.extend(bad.map(|(at, value)| {
+                    format!("values[{at}]: Invalid value: {}: {rule}", go_quote(value))
+                }));
             }
             _ => {}
         }
@@ -149,13 +170,19 @@ impl Requirement {
             let unexpected = value_errors(value);
             if !unexpected.is_empty() {
                 let (value, unexpected) = (go_quote(value), unexpected.join("; "));
-                errors.push(format!("values[{at}][{key}]: Invalid value: {value}: {unexpected}"));
+                errors.push(format!(
+                    "values[{at}][{key}]: Invalid value: {value}: {unexpected}"
+                ));
             }
         }
         match errors.as_slice() {
             [] => {
                 values.sort_unstable();
-                Ok(Self { key: key.to_owned(), operator, values })
+                Ok(Self {
+                    key: key.to_owned(),
+                    operator,
+                    values,
+                })
             }
             [one] => Err(one.clone()),
             several => Err(format!("[{}]", several.join(", "))),
@@ -179,14 +206,23 @@ impl Requirement {
 
     fn compares(&self, value: Option<&String>, holds: impl Fn(i64, i64) -> bool) -> bool {
         let bound = self.values.first().and_then(|bound| integer(bound));
-        value.and_then(|value| integer(value)).zip(bound).is_some_and(|(value, bound)| holds(value, bound))
+        value
+            .and_then(|value| integer(value))
+            .zip(bound)
+            .is_some_and(|(value, bound)| holds(value, bound))
     }
 }
 
 /// Validates a key and formats its errors for a field path; `None` when it is valid.
 fn key_error(key: &str, path: &str) -> Option<String> {
     let errors = key_errors(key);
-    (!errors.is_empty()).then(|| format!("{path}: Invalid value: {}: {}", go_quote(key), errors.join("; ")))
+    (!errors.is_empty()).then(|| {
+        format!(
+            "{path}: Invalid value: {}: {}",
+            go_quote(key),
+            errors.join("; ")
+        )
+    })
 }
 
 /// Parses an integer as Go's `ParseInt` does: an optional sign and digits.

@@ -5,22 +5,23 @@ use crate::work::{Step, Work, WorkStopped};
 /// Maximum number of names that are suggested.
 pub const MAX_SUGGESTIONS: usize = 3;
 
-/// Maximum length of a name that is compared, in letters: comparing takes time in proportion to it, and the names of
-/// catalogs have up to 63.
+/// Maximum length of a name that is compared, in letters: comparing takes time in proportion to it,
+/// and the names of catalogs have up to 63.
 pub const MAX_LETTERS: usize = 64;
 
 /// Length in letters from which a name may differ in two letters.
 const LONG: usize = 5;
 
-/// Maximum difference in bytes of two names that differ in two letters: a letter has up to four bytes.
+/// Maximum difference in bytes of two names that differ in two letters: a letter has up to four
+/// bytes.
 const MAX_BYTES_APART: usize = 8;
 
 /// Number of pairs of letters that are compared in the time of one look-up of a word.
 const PAIRS_PER_WORD: usize = 256;
 
-/// Returns the candidates that are spelled like a name, best first, at most [`MAX_SUGGESTIONS`]. Similar are names that
-/// differ in one letter, those of five letters and more in two, and those that begin with the name; letter case is
-/// ignored except in beginnings.
+/// Returns the candidates that are spelled like a name, best first, at most [`MAX_SUGGESTIONS`].
+/// Similar are names that differ in one letter, those of five letters and more in two, and those
+/// that begin with the name; letter case is ignored except in beginnings.
 ///
 /// # Errors
 /// If the work was stopped.
@@ -40,16 +41,30 @@ pub fn similar_names<'n>(
         // A beginning is a guess that is worse than any mistake in spelling.
         let beginning = candidate.starts_with(name).then_some(most);
         let edits = if candidate.len().abs_diff(name.len()) <= MAX_BYTES_APART {
-            work.draw(Step::Word, 1 + name.len() * candidate.len() / PAIRS_PER_WORD)?;
-            Some(strsim::osa_distance(&lower, &candidate.to_lowercase())).filter(|edits| *edits <= most)
+            work.draw(
+                Step::Word,
+                1 + name.len() * candidate.len() / PAIRS_PER_WORD,
+            )?;
+            Some(strsim::osa_distance(&lower, &candidate.to_lowercase()))
+                .filter(|edits| *edits <= most)
         } else {
             None
         };
-        similar.extend(edits.into_iter().chain(beginning).min().map(|edits| (edits, candidate)));
+        similar.extend(
+            edits
+                .into_iter()
+                .chain(beginning)
+                .min()
+                .map(|edits| (edits, candidate)),
+        );
     }
     similar.sort_unstable();
     similar.dedup();
-    Ok(similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect())
+    Ok(similar
+        .into_iter()
+        .take(MAX_SUGGESTIONS)
+        .map(|(_, name)| name)
+        .collect())
 }
 
 #[cfg(test)]
@@ -75,7 +90,10 @@ mod tests {
         ] {
             assert_eq!(similar(name, &names), expected, "{name}");
         }
-        assert_eq!(similar("abcde", &["abcd1", "abcd2", "abcd3", "abcd4"]), ["abcd1", "abcd2", "abcd3"]);
+        assert_eq!(
+            similar("abcde", &["abcd1", "abcd2", "abcd3", "abcd4"]),
+            ["abcd1", "abcd2", "abcd3"]
+        );
         assert_eq!(similar("abcde", &["abcd1", "abcd1"]), ["abcd1"]);
     }
 
@@ -102,7 +120,10 @@ mod tests {
             similar_names("abcdefghij", names.iter().copied(), &work).unwrap();
             work.units() - before
         };
-        assert!(drawn(&["abcdefghi1"; 100]) >= 50, "a comparison is half a unit");
+        assert!(
+            drawn(&["abcdefghi1"; 100]) >= 50,
+            "a comparison is half a unit"
+        );
         assert!(drawn(&["a name of another length"; 100]) < 10);
     }
 }

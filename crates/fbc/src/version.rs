@@ -1,8 +1,8 @@
 //! Parses and compares versions and releases of bundles.
 //!
-//! A version is semver 2.0 read strictly, as github.com/blang/semver v4 reads it: no leading `v`, three numbers,
-//! no leading zeros, numbers below 2^64. A release is a list of prerelease identifiers that orders equal versions.
-//! Error texts equal upstream's.
+//! A version is semver 2.0 read strictly, as github.com/blang/semver v4 reads it: no leading `v`,
+//! three numbers, no leading zeros, numbers below 2^64. A release is a list of prerelease
+//! identifiers that orders equal versions. Error texts equal upstream's.
 
 mod api;
 mod identity;
@@ -35,7 +35,8 @@ pub struct Version<'a> {
     build: &'a str,
 }
 
-/// A release, which orders bundles of one version: dot-separated identifiers as in a prerelease. Empty means none.
+/// A release, which orders bundles of one version: dot-separated identifiers as in a prerelease.
+/// Empty means none.
 ///
 /// Its identifiers have no leading zeros, so `==` agrees with [`Release::precedence`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -122,7 +123,8 @@ impl<'a> Version<'a> {
             return Err(VersionError::Empty);
         }
         let mut parts = text.splitn(3, '.');
-        let (Some(major), Some(minor), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(major), Some(minor), Some(rest)) = (parts.next(), parts.next(), parts.next())
+        else {
             return Err(VersionError::Incomplete);
         };
         let major = number(major, "major", "Major")?;
@@ -136,12 +138,25 @@ impl<'a> Version<'a> {
         if let Some(build) = build {
             build.split('.').try_for_each(check_build)?;
         }
-        Ok(Self { major, minor, patch, pre: pre.unwrap_or(""), build: build.unwrap_or("") })
+        Ok(Self {
+            major,
+            minor,
+            patch,
+            pre: pre.unwrap_or(""),
+            build: build.unwrap_or(""),
+        })
     }
 
-    /// Creates a version without build metadata. The prerelease must be well-formed; empty means none.
+    /// Creates a version without build metadata. The prerelease must be well-formed; empty means
+    /// none.
     pub(crate) fn from_parts(major: u64, minor: u64, patch: u64, pre: &'a str) -> Self {
-        Self { major, minor, patch, pre, build: "" }
+        Self {
+            major,
+            minor,
+            patch,
+            pre,
+            build: "",
+        }
     }
 
     /// Returns the major version.
@@ -171,12 +186,12 @@ impl<'a> Version<'a> {
 
     /// Compares by the precedence of semver 2.0, which ignores build metadata.
     pub fn precedence(&self, other: &Version<'_>) -> Ordering {
-        (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch)).then_with(|| {
-            match (self.pre.is_empty(), other.pre.is_empty()) {
+        (self.major, self.minor, self.patch)
+            .cmp(&(other.major, other.minor, other.patch))
+            .then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
                 (false, false) => compare_identifiers(self.pre, other.pre),
                 (none, other_none) => none.cmp(&other_none),
-            }
-        })
+            })
     }
 }
 
@@ -210,7 +225,10 @@ impl<'a> Release<'a> {
         if segments.is_empty() {
             Ok(Self(text))
         } else {
-            Err(ReleaseError::Invalid { release: text.to_owned(), segments })
+            Err(ReleaseError::Invalid {
+                release: text.to_owned(),
+                segments,
+            })
         }
     }
 
@@ -257,15 +275,22 @@ fn split_off(text: &str, separator: char) -> (&str, Option<&str>) {
 
 fn number(text: &str, part: &'static str, capital: &'static str) -> Result<u64, VersionError> {
     if !is_digits(text) {
-        return Err(VersionError::NotANumber { part, text: text.to_owned() });
+        return Err(VersionError::NotANumber {
+            part,
+            text: text.to_owned(),
+        });
     }
     if has_leading_zeroes(text) {
-        return Err(VersionError::LeadingZeroes { part: capital, text: text.to_owned() });
+        return Err(VersionError::LeadingZeroes {
+            part: capital,
+            text: text.to_owned(),
+        });
     }
-    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
-        IntErrorKind::Empty => VersionError::NumberMissing,
-        _ => VersionError::NumberTooLarge(text.to_owned()),
-    })
+    text.parse()
+        .map_err(|error: std::num::ParseIntError| match error.kind() {
+            IntErrorKind::Empty => VersionError::NumberMissing,
+            _ => VersionError::NumberTooLarge(text.to_owned()),
+        })
 }
 
 fn check_prerelease(identifier: &str) -> Result<(), VersionError> {
@@ -315,7 +340,8 @@ pub(crate) fn compare_identifiers(a: &str, b: &str) -> Ordering {
 
 /// Compares identifiers: numbers by value and before others, others by their bytes.
 ///
-/// A number that does not fit in 64 bits, which only Masterminds' ranges accept, counts as text there and here.
+/// A number that does not fit in 64 bits, which only Masterminds' ranges accept, counts as text
+/// there and here.
 fn compare_identifier(a: &str, b: &str) -> Ordering {
     match (a.parse::<u64>(), b.parse::<u64>()) {
         (Ok(a), Ok(b)) => a.cmp(&b),
@@ -333,7 +359,8 @@ pub(crate) fn has_leading_zeroes(text: &str) -> bool {
 }
 
 fn is_identifier(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 #[cfg(test)]

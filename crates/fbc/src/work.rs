@@ -1,8 +1,9 @@
 //! The account of work: loops over content draw steps from it, and stop when it refuses.
 //!
-//! Whoever starts the work decides how much may be done and for how long: a server counts against the budget of a
-//! request and looks at the clock, a command has no limit. The prices are nanoseconds, as measured and rounded up, so that
-//! equal amounts of work take about equal time, whatever is done.
+//! Whoever starts the work decides how much may be done and for how long: a server counts against
+//! the budget of a request and looks at the clock, a command has no limit. The prices are
+//! nanoseconds, as measured and rounded up, so that equal amounts of work take about equal time,
+//! whatever is done.
 
 use std::cell::Cell;
 use std::fmt;
@@ -18,10 +19,11 @@ pub(crate) const CHUNK: usize = 64;
 pub enum Step {
     /// An object of a response.
     Object,
-    /// A bundle that is tested against the conditions of a filter, or once for each list that it must be in.
+    /// A bundle that is tested against the conditions of a filter, or once for each list that it
+    /// must be in.
     Bundle,
-    /// A version that is compared with a constraint of a range, a property with the wanted types, or a wanted name with
-    /// that of a bundle.
+    /// A version that is compared with a constraint of a range, a property with the wanted types,
+    /// or a wanted name with that of a bundle.
     Comparison,
     /// A package that is tested against a condition of a filter.
     Package,
@@ -37,7 +39,8 @@ pub enum Step {
     SortStep,
     /// An entry of a channel, a bundle that it skips, or an edge of the update graph.
     Edge,
-    /// A byte of a version, a range, or a property for CEL rules that is parsed, or of a JSON pointer.
+    /// A byte of a version, a range, or a property for CEL rules that is parsed, or of a JSON
+    /// pointer.
     ParsedByte,
     /// A byte of JSON that is read to find a part of it.
     JsonByte,
@@ -123,10 +126,15 @@ pub struct Work<'w> {
 pub struct WorkStopped;
 
 impl<'w> Work<'w> {
-    /// Creates an account. `check` is called with the sum of the prices drawn so far, in nanoseconds. It returns the sum at
-    /// which it is to be called next, or `None` to stop the work; then it is called again at each draw.
+    /// Creates an account. `check` is called with the sum of the prices drawn so far, in
+    /// nanoseconds. It returns the sum at which it is to be called next, or `None` to stop the
+    /// work; then it is called again at each draw.
     pub fn new(check: &'w (dyn Fn(u64) -> Option<u64> + 'w)) -> Self {
-        Self { drawn: Cell::new(0), next_check: Cell::new(0), check }
+        Self {
+            drawn: Cell::new(0),
+            next_check: Cell::new(0),
+            check,
+        }
     }
 
     /// Creates an account without limit.
@@ -142,7 +150,11 @@ impl<'w> Work<'w> {
     pub fn draw(&self, step: Step, count: usize) -> Result<(), WorkStopped> {
         let drawn = self.drawn.get().saturating_add(step.price_of(count));
         self.drawn.set(drawn);
-        if drawn < self.next_check.get() { Ok(()) } else { self.check() }
+        if drawn < self.next_check.get() {
+            Ok(())
+        } else {
+            self.check()
+        }
     }
 
     #[cold]
@@ -160,11 +172,14 @@ impl<'w> Work<'w> {
 
 impl fmt::Debug for Work<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work").field("units", &self.units()).finish_non_exhaustive()
+        f.debug_struct("Work")
+            .field("units", &self.units())
+            .finish_non_exhaustive()
     }
 }
 
-/// Number of comparisons that sorting so many items takes at most, roughly: `n` times the logarithm of `n`.
+/// Number of comparisons that sorting so many items takes at most, roughly: `n` times the logarithm
+/// of `n`.
 pub fn sort_steps(count: usize) -> usize {
     count.saturating_mul(count.checked_ilog2().unwrap_or(0) as usize + 1)
 }

@@ -6,12 +6,15 @@ use std::fs;
 use images::unpack::{CatalogRoot, Layer, UnpackLimits, UnpackedEntry, unpack};
 use testing::Archive;
 
-/// Unpacks the bytes as a layer, and again as entries of one. Whatever a layer holds, nothing of it appears in a folder,
-/// no path or link leads upwards, and a layer that is applied twice changes nothing the second time.
+/// Unpacks the bytes as a layer, and again as entries of one. Whatever a layer holds, nothing of it
+/// appears in a folder, no path or link leads upwards, and a layer that is applied twice changes
+/// nothing the second time.
 pub fn layers(data: &[u8]) {
     let mut written = Archive::default();
     for line in data.split(|byte| *byte == b'\n') {
-        let Some((flag, rest)) = line.split_first() else { continue };
+        let Some((flag, rest)) = line.split_first() else {
+            continue;
+        };
         let mut texts = rest.splitn(3, |byte| *byte == b'\t').chain([&b""[..]; 2]);
         let mut text = || texts.next().unwrap_or_default();
         written = written.entry(*flag, text(), text(), text());
@@ -23,17 +26,25 @@ pub fn layers(data: &[u8]) {
     }
 }
 
-/// Returns the files, folders and links under `/configs` of these layers, with their contents or targets; `None` when the
-/// layers are refused.
+/// Returns the files, folders and links under `/configs` of these layers, with their contents or
+/// targets; `None` when the layers are refused.
 fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
     let work = tempfile::tempdir().expect("the temporary folder can be written");
     let mut layers = Vec::new();
     for (number, blob) in blobs.iter().enumerate() {
-        layers.push(Layer { blob: work.path().join(number.to_string()), diff_id: None });
+        layers.push(Layer {
+            blob: work.path().join(number.to_string()),
+            diff_id: None,
+        });
         fs::write(&layers[number].blob, blob).expect("files can be written");
     }
     let root = CatalogRoot::for_artifact(Some("/configs")).expect("it is a directory");
-    let limits = UnpackLimits { file_bytes: 1 << 20, bytes: 1 << 22, entries: 1_000, ..UnpackLimits::default() };
+    let limits = UnpackLimits {
+        file_bytes: 1 << 20,
+        bytes: 1 << 22,
+        entries: 1_000,
+        ..UnpackLimits::default()
+    };
     let done = unpack(&layers, &root, work.path(), &limits, drop);
     let there = fs::read_dir(work.path()).expect("it is a folder").count();
     assert_eq!(there, blobs.len(), "nothing appears beside the layers");
@@ -51,11 +62,16 @@ fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
             }
             UnpackedEntry::File(content) => {
                 let mut bytes = vec![0; usize::try_from(content.bytes).expect("it is small")];
-                unpacked.read(*content, 0, &mut bytes).expect("it can be read");
+                unpacked
+                    .read(*content, 0, &mut bytes)
+                    .expect("it can be read");
                 bytes
             }
         };
-        assert!(is_below(path) && found.insert(path.clone(), what).is_none(), "{path}");
+        assert!(
+            is_below(path) && found.insert(path.clone(), what).is_none(),
+            "{path}"
+        );
     }
     Some(found)
 }

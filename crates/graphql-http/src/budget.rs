@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 /// Unit in bytes that budgets count: whatever holds a few bytes holds some more for its connection.
 pub(super) const BUDGET_UNIT: usize = 1024;
 
-/// A budget in bytes. One peer has at most half of it, and a part is reserved for small permits, so that a few large ones
-/// cannot use it up. Clones share it.
+/// A budget in bytes. One peer has at most half of it, and a part is reserved for small permits, so
+/// that a few large ones cannot use it up. Clones share it.
 #[derive(Clone)]
 pub(super) struct ByteBudget {
     all: Permits,
@@ -51,7 +51,8 @@ struct Held {
 }
 
 impl ByteBudget {
-    /// Creates a budget of `bytes`, of which permits for more than `small_bytes` may take `large_bytes` together.
+    /// Creates a budget of `bytes`, of which permits for more than `small_bytes` may take
+    /// `large_bytes` together.
     pub(super) fn new(bytes: usize, large_bytes: usize, small_bytes: usize) -> Self {
         let all_units = units(bytes);
         let large_units = units(large_bytes);
@@ -65,8 +66,8 @@ impl ByteBudget {
         }
     }
 
-    /// Takes bytes from the budget for a peer; `None` if there is no room, or the peer has its share. For more than its
-    /// large part, that must be free.
+    /// Takes bytes from the budget for a peer; `None` if there is no room, or the peer has its
+    /// share. For more than its large part, that must be free.
     pub(super) fn try_acquire(&self, peer: Peer, bytes: usize) -> Option<BytePermit> {
         let units = units(bytes);
         let large = if bytes <= self.small_bytes {
@@ -75,7 +76,12 @@ impl ByteBudget {
             Some(self.large.try_acquire(peer, units.min(self.large_units))?)
         };
         let all = self.all.try_acquire(peer, units)?;
-        Some(BytePermit { bytes, _all: all, _large: large, _freed: NotifyOnDrop(Arc::clone(&self.freed)) })
+        Some(BytePermit {
+            bytes,
+            _all: all,
+            _large: large,
+            _freed: NotifyOnDrop(Arc::clone(&self.freed)),
+        })
     }
 
     /// Returns whether so many bytes have room while nothing else is taken.
@@ -83,7 +89,8 @@ impl ByteBudget {
         units(bytes) <= self.all_units
     }
 
-    /// Waits until the budget has room for the bytes. For more than all of it, it waits until that is free.
+    /// Waits until the budget has room for the bytes. For more than all of it, it waits until that
+    /// is free.
     pub(super) async fn acquire(&self, peer: Peer, bytes: usize) -> BytePermit {
         let bytes = bytes.min(self.all_units * BUDGET_UNIT);
         loop {
@@ -97,7 +104,8 @@ impl ByteBudget {
         }
     }
 
-    /// Counts bytes for a peer until the last copy of them is dropped; `None` if the budget has no room.
+    /// Counts bytes for a peer until the last copy of them is dropped; `None` if the budget has no
+    /// room.
     pub(super) fn try_hold(&self, peer: Peer, bytes: Bytes) -> Option<Bytes> {
         let permit = self.try_acquire(peer, bytes.len())?;
         Some(permit.hold(bytes))
@@ -117,7 +125,10 @@ impl BytePermit {
 
     /// Returns the permit when the last copy of the bytes is dropped.
     pub(super) fn hold(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Held { bytes, _permit: self })
+        Bytes::from_owner(Held {
+            bytes,
+            _permit: self,
+        })
     }
 }
 
@@ -148,11 +159,18 @@ mod tests {
     #[test]
     fn large_permits_leave_room_for_small_ones() {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
-        let large: Vec<_> = (0..4).filter_map(|at| budget.try_acquire(peer(at), 2 * BUDGET_UNIT)).collect();
-        let small: Vec<_> = (4..8).filter_map(|at| budget.try_acquire(peer(at), 1)).collect();
+        let large: Vec<_> = (0..4)
+            .filter_map(|at| budget.try_acquire(peer(at), 2 * BUDGET_UNIT))
+            .collect();
+        let small: Vec<_> = (4..8)
+            .filter_map(|at| budget.try_acquire(peer(at), 1))
+            .collect();
         assert_eq!((large.len(), small.len()), (3, 2));
         drop(small);
-        assert!(budget.try_acquire(peer(9), 2 * BUDGET_UNIT).is_none(), "what is free is for small permits");
+        assert!(
+            budget.try_acquire(peer(9), 2 * BUDGET_UNIT).is_none(),
+            "what is free is for small permits"
+        );
         drop(large);
         assert!(budget.try_acquire(peer(9), 2 * BUDGET_UNIT).is_some());
     }
@@ -160,19 +178,31 @@ mod tests {
     #[test]
     fn one_peer_has_half_of_each_part() {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
-        let own: Vec<_> = (0..9).filter_map(|_| budget.try_acquire(peer(1), BUDGET_UNIT)).collect();
+        let own: Vec<_> = (0..9)
+            .filter_map(|_| budget.try_acquire(peer(1), BUDGET_UNIT))
+            .collect();
         assert_eq!(own.len(), 4);
-        let others: Vec<_> = (0..9).filter_map(|_| budget.try_acquire(peer(2), BUDGET_UNIT)).collect();
+        let others: Vec<_> = (0..9)
+            .filter_map(|_| budget.try_acquire(peer(2), BUDGET_UNIT))
+            .collect();
         assert_eq!(others.len(), 4);
         drop((own, others));
-        let large: Vec<_> = (0..9).filter_map(|_| budget.try_acquire(peer(1), BUDGET_UNIT + 1)).collect();
-        assert_eq!(large.len(), 1, "two units are less than half of six, and four are more");
+        let large: Vec<_> = (0..9)
+            .filter_map(|_| budget.try_acquire(peer(1), BUDGET_UNIT + 1))
+            .collect();
+        assert_eq!(
+            large.len(),
+            1,
+            "two units are less than half of six, and four are more"
+        );
     }
 
     #[test]
     fn held_bytes_count_until_their_last_copy_is_dropped() {
         let budget = ByteBudget::new(BUDGET_UNIT, BUDGET_UNIT, BUDGET_UNIT);
-        let held = budget.try_hold(peer(1), Bytes::from_static(b"text")).unwrap();
+        let held = budget
+            .try_hold(peer(1), Bytes::from_static(b"text"))
+            .unwrap();
         assert_eq!(budget.used_bytes(), BUDGET_UNIT);
         let copy = held.slice(1..);
         drop(held);
@@ -190,18 +220,25 @@ mod tests {
         let mut waiting = Box::pin(budget.acquire(peer(2), 9 * BUDGET_UNIT));
         assert!((&mut waiting).now_or_never().is_none());
         drop(held);
-        timeout(Duration::from_mins(1), waiting).await.expect("it is told that there is room");
+        timeout(Duration::from_mins(1), waiting)
+            .await
+            .expect("it is told that there is room");
     }
 
     #[test]
     fn a_permit_for_more_than_the_large_part_is_the_only_large_one() {
         let budget = ByteBudget::new(8 * BUDGET_UNIT, 6 * BUDGET_UNIT, BUDGET_UNIT);
-        let held = budget.try_acquire(peer(1), 7 * BUDGET_UNIT).expect("nothing is taken");
+        let held = budget
+            .try_acquire(peer(1), 7 * BUDGET_UNIT)
+            .expect("nothing is taken");
         assert!(budget.try_acquire(peer(2), 2 * BUDGET_UNIT).is_none());
         assert!(budget.try_acquire(peer(2), BUDGET_UNIT).is_some());
         drop(held);
         let held = budget.try_acquire(peer(1), 2 * BUDGET_UNIT);
         assert!(held.is_some() && budget.try_acquire(peer(2), 7 * BUDGET_UNIT).is_none());
-        assert_eq!([8, 9].map(|units| budget.fits(units * BUDGET_UNIT)), [true, false]);
+        assert_eq!(
+            [8, 9].map(|units| budget.fits(units * BUDGET_UNIT)),
+            [true, false]
+        );
     }
 }

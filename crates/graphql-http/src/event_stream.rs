@@ -1,5 +1,5 @@
-//! Server-Sent Events, as the distinct connections mode of graphql-sse defines them. One request has one stream, which
-//! ends with `complete`.
+//! Server-Sent Events, as the distinct connections mode of graphql-sse defines them. One request
+//! has one stream, which ends with `complete`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -46,14 +46,15 @@ struct EventStream {
     _room: BytePermit,
 }
 
-/// The subscription while its next event is waited for, and made: neither begins anew after a sign of life.
+/// The subscription while its next event is waited for, and made: neither begins anew after a sign
+/// of life.
 type Waiting = BoxFuture<'static, (Option<SubscriptionEvent>, Subscription)>;
 
 /// The texts of an event, which are sent one after the other.
 type Texts = [Bytes; 3];
 
-/// Time-out of waiting for room in the budget for unread responses. An event that finds none by then is replaced by an
-/// error, so that clients which do not read hold up no other stream.
+/// Time-out of waiting for room in the budget for unread responses. An event that finds none by
+/// then is replaced by an error, so that clients which do not read hold up no other stream.
 pub const EVENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A comment, which shows browsers and proxies that the stream is alive.
@@ -79,7 +80,12 @@ pub(super) async fn respond(
     }
 }
 
-fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, peer: Peer, room: &BytePermit) -> Response {
+fn subscribe(
+    server: &Arc<GraphqlService>,
+    prepared: &PreparedRequest<'_>,
+    peer: Peer,
+    room: &BytePermit,
+) -> Response {
     let Some(turn) = server.streams.try_acquire(&peer) else {
         return server.no_stream();
     };
@@ -92,7 +98,15 @@ fn subscribe(server: &Arc<GraphqlService>, prepared: &PreparedRequest<'_>, peer:
             let phase = Phase::Opening;
             let counted = server.metrics.open(StreamTransport::Sse);
             let waiting = wait(subscription);
-            let events = EventStream { server, waiting, phase, counted, peer, _turn: turn, _room: room };
+            let events = EventStream {
+                server,
+                waiting,
+                phase,
+                counted,
+                peer,
+                _turn: turn,
+                _room: room,
+            };
             stream_response(stream_body(stream::unfold(events, EventStream::next)))
         }
         Err(errors) => send_errors(&errors),
@@ -106,7 +120,11 @@ fn send_errors(errors: &[Error]) -> Response {
 }
 
 /// Sends one response as a stream.
-async fn respond_once(server: &GraphqlService, prepared: &PreparedRequest<'_>, peer: Peer) -> Response {
+async fn respond_once(
+    server: &GraphqlService,
+    prepared: &PreparedRequest<'_>,
+    peer: Peer,
+) -> Response {
     let response = match prepared.respond(&AcceptableCodings::default()).await {
         Ok(response) => response,
         Err(errors) => return send_errors(&errors),
@@ -153,19 +171,23 @@ impl GraphqlService {
     /// Responds that as many streams are open as may be, and counts it.
     pub(super) fn no_stream(&self) -> Response {
         let error = refusal::streams();
-        self.engine.metrics().refuse(OperationKind::Subscription, error.code);
+        self.engine
+            .metrics()
+            .refuse(OperationKind::Subscription, error.code);
         refusal::overloaded(&error, MediaType::Json)
     }
 
-    /// Waits until the budget for unread responses has room for an event, and returns its text. An event that finds no
-    /// room in time is replaced by an error.
+    /// Waits until the budget for unread responses has room for an event, and returns its text. An
+    /// event that finds no room in time is replaced by an error.
     pub(super) async fn hold(&self, peer: Peer, event: SubscriptionEvent) -> Bytes {
         let SubscriptionEvent { text, permit } = event;
         let room = timeout(EVENT_TIMEOUT, self.in_flight.acquire(peer, text.len())).await;
         drop(permit);
         match room {
             Ok(room) => room.hold(text),
-            Err(_) => graphql::Response::from_errors(&[self.unread()], Outcome::Abandoned).body.into(),
+            Err(_) => graphql::Response::from_errors(&[self.unread()], Outcome::Abandoned)
+                .body
+                .into(),
         }
     }
 }
@@ -174,25 +196,39 @@ fn single(text: &'static [u8]) -> Texts {
     [Bytes::from_static(text), Bytes::new(), Bytes::new()]
 }
 
-/// A `next` event. JSON that the engine writes has no line feed, which would end the field. It is not copied, because
-/// streams of equal requests share it.
+/// A `next` event. JSON that the engine writes has no line feed, which would end the field. It is
+/// not copied, because streams of equal requests share it.
 fn next_event(json: Bytes) -> Texts {
-    [Bytes::from_static(b"event: next\ndata: "), json, Bytes::from_static(b"\n\n")]
+    [
+        Bytes::from_static(b"event: next\ndata: "),
+        json,
+        Bytes::from_static(b"\n\n"),
+    ]
 }
 
 /// The body of a whole stream with one response.
 fn whole_stream(json: Bytes) -> Body {
-    stream_body(stream::iter([single(COMMENT), next_event(json), single(COMPLETE)]))
+    stream_body(stream::iter([
+        single(COMMENT),
+        next_event(json),
+        single(COMPLETE),
+    ]))
 }
 
 fn stream_body(events: impl Stream<Item = Texts> + Send + 'static) -> Body {
-    let texts = events.flat_map(stream::iter).filter(|text| future::ready(!text.is_empty()));
+    let texts = events
+        .flat_map(stream::iter)
+        .filter(|text| future::ready(!text.is_empty()));
     Body::from_stream(texts.map(Ok::<_, Infallible>))
 }
 
 fn stream_response(body: Body) -> Response {
     let content_type = (CONTENT_TYPE, "text/event-stream; charset=utf-8");
-    ([content_type, (CACHE_CONTROL, "no-store"), (NO_BUFFER, "no")], body).into_response()
+    (
+        [content_type, (CACHE_CONTROL, "no-store"), (NO_BUFFER, "no")],
+        body,
+    )
+        .into_response()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! GraphQL over HTTP: `GET` and `POST /graphql`, event streams, WebSocket connections, and the schema as text.
+//! GraphQL over HTTP: `GET` and `POST /graphql`, event streams, WebSocket connections, and the
+//! schema as text.
 //!
-//! What a request means is decided by the engine (`graphql`); this crate maps it to methods, headers, media types and
-//! status codes.
+//! What a request means is decided by the engine (`graphql`); this crate maps it to methods,
+//! headers, media types and status codes.
 
 mod budget;
 mod event_stream;
@@ -34,7 +35,9 @@ use sha2::{Digest as _, Sha256};
 
 pub use event_stream::EVENT_TIMEOUT;
 pub use metrics::{StreamTransport, TransportMetrics};
-pub use websocket::{Authorizing, ConnectionAuthorizer, InitRefusal, UNCOUNTED_MESSAGE_BYTES, is_upgrade};
+pub use websocket::{
+    Authorizing, ConnectionAuthorizer, InitRefusal, UNCOUNTED_MESSAGE_BYTES, is_upgrade,
+};
 
 use budget::{ByteBudget, BytePermit};
 use request::{AcceptedMedia, StreamPreference};
@@ -49,7 +52,8 @@ struct GraphqlService {
     reading: ByteBudget,
     /// Budget for the bytes of requests that wait for their turn, and of what they are parsed to.
     waiting: ByteBudget,
-    /// Budget for the bytes of the requests of subscriptions, which have them for as long as they run.
+    /// Budget for the bytes of the requests of subscriptions, which have them for as long as they
+    /// run.
     subscriptions: ByteBudget,
     /// Permits for event streams and operations of WebSocket connections.
     streams: FairSemaphore<Peer>,
@@ -68,26 +72,28 @@ pub struct GraphqlHttp(Arc<GraphqlService>);
 /// Maximum size in bytes of a response that may use up the whole budget for unread responses.
 pub const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
-/// Part of the budget for unread responses that is reserved for responses of up to [`SMALL_RESPONSE_BYTES`], as a
-/// divisor: a few clients that do not read large responses keep nobody from small ones.
+/// Part of the budget for unread responses that is reserved for responses of up to
+/// [`SMALL_RESPONSE_BYTES`], as a divisor: a few clients that do not read large responses keep
+/// nobody from small ones.
 pub const SMALL_RESPONSES_DIVISOR: usize = 8;
 
 /// Budget in bytes for bodies that are being read.
 pub const READING_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a body that draws from no budget while it is read: the number of connections bounds these.
-/// Many clients that send large bodies slowly therefore keep nobody from sending a query of normal size.
+/// Maximum size in bytes of a body that draws from no budget while it is read: the number of
+/// connections bounds these. Many clients that send large bodies slowly therefore keep nobody from
+/// sending a query of normal size.
 pub const UNCOUNTED_BODY_BYTES: usize = 8 << 10;
 
 /// Budget in bytes for requests that wait for their turn, and for what they are parsed to.
 pub const WAITING_BYTES: usize = 64 << 20;
 
-/// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take together. One that may take
-/// more is the only one of these.
+/// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take
+/// together. One that may take more is the only one of these.
 pub const LARGE_REQUESTS_BYTES: usize = 24 << 20;
 
-/// Maximum size in bytes of a small request, with what it is parsed to: a document of 3,000 bytes, for instance. The
-/// room for such requests is never taken by larger ones.
+/// Maximum size in bytes of a small request, with what it is parsed to: a document of 3,000 bytes,
+/// for instance. The room for such requests is never taken by larger ones.
 pub const SMALL_REQUEST_BYTES: usize = 128 << 10;
 
 /// Budget in bytes for the requests of subscriptions: they keep their documents and variables.
@@ -96,8 +102,9 @@ pub const SUBSCRIPTION_BYTES: usize = 32 << 20;
 /// Caches may store the response and must revalidate it.
 const REVALIDATE: &str = "public, no-cache";
 
-/// Caches may reuse the response for a day without revalidation: it only reads contents that the request names by
-/// digest. Not longer, because another version of this program may say more about them.
+/// Caches may reuse the response for a day without revalidation: it only reads contents that the
+/// request names by digest. Not longer, because another version of this program may say more about
+/// them.
 const IMMUTABLE: &str = "public, max-age=86400, immutable";
 
 /// The request headers that select a representation.
@@ -109,13 +116,17 @@ impl GraphqlHttp {
         Self(Arc::new(GraphqlService::new(engine, origins)))
     }
 
-    /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`. A request is answered from the [`Catalogs`] in its
-    /// extensions, which a layer puts there that knows what the caller may see, and without them from the engine's own.
+    /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`. A request is answered from
+    /// the [`Catalogs`] in its extensions, which a layer puts there that knows what the caller may
+    /// see, and without them from the engine's own.
     pub fn router(&self) -> Router {
         let server = Arc::clone(&self.0);
         let limit = DefaultBodyLimit::max(server.engine.limits().body_bytes);
         let graphql = get(respond_to_get).post(respond_to_post.layer(limit));
-        Router::new().route("/graphql", graphql).route("/schema.graphql", get(schema)).with_state(server)
+        Router::new()
+            .route("/graphql", graphql)
+            .route("/schema.graphql", get(schema))
+            .with_state(server)
     }
 
     /// Counters of streams and of bytes in flight.
@@ -139,7 +150,10 @@ impl GraphqlService {
             streams: FairSemaphore::new(streams),
             sockets: FairSemaphore::new(streams),
             origins: origins.into(),
-            schema: Validators::new(&fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(), None),
+            schema: Validators::new(
+                &fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(),
+                None,
+            ),
             engine,
         }
     }
@@ -152,12 +166,16 @@ impl GraphqlService {
         if !self.waiting.fits(weight) {
             return Err(refusal::heavy(WAITING_BYTES));
         }
-        self.waiting.try_acquire(peer, weight).ok_or_else(refusal::waiting)
+        self.waiting
+            .try_acquire(peer, weight)
+            .ok_or_else(refusal::waiting)
     }
 
     /// Responds that there is no room for a request, now or ever, and counts it.
     fn no_room(&self, error: &Error, headers: &HeaderMap) -> Response {
-        self.engine.metrics().refuse(OperationKind::Query, error.code);
+        self.engine
+            .metrics()
+            .refuse(OperationKind::Query, error.code);
         let media = request::media(headers);
         match error.code {
             Code::RequestTooLarge => refusal::respond(StatusCode::PAYLOAD_TOO_LARGE, error, media),
@@ -167,8 +185,14 @@ impl GraphqlService {
 
     /// Responds that a request is too large, and counts it.
     fn too_large(&self, status: StatusCode, message: String, headers: &HeaderMap) -> Response {
-        self.engine.metrics().refuse(OperationKind::Query, Code::RequestTooLarge);
-        refusal::respond(status, &Error::request(Code::RequestTooLarge, message), request::media(headers))
+        self.engine
+            .metrics()
+            .refuse(OperationKind::Query, Code::RequestTooLarge);
+        refusal::respond(
+            status,
+            &Error::request(Code::RequestTooLarge, message),
+            request::media(headers),
+        )
     }
 
     /// Responds that the client has a response, and counts it, if so.
@@ -179,7 +203,9 @@ impl GraphqlService {
         codings: &AcceptableCodings,
     ) -> Option<Response> {
         let response = representation.not_modified(headers, codings)?;
-        self.engine.metrics().count(OperationKind::Query, RequestResult::NotModified);
+        self.engine
+            .metrics()
+            .count(OperationKind::Query, RequestResult::NotModified);
         Some(response)
     }
 
@@ -191,9 +217,18 @@ impl GraphqlService {
         (catalogs, peer): (&Catalogs, Peer),
     ) -> Option<Response> {
         let accepted = request::accepted(headers);
-        let AcceptedMedia { media: Some(media), stream: StreamPreference::Never } = accepted else { return None };
+        let AcceptedMedia {
+            media: Some(media),
+            stream: StreamPreference::Never,
+        } = accepted
+        else {
+            return None;
+        };
         let validator = self.engine.recall(parameters, catalogs)?;
-        let representation = Representation { media, validator: Some(validator) };
+        let representation = Representation {
+            media,
+            validator: Some(validator),
+        };
         let codings = AcceptableCodings::from_headers(headers);
         if let Some(response) = self.not_modified(representation, headers, &codings) {
             return Some(response);
@@ -210,30 +245,54 @@ impl GraphqlService {
         codings: &AcceptableCodings,
         peer: Peer,
     ) -> Response {
-        if let [error @ Error { code: Code::Overloaded, .. }] = errors {
+        if let [
+            error @ Error {
+                code: Code::Overloaded,
+                ..
+            },
+        ] = errors
+        {
             return refusal::overloaded(error, media);
         }
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
-        let representation = Representation { media, validator: None };
-        self.send(peer, self.engine.encode(response, codings, peer).await, representation)
+        let representation = Representation {
+            media,
+            validator: None,
+        };
+        self.send(
+            peer,
+            self.engine.encode(response, codings, peer).await,
+            representation,
+        )
     }
 }
 
 /// Status and text of a request that is not a well-formed GraphQL request.
 type Refusal = (StatusCode, String);
 
-async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: HttpRequest) -> Response {
+async fn respond_to_get(
+    State(server): State<Arc<GraphqlService>>,
+    request: HttpRequest,
+) -> Response {
     if websocket::is_upgrade(request.headers()) {
         return websocket::open(server, request);
     }
     let parameters = request.uri().query().unwrap_or_default();
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
-        let message = format!("the URL has more than {maximum} bytes of parameters: send the request by POST");
+        let message = format!(
+            "the URL has more than {maximum} bytes of parameters: send the request by POST"
+        );
         return server.too_large(StatusCode::URI_TOO_LONG, message, request.headers());
     }
     let headers = request.headers();
-    let client = (request.extensions().get().unwrap_or(server.engine.catalogs()), Peer::of(request.extensions()));
+    let client = (
+        request
+            .extensions()
+            .get()
+            .unwrap_or(server.engine.catalogs()),
+        Peer::of(request.extensions()),
+    );
     if let Some(response) = server.recall(headers, parameters, client).await {
         return response;
     }
@@ -242,11 +301,25 @@ async fn respond_to_get(State(server): State<Arc<GraphqlService>>, request: Http
         Err(error) => return server.no_room(&error, headers),
     };
     // Boxed, because the state of this large future would be moved with every request.
-    Box::pin(respond(&server, client, headers, request::from_url(parameters), Some(parameters), room)).await
+    Box::pin(respond(
+        &server,
+        client,
+        headers,
+        request::from_url(parameters),
+        Some(parameters),
+        room,
+    ))
+    .await
 }
 
-async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request: HttpRequest) -> Response {
-    let (headers, peer) = (std::mem::take(request.headers_mut()), Peer::of(request.extensions()));
+async fn respond_to_post(
+    State(server): State<Arc<GraphqlService>>,
+    mut request: HttpRequest,
+) -> Response {
+    let (headers, peer) = (
+        std::mem::take(request.headers_mut()),
+        Peer::of(request.extensions()),
+    );
     let catalogs: Option<Catalogs> = request.extensions_mut().remove();
     let client = (catalogs.as_ref().unwrap_or(server.engine.catalogs()), peer);
     if !request::is_json(&headers) {
@@ -254,10 +327,17 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
     }
     let maximum = server.engine.limits().body_bytes;
-    let declared = request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let declared = request
+        .body()
+        .size_hint()
+        .upper()
+        .and_then(|bytes| usize::try_from(bytes).ok());
     let declared = declared.unwrap_or(maximum).min(maximum);
-    let reading =
-        (declared > UNCOUNTED_BODY_BYTES).then(|| server.reading.try_acquire(peer, declared.min(READING_BYTES)));
+    let reading = (declared > UNCOUNTED_BODY_BYTES).then(|| {
+        server
+            .reading
+            .try_acquire(peer, declared.min(READING_BYTES))
+    });
     if let Some(None) = reading {
         return server.no_room(&refusal::waiting(), &headers);
     }
@@ -268,7 +348,15 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
                 Err(error) => return server.no_room(&error, &headers),
             };
             drop(reading);
-            respond(&server, client, &headers, request::from_body(&body), None, room).await
+            respond(
+                &server,
+                client,
+                &headers,
+                request::from_body(&body),
+                None,
+                room,
+            )
+            .await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let message = format!("the body has more than {maximum} bytes");
@@ -278,7 +366,8 @@ async fn respond_to_post(State(server): State<Arc<GraphqlService>>, mut request:
     }
 }
 
-/// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room` until it is answered.
+/// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room`
+/// until it is answered.
 async fn respond(
     server: &Arc<GraphqlService>,
     (catalogs, peer): (&Catalogs, Peer),
@@ -294,14 +383,21 @@ async fn respond(
         Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
         Err(refusal) => return refusal.into_response(),
     };
-    let prepared = server.engine.prepare_in_turn(&request, catalogs, peer).await;
+    let prepared = server
+        .engine
+        .prepare_in_turn(&request, catalogs, peer)
+        .await;
     match (stream, prepared) {
-        (StreamPreference::Always, prepared) => event_stream::respond(server, prepared, peer, room).await,
+        (StreamPreference::Always, prepared) => {
+            event_stream::respond(server, prepared, peer, room).await
+        }
         (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {
             event_stream::respond(server, Ok(prepared), peer, room).await
         }
         (_, prepared) => {
-            let Some(media) = media else { return not_acceptable() };
+            let Some(media) = media else {
+                return not_acceptable();
+            };
             respond_once(server, peer, headers, media, prepared, url).await
         }
     }
@@ -319,9 +415,16 @@ async fn respond_once(
     let codings = AcceptableCodings::from_headers(headers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return server.send_errors(&[error], media, &AcceptableCodings::default(), peer).await,
+        Err(error) => {
+            return server
+                .send_errors(&[error], media, &AcceptableCodings::default(), peer)
+                .await;
+        }
     };
-    let mut representation = Representation { media, validator: None };
+    let mut representation = Representation {
+        media,
+        validator: None,
+    };
     if let Some(url) = url {
         prepared.remember_url(url);
         representation.validator = prepared.validator().copied();
@@ -343,13 +446,26 @@ fn not_acceptable() -> Response {
 async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {
     if server.engine.limits().introspection == IntrospectionPolicy::Disabled {
         let head = [(CACHE_CONTROL, "no-store")];
-        return (StatusCode::NOT_FOUND, head, "introspection is disabled, so the schema is not published\n")
+        return (
+            StatusCode::NOT_FOUND,
+            head,
+            "introspection is disabled, so the schema is not published\n",
+        )
             .into_response();
     }
-    let head = [(ETAG, server.schema.etag.as_str()), (CACHE_CONTROL, REVALIDATE)];
+    let head = [
+        (ETAG, server.schema.etag.as_str()),
+        (CACHE_CONTROL, REVALIDATE),
+    ];
     if server.schema.evaluate(&headers) == PreconditionResult::NotModified {
-        // Without it the length would be sent as 0, which caches take for the length of what they have.
-        return (StatusCode::NOT_MODIFIED, head, [(CONTENT_LENGTH, SDL.len())]).into_response();
+        // Without it the length would be sent as 0, which caches take for the length of what they
+        // have.
+        return (
+            StatusCode::NOT_MODIFIED,
+            head,
+            [(CONTENT_LENGTH, SDL.len())],
+        )
+            .into_response();
     }
     (head, [(CONTENT_TYPE, "text/plain; charset=utf-8")], SDL).into_response()
 }

@@ -1,4 +1,5 @@
-//! What this crate counts: open streams, their events, and the bytes of responses that clients have not read yet.
+//! What this crate counts: open streams, their events, and the bytes of responses that clients have
+//! not read yet.
 
 use std::sync::Arc;
 
@@ -33,7 +34,11 @@ pub(super) struct CountedStream(TransportMetrics, StreamTransport);
 
 impl TransportMetrics {
     pub(super) fn new(in_flight: ByteBudget) -> Self {
-        Self(Arc::new(Shared { streams: Family::default(), events: Family::default(), in_flight }))
+        Self(Arc::new(Shared {
+            streams: Family::default(),
+            events: Family::default(),
+            in_flight,
+        }))
     }
 
     /// Running subscriptions.

@@ -30,15 +30,21 @@ pub(super) enum StreamPreference {
 /// Parses the request in a JSON body.
 pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(bad("batched requests are not supported: send one request at a time"));
+        return Err(bad(
+            "batched requests are not supported: send one request at a time",
+        ));
     }
     let request: Request<'_> = serde_json::from_slice(body)
         .map_err(|error| bad(format!("the body is not a valid GraphQL request: {error}")))?;
-    if request.has_document() { Ok(request) } else { Err(bad("the body has no `query`")) }
+    if request.has_document() {
+        Ok(request)
+    } else {
+        Err(bad("the body has no `query`"))
+    }
 }
 
-/// Parses the request in the parameters of a URL: `query`, `documentId`, `operationName`, and `variables` and
-/// `extensions` as JSON.
+/// Parses the request in the parameters of a URL: `query`, `documentId`, `operationName`, and
+/// `variables` and `extensions` as JSON.
 pub(super) fn from_url(parameters: &str) -> Result<Request<'_>, Refusal> {
     let mut request = Request::default();
     let mut seen = [false; 5];
@@ -62,14 +68,22 @@ pub(super) fn from_url(parameters: &str) -> Result<Request<'_>, Refusal> {
             _ => request.document_id = Some(value),
         }
     }
-    if request.has_document() { Ok(request) } else { Err(bad("the parameter `query` is missing")) }
+    if request.has_document() {
+        Ok(request)
+    } else {
+        Err(bad("the parameter `query` is missing"))
+    }
 }
 
 fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, Refusal> {
     if text.is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(text).map_err(|error| bad(format!("the parameter `{name}` is not a JSON object: {error}")))
+    serde_json::from_str(text).map_err(|error| {
+        bad(format!(
+            "the parameter `{name}` is not a JSON object: {error}"
+        ))
+    })
 }
 
 fn bad(text: impl Into<String>) -> Refusal {
@@ -79,15 +93,26 @@ fn bad(text: impl Into<String>) -> Refusal {
 /// Parses the `Accept` header (RFC 9110 §12.5.1); without one, `application/json` is accepted.
 pub(super) fn accepted(headers: &HeaderMap) -> AcceptedMedia {
     let mut ranges = headers.get_all(ACCEPT).iter().peekable();
-    let mut accepted = AcceptedMedia { media: None, stream: StreamPreference::Never };
+    let mut accepted = AcceptedMedia {
+        media: None,
+        stream: StreamPreference::Never,
+    };
     if ranges.peek().is_none() {
-        return AcceptedMedia { media: Some(MediaType::Json), ..accepted };
+        return AcceptedMedia {
+            media: Some(MediaType::Json),
+            ..accepted
+        };
     }
     let (mut best, mut best_json) = (0.0, 0.0);
-    for range in ranges.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
+    for range in ranges
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+    {
         let mut parts = range.split(';').map(str::trim);
         let range = parts.next().unwrap_or_default();
-        let rank = parts.find_map(|part| part.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
+        let rank = parts
+            .find_map(|part| part.strip_prefix("q="))
+            .map_or(1.0, |q| q.parse().unwrap_or(0.0));
         let is = |other: &str| range.eq_ignore_ascii_case(other);
         let is_stream = is("text/event-stream");
         let media = if is("application/graphql-response+json") {
@@ -118,15 +143,25 @@ pub(super) fn media(headers: &HeaderMap) -> MediaType {
     accepted(headers).media.unwrap_or(MediaType::Json)
 }
 
-/// Returns whether the body is JSON in UTF-8. Pages of another origin cannot send this type without a preflight
-/// request.
+/// Returns whether the body is JSON in UTF-8. Pages of another origin cannot send this type without
+/// a preflight request.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let Some(value) = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return false;
+    };
     let mut parts = value.split(';').map(str::trim);
-    let json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
-    json && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
-        !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
-    })
+    let json = parts
+        .next()
+        .is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
+    json && parts
+        .filter_map(|part| part.split_once('='))
+        .all(|(name, value)| {
+            !name.eq_ignore_ascii_case("charset")
+                || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
 }
 
 #[cfg(test)]
@@ -143,8 +178,14 @@ mod tests {
         for (accept, expected) in [
             ("text/event-stream", StreamPreference::Always),
             ("Text/Event-Stream;q=0.1", StreamPreference::Always),
-            ("text/event-stream, application/json", StreamPreference::Always),
-            ("application/json;q=0.9, text/event-stream", StreamPreference::Always),
+            (
+                "text/event-stream, application/json",
+                StreamPreference::Always,
+            ),
+            (
+                "application/json;q=0.9, text/event-stream",
+                StreamPreference::Always,
+            ),
             (urql, StreamPreference::ForSubscriptions),
             (mixed, StreamPreference::ForSubscriptions),
             ("application/json", StreamPreference::Never),
@@ -152,7 +193,9 @@ mod tests {
             ("text/event-stream;q=0", StreamPreference::Never),
             ("", StreamPreference::Never),
         ] {
-            let headers: HeaderMap = [(ACCEPT, HeaderValue::from_static(accept))].into_iter().collect();
+            let headers: HeaderMap = [(ACCEPT, HeaderValue::from_static(accept))]
+                .into_iter()
+                .collect();
             assert!(accepted(&headers).stream == expected, "{accept}");
         }
         assert!(accepted(&HeaderMap::new()).stream == StreamPreference::Never);

@@ -1,4 +1,5 @@
-//! HTTP responses with one GraphQL response: media type, status, validators, and the budget for unread bytes.
+//! HTTP responses with one GraphQL response: media type, status, validators, and the budget for
+//! unread bytes.
 //!
 //! This module does not know what a request means.
 
@@ -34,7 +35,12 @@ pub(super) struct Representation {
 
 impl GraphqlService {
     /// Sends a response, unless the budget for unread responses is used up.
-    pub(super) fn send(&self, peer: Peer, response: EncodedResponse, representation: Representation) -> Response {
+    pub(super) fn send(
+        &self,
+        peer: Peer,
+        response: EncodedResponse,
+        representation: Representation,
+    ) -> Response {
         match self.in_flight.try_hold(peer, response.bytes) {
             Some(bytes) => representation.respond(EncodedResponse { bytes, ..response }),
             None => refusal::overloaded(&self.unread(), representation.media),
@@ -61,28 +67,48 @@ impl MediaType {
     fn status(self, outcome: Outcome) -> StatusCode {
         match (outcome, self) {
             (Outcome::Refused, MediaType::GraphqlResponse) => StatusCode::BAD_REQUEST,
-            (Outcome::Complete | Outcome::Partial | Outcome::Refused | Outcome::Abandoned, _) => StatusCode::OK,
+            (Outcome::Complete | Outcome::Partial | Outcome::Refused | Outcome::Abandoned, _) => {
+                StatusCode::OK
+            }
         }
     }
 }
 
 impl Representation {
-    /// Responds that the client has the response, if it names it in one of these codings or in none.
-    pub(super) fn not_modified(self, headers: &HeaderMap, codings: &AcceptableCodings) -> Option<Response> {
+    /// Responds that the client has the response, if it names it in one of these codings or in
+    /// none.
+    pub(super) fn not_modified(
+        self,
+        headers: &HeaderMap,
+        codings: &AcceptableCodings,
+    ) -> Option<Response> {
         let validator = self.validator?;
-        let stored = codings.stored_by_client(headers, |coding| self.entity_tag(validator, coding))?;
+        let stored =
+            codings.stored_by_client(headers, |coding| self.entity_tag(validator, coding))?;
         let mut response = Response::new(Body::new(EmptyBody));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response.headers_mut().insert(VARY, HeaderValue::from_static(NEGOTIATED));
+        response
+            .headers_mut()
+            .insert(VARY, HeaderValue::from_static(NEGOTIATED));
         self.insert_validators(&stored.etag, response.headers_mut());
         Some(response)
     }
 
-    fn respond(self, EncodedResponse { bytes, coding, outcome }: EncodedResponse) -> Response {
+    fn respond(
+        self,
+        EncodedResponse {
+            bytes,
+            coding,
+            outcome,
+        }: EncodedResponse,
+    ) -> Response {
         let mut response = bytes.into_response();
         *response.status_mut() = self.media.status(outcome);
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.media.content_type()));
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static(self.media.content_type()),
+        );
         headers.insert(VARY, HeaderValue::from_static(NEGOTIATED));
         if let Some(coding) = coding {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
@@ -101,7 +127,9 @@ impl Representation {
         if let Ok(tag) = HeaderValue::from_str(tag) {
             headers.insert(ETAG, tag);
         }
-        let is_immutable = self.validator.is_some_and(|validator| validator.is_immutable());
+        let is_immutable = self
+            .validator
+            .is_some_and(|validator| validator.is_immutable());
         let control = if is_immutable { IMMUTABLE } else { REVALIDATE };
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(control));
     }

@@ -1,9 +1,10 @@
-//! WebSocket connections with the subprotocol `graphql-transport-ws` of the library graphql-ws: several operations on
-//! one connection, each with its id.
+//! WebSocket connections with the subprotocol `graphql-transport-ws` of the library graphql-ws:
+//! several operations on one connection, each with its id.
 //!
-//! One task serves a connection. It reads only while it has nothing to write, so that a client which does not read gets
-//! back-pressure. Operations run in tasks of their own: while the connection writes, they hold nothing that others wait
-//! for, besides responses, which draw from the same budget as those of HTTP.
+//! One task serves a connection. It reads only while it has nothing to write, so that a client
+//! which does not read gets back-pressure. Operations run in tasks of their own: while the
+//! connection writes, they hold nothing that others wait for, besides responses, which draw from
+//! the same budget as those of HTTP.
 
 mod authorization;
 mod frames;
@@ -83,13 +84,15 @@ struct Client {
 
 /// Returns whether a request asks to upgrade to a WebSocket.
 pub fn is_upgrade(headers: &HeaderMap) -> bool {
-    headers.get(UPGRADE).is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
+    headers
+        .get(UPGRADE)
+        .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// Opens a WebSocket.
 ///
-/// Browsers let pages of every origin open one, so the server checks the origin. Other clients send none. That the host
-/// of the request is one of the server's own is for the listener to check.
+/// Browsers let pages of every origin open one, so the server checks the origin. Other clients send
+/// none. That the host of the request is one of the server's own is for the listener to check.
 pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
     if !is_allowed(request.headers(), &server.origins) {
         let text = "this origin is not allowed to connect: add it with --cors-origin";
@@ -97,7 +100,13 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     }
     let mut response = match create_response_with_body(&request, Body::empty) {
         Ok(response) => response,
-        Err(error) => return (StatusCode::BAD_REQUEST, format!("not a WebSocket handshake: {error}")).into_response(),
+        Err(error) => {
+            return (
+                StatusCode::BAD_REQUEST,
+                format!("not a WebSocket handshake: {error}"),
+            )
+                .into_response();
+        }
     };
     let peer = Peer::of(request.extensions());
     let Some(turn) = server.sockets.try_acquire(&peer) else {
@@ -105,21 +114,40 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     };
     let has_protocol = offers_protocol(request.headers());
     if has_protocol {
-        response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+        response
+            .headers_mut()
+            .insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
     }
     let maximum = Some(server.engine.limits().body_bytes);
-    let limits = WebSocketConfig::default().max_message_size(maximum).max_frame_size(maximum);
-    let limits = limits.read_buffer_size(BUFFER_BYTES).write_buffer_size(BUFFER_BYTES);
+    let limits = WebSocketConfig::default()
+        .max_message_size(maximum)
+        .max_frame_size(maximum);
+    let limits = limits
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(BUFFER_BYTES);
     let upgrade = hyper::upgrade::on(&mut request);
-    let catalogs = request.extensions_mut().remove().unwrap_or_else(|| server.engine.catalogs().clone());
-    let client = Client { catalogs, authorizer: request.extensions_mut().remove(), peer };
+    let catalogs = request
+        .extensions_mut()
+        .remove()
+        .unwrap_or_else(|| server.engine.catalogs().clone());
+    let client = Client {
+        catalogs,
+        authorizer: request.extensions_mut().remove(),
+        peer,
+    };
     tokio::spawn(async move {
         // If it fails, the client is gone.
         let Ok(upgraded) = upgrade.await else { return };
-        // Held until the end, because a listener may count connections by what it added to the request.
+        // Held until the end, because a listener may count connections by what it added to the
+        // request.
         let _extensions = std::mem::take(request.extensions_mut());
         let maximum = server.engine.limits().body_bytes;
-        let stream = MeteredStream::new(TokioIo::new(upgraded), server.reading.clone(), peer, maximum);
+        let stream = MeteredStream::new(
+            TokioIo::new(upgraded),
+            server.reading.clone(),
+            peer,
+            maximum,
+        );
         let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(limits)).await;
         serve(socket, server, client, has_protocol, turn).await;
     });
@@ -128,15 +156,29 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
 
 /// Returns whether the client speaks the subprotocol.
 fn offers_protocol(headers: &HeaderMap) -> bool {
-    let offers = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|offers| offers.to_str().ok());
-    offers.flat_map(|offers| offers.split(',')).any(|offer| offer.trim() == PROTOCOL)
+    let offers = headers
+        .get_all(SEC_WEBSOCKET_PROTOCOL)
+        .iter()
+        .filter_map(|offers| offers.to_str().ok());
+    offers
+        .flat_map(|offers| offers.split(','))
+        .any(|offer| offer.trim() == PROTOCOL)
 }
 
 fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else { return true };
-    let text = |value: &HeaderValue| value.to_str().map(str::to_ascii_lowercase).unwrap_or_default();
+    let Some(origin) = headers.get(ORIGIN) else {
+        return true;
+    };
+    let text = |value: &HeaderValue| {
+        value
+            .to_str()
+            .map(str::to_ascii_lowercase)
+            .unwrap_or_default()
+    };
     let host = headers.get(HOST).map(text);
-    let is_own = text(origin).split_once("://").is_some_and(|(_, own)| host.as_deref() == Some(own));
+    let is_own = text(origin)
+        .split_once("://")
+        .is_some_and(|(_, own)| host.as_deref() == Some(own));
     is_own || origins.iter().any(|named| named == "*" || named == origin)
 }
 
@@ -151,17 +193,25 @@ async fn serve(
     let mut ending = server.engine.ending();
     let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
     let reason = if has_protocol {
-        exchange_messages(&mut socket, &server, client, is_over).await.err().flatten()
+        exchange_messages(&mut socket, &server, client, is_over)
+            .await
+            .err()
+            .flatten()
     } else {
         Some((4406, "Subprotocol not acceptable".to_owned()))
     };
     let handshake = async {
         if let Some((code, reason)) = reason {
             // If sending fails, the client is gone.
-            let _ = socket.send(Message::Close(Some(CloseFrame { code: code.into(), reason: reason.into() }))).await;
+            let _ = socket
+                .send(Message::Close(Some(CloseFrame {
+                    code: code.into(),
+                    reason: reason.into(),
+                })))
+                .await;
         }
-        // Reading on answers the client's own close frame, and unread bytes would make the system reset the connection
-        // before the client has read the reason.
+        // Reading on answers the client's own close frame, and unread bytes would make the system
+        // reset the connection before the client has read the reason.
         while let Some(Ok(_)) = socket.next().await {}
     };
     let _ = timeout(CLOSE_TIMEOUT, handshake).await;
@@ -175,7 +225,12 @@ async fn exchange_messages(
     mut is_over: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     let limits = &server.engine.limits().streams;
-    let mut connection = WebSocketConnection { server, client, operations: Operations::new(), is_ready: false };
+    let mut connection = WebSocketConnection {
+        server,
+        client,
+        operations: Operations::new(),
+        is_ready: false,
+    };
     let mut late = std::pin::pin!(sleep(limits.init));
     let mut pings = interval_at(Instant::now() + limits.ping, limits.ping);
     let mut is_alive = true;
@@ -231,10 +286,16 @@ struct WebSocketConnection<'s> {
 }
 
 impl WebSocketConnection<'_> {
-    /// Handles a message of the client, after it was found out who that is and what it may see. Returns the immediate reply.
+    /// Handles a message of the client, after it was found out who that is and what it may see.
+    /// Returns the immediate reply.
     async fn receive(&mut self, text: &str) -> Result<Option<String>, Close> {
         let message = Incoming::read(text);
-        match (&message, self.client.authorizer.take_if(|_| matches!(message, Some(Incoming::Init(_))))) {
+        match (
+            &message,
+            self.client
+                .authorizer
+                .take_if(|_| matches!(message, Some(Incoming::Init(_)))),
+        ) {
             (Some(Incoming::Init(payload)), Some(authorizer)) => {
                 let Ok(authorization) = message::authorization(*payload) else {
                     return close(4400, "Invalid message received");
@@ -261,7 +322,9 @@ impl WebSocketConnection<'_> {
     /// Handles a message; `None` is a malformed one. Returns the immediate reply.
     async fn on_message(&mut self, message: Option<Incoming<'_>>) -> Result<Option<String>, Close> {
         match message {
-            Some(Incoming::Init(_)) if self.is_ready => close(4429, "Too many initialisation requests"),
+            Some(Incoming::Init(_)) if self.is_ready => {
+                close(4429, "Too many initialisation requests")
+            }
             Some(Incoming::Init(_)) => {
                 self.is_ready = true;
                 Ok(Some(message::ACKNOWLEDGED.to_owned()))
@@ -273,7 +336,10 @@ impl WebSocketConnection<'_> {
                 close(4409, &format!("Subscriber for {id} already exists"))
             }
             Some(Incoming::Subscribe { id, payload }) => {
-                let operation = match self.server.room(self.client.peer, weight::of_json(payload.get().as_bytes())) {
+                let operation = match self
+                    .server
+                    .room(self.client.peer, weight::of_json(payload.get().as_bytes()))
+                {
                     Ok(room) => match message::request(payload) {
                         Some(request) => self.start(request.into_owned(), room).await,
                         None => return close(4400, "Invalid message received"),
@@ -304,20 +370,38 @@ impl WebSocketConnection<'_> {
             Some(turn) if self.operations.len() < maximum => turn,
             _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
-        let (server, catalogs, peer) = (Arc::clone(self.server), self.client.catalogs.clone(), self.client.peer);
-        let subscription = match server.engine.prepare_in_turn(&request, &catalogs, peer).await {
-            Ok(prepared) if prepared.is_subscription() => match server.subscriptions.try_acquire(peer, room.bytes()) {
-                Some(room) => prepared
-                    .subscribe()
-                    .map(|subscription| (subscription, (server.metrics.open(StreamTransport::WebSocket), turn, room))),
-                None => return self.refuse(OperationKind::Subscription, refusal::streams()),
-            },
+        let (server, catalogs, peer) = (
+            Arc::clone(self.server),
+            self.client.catalogs.clone(),
+            self.client.peer,
+        );
+        let subscription = match server
+            .engine
+            .prepare_in_turn(&request, &catalogs, peer)
+            .await
+        {
+            Ok(prepared) if prepared.is_subscription() => {
+                match server.subscriptions.try_acquire(peer, room.bytes()) {
+                    Some(room) => prepared.subscribe().map(|subscription| {
+                        (
+                            subscription,
+                            (server.metrics.open(StreamTransport::WebSocket), turn, room),
+                        )
+                    }),
+                    None => return self.refuse(OperationKind::Subscription, refusal::streams()),
+                }
+            }
             Ok(_) => {
                 let messages = async move {
                     let _held = (turn, room);
-                    let response = run_as_task(async move { respond_once(&server, &request, (&catalogs, peer)).await });
+                    let response = run_as_task(async move {
+                        respond_once(&server, &request, (&catalogs, peer)).await
+                    });
                     response.await.unwrap_or_else(|| {
-                        vec![Outgoing::errors(&[Error::request(Code::Internal, "internal server error")])]
+                        vec![Outgoing::errors(&[Error::request(
+                            Code::Internal,
+                            "internal server error",
+                        )])]
                     })
                 };
                 return stream::once(messages).flat_map(stream::iter).boxed();
@@ -326,7 +410,11 @@ impl WebSocketConnection<'_> {
         };
         match subscription {
             Ok((subscription, held)) => {
-                let running = RunningSubscription { server, peer, subscription };
+                let running = RunningSubscription {
+                    server,
+                    peer,
+                    subscription,
+                };
                 stream::unfold(Some((running, held)), async |state| {
                     let (running, held) = state?;
                     let (outgoing, rest) = run_as_task(running.next()).await?;
@@ -341,8 +429,8 @@ impl WebSocketConnection<'_> {
         }
     }
 
-    /// Waits for the next message of any operation, and removes the operation after its last one. Pending for ever if
-    /// there is no operation.
+    /// Waits for the next message of any operation, and removes the operation after its last one.
+    /// Pending for ever if there is no operation.
     async fn next(&mut self) -> (String, Outgoing) {
         let (id, outgoing) = poll_fn(|context| {
             for (id, operation) in &mut self.operations {
@@ -368,17 +456,23 @@ struct RunningSubscription {
 }
 
 impl RunningSubscription {
-    /// Waits for the next message, and for room for it. `None` in the place of the subscription after its end.
+    /// Waits for the next message, and for room for it. `None` in the place of the subscription
+    /// after its end.
     async fn next(mut self) -> (Outgoing, Option<Self>) {
         match self.subscription.next().await {
-            Some(event) => (Outgoing::Next(self.server.hold(self.peer, event).await), Some(self)),
+            Some(event) => (
+                Outgoing::Next(self.server.hold(self.peer, event).await),
+                Some(self),
+            ),
             None => (Outgoing::Complete, None),
         }
     }
 }
 
 fn close<T>(code: u16, reason: &str) -> Result<T, Close> {
-    let end = (0..=MAX_REASON_BYTES.min(reason.len())).rev().find(|end| reason.is_char_boundary(*end));
+    let end = (0..=MAX_REASON_BYTES.min(reason.len()))
+        .rev()
+        .find(|end| reason.is_char_boundary(*end));
     Err(Some((code, reason[..end.unwrap_or_default()].to_owned())))
 }
 
@@ -388,7 +482,9 @@ fn refuse_to_read<T>(error: &tungstenite::Error) -> Result<T, Close> {
         tungstenite::Error::Capacity(_) => close(1009, "Message too big"),
         tungstenite::Error::Utf8(_) => close(1007, "Invalid UTF-8"),
         tungstenite::Error::Protocol(_) => close(1002, "Protocol error"),
-        tungstenite::Error::Io(error) if unfinished::is_refusal(error) => close(1013, "Try again later"),
+        tungstenite::Error::Io(error) if unfinished::is_refusal(error) => {
+            close(1013, "Try again later")
+        }
         // The client is gone.
         _ => Err(None),
     }
@@ -399,9 +495,12 @@ fn failed(errors: &[Error]) -> Operation {
     stream::once(async move { outgoing }).boxed()
 }
 
-/// Runs a future as a task, which is aborted when this is dropped; `None` if it panics. A task makes progress also while
-/// the connection writes and polls nothing: otherwise it would keep a permit that it waited for.
-async fn run_as_task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Option<T> {
+/// Runs a future as a task, which is aborted when this is dropped; `None` if it panics. A task
+/// makes progress also while the connection writes and polls nothing: otherwise it would keep a
+/// permit that it waited for.
+async fn run_as_task<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
     let mut tasks = JoinSet::new();
     tasks.spawn(future);
     tasks.join_next().await?.ok()

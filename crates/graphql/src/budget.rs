@@ -1,4 +1,5 @@
-//! The budget of an execution: how much work it may do, for how long, and whether anybody still waits for it.
+//! The budget of an execution: how much work it may do, for how long, and whether anybody still
+//! waits for it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -46,13 +47,24 @@ impl Budget {
     pub fn new(limits: &Limits, cancellation: Cancellation) -> Self {
         let Limits { work, time, .. } = *limits;
         let deadline = Instant::now() + time;
-        Self { work, time, deadline, cancellation, is_short: false, exceeded: Cell::new(None) }
+        Self {
+            work,
+            time,
+            deadline,
+            cancellation,
+            is_short: false,
+            exceeded: Cell::new(None),
+        }
     }
 
     /// Creates the budget of an execution that holds up others: at most `work` units.
     pub(super) fn short(limits: &Limits, work: u64) -> Self {
         let is_short = work < limits.work;
-        Self { work: work.min(limits.work), is_short, ..Self::new(limits, Cancellation::default()) }
+        Self {
+            work: work.min(limits.work),
+            is_short,
+            ..Self::new(limits, Cancellation::default())
+        }
     }
 
     /// Returns whether the work was stopped because the budget was a short one.
@@ -60,8 +72,8 @@ impl Budget {
         self.is_short && matches!(self.exceeded.get(), Some(Exceeded::Work))
     }
 
-    /// Checks the work drawn so far, in nanoseconds of [`fbc::work`]. Returns the sum at which to check again, `None` if a
-    /// limit is exceeded.
+    /// Checks the work drawn so far, in nanoseconds of [`fbc::work`]. Returns the sum at which to
+    /// check again, `None` if a limit is exceeded.
     pub fn check(&self, drawn: u64) -> Option<u64> {
         let maximum = self.work.saturating_mul(UNIT);
         let exceeded = if drawn > maximum {
@@ -71,7 +83,11 @@ impl Budget {
         } else if Instant::now() > self.deadline {
             Exceeded::Time
         } else {
-            return Some(drawn.saturating_add(UNITS_PER_CHECK * UNIT).min(maximum.saturating_add(1)));
+            return Some(
+                drawn
+                    .saturating_add(UNITS_PER_CHECK * UNIT)
+                    .min(maximum.saturating_add(1)),
+            );
         };
         self.exceeded.set(Some(exceeded));
         None
@@ -89,7 +105,9 @@ impl Budget {
                 Error::request(Code::Timeout, message)
             }
             // Nobody reads it.
-            Exceeded::Cancelled => Error::request(Code::Timeout, "the client disconnected".to_owned()),
+            Exceeded::Cancelled => {
+                Error::request(Code::Timeout, "the client disconnected".to_owned())
+            }
         })
     }
 }
@@ -113,7 +131,14 @@ mod tests {
     use super::*;
 
     fn budget(work: u64, time: Duration, cancellation: Cancellation) -> Budget {
-        Budget::new(&Limits { work, time, ..Limits::default() }, cancellation)
+        Budget::new(
+            &Limits {
+                work,
+                time,
+                ..Limits::default()
+            },
+            cancellation,
+        )
     }
 
     fn code(budget: &Budget) -> Option<&'static str> {
@@ -123,10 +148,20 @@ mod tests {
     #[test]
     fn work_goes_on_until_its_limit() {
         let budget = budget(300, Duration::from_hours(1), Cancellation::default());
-        assert_eq!(budget.check(0), Some(256 * UNIT), "the clock is looked at in between");
+        assert_eq!(
+            budget.check(0),
+            Some(256 * UNIT),
+            "the clock is looked at in between"
+        );
         assert_eq!(budget.check(256 * UNIT), Some(300 * UNIT + 1));
-        assert_eq!((budget.check(300 * UNIT), code(&budget)), (Some(300 * UNIT + 1), None));
-        assert_eq!((budget.check(300 * UNIT + 1), code(&budget)), (None, Some("COST_ACTUAL_TOO_EXPENSIVE")));
+        assert_eq!(
+            (budget.check(300 * UNIT), code(&budget)),
+            (Some(300 * UNIT + 1), None)
+        );
+        assert_eq!(
+            (budget.check(300 * UNIT + 1), code(&budget)),
+            (None, Some("COST_ACTUAL_TOO_EXPENSIVE"))
+        );
     }
 
     #[test]
@@ -149,7 +184,13 @@ mod tests {
     #[test]
     fn short_work_that_exceeds_its_budget_may_go_on_elsewhere_but_not_beyond_the_limit() {
         let within = |limit| {
-            let short = Budget::short(&Limits { work: limit, ..Limits::default() }, 10);
+            let short = Budget::short(
+                &Limits {
+                    work: limit,
+                    ..Limits::default()
+                },
+                10,
+            );
             assert_eq!(short.check(limit.min(10) * UNIT + 1), None);
             short.was_too_short()
         };

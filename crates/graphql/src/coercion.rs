@@ -1,8 +1,9 @@
 //! Input coercion: converts variables and arguments to values of their types.
 //!
-//! It follows the specification of September 2025 (`CoerceVariableValues`, `CoerceArgumentValues`, input objects
-//! and `@oneOf`), with the messages of graphql-js 17. Coerced values are JSON: an enum value is its name, an `ID` is a
-//! string, and a value that is neither provided nor has a default is absent.
+//! It follows the specification of September 2025 (`CoerceVariableValues`, `CoerceArgumentValues`,
+//! input objects and `@oneOf`), with the messages of graphql-js 17. Coerced values are JSON: an
+//! enum value is its name, an `ID` is a string, and a value that is neither provided nor has a
+//! default is absent.
 
 mod arguments;
 mod show;
@@ -35,8 +36,8 @@ enum InputPathStep<'a> {
     Item(usize),
 }
 
-/// Maximum number of errors of variables that a response lists, as in graphql-js: each shows a value, which may have
-/// many errors.
+/// Maximum number of errors of variables that a response lists, as in graphql-js: each shows a
+/// value, which may have many errors.
 pub const MAX_VARIABLE_ERRORS: usize = 50;
 
 /// Coerces the variables of an operation.
@@ -54,7 +55,12 @@ pub(super) fn variables(
     let mut errors = Vec::new();
     for definition in &operation.variables {
         let name = definition.name.as_str();
-        let mut coercion = VariableCoercion { schema, limits, path: Vec::new(), errors: Vec::new() };
+        let mut coercion = VariableCoercion {
+            schema,
+            limits,
+            path: Vec::new(),
+            errors: Vec::new(),
+        };
         let value = match (raw_variables.get(name), &definition.default_value) {
             (Some(value), _) => coercion.value(&definition.ty, value),
             (None, Some(default)) => match arguments::constant(schema, &definition.ty, default) {
@@ -64,8 +70,12 @@ pub(super) fn variables(
                     Value::Null
                 }
             },
-            (None, None) if definition.ty.is_non_null() => coercion
-                .add_error(|| format!("Expected a value of non-null type \"{}\" to be provided.", definition.ty)),
+            (None, None) if definition.ty.is_non_null() => coercion.add_error(|| {
+                format!(
+                    "Expected a value of non-null type \"{}\" to be provided.",
+                    definition.ty
+                )
+            }),
             (None, None) => continue,
         };
         coerced.insert(name.to_owned(), value);
@@ -75,12 +85,17 @@ pub(super) fn variables(
         }));
         if errors.len() > MAX_VARIABLE_ERRORS {
             errors.truncate(MAX_VARIABLE_ERRORS);
-            let message = "Too many errors processing variables, error limit reached. Execution aborted.";
+            let message =
+                "Too many errors processing variables, error limit reached. Execution aborted.";
             errors.push(Error::request(Code::BadUserInput, message));
             break;
         }
     }
-    if errors.is_empty() { Ok(coerced) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(coerced)
+    } else {
+        Err(errors)
+    }
 }
 
 /// Coercion of one variable: converts its JSON value and collects errors.
@@ -96,7 +111,9 @@ impl<'a> VariableCoercion<'a> {
     fn value(&mut self, ty: &Type, value: &'a Value) -> Value {
         if value.is_null() {
             if ty.is_non_null() {
-                self.add_error(|| format!("Expected value of non-null type \"{ty}\" not to be null."));
+                self.add_error(|| {
+                    format!("Expected value of non-null type \"{ty}\" not to be null.")
+                });
             }
             return Value::Null;
         }
@@ -106,12 +123,21 @@ impl<'a> VariableCoercion<'a> {
         match value {
             Value::Array(items) if items.len() > self.limits.list_items => {
                 let maximum = self.limits.list_items;
-                self.add_error(|| format!("Expected a list of at most {maximum} items, found {}.", items.len()))
+                self.add_error(|| {
+                    format!(
+                        "Expected a list of at most {maximum} items, found {}.",
+                        items.len()
+                    )
+                })
             }
             Value::Array(items) => items
                 .iter()
                 .enumerate()
-                .map(|(at, item)| self.within(InputPathStep::Item(at), |coercion| coercion.value(ty.item_type(), item)))
+                .map(|(at, item)| {
+                    self.within(InputPathStep::Item(at), |coercion| {
+                        coercion.value(ty.item_type(), item)
+                    })
+                })
                 .collect(),
             item => Value::Array(vec![self.value(ty.item_type(), item)]),
         }
@@ -124,12 +150,19 @@ impl<'a> VariableCoercion<'a> {
                 Some(text) if definition.values.contains_key(text) => value.clone(),
                 Some(text) => {
                     let values = definition.values.keys().map(Name::as_str);
-                    let end = self.did_you_mean("the enum value ", text, values).unwrap_or_else(|| ".".to_owned());
-                    self.add_error(|| format!("Value \"{text}\" does not exist in \"{name}\" enum{end}"))
+                    let end = self
+                        .did_you_mean("the enum value ", text, values)
+                        .unwrap_or_else(|| ".".to_owned());
+                    self.add_error(|| {
+                        format!("Value \"{text}\" does not exist in \"{name}\" enum{end}")
+                    })
                 }
-                None => {
-                    self.add_error(|| format!("Enum \"{name}\" cannot represent non-string value: {}.", show(value)))
-                }
+                None => self.add_error(|| {
+                    format!(
+                        "Enum \"{name}\" cannot represent non-string value: {}.",
+                        show(value)
+                    )
+                }),
             },
             _ => scalar(name, value).unwrap_or_else(|message| self.add_error(|| message)),
         }
@@ -139,13 +172,18 @@ impl<'a> VariableCoercion<'a> {
         let type_name = &definition.name;
         let Value::Object(members) = value else {
             return self.add_error(|| {
-                format!("Expected value of type \"{type_name}\" to be an object, found: {}.", show(value))
+                format!(
+                    "Expected value of type \"{type_name}\" to be an object, found: {}.",
+                    show(value)
+                )
             });
         };
         let mut coerced = Map::new();
         for (name, field) in &definition.fields {
             if let Some(value) = members.get(name.as_str()) {
-                let value = self.within(InputPathStep::Field(name), |coercion| coercion.value(&field.ty, value));
+                let value = self.within(InputPathStep::Field(name), |coercion| {
+                    coercion.value(&field.ty, value)
+                });
                 coerced.insert(name.to_string(), value);
             } else if field.is_required() {
                 self.add_error(|| {
@@ -158,9 +196,14 @@ impl<'a> VariableCoercion<'a> {
                 coerced.insert(name.to_string(), value);
             }
         }
-        for name in members.keys().filter(|name| !definition.fields.contains_key(name.as_str())) {
+        for name in members
+            .keys()
+            .filter(|name| !definition.fields.contains_key(name.as_str()))
+        {
             let known = definition.fields.keys().map(Name::as_str);
-            let end = self.did_you_mean("", name, known).map(|question| question + " Found");
+            let end = self
+                .did_you_mean("", name, known)
+                .map(|question| question + " Found");
             let end = end.unwrap_or_else(|| ", found".to_owned());
             self.add_error(|| {
                 let found = show(value);
@@ -174,7 +217,9 @@ impl<'a> VariableCoercion<'a> {
     }
 
     fn one_of(&mut self, definition: &'a InputObjectType, members: &'a Map<String, Value>) {
-        let mut known = members.iter().filter(|(name, _)| definition.fields.contains_key(name.as_str()));
+        let mut known = members
+            .iter()
+            .filter(|(name, _)| definition.fields.contains_key(name.as_str()));
         match (known.next(), known.next()) {
             (Some((name, Value::Null)), None) => {
                 self.within(InputPathStep::Field(name), |coercion| {
@@ -196,12 +241,21 @@ impl<'a> VariableCoercion<'a> {
     }
 
     /// Asks which name was meant, if clients may read the schema; `None` if none is similar.
-    fn did_you_mean<'n>(&self, what: &str, written: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-        let may_be_told = self.limits.introspection == IntrospectionPolicy::Enabled && !self.has_too_many_errors();
-        may_be_told.then(|| suggestions::question(what, written, names)).filter(|question| !question.is_empty())
+    fn did_you_mean<'n>(
+        &self,
+        what: &str,
+        written: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Option<String> {
+        let may_be_told = self.limits.introspection == IntrospectionPolicy::Enabled
+            && !self.has_too_many_errors();
+        may_be_told
+            .then(|| suggestions::question(what, written, names))
+            .filter(|question| !question.is_empty())
     }
 
-    /// Adds an error, unless there are too many. Returns the value in the place of the one that has it.
+    /// Adds an error, unless there are too many. Returns the value in the place of the one that has
+    /// it.
     fn add_error(&mut self, message: impl FnOnce() -> String) -> Value {
         if !self.has_too_many_errors() {
             self.errors.push((path_text(&self.path), message()));
@@ -219,21 +273,42 @@ fn scalar(name: &str, value: &Value) -> Result<Value, String> {
     match name {
         "Int" => match integer(value) {
             Some(integer) if i32::try_from(integer).is_ok() => Ok(integer.into()),
-            Some(_) => Err(format!("Int cannot represent non 32-bit signed integer value: {}", found())),
-            None if value.as_f64().is_some_and(|number| number.fract() == 0.0) => {
-                Err(format!("Int cannot represent non 32-bit signed integer value: {}", found()))
-            }
-            None => Err(format!("Int cannot represent non-integer value: {}", found())),
+            Some(_) => Err(format!(
+                "Int cannot represent non 32-bit signed integer value: {}",
+                found()
+            )),
+            None if value.as_f64().is_some_and(|number| number.fract() == 0.0) => Err(format!(
+                "Int cannot represent non 32-bit signed integer value: {}",
+                found()
+            )),
+            None => Err(format!(
+                "Int cannot represent non-integer value: {}",
+                found()
+            )),
         },
         "Float" if value.is_number() => Ok(value.clone()),
-        "Float" => Err(format!("Float cannot represent non numeric value: {}", found())),
+        "Float" => Err(format!(
+            "Float cannot represent non numeric value: {}",
+            found()
+        )),
         "String" | "ID" if value.is_string() => Ok(value.clone()),
-        "String" => Err(format!("String cannot represent a non string value: {}", found())),
+        "String" => Err(format!(
+            "String cannot represent a non string value: {}",
+            found()
+        )),
         "Boolean" if value.is_boolean() => Ok(value.clone()),
-        "Boolean" => Err(format!("Boolean cannot represent a non boolean value: {}", found())),
+        "Boolean" => Err(format!(
+            "Boolean cannot represent a non boolean value: {}",
+            found()
+        )),
         "JSON" => Ok(value.clone()),
-        "ID" => id(value).map(Value::from).ok_or_else(|| format!("ID cannot represent value: {}", found())),
-        _ => Err(format!("Expected value of type \"{name}\", found: {}.", found())),
+        "ID" => id(value)
+            .map(Value::from)
+            .ok_or_else(|| format!("ID cannot represent value: {}", found())),
+        _ => Err(format!(
+            "Expected value of type \"{name}\", found: {}.",
+            found()
+        )),
     }
 }
 
@@ -242,16 +317,25 @@ fn integer(value: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     value.as_i64().or_else(|| {
         let number = value.as_f64()?;
-        #[expect(clippy::cast_possible_truncation, reason = "the number has no fraction and is in range")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the number has no fraction and is in range"
+        )]
         (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
     })
 }
 
 /// Returns the text of an `ID` for an integral number of any size.
 fn id(value: &Value) -> Option<String> {
-    let large = || value.as_f64().filter(|number| number.fract() == 0.0).map(|number| number.to_string());
+    let large = || {
+        value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0)
+            .map(|number| number.to_string())
+    };
     let text = integer(value).map(|integer| integer.to_string());
-    text.or_else(|| value.as_u64().map(|integer| integer.to_string())).or_else(large)
+    text.or_else(|| value.as_u64().map(|integer| integer.to_string()))
+        .or_else(large)
 }
 
 /// Returns the default of an input field or an argument. Defaults in the schema are valid.
@@ -272,7 +356,11 @@ fn path_text(path: &[InputPathStep<'_>]) -> String {
         InputPathStep::Field(name) => format!(".{name}"),
         InputPathStep::Item(at) => format!("[{at}]"),
     });
-    if path.is_empty() { String::new() } else { format!(" at {}", steps.collect::<Vec<_>>().concat()) }
+    if path.is_empty() {
+        String::new()
+    } else {
+        format!(" at {}", steps.collect::<Vec<_>>().concat())
+    }
 }
 
 #[cfg(test)]

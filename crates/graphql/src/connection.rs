@@ -1,8 +1,9 @@
 //! Connections: selects the items of a page, by its size and cursors.
 //!
-//! A cursor is the sort key of an item, not its index, so that it survives an update of the catalog and never expires.
-//! A page over several catalogs is merged from one sorted list per catalog. A binary search finds the cursor in each
-//! list; outside of the page only the keys on the path of that search are computed.
+//! A cursor is the sort key of an item, not its index, so that it survives an update of the catalog
+//! and never expires. A page over several catalogs is merged from one sorted list per catalog. A
+//! binary search finds the cursor in each list; outside of the page only the keys on the path of
+//! that search are computed.
 
 mod merge;
 mod places;
@@ -32,7 +33,8 @@ pub(super) trait ConnectionItem<'a>: Copy {
     /// Returns the sort key of the item.
     fn key(self) -> Self::Key<'a>;
 
-    /// Returns the sort key that a cursor encodes; `None` if it is a cursor of another connection or order.
+    /// Returns the sort key that a cursor encodes; `None` if it is a cursor of another connection
+    /// or order.
     fn key_from_cursor(order: Self::Order, cursor: &OpaqueKey) -> Option<Self::Key<'_>>;
 
     /// Compares two sort keys.
@@ -121,20 +123,46 @@ pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
     limits: &Limits,
 ) -> Result<ConnectionPage<T>, String> {
     let pagination = PaginationArguments::read(arguments, limits)?;
-    let after = pagination.after.map(|text| read_cursor("after", text)).transpose()?;
-    let before = pagination.before.map(|text| read_cursor("before", text)).transpose()?;
-    let after =
-        after.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("after"))).transpose()?;
-    let before =
-        before.as_ref().map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("before"))).transpose()?;
+    let after = pagination
+        .after
+        .map(|text| read_cursor("after", text))
+        .transpose()?;
+    let before = pagination
+        .before
+        .map(|text| read_cursor("before", text))
+        .transpose()?;
+    let after = after
+        .as_ref()
+        .map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("after")))
+        .transpose()?;
+    let before = before
+        .as_ref()
+        .map(|key| T::key_from_cursor(order, key).ok_or_else(|| wrong_order("before")))
+        .transpose()?;
     let mut ranges = Vec::with_capacity(sources.len());
     for source in sources {
-        let compare = |ranked, key| T::compare(order, &T::from_place(source.served, ranked, order).key(), key);
-        let from = after.as_ref().map_or(0, |key| source.places.partition_point(|ranked| compare(ranked, key).is_le()));
-        let to = before
-            .as_ref()
-            .map_or(source.places.count(), |key| source.places.partition_point(|ranked| compare(ranked, key).is_lt()));
-        ranges.push(merge::ItemRange { source, from, to: to.max(from) });
+        let compare = |ranked, key| {
+            T::compare(
+                order,
+                &T::from_place(source.served, ranked, order).key(),
+                key,
+            )
+        };
+        let from = after.as_ref().map_or(0, |key| {
+            source
+                .places
+                .partition_point(|ranked| compare(ranked, key).is_le())
+        });
+        let to = before.as_ref().map_or(source.places.count(), |key| {
+            source
+                .places
+                .partition_point(|ranked| compare(ranked, key).is_lt())
+        });
+        ranges.push(merge::ItemRange {
+            source,
+            from,
+            to: to.max(from),
+        });
     }
     let total = sources.iter().map(|source| source.places.count()).sum();
     let items = merge::take(&mut ranges, order, pagination.size, pagination.backwards);
@@ -142,36 +170,54 @@ pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
         items,
         total,
         has_previous: ranges.iter().any(|range| range.from > 0),
-        has_next: ranges.iter().any(|range| range.to < range.source.places.count()),
+        has_next: ranges
+            .iter()
+            .any(|range| range.to < range.source.places.count()),
     })
 }
 
 /// Sorts items of a catalog.
-pub(super) fn sort<'a, T: ConnectionItem<'a>>(served: &'a Served, list: &mut [RankedPlace], order: T::Order) {
-    let mut keyed: Vec<_> = list.iter().map(|&ranked| (T::from_place(served, ranked, order).key(), ranked)).collect();
+pub(super) fn sort<'a, T: ConnectionItem<'a>>(
+    served: &'a Served,
+    list: &mut [RankedPlace],
+    order: T::Order,
+) {
+    let mut keyed: Vec<_> = list
+        .iter()
+        .map(|&ranked| (T::from_place(served, ranked, order).key(), ranked))
+        .collect();
     keyed.sort_unstable_by(|(a, _), (b, _)| T::compare(order, a, b));
     for (ranked, (_, sorted)) in list.iter_mut().zip(keyed) {
         *ranked = sorted;
     }
 }
 
-/// Returns the maximum number of items of a page, for its cost. A size above the limit, which is rejected later, counts
-/// as the limit.
+/// Returns the maximum number of items of a page, for its cost. A size above the limit, which is
+/// rejected later, counts as the limit.
 pub(super) fn page_size(arguments: &Arguments, limits: &Limits) -> usize {
     let size = arguments.integer("first").or(arguments.integer("last"));
-    size.map_or(limits.default_page_size, |size| usize::try_from(size).unwrap_or(0).min(limits.page_size))
+    size.map_or(limits.default_page_size, |size| {
+        usize::try_from(size).unwrap_or(0).min(limits.page_size)
+    })
 }
 
 impl<'q> PaginationArguments<'q> {
     fn read(arguments: &'q Arguments, limits: &Limits) -> Result<Self, String> {
         let [first, last] = ["first", "last"].map(|name| (name, arguments.integer(name)));
         let (size, backwards) = match (first, last) {
-            ((_, Some(_)), (_, Some(_))) => return Err("`first` and `last` exclude each other".to_owned()),
+            ((_, Some(_)), (_, Some(_))) => {
+                return Err("`first` and `last` exclude each other".to_owned());
+            }
             ((name, Some(size)), _) => (checked_size(name, size, limits.page_size)?, false),
             (_, (name, Some(size))) => (checked_size(name, size, limits.page_size)?, true),
             ((_, None), (_, None)) => (limits.default_page_size, false),
         };
-        Ok(Self { size, backwards, after: arguments.string("after"), before: arguments.string("before") })
+        Ok(Self {
+            size,
+            backwards,
+            after: arguments.string("after"),
+            before: arguments.string("before"),
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Documents: parsing and validation, and introspection of the schema.
 //!
-//! Only this module uses the parser, the validator and the introspection of apollo-compiler, so that they can be
-//! replaced here. Other modules read the syntax trees that it returns. It does not know catalogs.
+//! Only this module uses the parser, the validator and the introspection of apollo-compiler, so
+//! that they can be replaced here. Other modules read the syntax trees that it returns. It does not
+//! know catalogs.
 
 mod commas;
 mod diagnostics;
@@ -26,8 +27,8 @@ use super::limits::{self, IntrospectionPolicy, Limits};
 /// Source text of the schema (`schema.graphql`).
 pub const SDL: &str = include_str!("../../../schema.graphql");
 
-/// Name that an object type `Float` has in the text of a schema: the parser knows that name as a scalar's, which a schema
-/// without fields of that scalar need not have.
+/// Name that an object type `Float` has in the text of a schema: the parser knows that name as a
+/// scalar's, which a schema without fields of that scalar need not have.
 pub(super) const FLOAT_OBJECT: &str = "Float_";
 
 /// The schema that documents are validated against.
@@ -67,10 +68,15 @@ impl Schema {
     /// The text of the first error in it.
     pub(super) fn parse_sdl(sdl: &str) -> Result<Self, String> {
         let parsed = apollo_compiler::Schema::parse(sdl, "schema.graphql").map(with_float_objects);
-        let valid = parsed.and_then(apollo_compiler::Schema::validate).map_err(|invalid| {
-            let first = invalid.errors.iter().next();
-            first.map_or_else(|| "not a valid schema".to_owned(), |first| first.error.to_string())
-        })?;
+        let valid = parsed
+            .and_then(apollo_compiler::Schema::validate)
+            .map_err(|invalid| {
+                let first = invalid.errors.iter().next();
+                first.map_or_else(
+                    || "not a valid schema".to_owned(),
+                    |first| first.error.to_string(),
+                )
+            })?;
         let implementers = valid.implementers_map();
         let mut possible_types: HashMap<Name, Vec<Name>> = HashMap::new();
         for (name, implementers) in &implementers {
@@ -78,11 +84,21 @@ impl Schema {
         }
         for (name, definition) in &valid.types {
             if let ExtendedType::Union(union) = definition {
-                possible_types
-                    .insert(name.clone(), union.members.iter().map(|member| member.as_ref().clone()).collect());
+                possible_types.insert(
+                    name.clone(),
+                    union
+                        .members
+                        .iter()
+                        .map(|member| member.as_ref().clone())
+                        .collect(),
+                );
             }
         }
-        Ok(Self { valid, implementers, possible_types })
+        Ok(Self {
+            valid,
+            implementers,
+            possible_types,
+        })
     }
 
     /// Returns the definitions of all types.
@@ -96,8 +112,15 @@ impl Schema {
     }
 
     /// Returns the definition of a field, also of introspection fields such as `__typename`.
-    pub(super) fn field_definition(&self, type_name: &str, field: &str) -> Option<&FieldDefinition> {
-        self.valid.type_field(type_name, field).ok().map(AsRef::as_ref)
+    pub(super) fn field_definition(
+        &self,
+        type_name: &str,
+        field: &str,
+    ) -> Option<&FieldDefinition> {
+        self.valid
+            .type_field(type_name, field)
+            .ok()
+            .map(AsRef::as_ref)
     }
 
     /// Returns the object types of an interface or a union; empty for other types.
@@ -107,7 +130,11 @@ impl Schema {
 
     /// Returns whether a fragment on `condition` applies to objects of `type_name`.
     pub(super) fn fragment_applies(&self, type_name: &str, condition: &str) -> bool {
-        type_name == condition || self.possible_types(condition).iter().any(|possible| possible == type_name)
+        type_name == condition
+            || self
+                .possible_types(condition)
+                .iter()
+                .any(|possible| possible == type_name)
     }
 
     /// Parses a document, checks it against the limits and validates it.
@@ -117,7 +144,9 @@ impl Schema {
     pub(super) fn parse(&self, text: &str, limits: &Limits) -> Result<Document, Error> {
         let mut document = self.validate(ParsedText::parse(text, limits)?, limits)?;
         let operations = document.valid.operations.iter();
-        document.dependencies = operations.map(|operation| Dependencies::new(&document.valid, operation)).collect();
+        document.dependencies = operations
+            .map(|operation| Dependencies::new(&document.valid, operation))
+            .collect();
         Ok(document)
     }
 
@@ -145,19 +174,27 @@ impl Schema {
         {
             return Err(diagnostic_error(Code::ValidationFailed, &text, finding));
         }
-        Ok(Document { text, valid, dependencies: Box::default() })
+        Ok(Document {
+            text,
+            valid,
+            dependencies: Box::default(),
+        })
     }
 
-    /// Converts a validation error, with names that may have been meant if clients may read the schema.
+    /// Converts a validation error, with names that may have been meant if clients may read the
+    /// schema.
     fn invalid(&self, text: &str, finding: &DiagnosticData, limits: &Limits) -> Error {
         let mut error = diagnostic_error(Code::ValidationFailed, text, finding);
         if limits.introspection == IntrospectionPolicy::Enabled {
-            error.message.push_str(&suggestions::did_you_mean(self, &finding.to_string()));
+            error
+                .message
+                .push_str(&suggestions::did_you_mean(self, &finding.to_string()));
         }
         error
     }
 
-    /// Executes the introspection fields at the root of an operation. Returns their values by response key.
+    /// Executes the introspection fields at the root of an operation. Returns their values by
+    /// response key.
     ///
     /// `variables` must be coerced.
     pub(super) fn introspect(
@@ -167,13 +204,23 @@ impl Schema {
         variables: JsonMap,
     ) -> Result<JsonMap, Error> {
         let variables = Valid::assume_valid(variables);
-        introspection::partial_execute(&self.valid, &self.implementers, &document.valid, operation, &variables)
-            .map_err(|error| error.message().to_string())
-            .and_then(|answer| answer.data.ok_or_else(|| "introspection gave no data".to_owned()))
-            .map_err(|reason| {
-                tracing::error!(reason, "introspection failed");
-                Error::request(Code::Internal, "internal server error")
-            })
+        introspection::partial_execute(
+            &self.valid,
+            &self.implementers,
+            &document.valid,
+            operation,
+            &variables,
+        )
+        .map_err(|error| error.message().to_string())
+        .and_then(|answer| {
+            answer
+                .data
+                .ok_or_else(|| "introspection gave no data".to_owned())
+        })
+        .map_err(|reason| {
+            tracing::error!(reason, "introspection failed");
+            Error::request(Code::Internal, "internal server error")
+        })
     }
 }
 
@@ -186,7 +233,10 @@ impl ParsedText {
         let tree = parse_tree(text, limits)?;
         limits::check(&tree, limits)?;
         syntax_check::check(&tree, text).map_err(|error| error.into_error(text))?;
-        Ok(Self { text: text.into(), tree })
+        Ok(Self {
+            text: text.into(),
+            tree,
+        })
     }
 
     /// Its syntax tree.
@@ -201,34 +251,49 @@ impl ParsedText {
 }
 
 impl Document {
-    /// Returns the operation of this name, or the only one if `name` is `None` (`GetOperation` of the specification).
+    /// Returns the operation of this name, or the only one if `name` is `None` (`GetOperation` of
+    /// the specification).
     pub(super) fn operation(&self, name: Option<&str>) -> Result<&executable::Operation, Error> {
         let operations = &self.valid.operations;
         operations.get(name).map(AsRef::as_ref).map_err(|_| {
             let message = match name {
                 Some(name) => format!("Unknown operation named \"{name}\"."),
                 None if operations.is_empty() => "Must provide an operation.".to_owned(),
-                None => "Must provide operation name if query contains multiple operations.".to_owned(),
+                None => {
+                    "Must provide operation name if query contains multiple operations.".to_owned()
+                }
             };
             Error::request(Code::OperationResolutionFailure, message)
         })
     }
 
-    /// Returns the dependencies of the operation of this name, or of the only one if `name` is `None`.
+    /// Returns the dependencies of the operation of this name, or of the only one if `name` is
+    /// `None`.
     pub(super) fn dependencies(&self, name: Option<&str>) -> Option<&Dependencies> {
         match name {
             Some(name) => {
                 let mut operations = self.valid.operations.iter().zip(&self.dependencies);
-                operations.find_map(|(operation, found)| (operation.name.as_ref()? == name).then_some(found))
+                operations.find_map(|(operation, found)| {
+                    (operation.name.as_ref()? == name).then_some(found)
+                })
             }
-            None => self.dependencies.first().filter(|_| self.dependencies.len() == 1),
+            None => self
+                .dependencies
+                .first()
+                .filter(|_| self.dependencies.len() == 1),
         }
     }
 
     /// Whether an operation selects `__schema` or `__type`.
     pub(super) fn introspects(&self) -> bool {
-        let roots = self.valid.operations.iter().flat_map(|operation| operation.root_fields(&self.valid));
-        roots.into_iter().any(|field| matches!(field.name.as_str(), "__schema" | "__type"))
+        let roots = self
+            .valid
+            .operations
+            .iter()
+            .flat_map(|operation| operation.root_fields(&self.valid));
+        roots
+            .into_iter()
+            .any(|field| matches!(field.name.as_str(), "__schema" | "__type"))
     }
 
     /// Returns the definition of a fragment.
@@ -249,10 +314,14 @@ impl Document {
 
 /// Gives the object type [`FLOAT_OBJECT`] of a schema the name `Float`, in the place of the scalar.
 fn with_float_objects(mut schema: apollo_compiler::Schema) -> apollo_compiler::Schema {
-    let Some(ExtendedType::Object(mut object)) = schema.types.shift_remove(FLOAT_OBJECT) else { return schema };
+    let Some(ExtendedType::Object(mut object)) = schema.types.shift_remove(FLOAT_OBJECT) else {
+        return schema;
+    };
     let name = apollo_compiler::name!("Float");
     object.make_mut().name = name.clone();
-    schema.types.insert(name.clone(), ExtendedType::Object(object));
+    schema
+        .types
+        .insert(name.clone(), ExtendedType::Object(object));
     for definition in schema.types.values_mut() {
         if let ExtendedType::Object(object) = definition {
             for field in object.make_mut().fields.values_mut() {
@@ -273,11 +342,13 @@ fn rename(ty: &mut ast::Type, name: &Name) {
     }
 }
 
-/// Parses a document. The parser rejects some insignificant commas, so a text that it rejects is parsed again without
-/// commas.
+/// Parses a document. The parser rejects some insignificant commas, so a text that it rejects is
+/// parsed again without commas.
 fn parse_tree(text: &str, limits: &Limits) -> Result<ast::Document, Error> {
     let read = |text: &str| {
-        let mut parser = Parser::new().token_limit(limits.tokens).recursion_limit(limits.nesting);
+        let mut parser = Parser::new()
+            .token_limit(limits.tokens)
+            .recursion_limit(limits.nesting);
         let parsed = parser.parse_ast(text, "document");
         parsed.map_err(|invalid| syntax_error(&parser, text, &invalid, limits))
     };
@@ -287,7 +358,12 @@ fn parse_tree(text: &str, limits: &Limits) -> Result<ast::Document, Error> {
     })
 }
 
-fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>, limits: &Limits) -> Error {
+fn syntax_error(
+    parser: &Parser,
+    text: &str,
+    invalid: &WithErrors<ast::Document>,
+    limits: &Limits,
+) -> Error {
     if parser.tokens_reached() > limits.tokens {
         let message = format!("the document has more than {} tokens", limits.tokens);
         return Error::request(Code::MaxTokens, message);
@@ -297,7 +373,10 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
         return Error::request(Code::MaxDepth, message);
     }
     let Some(first) = invalid.errors.iter().next() else {
-        return Error::request(Code::Internal, "the parser rejected the document without an error");
+        return Error::request(
+            Code::Internal,
+            "the parser rejected the document without an error",
+        );
     };
     // An error that the parser misses may come before the first one that it finds.
     let place = first.error.location().map(|span| span.offset());
@@ -307,11 +386,13 @@ fn syntax_error(parser: &Parser, text: &str, invalid: &WithErrors<ast::Document>
     }
 }
 
-/// Converts one error of the parser or validator. Printing all of them with excerpts of the source text takes seconds
-/// for a hostile document.
+/// Converts one error of the parser or validator. Printing all of them with excerpts of the source
+/// text takes seconds for a hostile document.
 fn diagnostic_error(code: Code, text: &str, finding: &DiagnosticData) -> Error {
     let message = finding.to_string();
-    let place = finding.location().map(|span| source_positions::refine_offset(&message, text, span.offset()));
+    let place = finding
+        .location()
+        .map(|span| source_positions::refine_offset(&message, text, span.offset()));
     Error::request(code, message).at(place.map(|offset| Location::from_offset(text, offset)))
 }
 

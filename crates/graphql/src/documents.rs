@@ -1,8 +1,9 @@
-//! Documents that requests need not send: the document cache, by SHA-256 of the source text, and trusted documents, by
-//! the ids that clients use.
+//! Documents that requests need not send: the document cache, by SHA-256 of the source text, and
+//! trusted documents, by the ids that clients use.
 //!
-//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id that a compiler
-//! assigned: an MD5, a SHA-256 or any other text. An id is never compared with the text.
+//! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id
+//! that a compiler assigned: an MD5, a SHA-256 or any other text. An id is never compared with the
+//! text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,11 +23,12 @@ use super::{Request, metrics};
 /// Memory of a parsed document in bytes, besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
 
-/// Memory of a parsed document in bytes, for each byte of its text: about 25 if names are long, 60 if they are short.
+/// Memory of a parsed document in bytes, for each byte of its text: about 25 if names are long, 60
+/// if they are short.
 const BYTES_PER_BYTE: usize = 40;
 
-/// Length in bytes of a document from which parsing and validating it may take longer than half a millisecond: one of names with
-/// one letter.
+/// Length in bytes of a document from which parsing and validating it may take longer than half a
+/// millisecond: one of names with one letter.
 const LONG_DOCUMENT_BYTES: usize = 1 << 10;
 
 /// Which documents are executed.
@@ -87,14 +89,22 @@ pub enum UntrustedError {
 }
 
 fn at(location: Option<Location>) -> String {
-    location.map(|Location { line, column }| format!(" at {line}:{column}")).unwrap_or_default()
+    location
+        .map(|Location { line, column }| format!(" at {line}:{column}"))
+        .unwrap_or_default()
 }
 
 impl Documents {
-    /// Creates an empty document cache of the size that the limits allow, without trusted documents.
+    /// Creates an empty document cache of the size that the limits allow, without trusted
+    /// documents.
     pub(super) fn new(limits: &Limits) -> Self {
         let cache = SecondChanceCache::new(limits.documents, limits.document_bytes);
-        Self { cache, trusted: TrustedDocuments::default(), policy: DocumentPolicy::Any, parse: metrics::phase() }
+        Self {
+            cache,
+            trusted: TrustedDocuments::default(),
+            policy: DocumentPolicy::Any,
+            parse: metrics::phase(),
+        }
     }
 
     /// Sets which documents are executed from now on.
@@ -107,33 +117,60 @@ impl Documents {
         &self.parse
     }
 
-    /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number of trusted
-    /// documents.
-    pub(super) fn trust(&mut self, json: &str, schema: &Schema, limits: &Limits) -> Result<usize, UntrustedError> {
-        let texts: BTreeMap<String, String> = serde_json::from_str(json).map_err(UntrustedError::Form)?;
+    /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number
+    /// of trusted documents.
+    pub(super) fn trust(
+        &mut self,
+        json: &str,
+        schema: &Schema,
+        limits: &Limits,
+    ) -> Result<usize, UntrustedError> {
+        let texts: BTreeMap<String, String> =
+            serde_json::from_str(json).map_err(UntrustedError::Form)?;
         for (id, text) in texts {
             let digest = digest(&text);
-            let document = schema.parse(&text, limits).map_err(|Error { location, message, .. }| {
-                UntrustedError::Document { id: id.clone(), location, message }
-            })?;
-            self.trusted.by_digest.entry(digest).or_insert_with(|| Arc::new(document));
-            if self.trusted.by_id.insert(id.as_str().into(), digest).is_some_and(|other| other != digest) {
+            let document = schema.parse(&text, limits).map_err(
+                |Error {
+                     location, message, ..
+                 }| {
+                    UntrustedError::Document {
+                        id: id.clone(),
+                        location,
+                        message,
+                    }
+                },
+            )?;
+            self.trusted
+                .by_digest
+                .entry(digest)
+                .or_insert_with(|| Arc::new(document));
+            if self
+                .trusted
+                .by_id
+                .insert(id.as_str().into(), digest)
+                .is_some_and(|other| other != digest)
+            {
                 return Err(UntrustedError::Ambiguous(id));
             }
         }
         Ok(self.trusted.by_digest.len())
     }
 
-    /// Returns the document in a request and its digest, if [`Self::resolve`] would parse it and that takes long.
+    /// Returns the document in a request and its digest, if [`Self::resolve`] would parse it and
+    /// that takes long.
     pub(super) fn unparsed<'r>(&self, request: &'r Request<'_>) -> Option<(Digest, &'r str)> {
-        let text = request.query.as_deref().filter(|text| text.len() > LONG_DOCUMENT_BYTES)?;
+        let text = request
+            .query
+            .as_deref()
+            .filter(|text| text.len() > LONG_DOCUMENT_BYTES)?;
         let digest = digest(text);
-        let is_known = self.trusted.by_digest.contains_key(&digest) || self.cache.get(&digest).is_some();
+        let is_known =
+            self.trusted.by_digest.contains_key(&digest) || self.cache.get(&digest).is_some();
         (!is_known && self.policy == DocumentPolicy::Any).then_some((digest, text))
     }
 
-    /// Finds the document of a request: a trusted or cached one, or else the one in the request, which is then cached. `parsed` is
-    /// what that has been parsed to, if it has.
+    /// Finds the document of a request: a trusted or cached one, or else the one in the request,
+    /// which is then cached. `parsed` is what that has been parsed to, if it has.
     pub(super) fn resolve<'r>(
         &self,
         request: &'r Request<'r>,
@@ -144,15 +181,25 @@ impl Documents {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
         // A client that may not use other documents does not learn how to name them.
-        let named =
-            named.map_err(|error| if self.policy == DocumentPolicy::TrustedOnly { not_trusted() } else { error })?;
+        let named = named.map_err(|error| {
+            if self.policy == DocumentPolicy::TrustedOnly {
+                not_trusted()
+            } else {
+                error
+            }
+        })?;
         let digest = match (sent, named) {
             (Some(sent), Some(named)) if sent != named => {
                 let message = "provided sha does not match query";
                 return Err(Error::request(Code::PersistedQueryHashMismatch, message));
             }
             (Some(digest), _) | (None, Some(digest)) => digest,
-            (None, None) => return Err(Error::request(Code::ParseFailed, "the request has no document")),
+            (None, None) => {
+                return Err(Error::request(
+                    Code::ParseFailed,
+                    "the request has no document",
+                ));
+            }
         };
         let document = match self.trusted.by_digest.get(&digest) {
             Some(document) => Arc::clone(document),
@@ -162,7 +209,12 @@ impl Documents {
                 None => self.untrusted(digest, request, schema, limits)?,
             },
         };
-        Ok(ResolvedRequest { request, digest, document, includes_cost: request.includes_cost() })
+        Ok(ResolvedRequest {
+            request,
+            digest,
+            document,
+            includes_cost: request.includes_cost(),
+        })
     }
 
     fn untrusted(
@@ -177,7 +229,12 @@ impl Documents {
         }
         // The message on which Apollo's clients send the text.
         let not_found = || Error::request(Code::PersistedQueryNotFound, "PersistedQueryNotFound");
-        self.parse(digest, request.query.as_ref().ok_or_else(not_found)?, schema, limits)
+        self.parse(
+            digest,
+            request.query.as_ref().ok_or_else(not_found)?,
+            schema,
+            limits,
+        )
     }
 
     /// Parses and validates a document with this digest, and caches it.
@@ -215,7 +272,10 @@ impl Documents {
 const PERSISTED: &str = "`persistedQuery` must have version 1 and a sha256Hash of 64 digits";
 
 fn not_trusted() -> Error {
-    Error::request(Code::QueryNotInSafelist, "the server executes only trusted documents")
+    Error::request(
+        Code::QueryNotInSafelist,
+        "the server executes only trusted documents",
+    )
 }
 
 /// Id by which a request names its document.
@@ -229,7 +289,9 @@ enum DocumentId<'r> {
 impl ResolvedRequest<'_> {
     /// Returns whether the operation is a subscription.
     pub(super) fn is_subscription(&self) -> bool {
-        let operation = self.document.operation(self.request.operation_name.as_deref());
+        let operation = self
+            .document
+            .operation(self.request.operation_name.as_deref());
         operation.is_ok_and(executable::Operation::is_subscription)
     }
 }
@@ -245,12 +307,18 @@ impl Request<'_> {
             return Some(DocumentId::Document(id));
         }
         let persisted = self.extensions.as_ref()?.get("persistedQuery")?;
-        Some(DocumentId::Persisted(persisted["sha256Hash"].as_str().filter(|_| persisted["version"] == 1)))
+        Some(DocumentId::Persisted(
+            persisted["sha256Hash"]
+                .as_str()
+                .filter(|_| persisted["version"] == 1),
+        ))
     }
 
     /// Returns whether the request has the extension `cost`.
     fn includes_cost(&self) -> bool {
-        self.extensions.as_ref().is_some_and(|extensions| extensions.get("cost") == Some(&true.into()))
+        self.extensions
+            .as_ref()
+            .is_some_and(|extensions| extensions.get("cost") == Some(&true.into()))
     }
 }
 

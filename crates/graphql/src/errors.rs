@@ -17,7 +17,8 @@ labels! {
         ValidationFailed = "GRAPHQL_VALIDATION_FAILED",
         /// A variable or an argument has a value that cannot be used.
         BadUserInput = "BAD_USER_INPUT",
-        /// The document has no operation of the requested name, or has several and the request names none.
+        /// The document has no operation of the requested name, or has several and the request
+        /// names none.
         OperationResolutionFailure = "OPERATION_RESOLUTION_FAILURE",
         /// Fields are nested too deeply.
         MaxDepth = "MAX_DEPTH_LIMIT",
@@ -122,20 +123,30 @@ impl Location {
         let mut line = 1;
         let mut start = 0;
         for (at, byte) in before.bytes().enumerate() {
-            let ends = byte == b'\n' || (byte == b'\r' && text.as_bytes().get(at + 1) != Some(&b'\n'));
+            let ends =
+                byte == b'\n' || (byte == b'\r' && text.as_bytes().get(at + 1) != Some(&b'\n'));
             if ends {
                 line += 1;
                 start = at + 1;
             }
         }
-        Self { line, column: before[start..].encode_utf16().count() + 1 }
+        Self {
+            line,
+            column: before[start..].encode_utf16().count() + 1,
+        }
     }
 }
 
 impl Error {
     /// Creates a request error, which has neither location nor path.
     pub fn request(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), location: None, path: Vec::new(), cost: None }
+        Self {
+            code,
+            message: message.into(),
+            location: None,
+            path: Vec::new(),
+            cost: None,
+        }
     }
 
     /// Sets the location.
@@ -149,13 +160,19 @@ impl Error {
         out.extend_from_slice(b"{\"message\":");
         output::string(out, &self.message);
         if let Some(Location { line, column }) = self.location {
-            write_text(out, format_args!(",\"locations\":[{{\"line\":{line},\"column\":{column}}}]"));
+            write_text(
+                out,
+                format_args!(",\"locations\":[{{\"line\":{line},\"column\":{column}}}]"),
+            );
         }
         if !self.path.is_empty() {
             out.extend_from_slice(b",\"path\":");
             write_path(&self.path, out);
         }
-        write_text(out, format_args!(",\"extensions\":{{\"code\":\"{}\"", self.code.as_str()));
+        write_text(
+            out,
+            format_args!(",\"extensions\":{{\"code\":\"{}\"", self.code.as_str()),
+        );
         if let Some(Cost { cost, maximum }) = self.cost {
             write_text(out, format_args!(",\"cost\":{cost},\"maximum\":{maximum}"));
         }
@@ -213,7 +230,10 @@ mod tests {
             message: "too \"much\"".into(),
             location: Some(Location { line: 2, column: 3 }),
             path: vec![Segment::Key("a".into()), Segment::Index(4)],
-            cost: Some(Cost { cost: 7, maximum: 5 }),
+            cost: Some(Cost {
+                cost: 7,
+                maximum: 5,
+            }),
         };
         let mut out = Vec::new();
         write_all(&[error], &mut out);
@@ -228,7 +248,10 @@ mod tests {
     fn an_error_of_a_request_has_neither_place_nor_path() {
         let mut out = Vec::new();
         Error::request(Code::ParseFailed, "no").write(&mut out);
-        assert_eq!(out, br#"{"message":"no","extensions":{"code":"GRAPHQL_PARSE_FAILED"}}"#);
+        assert_eq!(
+            out,
+            br#"{"message":"no","extensions":{"code":"GRAPHQL_PARSE_FAILED"}}"#
+        );
     }
 
     #[test]
@@ -236,7 +259,11 @@ mod tests {
         let text = "{\n  a\r\n😀b\rc}";
         for (needle, line, column) in [("{", 1, 1), ("a", 2, 3), ("b", 3, 3), ("c", 4, 1)] {
             let offset = text.find(needle).unwrap();
-            assert_eq!(Location::from_offset(text, offset), Location { line, column }, "{needle}");
+            assert_eq!(
+                Location::from_offset(text, offset),
+                Location { line, column },
+                "{needle}"
+            );
         }
     }
 }

@@ -59,20 +59,35 @@ impl Engine {
     pub(super) fn execute_resolved(
         &self,
         snapshot: &Snapshot,
-        ResolvedRequest { request, document, includes_cost, .. }: &ResolvedRequest<'_>,
+        ResolvedRequest {
+            request,
+            document,
+            includes_cost,
+            ..
+        }: &ResolvedRequest<'_>,
         turn: Turn,
     ) -> Result<Option<Response>, Vec<Error>> {
-        let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
+        let operation = document
+            .operation(request.operation_name.as_deref())
+            .map_err(|error| vec![error])?;
         if operation.is_subscription() {
             // The message of graphql-http (npm), and what to do.
-            let message =
-                "Subscriptions are not supported in a single response: accept text/event-stream or use a WebSocket";
-            return Err(vec![Error::request(Code::OperationResolutionFailure, message)]);
+            let message = "Subscriptions are not supported in a single response: accept text/event-stream or use a WebSocket";
+            return Err(vec![Error::request(
+                Code::OperationResolutionFailure,
+                message,
+            )]);
         }
         let none = Map::new();
         let raw_variables = request.variables.as_ref().unwrap_or(&none);
         let includes_cost = *includes_cost;
-        let execution = Execution { document, operation, raw_variables, change: None, includes_cost };
+        let execution = Execution {
+            document,
+            operation,
+            raw_variables,
+            change: None,
+            includes_cost,
+        };
         self.execute_operation(snapshot, execution, turn)
     }
 
@@ -83,11 +98,23 @@ impl Engine {
     pub(super) fn execute_operation(
         &self,
         snapshot: &Snapshot,
-        Execution { document, operation, raw_variables, change, includes_cost }: Execution<'_>,
+        Execution {
+            document,
+            operation,
+            raw_variables,
+            change,
+            includes_cost,
+        }: Execution<'_>,
         turn: Turn,
     ) -> Result<Option<Response>, Vec<Error>> {
         let begun = Instant::now();
-        let variables = coercion::variables(&self.schema, document, operation, raw_variables, &self.limits)?;
+        let variables = coercion::variables(
+            &self.schema,
+            document,
+            operation,
+            raw_variables,
+            &self.limits,
+        )?;
         let plan = match plan::plan(&self.schema, document, operation, &variables) {
             Ok(plan) => plan,
             Err(error) => return Ok(Some(Response::without_data(document, &error))),
@@ -98,12 +125,20 @@ impl Engine {
         if matches!(turn, Turn::Short) && !cache.has(document, operation, &variables, &plan) {
             return Ok(None);
         }
-        let introspection = match cache.execute(&self.schema, document, operation, &variables, &plan) {
-            Ok(introspection) => introspection,
-            Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
-        };
+        let introspection =
+            match cache.execute(&self.schema, document, operation, &variables, &plan) {
+                Ok(introspection) => introspection,
+                Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
+            };
         let (server, limits) = (&self.server, &self.limits);
-        let context = Context { snapshot, change, document, server, limits, introspection: &introspection };
+        let context = Context {
+            snapshot,
+            change,
+            document,
+            server,
+            limits,
+            introspection: &introspection,
+        };
         let is_long = cost > SHORT_WORK || plan::cost::copies_json(&plan);
         let budget = match turn {
             Turn::Short if is_long => return Ok(None),
@@ -115,13 +150,18 @@ impl Engine {
         out.extend_from_slice(b"{\"data\":");
         let written = write::write(&plan, context, &budget, out);
         if !(written.is_err() && budget.was_too_short()) {
-            self.metrics.plan.observe_duration(planned.duration_since(begun));
+            self.metrics
+                .plan
+                .observe_duration(planned.duration_since(begun));
             self.metrics.write.observe_duration(planned.elapsed());
         }
         Ok(match written {
             Ok(written) => {
                 self.metrics.work.observe(written.work);
-                Some(Response::from_written(written, includes_cost.then_some(cost)))
+                Some(Response::from_written(
+                    written,
+                    includes_cost.then_some(cost),
+                ))
             }
             Err(_) if budget.was_too_short() => None,
             Err(reason) => Some(Response::from_errors(&[reason], Outcome::Abandoned)),
@@ -137,21 +177,33 @@ impl Engine {
         if cost <= maximum {
             return Ok(cost);
         }
-        let message = format!("the operation may produce {cost} objects; at most {maximum} are allowed");
-        Err(Error { cost: Some(Cost { cost, maximum }), ..Error::request(Code::CostEstimated, message) })
+        let message =
+            format!("the operation may produce {cost} objects; at most {maximum} are allowed");
+        Err(Error {
+            cost: Some(Cost { cost, maximum }),
+            ..Error::request(Code::CostEstimated, message)
+        })
     }
 }
 
 impl Response {
     /// Creates a response of its JSON text.
     pub fn new(body: Vec<u8>, outcome: Outcome) -> Self {
-        Self { body, outcome, refused: None }
+        Self {
+            body,
+            outcome,
+            refused: None,
+        }
     }
 
     /// Creates a response without `data`.
     pub fn from_errors(errors: &[Error], outcome: Outcome) -> Self {
         let refused = Some(errors.first().map_or(Code::Internal, |error| error.code));
-        Self { body: errors::body(errors), outcome, refused }
+        Self {
+            body: errors::body(errors),
+            outcome,
+            refused,
+        }
     }
 
     /// Creates a response whose `data` is `null`, because its root could not be planned.
@@ -159,20 +211,35 @@ impl Response {
         let location = document.location(error.span);
         let error = Error::request(Code::BadUserInput, error.message.clone()).at(location);
         let data = b"{\"data\":null".to_vec();
-        let written = ExecutionResult { data, errors: vec![error], suggestions: Vec::new(), work: 0 };
+        let written = ExecutionResult {
+            data,
+            errors: vec![error],
+            suggestions: Vec::new(),
+            work: 0,
+        };
         Self::from_written(written, None)
     }
 
     /// Completes the text of a response, with its costs if `estimated_cost` is present.
     fn from_written(written: ExecutionResult, estimated_cost: Option<u64>) -> Self {
-        let ExecutionResult { data: mut body, errors, suggestions, work } = written;
-        let outcome = if errors.is_empty() { Outcome::Complete } else { Outcome::Partial };
+        let ExecutionResult {
+            data: mut body,
+            errors,
+            suggestions,
+            work,
+        } = written;
+        let outcome = if errors.is_empty() {
+            Outcome::Complete
+        } else {
+            Outcome::Partial
+        };
         if outcome == Outcome::Partial {
             body.push(b',');
             errors::write_all(&errors, &mut body);
         }
         let cost = estimated_cost.map(|estimated| {
-            let cost = serde_json::json!({"requestedQueryCost": estimated, "actualQueryCost": work});
+            let cost =
+                serde_json::json!({"requestedQueryCost": estimated, "actualQueryCost": work});
             format!("\"cost\":{cost}").into_bytes()
         });
         let suggestions = (!suggestions.is_empty()).then(|| suggestion::to_json(&suggestions));
@@ -183,11 +250,19 @@ impl Response {
             body.push(b'}');
         }
         body.push(b'}');
-        Self { body, outcome, refused: None }
+        Self {
+            body,
+            outcome,
+            refused: None,
+        }
     }
 }
 
-/// Capacity of the output buffer, in bytes: room for most responses, and not too much for the others.
+/// Capacity of the output buffer, in bytes: room for most responses, and not too much for the
+/// others.
 fn initial_capacity(cost: u64) -> usize {
-    usize::try_from(cost).unwrap_or(usize::MAX).saturating_mul(128).clamp(256, 64 << 10)
+    usize::try_from(cost)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(128)
+        .clamp(256, 64 << 10)
 }

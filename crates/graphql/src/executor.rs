@@ -1,8 +1,10 @@
-//! Bounds how many long requests are executed at one time and how many wait. It does not know what they do.
+//! Bounds how many long requests are executed at one time and how many wait. It does not know what
+//! they do.
 //!
-//! Short requests are executed where they arrive, without a permit: they take less time than waiting would. Long ones
-//! wait for a permit, on other threads than those that serve connections, so that short ones never wait behind them.
-//! Peers take turns (round robin), so that one that sends many long requests delays the others by one of them.
+//! Short requests are executed where they arrive, without a permit: they take less time than
+//! waiting would. Long ones wait for a permit, on other threads than those that serve connections,
+//! so that short ones never wait behind them. Peers take turns (round robin), so that one that
+//! sends many long requests delays the others by one of them.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -16,20 +18,22 @@ use tokio::time::timeout;
 /// Maximum number of long requests that wait for a permit.
 pub const MAX_WAITING: usize = 128;
 
-/// Maximum number of long requests of one peer that wait for a permit: a quarter of all, so that a few peers cannot keep
-/// the others from waiting.
+/// Maximum number of long requests of one peer that wait for a permit: a quarter of all, so that a
+/// few peers cannot keep the others from waiting.
 pub const MAX_WAITING_OF_PEER: usize = MAX_WAITING / 4;
 
 /// Maximum time that a long request waits for a permit.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Bounds the number of long executions at one time, and with it the memory of responses that are being written.
+/// Bounds the number of long executions at one time, and with it the memory of responses that are
+/// being written.
 pub(super) struct Executor(Arc<Mutex<Queue>>);
 
 /// The free permits, and those that wait for one.
 struct Queue {
     free: usize,
-    /// Those that wait, by peer. The first peer has the next permit, and is the last one after that.
+    /// Those that wait, by peer. The first peer has the next permit, and is the last one after
+    /// that.
     peers: VecDeque<(Peer, VecDeque<oneshot::Sender<Permit>>)>,
 }
 
@@ -48,8 +52,8 @@ struct QueueEntry<'e> {
 }
 
 impl Default for Executor {
-    /// Allows one long execution per processor: they never wait, so that more of them would gain nothing. The scheduler
-    /// of the operating system lets short requests in between.
+    /// Allows one long execution per processor: they never wait, so that more of them would gain
+    /// nothing. The scheduler of the operating system lets short requests in between.
     fn default() -> Self {
         Self::new(std::thread::available_parallelism().map_or(1, NonZero::get))
     }
@@ -57,21 +61,30 @@ impl Default for Executor {
 
 impl Executor {
     fn new(permits: usize) -> Self {
-        Self(Arc::new(Mutex::new(Queue { free: permits, peers: VecDeque::new() })))
+        Self(Arc::new(Mutex::new(Queue {
+            free: permits,
+            peers: VecDeque::new(),
+        })))
     }
 
     /// Waits for a permit to execute a long request.
     ///
     /// # Errors
-    /// If [`MAX_WAITING`] requests wait already, [`MAX_WAITING_OF_PEER`] of them of this peer, or this one waited for
-    /// [`MAX_WAIT`].
+    /// If [`MAX_WAITING`] requests wait already, [`MAX_WAITING_OF_PEER`] of them of this peer, or
+    /// this one waited for [`MAX_WAIT`].
     pub(super) async fn acquire(&self, peer: Peer) -> Result<Permit, Overloaded> {
-        let mut entry = self.enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER).ok_or(Overloaded)?;
+        let mut entry = self
+            .enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER)
+            .ok_or(Overloaded)?;
         if let Ok(permit) = entry.permit.try_recv() {
             return Ok(permit);
         }
         // The sender is in the queue for as long as the place.
-        timeout(MAX_WAIT, &mut entry.permit).await.ok().and_then(Result::ok).ok_or(Overloaded)
+        timeout(MAX_WAIT, &mut entry.permit)
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .ok_or(Overloaded)
     }
 
     /// Returns a permit if one is free; then nobody waits.
@@ -89,15 +102,24 @@ impl Executor {
         (&mut entry.permit).await.ok()
     }
 
-    /// Takes a place in the queue, which has its permit already if one is free; `None` if so many wait already, or so many of
-    /// this peer.
-    fn enqueue(&self, peer: Peer, maximum: usize, maximum_of_peer: usize) -> Option<QueueEntry<'_>> {
+    /// Takes a place in the queue, which has its permit already if one is free; `None` if so many
+    /// wait already, or so many of this peer.
+    fn enqueue(
+        &self,
+        peer: Peer,
+        maximum: usize,
+        maximum_of_peer: usize,
+    ) -> Option<QueueEntry<'_>> {
         let mut queue = lock(&self.0);
         let (sender, permit) = oneshot::channel();
         if let Some(free) = queue.free.checked_sub(1) {
             queue.free = free;
             let _ = sender.send(Permit(Arc::clone(&self.0)));
-            return Some(QueueEntry { executor: self, peer, permit });
+            return Some(QueueEntry {
+                executor: self,
+                peer,
+                permit,
+            });
         }
         if queue.waiting() >= maximum {
             return None;
@@ -107,7 +129,11 @@ impl Executor {
             Some((_, own)) => own.push_back(sender),
             None => queue.peers.push_back((peer, VecDeque::from([sender]))),
         }
-        Some(QueueEntry { executor: self, peer, permit })
+        Some(QueueEntry {
+            executor: self,
+            peer,
+            permit,
+        })
     }
 }
 
@@ -216,16 +242,28 @@ mod tests {
             until_so_many_wait(&executor, waiting.len()).await;
             if last == 0 {
                 let refused = executor.acquire(peer(0)).await.map(drop);
-                assert_eq!(refused, Err(Overloaded), "a peer has no more than its share");
+                assert_eq!(
+                    refused,
+                    Err(Overloaded),
+                    "a peer has no more than its share"
+                );
             }
         }
-        assert_eq!(executor.acquire(peer(9)).await.map(drop), Err(Overloaded), "no place is left");
+        assert_eq!(
+            executor.acquire(peer(9)).await.map(drop),
+            Err(Overloaded),
+            "no place is left"
+        );
         drop(running);
         for task in waiting {
             assert_eq!(task.await.unwrap(), Ok(()));
         }
         let queue = lock(&executor.0);
-        assert_eq!((queue.waiting(), queue.free), (0, 1), "those that waited left their places");
+        assert_eq!(
+            (queue.waiting(), queue.free),
+            (0, 1),
+            "those that waited left their places"
+        );
     }
 
     #[tokio::test]

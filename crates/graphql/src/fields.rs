@@ -1,5 +1,5 @@
-//! The fields of every object type, generated from `schema.graphql` by `build.rs`: one enum per type, and what the
-//! directives `@cost`, `@listSize` and `@cacheScope` state about each field.
+//! The fields of every object type, generated from `schema.graphql` by `build.rs`: one enum per
+//! type, and what the directives `@cost`, `@listSize` and `@cacheScope` state about each field.
 
 /// An enum of the fields of one object type.
 pub(crate) trait ObjectField: Copy {
@@ -53,8 +53,12 @@ pub(crate) enum FieldScope {
 
 impl FieldFacts {
     /// The facts of a field without directives.
-    const DEFAULT: Self =
-        Self { weight: 0, list_size: ListSize::Assumed(10), scope: FieldScope::Parent, is_json: false };
+    const DEFAULT: Self = Self {
+        weight: 0,
+        list_size: ListSize::Assumed(10),
+        scope: FieldScope::Parent,
+        is_json: false,
+    };
 }
 
 include!(concat!(env!("OUT_DIR"), "/fields.rs"));

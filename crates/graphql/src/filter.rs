@@ -2,14 +2,16 @@
 
 use fbc::Severity;
 use fbc::catalog::{
-    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter, Platform, PlatformVersionError,
+    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter, Platform,
+    PlatformVersionError,
 };
 use fbc::range::{MastermindsRange, VersionRangeError};
 use serde_json::{Map, Value};
 
 use super::coercion::Arguments;
 
-/// An error of a condition in an argument. The message begins with the name of the malformed member.
+/// An error of a condition in an argument. The message begins with the name of the malformed
+/// member.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FilterError {
     /// A range of versions.
@@ -46,11 +48,15 @@ pub(super) const INSTALL_MODE_NAMES: [(InstallMode, &str); 4] = [
 ];
 
 /// Severities with their enum values in the schema, most severe first.
-pub(super) const SEVERITIES: [(Severity, &str); 2] = [(Severity::Error, "ERROR"), (Severity::Warning, "WARNING")];
+pub(super) const SEVERITIES: [(Severity, &str); 2] =
+    [(Severity::Error, "ERROR"), (Severity::Warning, "WARNING")];
 
 /// Returns the enum value in the schema for a Rust value.
 pub(super) fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'static str {
-    words.iter().find(|(known, _)| known == value).map_or("", |(_, word)| word)
+    words
+        .iter()
+        .find(|(known, _)| known == value)
+        .map_or("", |(_, word)| word)
 }
 
 /// Returns the conditions of the argument `filter` on packages; `None` if there are none.
@@ -75,14 +81,17 @@ pub(super) fn packages(arguments: &Arguments) -> Result<Option<PackageFilter<'_>
         operating_systems: texts(&filter["operatingSystems"]),
         valid_subscriptions: texts(&filter["validSubscriptions"]),
         certified: filter["certified"].as_bool(),
-        problem_severity: filter["problemSeverity"].as_str().and_then(|word| value(&SEVERITIES, word)),
+        problem_severity: filter["problemSeverity"]
+            .as_str()
+            .and_then(|word| value(&SEVERITIES, word)),
         provides: api(&filter["provides"]),
         platform: platform(&filter["compatibleWith"])?,
         deprecated: filter["deprecated"].as_bool(),
     }))
 }
 
-/// Returns the conditions of the argument `filter` on bundles, except on their packages; `None` if there are none.
+/// Returns the conditions of the argument `filter` on bundles, except on their packages; `None` if
+/// there are none.
 ///
 /// # Errors
 /// The version range or the version of a platform is malformed.
@@ -97,7 +106,10 @@ pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>,
         images: texts(&filter["images"]),
         property_types: texts(&filter["propertyTypes"]),
         channels: texts(&filter["channels"]),
-        version_range: filter["versionRange"].as_str().map(MastermindsRange::parse).transpose()?,
+        version_range: filter["versionRange"]
+            .as_str()
+            .map(MastermindsRange::parse)
+            .transpose()?,
         provides: api(&filter["provides"]),
         requires: api(&filter["requires"]),
         requires_package: filter["requiresPackage"].as_str(),
@@ -111,8 +123,13 @@ pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>,
 pub(super) fn metas(arguments: &Arguments) -> Option<MetaFilter<'_>> {
     let filter = arguments.get("filter");
     filter.as_object().filter(|members| !members.is_empty())?;
-    let [schema, package, name] = ["schema", "package", "name"].map(|member| filter[member].as_str());
-    Some(MetaFilter { schema, package, name })
+    let [schema, package, name] =
+        ["schema", "package", "name"].map(|member| filter[member].as_str());
+    Some(MetaFilter {
+        schema,
+        package,
+        name,
+    })
 }
 
 /// Returns the platform of a `PlatformInput`; `None` if it has no condition.
@@ -135,12 +152,17 @@ pub(super) fn texts(value: &Value) -> Vec<&str> {
 }
 
 fn values<T: Copy>(words: &[(T, &str)], value: &Value) -> Vec<T> {
-    items(value).filter_map(|item| self::value(words, item.as_str()?)).collect()
+    items(value)
+        .filter_map(|item| self::value(words, item.as_str()?))
+        .collect()
 }
 
 /// Returns the Rust value of an enum value of the schema.
 fn value<T: Copy>(words: &[(T, &str)], text: &str) -> Option<T> {
-    words.iter().find(|(_, word)| *word == text).map(|(value, _)| *value)
+    words
+        .iter()
+        .find(|(_, word)| *word == text)
+        .map(|(value, _)| *value)
 }
 
 /// Returns the items of a list; none where there is no list.
@@ -150,5 +172,9 @@ pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
 
 fn api(value: &Value) -> Option<ApiFilter<'_>> {
     let [group, kind] = ["group", "kind"].map(|member| value[member].as_str());
-    Some(ApiFilter { group: group?, version: value["version"].as_str(), kind: kind? })
+    Some(ApiFilter {
+        group: group?,
+        version: value["version"].as_str(),
+        kind: kind?,
+    })
 }

@@ -1,7 +1,7 @@
 //! Introspection: the values of `__schema` and `__type` as JSON text, by response key.
 //!
-//! Introspection takes milliseconds where everything else takes microseconds, and clients send the same few
-//! introspection queries. The last results are therefore cached.
+//! Introspection takes milliseconds where everything else takes microseconds, and clients send the
+//! same few introspection queries. The last results are therefore cached.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,7 +37,11 @@ struct IntrospectionKey {
 }
 
 impl IntrospectionKey {
-    fn new(document: &Document, operation: &executable::Operation, variables: &Map<String, Value>) -> Self {
+    fn new(
+        document: &Document,
+        operation: &executable::Operation,
+        variables: &Map<String, Value>,
+    ) -> Self {
         Self {
             text: document.text().into(),
             operation: operation.name.as_ref().map(|name| name.as_str().into()),
@@ -55,10 +59,14 @@ impl IntrospectionCache {
         variables: &Map<String, Value>,
         plan: &Plan<'_>,
     ) -> bool {
-        !introspects(plan) || self.get(&IntrospectionKey::new(document, operation, variables)).is_some()
+        !introspects(plan)
+            || self
+                .get(&IntrospectionKey::new(document, operation, variables))
+                .is_some()
     }
 
-    /// Returns the result of the introspection fields of a plan, cached or executed now; empty if it has none.
+    /// Returns the result of the introspection fields of a plan, cached or executed now; empty if
+    /// it has none.
     pub(super) fn execute(
         &self,
         schema: &Schema,
@@ -83,7 +91,10 @@ impl IntrospectionCache {
 
     fn get(&self, key: &IntrospectionKey) -> Option<Arc<IntrospectionData>> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.iter().find(|(other, _)| other == key).map(|(_, data)| Arc::clone(data))
+        entries
+            .iter()
+            .find(|(other, _)| other == key)
+            .map(|(_, data)| Arc::clone(data))
     }
 
     fn insert(&self, key: IntrospectionKey, data: &Arc<IntrospectionData>) {
@@ -111,17 +122,28 @@ pub(super) fn execute(
 }
 
 fn introspects(plan: &Plan<'_>) -> bool {
-    plan.fields.iter().any(|field| matches!(field.value, ValuePlan::Introspection(_)))
+    plan.fields
+        .iter()
+        .any(|field| matches!(field.value, ValuePlan::Introspection(_)))
 }
 
 fn to_json_map(variables: &Map<String, Value>) -> JsonMap {
-    variables.iter().map(|(name, value)| (name.as_str().into(), serde_json_bytes::Value::from(value.clone()))).collect()
+    variables
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.as_str().into(),
+                serde_json_bytes::Value::from(value.clone()),
+            )
+        })
+        .collect()
 }
 
 fn to_texts(data: &JsonMap) -> Result<IntrospectionData, Error> {
     data.iter()
         .map(|(response_key, value)| {
-            let text = serde_json::to_vec(value).map_err(|error| Error::request(Code::Internal, error.to_string()))?;
+            let text = serde_json::to_vec(value)
+                .map_err(|error| Error::request(Code::Internal, error.to_string()))?;
             Ok((response_key.as_str().into(), text.into()))
         })
         .collect()

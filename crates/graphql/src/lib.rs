@@ -1,9 +1,9 @@
 //! GraphQL over the catalogs that are served.
 //!
 //! [`Engine::prepare`] finds or validates the document of a request and names its response, and
-//! [`PreparedRequest::respond`] takes the response from the cache or executes the operation: with its variables the
-//! document becomes a plan, and the plan writes JSON text straight from one snapshot into one buffer. This crate does
-//! not know HTTP; `graphql-http` serves it.
+//! [`PreparedRequest::respond`] takes the response from the cache or executes the operation: with
+//! its variables the document becomes a plan, and the plan writes JSON text straight from one
+//! snapshot into one buffer. This crate does not know HTTP; `graphql-http` serves it.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -109,7 +109,8 @@ pub struct Engine {
 /// A request, as GraphQL over HTTP encodes it in JSON.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Request<'a> {
-    /// Source text of the document; `None` if `document_id` or the extension `persistedQuery` names a stored one.
+    /// Source text of the document; `None` if `document_id` or the extension `persistedQuery` names
+    /// a stored one.
     #[serde(borrow, default)]
     pub query: Option<Cow<'a, str>>,
     /// `sha256:` and the digest of a cached document, or the id of a trusted one.
@@ -121,15 +122,15 @@ pub struct Request<'a> {
     /// Values of the operation's variables.
     #[serde(default)]
     pub variables: Option<Map<String, Value>>,
-    /// Extensions of this server: `{"cost": true}` requests the cost in the response, and `persistedQuery` names a
-    /// document by its digest, as Apollo's clients do.
+    /// Extensions of this server: `{"cost": true}` requests the cost in the response, and
+    /// `persistedQuery` names a document by its digest, as Apollo's clients do.
     #[serde(default)]
     pub extensions: Option<Map<String, Value>>,
 }
 
 impl Engine {
-    /// Creates an engine over these catalogs. `build` identifies the code that decides what responses say: validators
-    /// of one build never match those of another.
+    /// Creates an engine over these catalogs. `build` identifies the code that decides what
+    /// responses say: validators of one build never match those of another.
     pub fn new(catalogs: Catalogs, build: &str, limits: Limits) -> Self {
         Self {
             schema: Schema::load(),
@@ -146,8 +147,8 @@ impl Engine {
         }
     }
 
-    /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number of trusted
-    /// documents.
+    /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number
+    /// of trusted documents.
     pub fn trust(&mut self, json: &str) -> Result<usize, UntrustedError> {
         self.documents.trust(json, &self.schema, &self.limits)
     }
@@ -180,10 +181,14 @@ impl Engine {
         &self.metrics
     }
 
-    /// Durations of the phases of a request, each by its name: `parse` is parsing and validation, which documents in the
-    /// document cache need not.
+    /// Durations of the phases of a request, each by its name: `parse` is parsing and validation,
+    /// which documents in the document cache need not.
     pub fn phases(&self) -> [(&'static str, &Histogram); 3] {
-        [("parse", self.documents.parse_durations()), ("plan", &self.metrics.plan), ("write", &self.metrics.write)]
+        [
+            ("parse", self.documents.parse_durations()),
+            ("plan", &self.metrics.plan),
+            ("write", &self.metrics.write),
+        ]
     }
 
     /// Bytes of cached responses, and the number of those that were evicted.
@@ -196,8 +201,8 @@ impl Engine {
         &self.catalogs
     }
 
-    /// Prepares a request of a peer for those of these catalogs that are served now: the engine's own ones, or what a
-    /// caller may see of them.
+    /// Prepares a request of a peer for those of these catalogs that are served now: the engine's
+    /// own ones, or what a caller may see of them.
     ///
     /// # Errors
     /// The document is missing, unknown, not trusted, invalid, or exceeds a limit.
@@ -210,8 +215,8 @@ impl Engine {
         self.prepare_parsed(request, catalogs, peer, None)
     }
 
-    /// Prepares a request as [`Self::prepare`] does. A long document that is not known is parsed when it is the peer's turn, on a
-    /// thread that serves no connections.
+    /// Prepares a request as [`Self::prepare`] does. A long document that is not known is parsed
+    /// when it is the peer's turn, on a thread that serves no connections.
     ///
     /// # Errors
     /// Those of [`Self::prepare`], or too many long requests wait already.
@@ -225,8 +230,15 @@ impl Engine {
             return self.prepare(request, catalogs, peer);
         };
         let (engine, text) = (Arc::clone(self), text.to_owned());
-        let parse = move |_| engine.documents.parse(digest, &text, &engine.schema, &engine.limits);
-        let parsed = self.run_in_turn(peer, parse).await.and_then(|parsed| parsed);
+        let parse = move |_| {
+            engine
+                .documents
+                .parse(digest, &text, &engine.schema, &engine.limits)
+        };
+        let parsed = self
+            .run_in_turn(peer, parse)
+            .await
+            .and_then(|parsed| parsed);
         self.prepare_parsed(request, catalogs, peer, Some(parsed))
     }
 
@@ -238,13 +250,16 @@ impl Engine {
         peer: Peer,
         parsed: Option<Result<Arc<document::Document>, Error>>,
     ) -> Result<PreparedRequest<'r>, Error> {
-        let resolved = self.documents.resolve(request, &self.schema, &self.limits, parsed);
-        let resolved = resolved.inspect_err(|error| self.metrics.refuse(OperationKind::Query, error.code))?;
+        let resolved = self
+            .documents
+            .resolve(request, &self.schema, &self.limits, parsed);
+        let resolved =
+            resolved.inspect_err(|error| self.metrics.refuse(OperationKind::Query, error.code))?;
         Ok(PreparedRequest::new(self, catalogs, resolved, peer))
     }
 
-    /// Does work for a peer when it is its turn, on a thread that serves no connections. It is cancelled when the caller
-    /// gives up.
+    /// Does work for a peer when it is its turn, on a thread that serves no connections. It is
+    /// cancelled when the caller gives up.
     ///
     /// # Errors
     /// Too many long requests wait already, or the work panicked.
@@ -253,7 +268,11 @@ impl Engine {
         peer: Peer,
         work: impl FnOnce(Cancellation) -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let permit = self.executor.acquire(peer).await.map_err(|_| overloaded())?;
+        let permit = self
+            .executor
+            .acquire(peer)
+            .await
+            .map_err(|_| overloaded())?;
         let cancellation = Cancellation::default();
         let _cancel = CancelOnDrop(cancellation.clone());
         let worked = tokio::task::spawn_blocking(move || {
@@ -267,15 +286,20 @@ impl Engine {
         })
     }
 
-    /// Returns the validator of the response to a request with these URL parameters for these catalogs, if such a request
-    /// was prepared and remembered ([`PreparedRequest::remember_url`]) and nothing was published since.
+    /// Returns the validator of the response to a request with these URL parameters for these
+    /// catalogs, if such a request was prepared and remembered ([`PreparedRequest::remember_url`])
+    /// and nothing was published since.
     pub fn recall(&self, parameters: &str, catalogs: &Catalogs) -> Option<Validator> {
         self.response_keys.recall(&catalogs.snapshot(), parameters)
     }
 
-    /// Executes a request on the engine's own catalogs as they are served now, without the response cache.
+    /// Executes a request on the engine's own catalogs as they are served now, without the response
+    /// cache.
     pub fn execute(&self, request: &Request<'_>) -> Response {
-        let resolved = self.documents.resolve(request, &self.schema, &self.limits, None).map_err(|error| vec![error]);
+        let resolved = self
+            .documents
+            .resolve(request, &self.schema, &self.limits, None)
+            .map_err(|error| vec![error]);
         resolved
             .and_then(|resolved| {
                 let turn = Turn::Long(Cancellation::default());
@@ -287,8 +311,8 @@ impl Engine {
             )
     }
 
-    /// Evicts cached responses and remembered URLs that no request can hit any more, each time that a catalog is
-    /// published or withdrawn. Returns when the last writer of catalogs is gone.
+    /// Evicts cached responses and remembered URLs that no request can hit any more, each time that
+    /// a catalog is published or withdrawn. Returns when the last writer of catalogs is gone.
     pub async fn evict_stale_responses(&self) {
         let mut changes = self.catalogs.changes();
         while changes.changed().await.is_ok() {
@@ -303,15 +327,31 @@ impl Request<'_> {
     /// Copies the borrowed texts of the request.
     pub fn into_owned(self) -> Request<'static> {
         let own = |text: Option<Cow<'_, str>>| text.map(|text| Cow::Owned(text.into_owned()));
-        let Request { query, document_id, operation_name, variables, extensions } = self;
-        let (query, document_id, operation_name) = (own(query), own(document_id), own(operation_name));
-        Request { query, document_id, operation_name, variables, extensions }
+        let Request {
+            query,
+            document_id,
+            operation_name,
+            variables,
+            extensions,
+        } = self;
+        let (query, document_id, operation_name) =
+            (own(query), own(document_id), own(operation_name));
+        Request {
+            query,
+            document_id,
+            operation_name,
+            variables,
+            extensions,
+        }
     }
 }
 
 /// The error of a long request that finds no place among those that wait.
 fn overloaded() -> Error {
-    Error::request(Code::Overloaded, "too many long requests are waiting: try again later")
+    Error::request(
+        Code::Overloaded,
+        "too many long requests are waiting: try again later",
+    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! Limits of requests: every limit as a named value, and the check of those that depend on the document alone.
+//! Limits of requests: every limit as a named value, and the check of those that depend on the
+//! document alone.
 //!
-//! The check walks the parsed document once, before it is validated: a fragment is measured once and counted wherever
-//! it is spread, so fragments that multiply or form cycles cost nothing to measure. It does not know the schema.
+//! The check walks the parsed document once, before it is validated: a fragment is measured once
+//! and counted wherever it is spread, so fragments that multiply or form cycles cost nothing to
+//! measure. It does not know the schema.
 
 mod list;
 
@@ -22,9 +24,11 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Maximum size of the parameters of a URL, in bytes.
     pub url_bytes: usize,
-    /// Maximum number of tokens of a document; white space, commas and comments between others count too.
+    /// Maximum number of tokens of a document; white space, commas and comments between others
+    /// count too.
     pub tokens: usize,
-    /// Maximum nesting of selections, values and types in the text, fragments apart: it bounds the stack.
+    /// Maximum nesting of selections, values and types in the text, fragments apart: it bounds the
+    /// stack.
     pub nesting: usize,
     /// Maximum depth of fields within one another, fragments resolved, introspection apart.
     pub depth: u64,
@@ -36,7 +40,8 @@ pub struct Limits {
     pub directives: u64,
     /// Maximum number of fields of any kind, fragments resolved: it bounds the plan.
     pub fields: u64,
-    /// Maximum nesting of lists of introspection, as `MaxIntrospectionDepthRule` of graphql-js counts it.
+    /// Maximum nesting of lists of introspection, as `MaxIntrospectionDepthRule` of graphql-js
+    /// counts it.
     pub introspection_lists: u64,
     /// Maximum cost of a request, in objects, estimated from page sizes and assumed sizes.
     pub cost: u64,
@@ -44,14 +49,15 @@ pub struct Limits {
     pub page_size: usize,
     /// Number of items of a page if the request has neither `first` nor `last`.
     pub default_page_size: usize,
-    /// Maximum number of items of a list in a variable; the tokens of a document bound those in its text.
+    /// Maximum number of items of a list in a variable; the tokens of a document bound those in its
+    /// text.
     pub list_items: usize,
     /// Maximum number of ids in one `nodes`.
     pub node_ids: usize,
     /// Maximum number of installed bundles in one `availableUpgrades`.
     pub installed_packages: usize,
-    /// Maximum work of a request, in units of [`fbc::work`]: each object is one, and scans, searches, sorting and decoding
-    /// count too.
+    /// Maximum work of a request, in units of [`fbc::work`]: each object is one, and scans,
+    /// searches, sorting and decoding count too.
     pub work: u64,
     /// Maximum size of a response, in bytes.
     pub response_bytes: usize,
@@ -67,8 +73,8 @@ pub struct Limits {
     pub cache_bytes: usize,
     /// Maximum size of a cached response, in bytes.
     pub cached_response_bytes: usize,
-    /// Maximum size of a response that is compressed, in bytes: compressing a larger one would take longer than writing
-    /// it did.
+    /// Maximum size of a response that is compressed, in bytes: compressing a larger one would take
+    /// longer than writing it did.
     pub compressed_bytes: usize,
     /// Whether clients may read the schema.
     pub introspection: IntrospectionPolicy,
@@ -164,28 +170,39 @@ struct Measure {
 #[derive(Default)]
 struct MeasureWalk<'d> {
     definitions: HashMap<&'d str, &'d ast::FragmentDefinition>,
-    /// Fragments that were measured; `None` while one is being measured, so that a cycle ends. Validation rejects
-    /// cycles.
+    /// Fragments that were measured; `None` while one is being measured, so that a cycle ends.
+    /// Validation rejects cycles.
     measured: HashMap<&'d str, Option<Measure>>,
 }
 
 impl<'d> MeasureWalk<'d> {
     fn selections(&mut self, selections: &'d [Selection]) -> Measure {
-        selections.iter().fold(Measure::default(), |sum, selection| {
-            let (mut measure, directives) = match selection {
-                Selection::Field(field) => (self.field(field), &field.directives),
-                Selection::FragmentSpread(spread) => (self.fragment(&spread.fragment_name), &spread.directives),
-                Selection::InlineFragment(inline) => (self.selections(&inline.selection_set), &inline.directives),
-            };
-            measure.add_directives(directives);
-            sum.plus(measure)
-        })
+        selections
+            .iter()
+            .fold(Measure::default(), |sum, selection| {
+                let (mut measure, directives) = match selection {
+                    Selection::Field(field) => (self.field(field), &field.directives),
+                    Selection::FragmentSpread(spread) => {
+                        (self.fragment(&spread.fragment_name), &spread.directives)
+                    }
+                    Selection::InlineFragment(inline) => {
+                        (self.selections(&inline.selection_set), &inline.directives)
+                    }
+                };
+                measure.add_directives(directives);
+                sum.plus(measure)
+            })
     }
 
     fn field(&mut self, field: &'d ast::Field) -> Measure {
-        let mut measure = field.selection_set.as_ref().map_or_else(Measure::default, |set| self.selections(set));
+        let mut measure = field
+            .selection_set
+            .as_ref()
+            .map_or_else(Measure::default, |set| self.selections(set));
         measure.fields = measure.fields.saturating_add(1);
-        measure.aliases = measure.aliases.saturating_add(u64::from(field.alias.is_some()));
+        measure.aliases = measure
+            .aliases
+            .saturating_add(u64::from(field.alias.is_some()));
         measure.own_fields = 1;
         measure.depth += 1;
         match field.name.as_str() {
@@ -204,7 +221,9 @@ impl<'d> MeasureWalk<'d> {
         if let Some(measured) = self.measured.get(name) {
             return measured.unwrap_or_default();
         }
-        let Some(&fragment) = self.definitions.get(name) else { return Measure::default() };
+        let Some(&fragment) = self.definitions.get(name) else {
+            return Measure::default();
+        };
         self.measured.insert(name, None);
         let mut measure = self.selections(&fragment.selection_set);
         measure.add_directives(&fragment.directives);
@@ -237,7 +256,12 @@ impl Measure {
             return Err(Error::request(Code::ValidationFailed, message));
         }
         for (code, what, count, maximum) in [
-            (Code::MaxDepth, "levels of nested fields", self.depth, limits.depth),
+            (
+                Code::MaxDepth,
+                "levels of nested fields",
+                self.depth,
+                limits.depth,
+            ),
             (
                 Code::MaxDepth,
                 "levels of nested introspection lists",
@@ -245,18 +269,38 @@ impl Measure {
                 limits.introspection_lists,
             ),
             (Code::MaxAliases, "aliases", self.aliases, limits.aliases),
-            (Code::MaxRootFields, "root fields", self.own_fields, limits.root_fields),
-            (Code::MaxDirectives, "directives", self.directives, limits.directives),
+            (
+                Code::MaxRootFields,
+                "root fields",
+                self.own_fields,
+                limits.root_fields,
+            ),
+            (
+                Code::MaxDirectives,
+                "directives",
+                self.directives,
+                limits.directives,
+            ),
         ] {
             if count > maximum {
-                let message = format!("the operation has {count} {what}; at most {maximum} are allowed");
+                let message =
+                    format!("the operation has {count} {what}; at most {maximum} are allowed");
                 return Err(Error::request(code, message));
             }
         }
         if self.fields > limits.fields {
-            let cost = Cost { cost: self.fields, maximum: limits.fields };
-            let message = format!("the operation selects {} fields; at most {} are allowed", cost.cost, cost.maximum);
-            return Err(Error { cost: Some(cost), ..Error::request(Code::CostEstimated, message) });
+            let cost = Cost {
+                cost: self.fields,
+                maximum: limits.fields,
+            };
+            let message = format!(
+                "the operation selects {} fields; at most {} are allowed",
+                cost.cost, cost.maximum
+            );
+            return Err(Error {
+                cost: Some(cost),
+                ..Error::request(Code::CostEstimated, message)
+            });
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! What the engine counts: requests by their result, what they cost, and hits of the response cache.
+//! What the engine counts: requests by their result, what they cost, and hits of the response
+//! cache.
 
 use metrics::{Counter, Family, Histogram, labels};
 
@@ -40,7 +41,14 @@ labels! {
 }
 
 /// Upper bounds of the durations of phases, in nanoseconds: from 10 microseconds to a second.
-const DURATION_BOUNDS: &[u64] = &[10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+const DURATION_BOUNDS: &[u64] = &[
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+];
 
 /// Upper bounds of the work of an execution, in units.
 const WORK_BOUNDS: &[u64] = &[10, 100, 1_000, 10_000, 100_000, 1_000_000];
@@ -106,7 +114,10 @@ impl EngineMetrics {
 
     /// Counts a request that was refused with these errors, by the first.
     pub(super) fn refuse_all(&self, kind: OperationKind, errors: &[Error]) {
-        self.refuse(kind, errors.first().map_or(Code::Internal, |error| error.code));
+        self.refuse(
+            kind,
+            errors.first().map_or(Code::Internal, |error| error.code),
+        );
     }
 
     /// Counts a query that was executed.
@@ -122,7 +133,10 @@ impl EngineMetrics {
 impl RequestResult {
     /// Whether requests of this kind may end so: a subscription is counted when it starts.
     pub fn is_of(self, kind: OperationKind) -> bool {
-        let is_of_response = matches!(self, Self::NotModified | Self::Cached | Self::Partial | Self::Timeout);
+        let is_of_response = matches!(
+            self,
+            Self::NotModified | Self::Cached | Self::Partial | Self::Timeout
+        );
         kind == OperationKind::Query || !is_of_response
     }
 

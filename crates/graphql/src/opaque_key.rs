@@ -1,14 +1,15 @@
 //! Opaque keys: the encoding of ids and cursors.
 //!
-//! A key is a tag followed by length-prefixed parts, encoded as base64url. An absent part differs from an empty one.
+//! A key is a tag followed by length-prefixed parts, encoded as base64url. An absent part differs
+//! from an empty one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::output;
 
-/// First byte of a key: the type of object, or the connection and its order, so that a cursor of another order is
-/// detected.
+/// First byte of a key: the type of object, or the connection and its order, so that a cursor of
+/// another order is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyTag(u8);
 
@@ -28,7 +29,8 @@ impl KeyTag {
     pub(super) const METADATA: Self = Self(b'M');
 }
 
-/// Tags of cursors; of two tags the first is for the ascending order and the second for the descending order.
+/// Tags of cursors; of two tags the first is for the ascending order and the second for the
+/// descending order.
 impl KeyTag {
     pub(super) const PACKAGES_BY_NAME: [Self; 2] = [Self(b'p'), Self(b'q')];
     pub(super) const PACKAGES_BY_RELEVANCE: [Self; 2] = [Self(b's'), Self(b't')];
@@ -46,7 +48,8 @@ impl KeyTag {
     pub(super) const PROBLEMS: Self = Self(b'r');
 }
 
-/// Appends the text of a key, without quotes. `scratch` is a buffer to reuse; its content is overwritten.
+/// Appends the text of a key, without quotes. `scratch` is a buffer to reuse; its content is
+/// overwritten.
 pub(super) fn encode<'p>(
     out: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
@@ -136,7 +139,8 @@ mod tests {
     #[test]
     fn what_is_no_key_is_refused() {
         for text in ["", "!", "UA==", "UP__", "UAX_", "UP______"] {
-            let parts = OpaqueKey::decode(text).and_then(|key| key.parts::<1>(KeyTag::PACKAGE).map(|_| ()));
+            let parts =
+                OpaqueKey::decode(text).and_then(|key| key.parts::<1>(KeyTag::PACKAGE).map(|_| ()));
             assert_eq!(parts, None, "{text}");
         }
     }

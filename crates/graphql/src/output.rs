@@ -43,10 +43,15 @@ pub(super) fn base64url(out: &mut Vec<u8>, bytes: &[u8]) {
     debug_assert_eq!(written, Ok(out.len() - start));
 }
 
-/// Returns whether a byte must be escaped. It looks at every byte, because a loop without an early end is vectorised.
+/// Returns whether a byte must be escaped. It looks at every byte, because a loop without an early
+/// end is vectorised.
 fn needs_escape(bytes: &[u8]) -> bool {
-    let is_special = |byte| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    bytes.iter().fold(0, |found, &byte| found | is_special(byte)) != 0
+    let is_special =
+        |byte| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    bytes
+        .iter()
+        .fold(0, |found, &byte| found | is_special(byte))
+        != 0
 }
 
 fn escaped(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -72,7 +77,10 @@ mod tests {
 
     #[test]
     fn a_string_reads_back_as_it_was() {
-        let every_escape: String = (0..0x80).map(char::from).chain("é😀\u{2028}".chars()).collect();
+        let every_escape: String = (0..0x80)
+            .map(char::from)
+            .chain("é😀\u{2028}".chars())
+            .collect();
         for text in ["", "plain", "\"", "a\\b", &every_escape] {
             let mut out = Vec::new();
             string(&mut out, text);

@@ -1,8 +1,9 @@
 //! Plans: the selection sets of an operation, prepared for execution.
 //!
-//! In a plan the fields are collected and merged (`CollectFields` of the specification), fragments are resolved for
-//! each concrete type, `@skip` and `@include` are evaluated, arguments are coerced, and each response key is JSON text.
-//! A plan borrows from its document. This module does not know what the fields mean.
+//! In a plan the fields are collected and merged (`CollectFields` of the specification), fragments
+//! are resolved for each concrete type, `@skip` and `@include` are evaluated, arguments are
+//! coerced, and each response key is JSON text. A plan borrows from its document. This module does
+//! not know what the fields mean.
 
 pub(super) mod cost;
 
@@ -30,7 +31,8 @@ pub(super) struct Plan<'d> {
     pub(super) type_name: &'d str,
     /// Fields in the order of the response.
     pub(super) fields: Vec<PlannedField<'d>>,
-    /// Error of an argument of `@skip` or `@include` in the selection set, because of which no object can be written.
+    /// Error of an argument of `@skip` or `@include` in the selection set, because of which no
+    /// object can be written.
     pub(super) error: Option<Arc<CoercionError>>,
 }
 
@@ -81,11 +83,13 @@ impl Plan<'_> {
     /// Returns its own error, or else the first error of its fields at any depth.
     pub(super) fn first_error(&self) -> Option<Arc<CoercionError>> {
         let first_field_error = || {
-            self.fields.iter().find_map(|field| match (&field.arguments, &field.value) {
-                (Err(error), _) => Some(Arc::clone(error)),
-                (_, ValuePlan::Object(plan)) => plan.first_error(),
-                _ => None,
-            })
+            self.fields
+                .iter()
+                .find_map(|field| match (&field.arguments, &field.value) {
+                    (Err(error), _) => Some(Arc::clone(error)),
+                    (_, ValuePlan::Object(plan)) => plan.first_error(),
+                    _ => None,
+                })
         };
         self.error.clone().or_else(first_field_error)
     }
@@ -112,7 +116,12 @@ pub(super) fn plan<'d>(
     operation: &'d executable::Operation,
     variables: &Map<String, Value>,
 ) -> Result<Plan<'d>, Arc<CoercionError>> {
-    let planner = Planner { schema, document, variables, coerced: RefCell::default() };
+    let planner = Planner {
+        schema,
+        document,
+        variables,
+        coerced: RefCell::default(),
+    };
     let plan = planner.plan(operation.object_type(), &[&operation.selection_set]);
     // An error at the root has no path.
     match plan.error {
@@ -125,12 +134,13 @@ struct Planner<'d, 'v> {
     schema: &'d Schema,
     document: &'d Document,
     variables: &'v Map<String, Value>,
-    /// Coerced arguments by the addresses of the field and its definition: the arguments in a fragment are coerced
-    /// once, however often it is spread.
+    /// Coerced arguments by the addresses of the field and its definition: the arguments in a
+    /// fragment are coerced once, however often it is spread.
     coerced: RefCell<HashMap<(usize, usize), CoercedArguments>>,
 }
 
-/// Fields of one response key. The first determines name and arguments; the selection sets of all are merged.
+/// Fields of one response key. The first determines name and arguments; the selection sets of all
+/// are merged.
 struct FieldGroup<'d> {
     first: &'d Node<executable::Field>,
     others: Vec<&'d Node<executable::Field>>,
@@ -146,16 +156,30 @@ struct CollectedFields<'d> {
 impl<'d> Planner<'d, '_> {
     fn plan(&self, type_name: &'d str, selections: &[&'d SelectionSet]) -> Plan<'d> {
         let mut collected = CollectedFields::default();
-        if let Err(error) = selections.iter().try_for_each(|set| self.collect(type_name, set, &mut collected)) {
-            return Plan { type_name, fields: Vec::new(), error: Some(error) };
+        if let Err(error) = selections
+            .iter()
+            .try_for_each(|set| self.collect(type_name, set, &mut collected))
+        {
+            return Plan {
+                type_name,
+                fields: Vec::new(),
+                error: Some(error),
+            };
         }
         let mut fields = Vec::with_capacity(collected.groups.len());
         for (key, group) in collected.groups {
             // Validation ensures that every field is defined.
-            let Some(definition) = self.schema.field_definition(type_name, &group.first.name) else { continue };
+            let Some(definition) = self.schema.field_definition(type_name, &group.first.name)
+            else {
+                continue;
+            };
             fields.push(self.field(type_name, key, definition, &group, fields.is_empty()));
         }
-        Plan { type_name, fields, error: None }
+        Plan {
+            type_name,
+            fields,
+            error: None,
+        }
     }
 
     fn collect(
@@ -173,16 +197,21 @@ impl<'d> Planner<'d, '_> {
                     into.add(field);
                     continue;
                 }
-                Selection::InlineFragment(inline) => (inline.type_condition.as_ref(), &inline.selection_set),
+                Selection::InlineFragment(inline) => {
+                    (inline.type_condition.as_ref(), &inline.selection_set)
+                }
                 Selection::FragmentSpread(spread) => {
-                    let Some(fragment) = self.document.fragment(&spread.fragment_name) else { continue };
+                    let Some(fragment) = self.document.fragment(&spread.fragment_name) else {
+                        continue;
+                    };
                     if !into.fragments.insert(&spread.fragment_name) {
                         continue;
                     }
                     (Some(fragment.type_condition()), &fragment.selection_set)
                 }
             };
-            if condition.is_none_or(|condition| self.schema.fragment_applies(type_name, condition)) {
+            if condition.is_none_or(|condition| self.schema.fragment_applies(type_name, condition))
+            {
                 self.collect(type_name, set, into)?;
             }
         }
@@ -217,14 +246,23 @@ impl<'d> Planner<'d, '_> {
         }
     }
 
-    fn arguments(&self, type_name: &str, definition: &FieldDefinition, field: &executable::Field) -> CoercedArguments {
+    fn arguments(
+        &self,
+        type_name: &str,
+        definition: &FieldDefinition,
+        field: &executable::Field,
+    ) -> CoercedArguments {
         if definition.arguments.is_empty() {
             return Ok(Arguments::NONE);
         }
-        let key = (ptr::from_ref(field).addr(), ptr::from_ref(definition).addr());
+        let key = (
+            ptr::from_ref(field).addr(),
+            ptr::from_ref(definition).addr(),
+        );
         let mut coerced = self.coerced.borrow_mut();
         let entry = coerced.entry(key).or_insert_with(|| {
-            coercion::arguments(self.schema, type_name, definition, field, self.variables).map_err(Arc::new)
+            coercion::arguments(self.schema, type_name, definition, field, self.variables)
+                .map_err(Arc::new)
         });
         entry.clone()
     }
@@ -246,7 +284,8 @@ impl<'d> Planner<'d, '_> {
                 if !matches!(name, "__schema" | "__type") {
                     return Ok(ValuePlan::Object(plan));
                 }
-                // An introspection field is executed as a whole, so an error in it is an error of the field.
+                // An introspection field is executed as a whole, so an error in it is an error of
+                // the field.
                 match plan.first_error() {
                     Some(error) => Err(error),
                     None => Ok(ValuePlan::Introspection(plan)),
@@ -254,7 +293,9 @@ impl<'d> Planner<'d, '_> {
             }
             Some(ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
                 let types = self.schema.possible_types(type_name).iter();
-                Ok(ValuePlan::Abstract(types.map(|name| self.plan(name, &sets)).collect()))
+                Ok(ValuePlan::Abstract(
+                    types.map(|name| self.plan(name, &sets)).collect(),
+                ))
             }
             _ => Ok(ValuePlan::Leaf),
         }
@@ -266,7 +307,10 @@ impl<'d> CollectedFields<'d> {
         self.groups
             .entry(field.response_name().as_str())
             .and_modify(|group| group.others.push(field))
-            .or_insert(FieldGroup { first: field, others: Vec::new() });
+            .or_insert(FieldGroup {
+                first: field,
+                others: Vec::new(),
+            });
     }
 }
 
@@ -279,7 +323,8 @@ impl<'d> FieldGroup<'d> {
     }
 }
 
-/// Returns the text before a field's value. A response key is a name, which needs no escapes in JSON.
+/// Returns the text before a field's value. A response key is a name, which needs no escapes in
+/// JSON.
 fn prefix(key: &str, first: bool) -> Box<[u8]> {
     let mut text = Vec::with_capacity(key.len() + 4);
     text.extend_from_slice(if first { b"{\"" } else { b",\"" });

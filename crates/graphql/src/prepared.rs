@@ -19,8 +19,8 @@ use super::response_key::{ResponseKey, Validator};
 use super::subscription::Subscription;
 use super::{Engine, Response};
 
-/// Size in bytes from which compression takes a tenth of a millisecond or longer, and is kept off the threads that
-/// serve connections.
+/// Size in bytes from which compression takes a tenth of a millisecond or longer, and is kept off
+/// the threads that serve connections.
 const LONG_COMPRESSION_BYTES: usize = 16 << 10;
 
 /// A request whose document is valid, with the snapshot that answers it.
@@ -55,22 +55,32 @@ impl<'r> PreparedRequest<'r> {
     ) -> Self {
         let snapshot = catalogs.snapshot();
         let validator = engine.response_keys.validator(&snapshot, &resolved);
-        Self { engine, catalogs, snapshot, resolved, validator, peer }
+        Self {
+            engine,
+            catalogs,
+            snapshot,
+            resolved,
+            validator,
+            peer,
+        }
     }
 
     /// Validator of the response, known before it is executed.
     ///
-    /// `None` if the request names no operation of its document, or if the response depends on more than the catalogs
-    /// served now: on former contents or on future changes.
+    /// `None` if the request names no operation of its document, or if the response depends on more
+    /// than the catalogs served now: on former contents or on future changes.
     pub fn validator(&self) -> Option<&Validator> {
         self.validator.as_ref()
     }
 
-    /// Remembers the validator for requests with the same URL parameters, so that [`Engine::recall`] finds it.
+    /// Remembers the validator for requests with the same URL parameters, so that
+    /// [`Engine::recall`] finds it.
     pub fn remember_url(&self, parameters: &str) {
         if let Some(validator) = self.validator {
             let published = self.engine.catalogs.published();
-            self.engine.response_keys.remember(&published, &self.snapshot, parameters, validator);
+            self.engine
+                .response_keys
+                .remember(&published, &self.snapshot, parameters, validator);
         }
     }
 
@@ -82,7 +92,8 @@ impl<'r> PreparedRequest<'r> {
     /// Starts the subscription of this request.
     ///
     /// # Errors
-    /// Request errors: the operation does not exist, a variable is invalid, or the estimated cost is too high.
+    /// Request errors: the operation does not exist, a variable is invalid, or the estimated cost
+    /// is too high.
     pub fn subscribe(&self) -> Result<Subscription, Vec<Error>> {
         let subscribed = Subscription::new(self.engine, &self.resolved, self.catalogs, self.peer);
         let (metrics, kind) = (&self.engine.metrics, OperationKind::Subscription);
@@ -93,12 +104,16 @@ impl<'r> PreparedRequest<'r> {
         subscribed
     }
 
-    /// Returns the response from the response cache, or else executes the request and offers a complete response to the
-    /// cache. The response is compressed with the preferred one of these codings if its size is suitable.
+    /// Returns the response from the response cache, or else executes the request and offers a
+    /// complete response to the cache. The response is compressed with the preferred one of these
+    /// codings if its size is suitable.
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
-    pub async fn respond(&self, codings: &AcceptableCodings) -> Result<EncodedResponse, Vec<Error>> {
+    pub async fn respond(
+        &self,
+        codings: &AcceptableCodings,
+    ) -> Result<EncodedResponse, Vec<Error>> {
         let engine = &**self.engine;
         if let Some(validator) = &self.validator {
             if let Some(response) = engine.cached(validator, codings, self.peer).await {
@@ -111,36 +126,57 @@ impl<'r> PreparedRequest<'r> {
             Ok(Some(response)) => Ok(response),
             Err(errors) => Err(errors),
         };
-        let response = executed.inspect_err(|errors| engine.metrics.refuse_all(OperationKind::Query, errors))?;
+        let response = executed
+            .inspect_err(|errors| engine.metrics.refuse_all(OperationKind::Query, errors))?;
         engine.metrics.executed(&response);
         let key = self.validator.map(|validator| validator.key);
-        Ok(engine.store_and_encode(key, response, codings, self.peer).await)
+        Ok(engine
+            .store_and_encode(key, response, codings, self.peer)
+            .await)
     }
 
-    /// Executes a long request when it is its turn, on a thread that serves no connections. It is cancelled when the
-    /// client leaves.
+    /// Executes a long request when it is its turn, on a thread that serves no connections. It is
+    /// cancelled when the client leaves.
     async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
         let (engine, snapshot) = (Arc::clone(self.engine), Arc::clone(&self.snapshot));
-        let ResolvedRequest { request, ref document, digest, includes_cost } = self.resolved;
+        let ResolvedRequest {
+            request,
+            ref document,
+            digest,
+            includes_cost,
+        } = self.resolved;
         let (request, document) = (request.clone().into_owned(), Arc::clone(document));
         let execute = move |cancellation| {
-            let resolved = ResolvedRequest { request: &request, document, digest, includes_cost };
+            let resolved = ResolvedRequest {
+                request: &request,
+                document,
+                digest,
+                includes_cost,
+            };
             engine.execute_resolved(&snapshot, &resolved, Turn::Long(cancellation))
         };
-        match self.engine.run_in_turn(self.peer, execute).await.map_err(|error| vec![error])? {
+        match self
+            .engine
+            .run_in_turn(self.peer, execute)
+            .await
+            .map_err(|error| vec![error])?
+        {
             Ok(Some(response)) => Ok(response),
             Err(errors) => Err(errors),
             Ok(None) => {
                 tracing::error!("an execution ended without a response");
-                Err(vec![Error::request(Code::Internal, "internal server error".to_owned())])
+                Err(vec![Error::request(
+                    Code::Internal,
+                    "internal server error".to_owned(),
+                )])
             }
         }
     }
 }
 
 impl Engine {
-    /// Returns the cached response with this validator, if there is one, compressed with the preferred one of these
-    /// codings if its size is suitable.
+    /// Returns the cached response with this validator, if there is one, compressed with the
+    /// preferred one of these codings if its size is suitable.
     pub async fn cached(
         &self,
         validator: &Validator,
@@ -148,7 +184,8 @@ impl Engine {
         peer: Peer,
     ) -> Option<EncodedResponse> {
         let cached = self.look_up(&validator.key, codings, peer).await?;
-        self.metrics.count(OperationKind::Query, RequestResult::Cached);
+        self.metrics
+            .count(OperationKind::Query, RequestResult::Cached);
         Some(cached)
     }
 
@@ -164,7 +201,8 @@ impl Engine {
         Some(self.encode_cached(key, &cached, codings, peer).await)
     }
 
-    /// Offers a response with this key to the cache if it is complete, and compresses it as [`Self::encode`] does.
+    /// Offers a response with this key to the cache if it is complete, and compresses it as
+    /// [`Self::encode`] does.
     pub(super) async fn store_and_encode(
         &self,
         key: Option<ResponseKey>,
@@ -173,8 +211,9 @@ impl Engine {
         peer: Peer,
     ) -> EncodedResponse {
         // No request can hit a response whose catalogs have changed meanwhile.
-        let is_cacheable =
-            |key: &ResponseKey| response.outcome == Outcome::Complete && key.is_current(&self.catalogs.published());
+        let is_cacheable = |key: &ResponseKey| {
+            response.outcome == Outcome::Complete && key.is_current(&self.catalogs.published())
+        };
         let key = key.filter(is_cacheable);
         match key.and_then(|key| Some((key, self.response_cache.offer(key, &response.body)?))) {
             Some((key, cached)) => self.encode_cached(&key, &cached, codings, peer).await,
@@ -191,10 +230,25 @@ impl Engine {
     ) -> EncodedResponse {
         let body = Bytes::from(body);
         let plain = body.clone();
-        let compress = move |coding: Coding| coding.compress_to_vec(&plain, CompressionLevel::Fast).into();
-        match self.compress_in_turn(body.len(), codings, peer, compress).await {
-            Some((coding, bytes)) => EncodedResponse { bytes, coding: Some(coding), outcome },
-            None => EncodedResponse { bytes: body, coding: None, outcome },
+        let compress = move |coding: Coding| {
+            coding
+                .compress_to_vec(&plain, CompressionLevel::Fast)
+                .into()
+        };
+        match self
+            .compress_in_turn(body.len(), codings, peer, compress)
+            .await
+        {
+            Some((coding, bytes)) => EncodedResponse {
+                bytes,
+                coding: Some(coding),
+                outcome,
+            },
+            None => EncodedResponse {
+                bytes: body,
+                coding: None,
+                outcome,
+            },
         }
     }
 
@@ -208,16 +262,26 @@ impl Engine {
         let (cache, key, own) = (Arc::clone(&self.response_cache), *key, Arc::clone(cached));
         let encode = move |coding| cache.encoded(&key, &own, coding);
         let length = cached.plain.len();
-        let encoded = match self.choose_coding(length, codings).filter(|coding| cached.has(*coding)) {
+        let encoded = match self
+            .choose_coding(length, codings)
+            .filter(|coding| cached.has(*coding))
+        {
             Some(coding) => Some((coding, encode(coding))),
             None => self.compress_in_turn(length, codings, peer, encode).await,
         };
-        let (coding, bytes) = encoded.map_or((None, cached.plain.clone()), |(coding, bytes)| (Some(coding), bytes));
-        EncodedResponse { bytes, coding, outcome: Outcome::Complete }
+        let (coding, bytes) = encoded.map_or((None, cached.plain.clone()), |(coding, bytes)| {
+            (Some(coding), bytes)
+        });
+        EncodedResponse {
+            bytes,
+            coding,
+            outcome: Outcome::Complete,
+        }
     }
 
-    /// Compresses so many bytes with the preferred one of these codings, when it is its turn if that takes long. `None`
-    /// to send them uncompressed: because of their size, or because too many requests wait for their turn.
+    /// Compresses so many bytes with the preferred one of these codings, when it is its turn if
+    /// that takes long. `None` to send them uncompressed: because of their size, or because too
+    /// many requests wait for their turn.
     async fn compress_in_turn(
         &self,
         length: usize,
@@ -229,12 +293,17 @@ impl Engine {
         if length < LONG_COMPRESSION_BYTES {
             return Some((coding, compress(coding)));
         }
-        let compressed = self.run_in_turn(peer, move |_| compress(coding)).await.ok()?;
+        let compressed = self
+            .run_in_turn(peer, move |_| compress(coding))
+            .await
+            .ok()?;
         Some((coding, compressed))
     }
 
     /// Returns the coding for a response of so many bytes; `None` to send it uncompressed.
     fn choose_coding(&self, length: usize, codings: &AcceptableCodings) -> Option<Coding> {
-        codings.preferred().filter(|_| is_worth_compressing(length, self.limits.compressed_bytes))
+        codings
+            .preferred()
+            .filter(|_| is_worth_compressing(length, self.limits.compressed_bytes))
     }
 }

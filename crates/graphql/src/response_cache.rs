@@ -1,8 +1,8 @@
 //! The response cache: complete responses by their keys.
 //!
-//! Entries never need to be invalidated: their key includes everything that the response depends on. Stale entries are
-//! evicted only for their memory. A response is admitted at its second request, or else a walk over a catalog would
-//! evict what is in use.
+//! Entries never need to be invalidated: their key includes everything that the response depends
+//! on. Stale entries are evicted only for their memory. A response is admitted at its second
+//! request, or else a walk over a catalog would evict what is in use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,8 @@ use super::response_key::ResponseKey;
 /// Memory of a cached response in bytes, besides its text.
 const BYTES_PER_RESPONSE: usize = 400;
 
-/// Number of recently missed keys that are remembered for admission; of two keys with one slot, the later stays.
+/// Number of recently missed keys that are remembered for admission; of two keys with one slot, the
+/// later stays.
 const MISSED_KEYS: usize = 4096;
 
 /// Cached responses.
@@ -41,7 +42,12 @@ impl ResponseCache {
     pub(super) fn new(limits: &Limits) -> Self {
         let missed = (0..MISSED_KEYS).map(|_| AtomicU64::new(0)).collect();
         let responses = SecondChanceCache::new(usize::MAX, limits.cache_bytes);
-        Self { responses, max_bytes: limits.cache_bytes, max_response_bytes: limits.cached_response_bytes, missed }
+        Self {
+            responses,
+            max_bytes: limits.cache_bytes,
+            max_response_bytes: limits.cached_response_bytes,
+            missed,
+        }
     }
 
     /// Returns a cached response.
@@ -56,23 +62,37 @@ impl ResponseCache {
 
     /// Caches a response, unless it is too large or requested for the first time.
     pub(super) fn offer(&self, key: ResponseKey, response: &[u8]) -> Option<Arc<CachedResponse>> {
-        if response.len() > self.max_response_bytes || self.max_bytes == 0 || !self.was_missed(key) {
+        if response.len() > self.max_response_bytes || self.max_bytes == 0 || !self.was_missed(key)
+        {
             return None;
         }
         // A copy, because the buffer of a new response has room for more.
-        let cached = CachedResponse { plain: Bytes::copy_from_slice(response), encodings: Encodings::default() };
+        let cached = CachedResponse {
+            plain: Bytes::copy_from_slice(response),
+            encodings: Encodings::default(),
+        };
         let cached = Arc::new(cached);
-        self.responses.insert(key, &cached, BYTES_PER_RESPONSE + response.len());
+        self.responses
+            .insert(key, &cached, BYTES_PER_RESPONSE + response.len());
         Some(cached)
     }
 
-    /// Returns a compressed form of a cached response. A form that is made here is stored and counted with the
-    /// response.
-    pub(super) fn encoded(&self, key: &ResponseKey, cached: &CachedResponse, coding: Coding) -> Bytes {
+    /// Returns a compressed form of a cached response. A form that is made here is stored and
+    /// counted with the response.
+    pub(super) fn encoded(
+        &self,
+        key: &ResponseKey,
+        cached: &CachedResponse,
+        coding: Coding,
+    ) -> Bytes {
         if let Some(bytes) = cached.encodings.get(coding) {
             return bytes.clone();
         }
-        let bytes = Bytes::from(coding.compress_to_vec(&cached.plain, CompressionLevel::Compact).into_boxed_slice());
+        let bytes = Bytes::from(
+            coding
+                .compress_to_vec(&cached.plain, CompressionLevel::Compact)
+                .into_boxed_slice(),
+        );
         if cached.encodings.set(coding, bytes.clone()) {
             self.responses.grow(key, bytes.len());
         }

@@ -1,7 +1,8 @@
 //! Validators: names of responses, known before they are executed.
 //!
-//! A response is a function of the build, the limits, the catalogs in its cache scope and the request. A hash of these
-//! names it. The server can therefore answer a conditional request without executing it, and cache the response.
+//! A response is a function of the build, the limits, the catalogs in its cache scope and the
+//! request. A hash of these names it. The server can therefore answer a conditional request without
+//! executing it, and cache the response.
 
 use std::sync::Arc;
 
@@ -17,14 +18,16 @@ use super::dependencies::ScopedCatalogs;
 use super::documents::ResolvedRequest;
 use super::limits::Limits;
 
-/// Length of the truncated hash in a key, in bytes: long enough that two keys never collide by chance.
+/// Length of the truncated hash in a key, in bytes: long enough that two keys never collide by
+/// chance.
 const KEY_BYTES: usize = 16;
 
 /// Names the text of a response, whatever its media type and content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResponseKey {
     hash: [u8; KEY_BYTES],
-    /// Revision of the only catalog in the cache scope of the request, or else of the published set.
+    /// Revision of the only catalog in the cache scope of the request, or else of the published
+    /// set.
     scope: Revision,
 }
 
@@ -35,8 +38,8 @@ pub struct Validator {
     pub(super) is_immutable: bool,
 }
 
-/// Memory for remembered URLs, in bytes (approximate): as much for requests whose callers see every catalog as for all
-/// others.
+/// Memory for remembered URLs, in bytes (approximate): as much for requests whose callers see every
+/// catalog as for all others.
 const URL_BYTES: usize = 1 << 20;
 
 /// Memory of a remembered URL in bytes, besides its text.
@@ -55,10 +58,11 @@ pub(super) struct ResponseKeys {
 struct RememberedUrls {
     /// Revision of the published set when these URLs were parsed.
     revision: Revision,
-    /// Validators for requests whose callers see every catalog, by URL parameters, as they were sent.
+    /// Validators for requests whose callers see every catalog, by URL parameters, as they were
+    /// sent.
     validators: SecondChanceCache<Arc<str>, Validator>,
-    /// Validators for all other requests, by the revision of what their callers see and URL parameters. No request of the
-    /// one kind finds what the other has left.
+    /// Validators for all other requests, by the revision of what their callers see and URL
+    /// parameters. No request of the one kind finds what the other has left.
     narrowed: SecondChanceCache<NarrowedUrl, Validator>,
 }
 
@@ -66,22 +70,22 @@ struct RememberedUrls {
 type NarrowedUrl = Arc<[u8]>;
 
 impl Validator {
-    /// Appends the text that names the response, whatever its media type and content coding: 22 characters that may
-    /// stand in an entity tag.
+    /// Appends the text that names the response, whatever its media type and content coding: 22
+    /// characters that may stand in an entity tag.
     pub fn append_to(&self, tag: &mut String) {
         URL_SAFE_NO_PAD.encode_string(self.key.hash, tag);
     }
 
-    /// Returns whether a complete response stays the same whatever is published later, because it only reads contents
-    /// that the request names by digest.
+    /// Returns whether a complete response stays the same whatever is published later, because it
+    /// only reads contents that the request names by digest.
     pub fn is_immutable(&self) -> bool {
         self.is_immutable
     }
 }
 
 impl ResponseKeys {
-    /// Creates the keys of an engine with these limits. `build` separates the responses of this build from those of
-    /// others.
+    /// Creates the keys of an engine with these limits. `build` separates the responses of this
+    /// build from those of others.
     pub(super) fn new(build: &str, limits: &Limits) -> Self {
         let process = Digest::new(Sha256::digest(format!("{build:?}{limits:?}")).into());
         Self {
@@ -107,15 +111,22 @@ impl ResponseKeys {
         validator.map(|validator| *validator)
     }
 
-    /// Remembers the validator of a URL with these parameters for a snapshot, which is the published one or what a caller
-    /// sees of it.
-    pub(super) fn remember(&self, published: &Snapshot, snapshot: &Snapshot, parameters: &str, validator: Validator) {
+    /// Remembers the validator of a URL with these parameters for a snapshot, which is the
+    /// published one or what a caller sees of it.
+    pub(super) fn remember(
+        &self,
+        published: &Snapshot,
+        snapshot: &Snapshot,
+        parameters: &str,
+        validator: Validator,
+    ) {
         self.evict_stale(published);
         let (urls, revision) = (self.urls.load(), snapshot.revision());
         let (bytes, validator) = (BYTES_PER_URL + parameters.len(), Arc::new(validator));
         if urls.revision != revision {
             let bytes = bytes + revision.as_bytes().len();
-            urls.narrowed.insert(narrowed_url(revision, parameters), &validator, bytes);
+            urls.narrowed
+                .insert(narrowed_url(revision, parameters), &validator, bytes);
         } else if urls.validators.get(parameters).is_none() {
             urls.validators.insert(parameters.into(), &validator, bytes);
         }
@@ -124,21 +135,38 @@ impl ResponseKeys {
     /// Evicts URLs that were parsed while another set of catalogs was published.
     pub(super) fn evict_stale(&self, published: &Snapshot) {
         if self.urls.load().revision != published.revision() {
-            self.urls.store(Arc::new(RememberedUrls::new(published.revision())));
+            self.urls
+                .store(Arc::new(RememberedUrls::new(published.revision())));
         }
     }
 
     /// Returns the validator of the response to a request.
     ///
-    /// `None` if the operation does not exist, or if the response depends on more than the catalogs served now.
-    pub(super) fn validator(&self, snapshot: &Snapshot, resolved: &ResolvedRequest<'_>) -> Option<Validator> {
-        let ResolvedRequest { request, document, digest, includes_cost } = resolved;
+    /// `None` if the operation does not exist, or if the response depends on more than the catalogs
+    /// served now.
+    pub(super) fn validator(
+        &self,
+        snapshot: &Snapshot,
+        resolved: &ResolvedRequest<'_>,
+    ) -> Option<Validator> {
+        let ResolvedRequest {
+            request,
+            document,
+            digest,
+            includes_cost,
+        } = resolved;
         let dependencies = document.dependencies(request.operation_name.as_deref())?;
         let none = Map::new();
         let variables = request.variables.as_ref().unwrap_or(&none);
         let mut text = KeyText::new(self.process);
         text.add(digest.as_bytes());
-        text.add(request.operation_name.as_deref().unwrap_or_default().as_bytes());
+        text.add(
+            request
+                .operation_name
+                .as_deref()
+                .unwrap_or_default()
+                .as_bytes(),
+        );
         text.add(&[u8::from(*includes_cost)]);
         if dependencies.reads_server() {
             text.add(self.server.as_bytes());
@@ -150,7 +178,9 @@ impl ResponseKeys {
                 // A response about a catalog that is not served suggests names of others.
                 if names.iter().any(|name| snapshot.get(name).is_none()) {
                     text.add(&snapshot.by_name().len().to_be_bytes());
-                    snapshot.by_name().for_each(|served| text.add(served.name.as_bytes()));
+                    snapshot
+                        .by_name()
+                        .for_each(|served| text.add(served.name.as_bytes()));
                 }
                 // That a catalog is not served is a state of it as well.
                 for name in &names {
@@ -168,11 +198,20 @@ impl ResponseKeys {
         // Members of objects are sorted.
         serde_json::to_writer(&mut text.0, &dependencies.declared(variables)).ok()?;
         let is_immutable = dependencies.is_immutable(variables, snapshot);
-        Some(Validator { key: text.key(scope), is_immutable })
+        Some(Validator {
+            key: text.key(scope),
+            is_immutable,
+        })
     }
 
-    /// Returns the key of what another dialect answers to a request, by its parts, about the catalog of this revision.
-    pub(super) fn of_dialect(&self, dialect: &str, catalog: Revision, request: &[&[u8]]) -> ResponseKey {
+    /// Returns the key of what another dialect answers to a request, by its parts, about the
+    /// catalog of this revision.
+    pub(super) fn of_dialect(
+        &self,
+        dialect: &str,
+        catalog: Revision,
+        request: &[&[u8]],
+    ) -> ResponseKey {
         let mut text = KeyText::new(self.process);
         // Shorter than the digest of a document, which is in its place in other keys.
         text.add(dialect.as_bytes());
@@ -210,9 +249,15 @@ impl KeyText {
 impl RememberedUrls {
     /// Creates an empty set of URLs for a published set.
     fn new(revision: Revision) -> Self {
-        let (validators, narrowed) =
-            (SecondChanceCache::new(usize::MAX, URL_BYTES), SecondChanceCache::new(usize::MAX, URL_BYTES));
-        Self { revision, validators, narrowed }
+        let (validators, narrowed) = (
+            SecondChanceCache::new(usize::MAX, URL_BYTES),
+            SecondChanceCache::new(usize::MAX, URL_BYTES),
+        );
+        Self {
+            revision,
+            validators,
+            narrowed,
+        }
     }
 }
 
@@ -223,11 +268,14 @@ fn narrowed_url(revision: Revision, parameters: &str) -> NarrowedUrl {
 impl ResponseKey {
     #[cfg(test)]
     pub(super) fn from_hash(hash: [u8; KEY_BYTES]) -> Self {
-        Self { hash, scope: Revision::default() }
+        Self {
+            hash,
+            scope: Revision::default(),
+        }
     }
 
-    /// Returns whether a request can hit the response while this snapshot is served. For a scope of several catalogs
-    /// that is in doubt once any catalog has changed.
+    /// Returns whether a request can hit the response while this snapshot is served. For a scope of
+    /// several catalogs that is in doubt once any catalog has changed.
     pub(super) fn is_current(&self, snapshot: &Snapshot) -> bool {
         snapshot.has(&self.scope)
     }

@@ -1,8 +1,8 @@
-//! Documents against another schema than the project's own: one that is made when the program runs, of object types,
-//! lists and scalars.
+//! Documents against another schema than the project's own: one that is made when the program runs,
+//! of object types, lists and scalars.
 //!
-//! Parsing, limits, validation, coercion and introspection are those of `schema.graphql`. What fields mean, and how a
-//! response is written, is the caller's affair.
+//! Parsing, limits, validation, coercion and introspection are those of `schema.graphql`. What
+//! fields mean, and how a response is written, is the caller's affair.
 
 use apollo_compiler::ast;
 use apollo_compiler::schema::ExtendedType;
@@ -15,11 +15,13 @@ use super::introspection;
 use super::limits::Limits;
 use super::plan::{self, Plan, PlannedField, ValuePlan};
 
-/// Maximum number of values of introspection that a request may have, estimated as the fields that it selects times what
-/// the schema declares: memory, because all of them are made before the first one is written.
+/// Maximum number of values of introspection that a request may have, estimated as the fields that
+/// it selects times what the schema declares: memory, because all of them are made before the first
+/// one is written.
 pub const MAX_INTROSPECTED_VALUES: u64 = 2_000_000;
 
-/// Name that an object type has in the text of a schema in which its name is `Float`; no field may have the scalar then.
+/// Name that an object type has in the text of a schema in which its name is `Float`; no field may
+/// have the scalar then.
 pub const FLOAT_OBJECT: &str = document::FLOAT_OBJECT;
 
 /// A schema that was made when the program ran.
@@ -88,7 +90,8 @@ impl ParsedDocument {
 }
 
 impl ValidDocument {
-    /// Whether an operation selects `__schema` or `__type`, which [`RuntimeSchema::select`] executes.
+    /// Whether an operation selects `__schema` or `__type`, which [`RuntimeSchema::select`]
+    /// executes.
     pub fn introspects(&self) -> bool {
         self.0.introspects()
     }
@@ -103,23 +106,34 @@ impl RuntimeSchema {
         let schema = Schema::parse_sdl(sdl)?;
         let declared = schema.types().map(|definition| match definition {
             ExtendedType::Object(object) => {
-                1 + object.fields.values().map(|field| 1 + field.arguments.len() as u64).sum::<u64>()
+                1 + object
+                    .fields
+                    .values()
+                    .map(|field| 1 + field.arguments.len() as u64)
+                    .sum::<u64>()
             }
             _ => 1,
         });
-        Ok(Self { declared: declared.sum(), schema })
+        Ok(Self {
+            declared: declared.sum(),
+            schema,
+        })
     }
 
     /// Validates a document.
     ///
     /// # Errors
     /// The first error.
-    pub fn validate(&self, document: ParsedDocument, limits: &Limits) -> Result<ValidDocument, Error> {
+    pub fn validate(
+        &self,
+        document: ParsedDocument,
+        limits: &Limits,
+    ) -> Result<ValidDocument, Error> {
         self.schema.validate(document.0, limits).map(ValidDocument)
     }
 
-    /// Returns the fields that an operation selects at its root, with fragments and directives resolved and introspection
-    /// executed.
+    /// Returns the fields that an operation selects at its root, with fragments and directives
+    /// resolved and introspection executed.
     ///
     /// # Errors
     /// Request errors, for which nothing may be executed.
@@ -130,12 +144,18 @@ impl RuntimeSchema {
         raw_variables: &Map<String, Value>,
         limits: &Limits,
     ) -> Result<Vec<SelectedField>, Vec<Error>> {
-        let operation = document.operation(operation_name).map_err(|error| vec![error])?;
-        let variables = coercion::variables(&self.schema, document, operation, raw_variables, limits)?;
+        let operation = document
+            .operation(operation_name)
+            .map_err(|error| vec![error])?;
+        let variables =
+            coercion::variables(&self.schema, document, operation, raw_variables, limits)?;
         let plan = plan::plan(&self.schema, document, operation, &variables);
         let planned = plan.and_then(|plan| plan.first_error().map_or(Ok(plan), Err));
         let plan = planned.map_err(|error| {
-            vec![Error::request(Code::BadUserInput, error.message.clone()).at(document.location(error.span))]
+            vec![
+                Error::request(Code::BadUserInput, error.message.clone())
+                    .at(document.location(error.span)),
+            ]
         })?;
         let introspected = || {
             self.check_introspection(&plan)?;
@@ -154,9 +174,18 @@ impl RuntimeSchema {
         if cost <= MAX_INTROSPECTED_VALUES {
             return Ok(());
         }
-        let cost = Cost { cost, maximum: MAX_INTROSPECTED_VALUES };
-        let message = format!("the introspection may have {} values; at most {} are allowed", cost.cost, cost.maximum);
-        Err(Error { cost: Some(cost), ..Error::request(Code::CostEstimated, message) })
+        let cost = Cost {
+            cost,
+            maximum: MAX_INTROSPECTED_VALUES,
+        };
+        let message = format!(
+            "the introspection may have {} values; at most {} are allowed",
+            cost.cost, cost.maximum
+        );
+        Err(Error {
+            cost: Some(cost),
+            ..Error::request(Code::CostEstimated, message)
+        })
     }
 }
 
@@ -170,21 +199,31 @@ fn count(plan: &Plan<'_>) -> u64 {
     plan.fields.iter().map(|field| 1 + nested(field)).sum()
 }
 
-fn selected(plan: &Plan<'_>, introspected: &mut introspection::IntrospectionData) -> Vec<SelectedField> {
+fn selected(
+    plan: &Plan<'_>,
+    introspected: &mut introspection::IntrospectionData,
+) -> Vec<SelectedField> {
     let field = |field: &PlannedField<'_>| {
         let value = match &field.value {
             ValuePlan::TypeName => SelectedValue::TypeName(plan.type_name.into()),
             ValuePlan::Object(plan) => SelectedValue::Object(selected(plan, introspected)),
             ValuePlan::Introspection(_) => {
                 let found = introspected.iter_mut().find(|(key, _)| **key == *field.key);
-                let text = found.map(|(_, text)| std::mem::take(text)).filter(|text| !text.is_empty());
+                let text = found
+                    .map(|(_, text)| std::mem::take(text))
+                    .filter(|text| !text.is_empty());
                 SelectedValue::Introspection(text.unwrap_or_else(|| b"null".as_slice().into()))
             }
             // There are no interfaces and no unions.
             ValuePlan::Leaf | ValuePlan::Abstract(_) => SelectedValue::Leaf,
         };
         let arguments = field.arguments.clone().unwrap_or(Arguments::NONE);
-        SelectedField { key: field.key.into(), name: field.name.into(), arguments, value }
+        SelectedField {
+            key: field.key.into(),
+            name: field.name.into(),
+            arguments,
+            value,
+        }
     };
     plan.fields.iter().map(field).collect()
 }
@@ -198,19 +237,35 @@ mod tests {
     fn select(query: &str) -> Result<Vec<SelectedField>, Vec<Error>> {
         let (schema, limits) = (RuntimeSchema::parse(SDL).unwrap(), Limits::default());
         let document = ParsedDocument::parse(query, &limits).map_err(|error| vec![error])?;
-        let document = schema.validate(document, &limits).map_err(|error| vec![error])?;
+        let document = schema
+            .validate(document, &limits)
+            .map_err(|error| vec![error])?;
         schema.select(&document, None, &Map::new(), &limits)
     }
 
     #[test]
     fn a_document_is_selected_from_a_schema_that_was_made_at_run_time() {
-        let fields = select("{ x: as { ...F b } __typename __type(name: \"A\") { name } } fragment F on A { c { b } }");
-        let [x, typename, ty] = &fields.unwrap()[..] else { panic!("there are three") };
-        assert_eq!((&*x.key, &*x.name, x.integer("limit")), ("x", "as", Some(100)));
-        let SelectedValue::Object(of_x) = &x.value else { panic!("{x:?}") };
-        assert_eq!(of_x.iter().map(|field| &*field.key).collect::<Vec<_>>(), ["c", "b"]);
+        let fields = select(
+            "{ x: as { ...F b } __typename __type(name: \"A\") { name } } fragment F on A { c { b } }",
+        );
+        let [x, typename, ty] = &fields.unwrap()[..] else {
+            panic!("there are three")
+        };
+        assert_eq!(
+            (&*x.key, &*x.name, x.integer("limit")),
+            ("x", "as", Some(100))
+        );
+        let SelectedValue::Object(of_x) = &x.value else {
+            panic!("{x:?}")
+        };
+        assert_eq!(
+            of_x.iter().map(|field| &*field.key).collect::<Vec<_>>(),
+            ["c", "b"]
+        );
         assert!(matches!(&typename.value, SelectedValue::TypeName(name) if &**name == "Query"));
-        assert!(matches!(&ty.value, SelectedValue::Introspection(text) if **text == *br#"{"name":"A"}"#));
+        assert!(
+            matches!(&ty.value, SelectedValue::Introspection(text) if **text == *br#"{"name":"A"}"#)
+        );
     }
 
     #[test]
@@ -218,15 +273,26 @@ mod tests {
         let sdl = "type Query { floats: [Float_] } type Float_ { name: String of: Float_ }";
         let (schema, limits) = (RuntimeSchema::parse(sdl).unwrap(), Limits::default());
         let select = |query: &str| {
-            let document = schema.validate(ParsedDocument::parse(query, &limits).unwrap(), &limits).unwrap();
-            schema.select(&document, None, &Map::new(), &limits).unwrap()
+            let document = schema
+                .validate(ParsedDocument::parse(query, &limits).unwrap(), &limits)
+                .unwrap();
+            schema
+                .select(&document, None, &Map::new(), &limits)
+                .unwrap()
         };
         let fields = select("{ floats { __typename name ... on Float { of { name } } } }");
-        let SelectedValue::Object(of_float) = &fields[0].value else { panic!("{fields:?}") };
+        let SelectedValue::Object(of_float) = &fields[0].value else {
+            panic!("{fields:?}")
+        };
         assert!(matches!(&of_float[0].value, SelectedValue::TypeName(name) if &**name == "Float"));
-        assert_eq!(of_float.iter().map(|field| &*field.key).collect::<Vec<_>>(), ["__typename", "name", "of"]);
+        assert_eq!(
+            of_float.iter().map(|field| &*field.key).collect::<Vec<_>>(),
+            ["__typename", "name", "of"]
+        );
         let fields = select("{ __type(name: \"Float\") { kind fields { name type { name } } } }");
-        let SelectedValue::Introspection(text) = &fields[0].value else { panic!("{fields:?}") };
+        let SelectedValue::Introspection(text) = &fields[0].value else {
+            panic!("{fields:?}")
+        };
         assert_eq!(
             str::from_utf8(text).unwrap(),
             r#"{"kind":"OBJECT","fields":[{"name":"name","type":{"name":"String"}},{"name":"of","type":{"name":"Float"}}]}"#
@@ -235,22 +301,45 @@ mod tests {
 
     #[test]
     fn what_is_not_valid_against_the_schema_is_refused() {
-        for query in ["{", "{ packages { name } }", "{ as(limit: \"x\") { b } }", "mutation { as { b } }"] {
-            assert_eq!(select(query).map(drop).map_err(|errors| errors.len()), Err(1), "{query}");
+        for query in [
+            "{",
+            "{ packages { name } }",
+            "{ as(limit: \"x\") { b } }",
+            "mutation { as { b } }",
+        ] {
+            assert_eq!(
+                select(query).map(drop).map_err(|errors| errors.len()),
+                Err(1),
+                "{query}"
+            );
         }
     }
 
     #[test]
     fn introspection_is_bounded_by_what_the_schema_declares() {
-        let types =
-            (0..2_000).map(|number| format!("type T{number} {{ a: Int b: Int }} ")).collect::<Vec<_>>().concat();
+        let types = (0..2_000)
+            .map(|number| format!("type T{number} {{ a: Int b: Int }} "))
+            .collect::<Vec<_>>()
+            .concat();
         let schema = RuntimeSchema::parse(&(types + "type Query { a: T0 }")).unwrap();
-        let limits = Limits { tokens: 20_000, aliases: 1_000, ..Limits::default() };
+        let limits = Limits {
+            tokens: 20_000,
+            aliases: 1_000,
+            ..Limits::default()
+        };
         let code = |fields: usize| {
-            let names = (0..fields).map(|number| format!("a{number}: name ")).collect::<Vec<_>>().concat();
+            let names = (0..fields)
+                .map(|number| format!("a{number}: name "))
+                .collect::<Vec<_>>()
+                .concat();
             let query = format!("{{ __schema {{ types {{ {names} }} }} }}");
-            let document = schema.validate(ParsedDocument::parse(&query, &limits).unwrap(), &limits).unwrap();
-            schema.select(&document, None, &Map::new(), &limits).err().map(|errors| errors[0].code)
+            let document = schema
+                .validate(ParsedDocument::parse(&query, &limits).unwrap(), &limits)
+                .unwrap();
+            schema
+                .select(&document, None, &Map::new(), &limits)
+                .err()
+                .map(|errors| errors[0].code)
         };
         assert_eq!((code(100), code(400)), (None, Some(Code::CostEstimated)));
     }

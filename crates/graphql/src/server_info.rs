@@ -26,7 +26,11 @@ pub(super) struct ServerState {
 
 impl Default for ServerInfo {
     fn default() -> Self {
-        Self { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None, playground_url: None }
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: None,
+            playground_url: None,
+        }
     }
 }
 

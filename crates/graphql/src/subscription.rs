@@ -1,8 +1,9 @@
-//! Subscriptions: the events of a stream and the response text of each. This module does not know the transport.
+//! Subscriptions: the events of a stream and the response text of each. This module does not know
+//! the transport.
 //!
-//! A stream remembers the catalogs as it reported them last and looks for a difference whenever something was
-//! published. So nothing queues up for a slow reader: it receives the latest state when it reads again. Equal requests
-//! are executed once per event.
+//! A stream remembers the catalogs as it reported them last and looks for a difference whenever
+//! something was published. So nothing queues up for a slow reader: it receives the latest state
+//! when it reads again. Equal requests are executed once per event.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,8 +29,8 @@ use super::{Engine, coercion, plan};
 /// Limits of streams.
 #[derive(Clone, Debug)]
 pub struct StreamLimits {
-    /// Maximum number of streams: event streams and operations of WebSocket connections. As many WebSocket connections
-    /// may be open.
+    /// Maximum number of streams: event streams and operations of WebSocket connections. As many
+    /// WebSocket connections may be open.
     pub streams: usize,
     /// Maximum number of operations per WebSocket.
     pub operations: usize,
@@ -47,12 +48,12 @@ const SHARED_TEXTS: usize = 64;
 /// Maximum size of a shared event text, in bytes.
 const SHARED_TEXT_BYTES: usize = 256 << 10;
 
-/// Maximum number of events that are written at one time, half of them for one peer: more than processors would only take
-/// memory.
+/// Maximum number of events that are written at one time, half of them for one peer: more than
+/// processors would only take memory.
 const CONCURRENT_EVENTS: usize = 4;
 
-/// Time-out of finding out what the caller of a stream may see; it ends the stream. Shorter than the interval of keep-alive
-/// messages, for which a transport gives up waiting for an event.
+/// Time-out of finding out what the caller of a stream may see; it ends the stream. Shorter than
+/// the interval of keep-alive messages, for which a transport gives up waiting for an event.
 pub const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// State shared by all subscriptions.
@@ -119,7 +120,8 @@ struct SubscribedOperation {
 pub struct SubscriptionEvent {
     /// JSON text of the response.
     pub text: Bytes,
-    /// Permit to hold a text that has no memory budget yet: to be dropped once the text is counted elsewhere.
+    /// Permit to hold a text that has no memory budget yet: to be dropped once the text is counted
+    /// elsewhere.
     pub permit: FairPermit,
 }
 
@@ -129,7 +131,13 @@ type CatalogVersions = (Option<Arc<Served>>, Option<Arc<Served>>);
 impl Default for StreamLimits {
     fn default() -> Self {
         let (ping, init) = (Duration::from_secs(12), Duration::from_secs(3));
-        Self { streams: 1_000, operations: 20, ping, init, renewal: Duration::from_mins(1) }
+        Self {
+            streams: 1_000,
+            operations: 20,
+            ping,
+            init,
+            renewal: Duration::from_mins(1),
+        }
     }
 }
 
@@ -156,10 +164,13 @@ impl Engine {
 
     /// When it is to be found out again what the caller of these catalogs may see.
     fn renew_at(&self, catalogs: &Catalogs) -> Option<Instant> {
-        catalogs.has_caller().then(|| Instant::now() + self.limits.streams.renewal)
+        catalogs
+            .has_caller()
+            .then(|| Instant::now() + self.limits.streams.renewal)
     }
 
-    /// A receiver that turns `true` when streams are to end. [`Self::streams_ended`] waits until it is dropped.
+    /// A receiver that turns `true` when streams are to end. [`Self::streams_ended`] waits until it
+    /// is dropped.
     pub fn ending(&self) -> watch::Receiver<bool> {
         self.streams.ending.subscribe()
     }
@@ -172,22 +183,41 @@ impl Subscription {
     /// Request errors.
     pub(super) fn new(
         engine: &Arc<Engine>,
-        ResolvedRequest { request, document, digest, .. }: &ResolvedRequest<'_>,
+        ResolvedRequest {
+            request,
+            document,
+            digest,
+            ..
+        }: &ResolvedRequest<'_>,
         catalogs: &Catalogs,
         peer: Peer,
     ) -> Result<Self, Vec<Error>> {
-        let operation = document.operation(request.operation_name.as_deref()).map_err(|error| vec![error])?;
+        let operation = document
+            .operation(request.operation_name.as_deref())
+            .map_err(|error| vec![error])?;
         let raw_variables = request.variables.clone().unwrap_or_default();
-        let variables = coercion::variables(&engine.schema, document, operation, &raw_variables, &engine.limits)?;
+        let variables = coercion::variables(
+            &engine.schema,
+            document,
+            operation,
+            &raw_variables,
+            &engine.limits,
+        )?;
         let refused = |error: &coercion::CoercionError| {
             let location = document.location(error.span);
             vec![Error::request(Code::BadUserInput, error.message.clone()).at(location)]
         };
-        let plan = plan::plan(&engine.schema, document, operation, &variables).map_err(|error| refused(&error))?;
+        let plan = plan::plan(&engine.schema, document, operation, &variables)
+            .map_err(|error| refused(&error))?;
         engine.check_cost(&plan).map_err(|error| vec![error])?;
         // Validation ensures that there is exactly one field.
-        let arguments = plan.fields.first().map(|field| field.arguments.as_ref().map_err(|error| refused(error)));
-        let names = arguments.transpose()?.and_then(|arguments| arguments.strings("names"));
+        let arguments = plan
+            .fields
+            .first()
+            .map(|field| field.arguments.as_ref().map_err(|error| refused(error)));
+        let names = arguments
+            .transpose()?
+            .and_then(|arguments| arguments.strings("names"));
         let names = names.map(|names| names.iter().map(str::to_owned).collect());
         let operation_name = request.operation_name.as_deref().map(str::to_owned);
         // `Debug` quotes texts, so that each part ends where the next begins.
@@ -213,8 +243,8 @@ impl Subscription {
         })
     }
 
-    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. A caller who may not read any more, or of whom
-    /// that cannot be found out, is told so in the last event.
+    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. A caller who may not
+    /// read any more, or of whom that cannot be found out, is told so in the last event.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
             if self.has_ended {
@@ -229,7 +259,8 @@ impl Subscription {
             self.changes.borrow_and_update();
             let now = self.catalogs.snapshot();
             if self.find_change(&now).is_none() {
-                // Catalogs may have been published anew with the same content: the former ones are released.
+                // Catalogs may have been published anew with the same content: the former ones are
+                // released.
                 self.reported = now.by_name().cloned().collect();
                 drop(now);
                 tokio::select! {
@@ -239,7 +270,13 @@ impl Subscription {
                 }
                 continue;
             }
-            let permit = self.operation.engine.streams.events.acquire(&self.operation.peer).await;
+            let permit = self
+                .operation
+                .engine
+                .streams
+                .events
+                .acquire(&self.operation.peer)
+                .await;
             // Something else may have been published while this stream waited.
             let now = self.catalogs.snapshot();
             if let Some(change) = self.find_change(&now) {
@@ -250,7 +287,8 @@ impl Subscription {
         }
     }
 
-    /// Finds out what the caller may see from now on: what it may not see any more is reported as removed.
+    /// Finds out what the caller may see from now on: what it may not see any more is reported as
+    /// removed.
     async fn renew(&mut self) -> Result<(), RenewalError> {
         let renewed = timeout(RENEWAL_TIMEOUT, self.catalogs.renew()).await;
         self.catalogs = renewed.unwrap_or(Err(RenewalError::Undecided))?;
@@ -277,12 +315,19 @@ impl Subscription {
         Some(SubscriptionEvent { text, permit })
     }
 
-    /// Finds the first catalog that differs from what was reported, beginning after the one that was reported last: a
-    /// catalog that changes all the time hides no other.
+    /// Finds the first catalog that differs from what was reported, beginning after the one that
+    /// was reported last: a catalog that changes all the time hides no other.
     fn find_change(&self, now: &Snapshot) -> Option<CatalogVersions> {
-        let is_selected = |name: &&str| self.names.as_ref().is_none_or(|names| names.iter().any(|other| other == name));
+        let is_selected = |name: &&str| {
+            self.names
+                .as_ref()
+                .is_none_or(|names| names.iter().any(|other| other == name))
+        };
         let both = self.reported.iter().chain(now.by_name());
-        let mut names: Vec<_> = both.map(|served| served.name.as_str()).filter(is_selected).collect();
+        let mut names: Vec<_> = both
+            .map(|served| served.name.as_str())
+            .filter(is_selected)
+            .collect();
         names.sort_unstable();
         names.dedup();
         let next = names.partition_point(|name| *name <= self.last.as_str());
@@ -305,16 +350,23 @@ impl Subscription {
     }
 
     fn position(&self, name: &str) -> Result<usize, usize> {
-        self.reported.binary_search_by(|served| served.name.as_str().cmp(name))
+        self.reported
+            .binary_search_by(|served| served.name.as_str().cmp(name))
     }
 
-    /// Returns the text of an event: the one that another stream of the same request wrote, or else a new one.
+    /// Returns the text of an event: the one that another stream of the same request wrote, or else
+    /// a new one.
     ///
     /// `None` if the runtime is shutting down.
     async fn text(&self, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
         let change = catalog_change(versions);
         let before = change.before.map(|served| served.content.digest);
-        let key = EventKey { request: self.request, revision: now.revision(), name: change.name().to_owned(), before };
+        let key = EventKey {
+            request: self.request,
+            revision: now.revision(),
+            name: change.name().to_owned(),
+            before,
+        };
         let streams = &self.operation.engine.streams;
         let published = self.operation.engine.catalogs.published().revision();
         if let Some(text) = streams.shared_text(published, &key) {
@@ -323,7 +375,11 @@ impl Subscription {
         let text = if let Some(text) = self.operation.execute(now, change, Turn::Short) {
             text
         } else {
-            let (operation, now, versions) = (Arc::clone(&self.operation), Arc::clone(now), versions.clone());
+            let (operation, now, versions) = (
+                Arc::clone(&self.operation),
+                Arc::clone(now),
+                versions.clone(),
+            );
             match self.operation.engine.executor.try_acquire() {
                 Some(turn) => operation.execute_in(turn, now, versions).await?,
                 None => operation.execute_in_turn(now, versions).await?,
@@ -337,10 +393,15 @@ impl Subscription {
 }
 
 impl SubscribedOperation {
-    /// Executes the operation when it is its turn, in a task of its own: a client that reads nothing holds no turn.
+    /// Executes the operation when it is its turn, in a task of its own: a client that reads
+    /// nothing holds no turn.
     ///
     /// `None` if the runtime is shutting down.
-    async fn execute_in_turn(self: Arc<Self>, now: Arc<Snapshot>, versions: CatalogVersions) -> Option<Bytes> {
+    async fn execute_in_turn(
+        self: Arc<Self>,
+        now: Arc<Snapshot>,
+        versions: CatalogVersions,
+    ) -> Option<Bytes> {
         let written = tokio::spawn(async move {
             let turn = self.engine.executor.acquire_patiently(self.peer).await?;
             self.execute_in(turn, now, versions).await
@@ -351,22 +412,45 @@ impl SubscribedOperation {
     /// Executes the operation in a turn, on a thread that serves no connections.
     ///
     /// `None` if the runtime is shutting down.
-    async fn execute_in(self: Arc<Self>, turn: Permit, now: Arc<Snapshot>, versions: CatalogVersions) -> Option<Bytes> {
+    async fn execute_in(
+        self: Arc<Self>,
+        turn: Permit,
+        now: Arc<Snapshot>,
+        versions: CatalogVersions,
+    ) -> Option<Bytes> {
         let executed = tokio::task::spawn_blocking(move || {
             // Held until the work has really ended.
             let _turn = turn;
-            self.execute(&now, catalog_change(&versions), Turn::Long(Cancellation::default()))
+            self.execute(
+                &now,
+                catalog_change(&versions),
+                Turn::Long(Cancellation::default()),
+            )
         });
         executed.await.ok()?
     }
 
     /// Executes the operation for an event; `None` if it takes longer than a short turn.
     fn execute(&self, now: &Snapshot, change: CatalogChange<'_>, turn: Turn) -> Option<Bytes> {
-        let Self { engine, document, name, variables, .. } = self;
-        let operation = document.operation(name.as_deref()).map_err(|error| vec![error]);
+        let Self {
+            engine,
+            document,
+            name,
+            variables,
+            ..
+        } = self;
+        let operation = document
+            .operation(name.as_deref())
+            .map_err(|error| vec![error]);
         let response = operation.and_then(|operation| {
             let change = Some(change);
-            let execution = Execution { document, operation, raw_variables: variables, change, includes_cost: false };
+            let execution = Execution {
+                document,
+                operation,
+                raw_variables: variables,
+                change,
+                includes_cost: false,
+            };
             engine.execute_operation(now, execution, turn)
         });
         match response {
@@ -380,13 +464,18 @@ impl Streams {
     fn shared_text(&self, revision: Revision, key: &EventKey) -> Option<Bytes> {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let mut texts = shared.texts.iter().filter(|_| shared.revision == revision);
-        texts.find(|(other, _)| other == key).map(|(_, text)| text.clone())
+        texts
+            .find(|(other, _)| other == key)
+            .map(|(_, text)| text.clone())
     }
 
     fn share(&self, revision: Revision, key: EventKey, text: &Bytes) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.revision != revision || shared.texts.len() >= SHARED_TEXTS {
-            *shared = SharedTexts { revision, texts: Vec::new() };
+            *shared = SharedTexts {
+                revision,
+                texts: Vec::new(),
+            };
         }
         shared.texts.push((key, text.clone()));
     }
@@ -401,7 +490,10 @@ async fn wait_until(moment: Option<Instant>) {
 }
 
 fn catalog_change((before, after): &CatalogVersions) -> CatalogChange<'_> {
-    CatalogChange { before: before.as_deref(), after: after.as_deref() }
+    CatalogChange {
+        before: before.as_deref(),
+        after: after.as_deref(),
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use super::output;
 /// Maximum number of fields of a response with suggestions.
 pub const MAX_SUGGESTED_FIELDS: usize = 5;
 
-/// Maximum number of names that a response compares with names that nothing has. A field that is selected of each item of
-/// a list is often `null`, and a suggestion must not be what exceeds the budget of a request.
+/// Maximum number of names that a response compares with names that nothing has. A field that is
+/// selected of each item of a list is often `null`, and a suggestion must not be what exceeds the
+/// budget of a request.
 pub const MAX_COMPARED_NAMES: usize = 5_000;
 
 /// Names that are similar to the value of an argument that names nothing.
@@ -26,8 +27,21 @@ pub(super) struct Suggestion {
 /// Returns the member of `extensions`.
 pub(super) fn to_json(suggestions: &[Suggestion]) -> Vec<u8> {
     let mut out = b"\"suggestions\":[".to_vec();
-    for (at, Suggestion { path, argument, value, similar }) in suggestions.iter().enumerate() {
-        out.extend_from_slice(if at == 0 { b"{\"path\":" } else { b",{\"path\":" });
+    for (
+        at,
+        Suggestion {
+            path,
+            argument,
+            value,
+            similar,
+        },
+    ) in suggestions.iter().enumerate()
+    {
+        out.extend_from_slice(if at == 0 {
+            b"{\"path\":"
+        } else {
+            b",{\"path\":"
+        });
         errors::write_path(path, &mut out);
         out.extend_from_slice(b",\"argument\":");
         output::string(&mut out, argument);

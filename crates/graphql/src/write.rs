@@ -1,8 +1,9 @@
-//! Execution: writes the response of a plan over a snapshot as JSON text, in one pass and into one buffer.
+//! Execution: writes the response of a plan over a snapshot as JSON text, in one pass and into one
+//! buffer.
 //!
-//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). This file has what all types share:
-//! response keys, lists, errors with their paths, propagation of `null` by truncating the buffer, and the limits on
-//! objects, bytes and time.
+//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). This file has
+//! what all types share: response keys, lists, errors with their paths, propagation of `null` by
+//! truncating the buffer, and the limits on objects, bytes and time.
 
 mod bundle;
 mod bundles;
@@ -68,7 +69,8 @@ const OBJECT_BYTES: usize = 512;
 
 /// Result of executing an operation.
 pub(super) struct ExecutionResult {
-    /// The buffer that was passed to [`write()`], followed by the JSON text of `data`: an object or `null`.
+    /// The buffer that was passed to [`write()`], followed by the JSON text of `data`: an object or
+    /// `null`.
     pub(super) data: Vec<u8>,
     /// Field errors, in the order of the data.
     pub(super) errors: Vec<Error>,
@@ -98,8 +100,13 @@ pub(super) fn write(
         let Some(stopped) = budget.error() else {
             return Error::request(Code::Internal, "internal server error".to_owned());
         };
-        let advice = advice.as_deref().unwrap_or("ask for smaller pages or fewer fields");
-        Error { message: format!("{}: {advice}", stopped.message), ..stopped }
+        let advice = advice
+            .as_deref()
+            .unwrap_or("ask for smaller pages or fewer fields");
+        Error {
+            message: format!("{}: {advice}", stopped.message),
+            ..stopped
+        }
     })
 }
 
@@ -147,11 +154,24 @@ fn write_within<'a>(
             writer.null();
         }
         Err(WriteError::Abandoned) => {
-            return Err(Box::new(Abandonment { limit: writer.abandoned, advice: writer.advice }));
+            return Err(Box::new(Abandonment {
+                limit: writer.abandoned,
+                advice: writer.advice,
+            }));
         }
     }
-    let ResponseWriter { out: data, errors, suggestions, .. } = writer;
-    Ok(ExecutionResult { data, errors, suggestions, work: work.units() })
+    let ResponseWriter {
+        out: data,
+        errors,
+        suggestions,
+        ..
+    } = writer;
+    Ok(ExecutionResult {
+        data,
+        errors,
+        suggestions,
+        work: work.units(),
+    })
 }
 
 /// Everything that an execution reads besides its plan.
@@ -180,7 +200,12 @@ trait Object<'a>: Copy {
     type Field: ObjectField;
 
     /// Writes the value of one field of the object.
-    fn write(self, name: Self::Field, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult;
+    fn write(
+        self,
+        name: Self::Field,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult;
 }
 
 /// Result of writing a value.
@@ -214,7 +239,8 @@ struct ResponseWriter<'a> {
     suggestions: Vec<Suggestion>,
     /// Number of names that may still be compared for suggestions.
     uncompared_names: usize,
-    /// Locations of errors: a field may fail for each item of a list, and computing a location scans the source text.
+    /// Locations of errors: a field may fail for each item of a list, and computing a location
+    /// scans the source text.
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Size of the errors in bytes (approximate).
     error_bytes: usize,
@@ -235,7 +261,10 @@ enum PathStep<'a> {
 impl<'a, T: Copy> InCatalog<'a, T> {
     /// Returns another item of the same catalog.
     fn with<U>(self, item: U) -> InCatalog<'a, U> {
-        InCatalog { served: self.served, item }
+        InCatalog {
+            served: self.served,
+            item,
+        }
     }
 }
 
@@ -262,22 +291,34 @@ impl<'a> ResponseWriter<'a> {
     fn draw_object(&mut self) -> WriteResult {
         let written = self.out.len().saturating_sub(self.drawn_bytes);
         self.drawn_bytes = self.out.len();
-        self.work.draw(Step::WrittenByte, written.saturating_sub(OBJECT_BYTES))?;
+        self.work
+            .draw(Step::WrittenByte, written.saturating_sub(OBJECT_BYTES))?;
         self.work.draw(Step::Object, 1)?;
         self.check_size()
     }
 
     /// Writes the metadata of a bundle, and draws the work of decoding it.
-    fn metadata(&mut self, bundle: InCatalog<'a, Bundle<'a>>, field: &'a PlannedField<'a>) -> WriteResult {
+    fn metadata(
+        &mut self,
+        bundle: InCatalog<'a, Bundle<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let metadata = bundle.item.metadata_by(&mut self.manifests);
         self.draw_decoded()?;
         let id = MetadataId::of_bundle(bundle.item);
-        self.optional_object(metadata.as_ref().map(|metadata| bundle.with((metadata, id))), field)
+        self.optional_object(
+            metadata
+                .as_ref()
+                .map(|metadata| bundle.with((metadata, id))),
+            field,
+        )
     }
 
     /// Draws the bytes of manifests that were decoded since the last call.
     fn draw_decoded(&mut self) -> WriteResult {
-        Ok(self.work.draw(Step::DecodedByte, self.manifests.take_work())?)
+        Ok(self
+            .work
+            .draw(Step::DecodedByte, self.manifests.take_work())?)
     }
 
     fn field<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
@@ -295,8 +336,14 @@ impl<'a> ResponseWriter<'a> {
         self.propagate_null(outcome, field.nullable, start)
     }
 
-    /// Replaces a value that has an error by `null` if its type is nullable; otherwise the error propagates.
-    fn propagate_null(&mut self, outcome: WriteResult, nullable: bool, start: usize) -> WriteResult {
+    /// Replaces a value that has an error by `null` if its type is nullable; otherwise the error
+    /// propagates.
+    fn propagate_null(
+        &mut self,
+        outcome: WriteResult,
+        nullable: bool,
+        start: usize,
+    ) -> WriteResult {
         if nullable && matches!(outcome, Err(WriteError::Null)) {
             self.out.truncate(start);
             self.null();
@@ -311,7 +358,11 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// Calls `write` with the response key of a field appended to the path.
-    fn with_path(&mut self, field: &'a PlannedField<'a>, write: impl FnOnce(&mut Self) -> WriteResult) -> WriteResult {
+    fn with_path(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        write: impl FnOnce(&mut Self) -> WriteResult,
+    ) -> WriteResult {
         self.path.push(PathStep::Key(field.key));
         let outcome = write(self);
         self.path.pop();
@@ -319,7 +370,11 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// Writes an object that is the value of a field, or `null` for `None`.
-    fn optional_object<T: Object<'a>>(&mut self, object: Option<T>, field: &'a PlannedField<'a>) -> WriteResult {
+    fn optional_object<T: Object<'a>>(
+        &mut self,
+        object: Option<T>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let Some(object) = object else {
             self.null();
             return Ok(());
@@ -333,7 +388,9 @@ impl<'a> ResponseWriter<'a> {
         objects: impl IntoIterator<Item = T>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.list(objects, field, |writer, object| writer.complete_object(object, field))
+        self.list(objects, field, |writer, object| {
+            writer.complete_object(object, field)
+        })
     }
 
     /// Writes a list that is the value of a field.
@@ -372,16 +429,21 @@ impl<'a> ResponseWriter<'a> {
         self.out.push(b']');
     }
 
-    /// Writes an object with the plan of a field for its type (`CompleteValue` of the specification).
-    fn complete_object<T: Object<'a>>(&mut self, object: T, field: &'a PlannedField<'a>) -> WriteResult {
+    /// Writes an object with the plan of a field for its type (`CompleteValue` of the
+    /// specification).
+    fn complete_object<T: Object<'a>>(
+        &mut self,
+        object: T,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         match field.plan(T::Field::TYPE_NAME) {
             Some(plan) => self.selection_set(object, plan),
             None => self.internal_error(field, T::Field::TYPE_NAME),
         }
     }
 
-    /// Suggests names for the value of an argument of a field that names none of them, as far as the limits of a response
-    /// allow.
+    /// Suggests names for the value of an argument of a field that names none of them, as far as
+    /// the limits of a response allow.
     fn suggest_names<'n>(
         &mut self,
         field: &'a PlannedField<'a>,
@@ -394,16 +456,29 @@ impl<'a> ResponseWriter<'a> {
         let value = arguments(field).string(argument).unwrap_or_default();
         let uncompared = &mut self.uncompared_names;
         let names = names.take(*uncompared).inspect(|_| *uncompared -= 1);
-        let similar: Vec<_> = similar_names(value, names, self.work)?.into_iter().map(ToOwned::to_owned).collect();
+        let similar: Vec<_> = similar_names(value, names, self.work)?
+            .into_iter()
+            .map(ToOwned::to_owned)
+            .collect();
         if !similar.is_empty() {
             let path = self.path_of(Some(field));
-            self.suggestions.push(Suggestion { path, argument, value: value.to_owned(), similar });
+            self.suggestions.push(Suggestion {
+                path,
+                argument,
+                value: value.to_owned(),
+                similar,
+            });
         }
         Ok(())
     }
 
     fn introspection(&mut self, field: &'a PlannedField<'a>) -> WriteResult {
-        match self.context.introspection.iter().find(|(key, _)| **key == *field.key) {
+        match self
+            .context
+            .introspection
+            .iter()
+            .find(|(key, _)| **key == *field.key)
+        {
             Some((_, json)) => self.json(json),
             None => self.internal_error(field, "the schema"),
         }
@@ -417,7 +492,8 @@ impl ResponseWriter<'_> {
     }
 
     fn boolean(&mut self, value: bool) {
-        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+        self.out
+            .extend_from_slice(if value { b"true" } else { b"false" });
     }
 
     fn integer(&mut self, value: impl Into<i64>) {
@@ -461,9 +537,12 @@ impl ResponseWriter<'_> {
             return self.too_large();
         }
         if self.out.capacity() - self.out.len() < json.len() {
-            // Grows by a factor of four, so that the copied buffers add up to a third of the response instead of its
-            // size; untouched capacity takes no memory. Never grows beyond the limit.
-            let capacity = (self.out.capacity() * 4).max(self.out.len() + json.len()).min(maximum);
+            // Grows by a factor of four, so that the copied buffers add up to a third of the
+            // response instead of its size; untouched capacity takes no memory. Never grows beyond
+            // the limit.
+            let capacity = (self.out.capacity() * 4)
+                .max(self.out.len() + json.len())
+                .min(maximum);
             self.out.reserve_exact(capacity - self.out.len());
         }
         self.out.extend_from_slice(json);
@@ -477,11 +556,15 @@ impl ResponseWriter<'_> {
 
 /// Raw values.
 impl<'a> ResponseWriter<'a> {
-    /// Writes the part of a JSON value that the argument `pointer` selects, or `null` if there is none.
+    /// Writes the part of a JSON value that the argument `pointer` selects, or `null` if there is
+    /// none.
     fn json_at_pointer(&mut self, json: Option<&[u8]>, field: &'a PlannedField<'a>) -> WriteResult {
-        let Some(pointer) = arguments(field).string("pointer") else { return self.optional_json(json) };
+        let Some(pointer) = arguments(field).string("pointer") else {
+            return self.optional_json(json);
+        };
         self.work.draw(Step::ParsedByte, pointer.len())?;
-        self.work.draw(Step::JsonByte, json.map_or(0, <[u8]>::len))?;
+        self.work
+            .draw(Step::JsonByte, json.map_or(0, <[u8]>::len))?;
         match json.map(|json| resolve_pointer(json, pointer)).transpose() {
             Ok(part) => self.optional_json(part.flatten()),
             Err(error) => self.bad_user_input(field, format!("`pointer` is malformed: {error}")),
@@ -490,16 +573,26 @@ impl<'a> ResponseWriter<'a> {
 }
 
 impl<'a> ResponseWriter<'a> {
-    /// Reads the argument `first`, absent as 0; records an error and returns `None` if it is out of range.
-    fn read_first(&mut self, field: &'a PlannedField<'a>, maximum: usize) -> Result<Option<usize>, WriteError> {
-        match checked_size("first", arguments(field).integer("first").unwrap_or_default(), maximum) {
+    /// Reads the argument `first`, absent as 0; records an error and returns `None` if it is out of
+    /// range.
+    fn read_first(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        maximum: usize,
+    ) -> Result<Option<usize>, WriteError> {
+        match checked_size(
+            "first",
+            arguments(field).integer("first").unwrap_or_default(),
+            maximum,
+        ) {
             Ok(first) => Ok(Some(first)),
             Err(message) => self.bad_user_input(field, message).map(|()| None),
         }
     }
 }
 
-/// Returns the arguments of a field that is being written; a field with a coercion error is never written.
+/// Returns the arguments of a field that is being written; a field with a coercion error is never
+/// written.
 fn arguments<'a>(field: &'a PlannedField<'a>) -> &'a Arguments {
     static NONE: Arguments = Arguments::NONE;
     field.arguments.as_ref().unwrap_or(&NONE)

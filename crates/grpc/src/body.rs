@@ -1,5 +1,5 @@
-//! Bodies that are encoded in turns: messages are written and compressed on threads that serve no connections, because whatever
-//! those do, probes wait for it.
+//! Bodies that are encoded in turns: messages are written and compressed on threads that serve no
+//! connections, because whatever those do, probes wait for it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -25,10 +25,14 @@ struct Steps(Option<Body>);
 impl BodyInTurns {
     /// Encodes a body whose messages wait for nothing.
     pub(crate) fn new(body: Body, turns: &FairSemaphore<Peer>, peer: Peer) -> Self {
-        let frames = turns
-            .stream(peer, Steps(Some(body)))
-            .flat_map(|step| stream::iter(step.unwrap_or_else(|error| vec![Err(Status::internal(error.to_string()))])));
-        Self { frames: Box::pin(frames) }
+        let frames = turns.stream(peer, Steps(Some(body))).flat_map(|step| {
+            stream::iter(
+                step.unwrap_or_else(|error| vec![Err(Status::internal(error.to_string()))]),
+            )
+        });
+        Self {
+            frames: Box::pin(frames),
+        }
     }
 }
 
@@ -38,11 +42,17 @@ impl Iterator for Steps {
     fn next(&mut self) -> Option<Self::Item> {
         let (mut frames, mut length) = (Vec::new(), 0);
         while let Some(body) = self.0.as_mut().filter(|_| length < STEP_BYTES) {
-            let Poll::Ready(Some(frame)) = Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop())) else {
+            let Poll::Ready(Some(frame)) =
+                Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()))
+            else {
                 self.0 = None;
                 break;
             };
-            length += frame.as_ref().ok().and_then(Frame::data_ref).map_or(0, Bytes::len);
+            length += frame
+                .as_ref()
+                .ok()
+                .and_then(Frame::data_ref)
+                .map_or(0, Bytes::len);
             frames.push(frame);
         }
         (!frames.is_empty()).then_some(frames)
@@ -53,7 +63,10 @@ impl HttpBody for BodyInTurns {
     type Data = Bytes;
     type Error = Status;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         self.frames.as_mut().poll_next(context)
     }
 }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::BufMut;
-use fbc::catalog::{Bundle, ChannelEntry, JsonValue, Manifests, Property, PropertyKind, read_manifest};
+use fbc::catalog::{
+    Bundle, ChannelEntry, JsonValue, Manifests, Property, PropertyKind, read_manifest,
+};
 
 use crate::csv;
 use crate::json::{push_escaped, quoted};
@@ -31,25 +33,37 @@ pub(crate) fn write_bundle(entry: ChannelEntry<'_>, form: BundleForm, out: &mut 
         write_manifests(bundle, out);
     }
     write_text(6, &image, out);
-    bundle.provided_apis().for_each(|api| write_texts(7, &[api.group, api.version, api.kind], out));
-    bundle.required_apis().for_each(|api| write_texts(8, &[api.group, api.version, api.kind], out));
+    bundle
+        .provided_apis()
+        .for_each(|api| write_texts(7, &[api.group, api.version, api.kind], out));
+    bundle
+        .required_apis()
+        .for_each(|api| write_texts(8, &[api.group, api.version, api.kind], out));
     write_text(9, version(bundle), out);
     write_text(10, entry.skip_range().unwrap_or_default(), out);
-    bundle.properties().for_each(|property| write_dependency(property, out));
-    bundle.properties().for_each(|property| write_property(property, out));
+    bundle
+        .properties()
+        .for_each(|property| write_dependency(property, out));
+    bundle
+        .properties()
+        .for_each(|property| write_property(property, out));
     if form == BundleForm::Listed {
         write_text(13, entry.replaces().unwrap_or_default(), out);
-        entry.skips().for_each(|skip| write_bytes(14, skip.as_bytes(), out));
+        entry
+            .skips()
+            .for_each(|skip| write_bytes(14, skip.as_bytes(), out));
     }
     write_deprecation(15, bundle.deprecation(), out);
 }
 
 /// Returns the version as its author wrote it.
 fn version(bundle: Bundle<'_>) -> &str {
-    let written = bundle.properties().find_map(|property| match property.kind() {
-        PropertyKind::Package { version, .. } => Some(version),
-        _ => None,
-    });
+    let written = bundle
+        .properties()
+        .find_map(|property| match property.kind() {
+            PropertyKind::Package { version, .. } => Some(version),
+            _ => None,
+        });
     written.unwrap_or_default()
 }
 
@@ -79,12 +93,20 @@ fn write_dependency(property: Property<'_>, out: &mut impl BufMut) {
     }
 }
 
-/// Writes the manifests of a bundle, and its `ClusterServiceVersion` among them or made of its metadata.
+/// Writes the manifests of a bundle, and its `ClusterServiceVersion` among them or made of its
+/// metadata.
 fn write_manifests(bundle: Bundle<'_>, out: &mut impl BufMut) {
     let mut manifests = Manifests::default();
-    let objects = bundle.properties().filter(|property| property.type_name() == csv::OBJECT);
-    let objects: Vec<_> = objects.filter_map(|object| Manifest::read(object.value()?, &mut manifests)).collect();
-    let found = objects.iter().find(|object| object.is_csv).map(|object| Cow::Borrowed(&object.text));
+    let objects = bundle
+        .properties()
+        .filter(|property| property.type_name() == csv::OBJECT);
+    let objects: Vec<_> = objects
+        .filter_map(|object| Manifest::read(object.value()?, &mut manifests))
+        .collect();
+    let found = objects
+        .iter()
+        .find(|object| object.is_csv)
+        .map(|object| Cow::Borrowed(&object.text));
     let csv = found.or_else(|| csv::of_metadata(bundle).map(Cow::Owned));
     if let Some(csv) = &csv {
         write_bytes(4, csv, out);
@@ -124,6 +146,8 @@ impl Manifest {
 
 fn is_csv(json: &[u8]) -> bool {
     let members = JsonValue::new(json).members().unwrap_or_default();
-    let kind = members.into_iter().find(|(key, _)| key.raw() == b"\"kind\"");
+    let kind = members
+        .into_iter()
+        .find(|(key, _)| key.raw() == b"\"kind\"");
     kind.is_some_and(|(_, kind)| kind.raw() == b"\"ClusterServiceVersion\"")
 }

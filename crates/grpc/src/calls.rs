@@ -75,8 +75,18 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
     let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
     let peer = Peer::of(request.extensions());
     let choice = Choice::new(grpc.catalog.as_deref(), request.headers(), request.uri());
-    let is_experimental = request.headers().get(EXPERIMENTAL).is_some_and(|value| value == "true");
-    let context = Arc::new(Context { grpc, catalogs, choice, call, peer, is_experimental });
+    let is_experimental = request
+        .headers()
+        .get(EXPERIMENTAL)
+        .is_some_and(|value| value == "true");
+    let context = Arc::new(Context {
+        grpc,
+        catalogs,
+        choice,
+        call,
+        peer,
+        is_experimental,
+    });
     let mut server = Server::new(Codec)
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
@@ -84,15 +94,23 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
     let response = if call == Call::Reflect {
         server.streaming(Reflecting, request).await
     } else if call.is_streamed() {
-        server.streaming(Calling(Arc::clone(&context)), request).await
+        server
+            .streaming(Calling(Arc::clone(&context)), request)
+            .await
     } else {
-        server.server_streaming(Calling(Arc::clone(&context)), request).await
+        server
+            .server_streaming(Calling(Arc::clone(&context)), request)
+            .await
     };
     let (mut head, body) = response.into_parts();
-    let code = head.headers.get(Status::GRPC_STATUS).map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()));
+    let code = head
+        .headers
+        .get(Status::GRPC_STATUS)
+        .map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()));
     // What Go's servers say of a message that is too large.
     if code == Code::OutOfRange {
-        head.headers.insert(Status::GRPC_STATUS, (Code::ResourceExhausted as i32).into());
+        head.headers
+            .insert(Status::GRPC_STATUS, (Code::ResourceExhausted as i32).into());
     }
     context.grpc.metrics.count(call, code);
     // An error is whole, and reflection waits for requests.
@@ -105,7 +123,8 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
 
 struct Calling(Arc<Context>);
 
-/// For calls with one message as their response, whose further requests Go's library ignores, as tonic does.
+/// For calls with one message as their response, whose further requests Go's library ignores, as
+/// tonic does.
 impl tonic::server::ServerStreamingService<Request> for Calling {
     type Response = Message;
     type ResponseStream = Answers;
@@ -113,7 +132,12 @@ impl tonic::server::ServerStreamingService<Request> for Calling {
 
     fn call(&mut self, request: tonic::Request<Request>) -> Self::Future {
         let context = Arc::clone(&self.0);
-        Box::pin(async move { context.answer(request.into_inner()).await.map(tonic::Response::new) })
+        Box::pin(async move {
+            context
+                .answer(request.into_inner())
+                .await
+                .map(tonic::Response::new)
+        })
     }
 }
 
@@ -134,9 +158,15 @@ impl tonic::server::StreamingService<Request> for Calling {
 
 /// Reads the request of a call that has one. The errors are those of Go's library.
 async fn only_request(mut requests: Streaming<Request>) -> Result<Request, Status> {
-    let violation =
-        |received| Status::internal(format!("cardinality violation: received {received} non-client-streaming RPC"));
-    let request = requests.message().await?.ok_or_else(|| violation("no request message from"))?;
+    let violation = |received| {
+        Status::internal(format!(
+            "cardinality violation: received {received} non-client-streaming RPC"
+        ))
+    };
+    let request = requests
+        .message()
+        .await?
+        .ok_or_else(|| violation("no request message from"))?;
     match requests.message().await? {
         None => Ok(request),
         Some(_) => Err(violation("multiple request messages for")),
@@ -151,9 +181,13 @@ impl tonic::server::StreamingService<Request> for Reflecting {
     type Future = std::future::Ready<Result<tonic::Response<Answers>, Status>>;
 
     fn call(&mut self, requests: tonic::Request<Streaming<Request>>) -> Self::Future {
-        let answers = requests.into_inner().scan(Reflection::default(), |reflection, request| {
-            std::future::ready(Some(request.and_then(|request| reflection.answer(&request))))
-        });
+        let answers = requests
+            .into_inner()
+            .scan(Reflection::default(), |reflection, request| {
+                std::future::ready(Some(
+                    request.and_then(|request| reflection.answer(&request)),
+                ))
+            });
         std::future::ready(Ok(tonic::Response::new(Box::pin(answers))))
     }
 }
@@ -176,7 +210,11 @@ impl Context {
         let registry = Registry { served, bundles };
         drop(snapshot);
         let is_held = self.call.is_large() || self.call.is_search();
-        let turn = if is_held { Some(self.grpc.large.acquire(&self.peer).await) } else { None };
+        let turn = if is_held {
+            Some(self.grpc.large.acquire(&self.peer).await)
+        } else {
+            None
+        };
         let messages = if self.call.is_search() || self.call.reads_first() {
             let (work, call) = (self.grpc.work.acquire(&self.peer).await, self.call);
             let found = work.run(move || find(call, &registry, &request)).await;
@@ -198,15 +236,20 @@ fn find(call: Call, registry: &Registry, request: &Request) -> Result<Messages, 
         Call::GetChannelEntriesThatReplace => registry.get_channel_entries_that_replace(request),
         Call::GetBundleThatReplaces => registry.get_bundle_that_replaces(request),
         Call::GetChannelEntriesThatProvide => registry.get_channel_entries_that_provide(request),
-        Call::GetLatestChannelEntriesThatProvide => registry.get_latest_channel_entries_that_provide(request),
+        Call::GetLatestChannelEntriesThatProvide => {
+            registry.get_latest_channel_entries_that_provide(request)
+        }
         Call::GetDefaultBundleThatProvides => registry.get_default_bundle_that_provides(request),
         Call::ListBundles => Ok(registry.list_bundles()),
         Call::ListCustomSchemas => registry.list_custom_schemas(request),
-        Call::Check | Call::Reflect | Call::Unknown => Err(Status::unimplemented("not a call about a catalog")),
+        Call::Check | Call::Reflect | Call::Unknown => {
+            Err(Status::unimplemented("not a call about a catalog"))
+        }
     }
 }
 
-/// Makes a stream of messages, which ends with an error where a client takes too long for it. It keeps its turn until then.
+/// Makes a stream of messages, which ends with an error where a client takes too long for it. It
+/// keeps its turn until then.
 fn in_time(messages: Messages, turn: Option<FairPermit>) -> Answers {
     let begun = Instant::now();
     stream::iter(messages)
@@ -215,7 +258,10 @@ fn in_time(messages: Messages, turn: Option<FairPermit>) -> Answers {
             if begun.elapsed() < STREAM_TIME {
                 return Ok(message);
             }
-            Err(Status::deadline_exceeded(format!("the response took longer than {} s", STREAM_TIME.as_secs())))
+            Err(Status::deadline_exceeded(format!(
+                "the response took longer than {} s",
+                STREAM_TIME.as_secs()
+            )))
         })
         .boxed()
 }
@@ -223,19 +269,24 @@ fn in_time(messages: Messages, turn: Option<FairPermit>) -> Answers {
 impl Call {
     /// Returns the call of a path, or the error that Go's servers answer.
     fn of_path(path: &str) -> Result<Self, Status> {
-        let parts = path.strip_prefix('/').and_then(|path| path.rsplit_once('/'));
+        let parts = path
+            .strip_prefix('/')
+            .and_then(|path| path.rsplit_once('/'));
         let Some((service, method)) = parts else {
-            return Err(Status::unimplemented(format!("malformed method name: {path:?}")));
+            return Err(Status::unimplemented(format!(
+                "malformed method name: {path:?}"
+            )));
         };
         if !SERVICES.contains(&service) {
             return Err(Status::unimplemented(format!("unknown service {service}")));
         }
         match (service, method) {
-            ("grpc.health.v1.Health", "Watch" | "List") => {
-                Err(Status::unimplemented(format!("method {method} not implemented")))
-            }
-            _ => Self::named(service, method)
-                .ok_or_else(|| Status::unimplemented(format!("unknown method {method} for service {service}"))),
+            ("grpc.health.v1.Health", "Watch" | "List") => Err(Status::unimplemented(format!(
+                "method {method} not implemented"
+            ))),
+            _ => Self::named(service, method).ok_or_else(|| {
+                Status::unimplemented(format!("unknown method {method} for service {service}"))
+            }),
         }
     }
 }

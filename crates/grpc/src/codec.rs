@@ -41,7 +41,10 @@ impl Decoder for Codec {
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Request>, Status> {
         let bytes = from.copy_to_bytes(from.remaining());
-        let damaged = "grpc: error unmarshalling request: proto: cannot parse invalid wire-format data";
-        Request::decode(bytes).map(Some).map_err(|_| Status::internal(damaged))
+        let damaged =
+            "grpc: error unmarshalling request: proto: cannot parse invalid wire-format data";
+        Request::decode(bytes)
+            .map(Some)
+            .map_err(|_| Status::internal(damaged))
     }
 }

@@ -1,5 +1,6 @@
-//! The `ClusterServiceVersion` that `opm serve` makes of an `olm.csv.metadata`, byte for byte: the fields of Go's structs in
-//! their order. Clients read it for display, and for what it owns and requires; it installs nothing.
+//! The `ClusterServiceVersion` that `opm serve` makes of an `olm.csv.metadata`, byte for byte: the
+//! fields of Go's structs in their order. Clients read it for display, and for what it owns and
+//! requires; it installs nothing.
 
 use std::ops::Range;
 
@@ -39,11 +40,19 @@ struct Field {
 }
 
 const fn always(key: &'static str, shape: Shape) -> Field {
-    Field { key, shape, is_always: true }
+    Field {
+        key,
+        shape,
+        is_always: true,
+    }
 }
 
 const fn unless_empty(key: &'static str, shape: Shape) -> Field {
-    Field { key, shape, is_always: false }
+    Field {
+        key,
+        shape,
+        is_always: false,
+    }
 }
 
 use Shape::{Any, Flag, List, Map, Number, Object, Text, Texts};
@@ -55,7 +64,11 @@ const DESCRIPTOR: &[Field] = &[
     unless_empty("x-descriptors", Texts),
     unless_empty("value", Any),
 ];
-const RESOURCE: &[Field] = &[always("name", Text), always("kind", Text), always("version", Text)];
+const RESOURCE: &[Field] = &[
+    always("name", Text),
+    always("kind", Text),
+    always("version", Text),
+];
 const CRD: &[Field] = &[
     always("name", Text),
     always("version", Text),
@@ -81,9 +94,19 @@ const API_SERVICE: &[Field] = &[
     unless_empty("specDescriptors", List(DESCRIPTOR)),
     unless_empty("actionDescriptors", List(DESCRIPTOR)),
 ];
-const CRDS: &[Field] = &[unless_empty("owned", List(CRD)), unless_empty("required", List(CRD))];
-const API_SERVICES: &[Field] = &[unless_empty("owned", List(API_SERVICE)), unless_empty("required", List(API_SERVICE))];
-const API: &[Field] = &[always("group", Text), always("version", Text), always("kind", Text)];
+const CRDS: &[Field] = &[
+    unless_empty("owned", List(CRD)),
+    unless_empty("required", List(CRD)),
+];
+const API_SERVICES: &[Field] = &[
+    unless_empty("owned", List(API_SERVICE)),
+    unless_empty("required", List(API_SERVICE)),
+];
+const API: &[Field] = &[
+    always("group", Text),
+    always("version", Text),
+    always("kind", Text),
+];
 const LINK: &[Field] = &[unless_empty("name", Text), unless_empty("url", Text)];
 const MAINTAINER: &[Field] = &[unless_empty("name", Text), unless_empty("email", Text)];
 const INSTALL_MODE: &[Field] = &[always("type", Text), always("supported", Flag)];
@@ -117,24 +140,34 @@ const SPEC_FIELDS: [Range<usize>; 2] = [2..13, 13..14];
 
 /// Makes the `ClusterServiceVersion` of a bundle with one `olm.csv.metadata`.
 pub(crate) fn of_metadata(bundle: Bundle<'_>) -> Option<Vec<u8>> {
-    let metadata = bundle.properties().find(|property| property.type_name() == METADATA)?.value()?;
+    let metadata = bundle
+        .properties()
+        .find(|property| property.type_name() == METADATA)?
+        .value()?;
     let mut out = Vec::new();
     write(bundle, metadata, &mut out).ok().map(|()| out)
 }
 
 fn write(bundle: Bundle<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
     let mut values = read_fields(metadata, &FIELDS)?;
-    let description = values[DESCRIPTION].map(JsonValue::text).transpose()?.filter(|text| !text.is_empty());
+    let description = values[DESCRIPTION]
+        .map(JsonValue::text)
+        .transpose()?
+        .filter(|text| !text.is_empty());
     let description = description.or_else(|| bundle.package().description());
     values[DESCRIPTION] = description.map(|text| JsonValue::new(text.raw()));
-    let write_part = |part: Range<usize>, out: &mut Vec<u8>| write_fields(&FIELDS[part.clone()], &values[part], out);
+    let write_part = |part: Range<usize>, out: &mut Vec<u8>| {
+        write_fields(&FIELDS[part.clone()], &values[part], out)
+    };
     let [before_icon, after_icon] = SPEC_FIELDS;
 
     let head = r#"{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":{"name":"#;
     out.extend_from_slice(head.as_bytes());
     push_escaped(&quoted(bundle.name()), out);
     write_part(METADATA_FIELDS, out)?;
-    out.extend_from_slice(br#"},"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":"#);
+    out.extend_from_slice(
+        br#"},"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":"#,
+    );
     push_escaped(&quoted(bundle.version().unwrap_or_default()), out);
     write_part(before_icon, out)?;
     write_icon(bundle.package(), out)?;
@@ -148,7 +181,11 @@ fn write(bundle: Bundle<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Resu
 fn write_related_images(bundle: Bundle<'_>, out: &mut Vec<u8>) {
     let images = bundle.related_images();
     for (at, related) in images.iter().enumerate() {
-        out.extend_from_slice(if at == 0 { br#","relatedImages":[{"name":"# } else { br#",{"name":"# });
+        out.extend_from_slice(if at == 0 {
+            br#","relatedImages":[{"name":"#
+        } else {
+            br#",{"name":"#
+        });
         push_escaped(related.name.raw(), out);
         out.extend_from_slice(br#","image":"#);
         push_escaped(related.image.raw(), out);
@@ -161,7 +198,10 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
     let [icon] = package.meta().blob().fields(["icon"])?;
     let Some(icon) = icon else { return Ok(()) };
     let [data, media_type] = icon.fields(["base64data", "mediatype"])?;
-    let data = data.map(JsonValue::text).transpose()?.map(|text| text.decode().replace(['\r', '\n'], ""));
+    let data = data
+        .map(JsonValue::text)
+        .transpose()?
+        .map(|text| text.decode().replace(['\r', '\n'], ""));
     out.extend_from_slice(br#","icon":[{"base64data":"#);
     push_escaped(&quoted(&data.unwrap_or_default()), out);
     write_field("mediatype", &Text, true, media_type, out)?;
@@ -170,9 +210,15 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
 }
 
 /// Reads the values of fields in one pass, by the places of the fields.
-fn read_fields<'t>(object: JsonValue<'t>, fields: &[Field]) -> Result<[Option<JsonValue<'t>>; MAX_FIELDS], WrongType> {
+fn read_fields<'t>(
+    object: JsonValue<'t>,
+    fields: &[Field],
+) -> Result<[Option<JsonValue<'t>>; MAX_FIELDS], WrongType> {
     let (mut names, mut values) = ([""; MAX_FIELDS], [None; MAX_FIELDS]);
-    names.iter_mut().zip(fields).for_each(|(name, field)| *name = field.key);
+    names
+        .iter_mut()
+        .zip(fields)
+        .for_each(|(name, field)| *name = field.key);
     object.each_field(&names[..fields.len()], |at, value| {
         let counts = value.raw() != b"null" || matches!(fields[at].shape, Any);
         values[at] = if counts { Some(value) } else { values[at] };
@@ -181,7 +227,11 @@ fn read_fields<'t>(object: JsonValue<'t>, fields: &[Field]) -> Result<[Option<Js
 }
 
 /// Writes fields of an object, each behind a comma unless the object has just begun.
-fn write_fields(fields: &[Field], values: &[Option<JsonValue<'_>>], out: &mut Vec<u8>) -> Result<(), WrongType> {
+fn write_fields(
+    fields: &[Field],
+    values: &[Option<JsonValue<'_>>],
+    out: &mut Vec<u8>,
+) -> Result<(), WrongType> {
     fields.iter().zip(values).try_for_each(|(field, value)| {
         let key = match field.key {
             "crdDescriptions" => "customresourcedefinitions",
@@ -231,11 +281,15 @@ fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result
         Map => {
             let members = value.members()?;
             let texts = members.iter().map(|(key, value)| (Some(key.raw()), *value));
-            write_all(*b"{}", texts, out, |value, out| write_value(&Text, value, out).map(drop))?
+            write_all(*b"{}", texts, out, |value, out| {
+                write_value(&Text, value, out).map(drop)
+            })?
         }
         Texts => {
             let texts = value.elements()?.into_iter().map(|value| (None, value));
-            write_all(*b"[]", texts, out, |value, out| write_value(&Text, value, out).map(drop))?
+            write_all(*b"[]", texts, out, |value, out| {
+                write_value(&Text, value, out).map(drop)
+            })?
         }
         Object(fields) => {
             write_object(value, fields, out)?;
@@ -243,13 +297,19 @@ fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result
         }
         List(fields) => {
             let objects = value.elements()?.into_iter().map(|value| (None, value));
-            write_all(*b"[]", objects, out, |value, out| write_object(value, fields, out))?
+            write_all(*b"[]", objects, out, |value, out| {
+                write_object(value, fields, out)
+            })?
         }
     };
     Ok(is_empty)
 }
 
-fn write_object(value: JsonValue<'_>, fields: &[Field], out: &mut Vec<u8>) -> Result<(), WrongType> {
+fn write_object(
+    value: JsonValue<'_>,
+    fields: &[Field],
+    out: &mut Vec<u8>,
+) -> Result<(), WrongType> {
     out.push(b'{');
     write_fields(fields, &read_fields(value, fields)?, out)?;
     out.push(b'}');

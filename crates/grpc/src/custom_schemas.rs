@@ -7,18 +7,30 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use serde_json::Value as Json;
 
-/// Maximum number of nested collections of a blob that is shown: what clients of every language read.
+/// Maximum number of nested collections of a blob that is shown: what clients of every language
+/// read.
 pub const MAX_STRUCT_DEPTH: usize = 32;
 
-/// Converts a blob; `None` if it is nested too deep, or if a number is beyond what the protocol can say.
+/// Converts a blob; `None` if it is nested too deep, or if a number is beyond what the protocol can
+/// say.
 pub(crate) fn to_struct(blob: Meta<'_>) -> Option<Struct> {
-    let Json::Object(members) = serde_json::from_slice(blob.blob().raw()).ok()? else { return None };
-    Some(Struct { fields: to_fields(members, MAX_STRUCT_DEPTH)? })
+    let Json::Object(members) = serde_json::from_slice(blob.blob().raw()).ok()? else {
+        return None;
+    };
+    Some(Struct {
+        fields: to_fields(members, MAX_STRUCT_DEPTH)?,
+    })
 }
 
-fn to_fields(members: serde_json::Map<String, Json>, depth: usize) -> Option<BTreeMap<String, Value>> {
+fn to_fields(
+    members: serde_json::Map<String, Json>,
+    depth: usize,
+) -> Option<BTreeMap<String, Value>> {
     let depth = depth.checked_sub(1)?;
-    members.into_iter().map(|(key, value)| Some((key, to_value(value, depth)?))).collect()
+    members
+        .into_iter()
+        .map(|(key, value)| Some((key, to_value(value, depth)?)))
+        .collect()
 }
 
 fn to_value(json: Json, depth: usize) -> Option<Value> {
@@ -29,10 +41,15 @@ fn to_value(json: Json, depth: usize) -> Option<Value> {
         Json::String(text) => Kind::StringValue(text),
         Json::Array(elements) => {
             let depth = depth.checked_sub(1)?;
-            let values = elements.into_iter().map(|element| to_value(element, depth)).collect::<Option<_>>()?;
+            let values = elements
+                .into_iter()
+                .map(|element| to_value(element, depth))
+                .collect::<Option<_>>()?;
             Kind::ListValue(ListValue { values })
         }
-        Json::Object(members) => Kind::StructValue(Struct { fields: to_fields(members, depth)? }),
+        Json::Object(members) => Kind::StructValue(Struct {
+            fields: to_fields(members, depth)?,
+        }),
     };
     Some(Value { kind: Some(kind) })
 }

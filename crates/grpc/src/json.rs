@@ -22,7 +22,9 @@ pub(crate) fn push_escaped(json: &[u8], out: &mut Vec<u8>) {
 /// Returns a text as canonical JSON.
 pub(crate) fn quoted(text: &str) -> Vec<u8> {
     let json = serde_json::to_string(text).expect("a string is JSON");
-    let json = json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+    let json = json
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
     json.into_bytes()
 }
 
@@ -34,6 +36,9 @@ mod tests {
     fn what_html_could_mistake_is_escaped_as_go_escapes_it() {
         let mut out = Vec::new();
         push_escaped(&quoted("<a> & \u{2028}\u{2029}\u{1}\u{7f}\t\"é"), &mut out);
-        assert_eq!(String::from_utf8(out).unwrap(), "\"\\u003ca\\u003e \\u0026 \\u2028\\u2029\\u0001\u{7f}\\t\\\"é\"");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\"\\u003ca\\u003e \\u0026 \\u2028\\u2029\\u0001\u{7f}\\t\\\"é\""
+        );
     }
 }

@@ -1,9 +1,10 @@
-//! The gRPC API of a catalog of OLM v0, as `opm serve` serves it: `api.Registry`, `api.ExperimentalRegistry`, health and
-//! reflection, for all catalogs on one port.
+//! The gRPC API of a catalog of OLM v0, as `opm serve` serves it: `api.Registry`,
+//! `api.ExperimentalRegistry`, health and reflection, for all catalogs on one port.
 //!
-//! What a call finds, its order and its errors are upstream's; `docs/how-to/serve-olm-v0.md` says what differs. A call is
-//! answered from one snapshot, and its messages are written from the mapped lines when the client takes them. Packages that
-//! upstream refuses are absent. Who may see what is known elsewhere: a reader in the extensions of a request decides.
+//! What a call finds, its order and its errors are upstream's; `docs/how-to/serve-olm-v0.md` says
+//! what differs. A call is answered from one snapshot, and its messages are written from the mapped
+//! lines when the client takes them. Packages that upstream refuses are absent. Who may see what is
+//! known elsewhere: a reader in the extensions of a request decides.
 
 #![deny(missing_docs)]
 
@@ -39,8 +40,8 @@ pub use metrics::{Call, GrpcMetrics, Outcome};
 /// Maximum size in bytes of a request message: a name of each kind, and room to spare.
 pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
 
-/// Maximum number of responses with bundles or blobs that are being sent, half of them to one peer; further calls wait. Each
-/// may hold one bundle with all its manifests.
+/// Maximum number of responses with bundles or blobs that are being sent, half of them to one peer;
+/// further calls wait. Each may hold one bundle with all its manifests.
 pub const LARGE_RESPONSES: usize = 256;
 
 /// Maximum number of bytes of encoded bundles that are cached.
@@ -75,11 +76,15 @@ impl Grpc {
         }
     }
 
-    /// The same at another listener, whose calls are about this catalog, if they are about one, and are answered from these
-    /// catalogs. What bounds and counts calls is shared.
+    /// The same at another listener, whose calls are about this catalog, if they are about one, and
+    /// are answered from these catalogs. What bounds and counts calls is shared.
     #[must_use]
     pub fn listener(&self, catalog: Option<&str>, catalogs: Catalogs) -> Self {
-        Self { catalogs, catalog: catalog.map(Arc::from), ..self.clone() }
+        Self {
+            catalogs,
+            catalog: catalog.map(Arc::from),
+            ..self.clone()
+        }
     }
 
     /// What counts its calls.
@@ -89,7 +94,9 @@ impl Grpc {
 
     /// Returns the routes, for connections that speak HTTP/2.
     pub fn router(&self) -> Router {
-        Router::new().fallback(calls::respond).with_state(self.clone())
+        Router::new()
+            .fallback(calls::respond)
+            .with_state(self.clone())
     }
 
     /// Returns whether a path shows what depends on catalogs: all but reflection.

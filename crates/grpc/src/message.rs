@@ -38,11 +38,17 @@ impl Message {
     pub(crate) fn write(&self, out: &mut impl BufMut) {
         match self {
             Self::Encoded(bytes) => out.put_slice(bytes),
-            Self::PackageName(served, at) => write_text(1, served.content.catalog.package_at(*at).name(), out),
+            Self::PackageName(served, at) => {
+                write_text(1, served.content.catalog.package_at(*at).name(), out)
+            }
             Self::Package(served, at) => write_package(served.content.catalog.package_at(*at), out),
             Self::Shared(bytes) => out.put_slice(bytes),
             Self::Bundle(served, at) => {
-                write_bundle(served.content.catalog.entry_at(*at), BundleForm::Listed, out);
+                write_bundle(
+                    served.content.catalog.entry_at(*at),
+                    BundleForm::Listed,
+                    out,
+                );
             }
             Self::Entry(served, found) => write_entry(served, *found, out),
         }
@@ -51,7 +57,9 @@ impl Message {
 
 fn write_package(package: Package<'_>, out: &mut impl BufMut) {
     write_text(1, package.name(), out);
-    package.channels().for_each(|channel| write_channel(channel, out));
+    package
+        .channels()
+        .for_each(|channel| write_channel(channel, out));
     write_text(3, package.default_channel_name(), out);
     write_deprecation(4, package.deprecation(), out);
 }
@@ -70,8 +78,14 @@ fn write_channel(channel: Channel<'_>, out: &mut impl BufMut) {
 }
 
 /// Writes a deprecation that has a message.
-pub(crate) fn write_deprecation(tag: u32, deprecation: Option<Deprecation<'_>>, out: &mut impl BufMut) {
-    let message = deprecation.and_then(Deprecation::message).map(JsonText::decode);
+pub(crate) fn write_deprecation(
+    tag: u32,
+    deprecation: Option<Deprecation<'_>>,
+    out: &mut impl BufMut,
+) {
+    let message = deprecation
+        .and_then(Deprecation::message)
+        .map(JsonText::decode);
     if let Some(message) = message.filter(|message| !message.is_empty()) {
         write_texts(tag, &[message.as_bytes()], out);
     }
@@ -84,6 +98,13 @@ fn write_entry(served: &Served, EntryMatch { entry, skip }: EntryMatch, out: &mu
         None => entry.replaces(),
     };
     let channel = entry.channel();
-    let texts = [channel.package().name(), channel.name(), entry.name(), replaces.unwrap_or_default()];
-    (1..).zip(texts).for_each(|(tag, text)| write_text(tag, text, out));
+    let texts = [
+        channel.package().name(),
+        channel.name(),
+        entry.name(),
+        replaces.unwrap_or_default(),
+    ];
+    (1..)
+        .zip(texts)
+        .for_each(|(tag, text)| write_text(tag, text, out));
 }

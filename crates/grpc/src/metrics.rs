@@ -60,7 +60,8 @@ labels! {
 /// Counts the calls of all listeners.
 #[derive(Debug, Default)]
 pub struct GrpcMetrics {
-    /// Calls by name, and by the status with which their response begins: `OK` where messages come first.
+    /// Calls by name, and by the status with which their response begins: `OK` where messages come
+    /// first.
     pub calls: Family<Call, Family<Outcome, Counter>>,
 }
 
@@ -82,8 +83,10 @@ impl GrpcMetrics {
 impl Call {
     /// Returns the call of a service and a method.
     pub(crate) fn named(service: &str, method: &str) -> Option<Self> {
-        let call =
-            ::metrics::Label::ALL.iter().copied().find(|call: &Self| ::metrics::Label::as_str(*call) == method)?;
+        let call = ::metrics::Label::ALL
+            .iter()
+            .copied()
+            .find(|call: &Self| ::metrics::Label::as_str(*call) == method)?;
         (call.service_matches(service) && call != Self::Unknown).then_some(call)
     }
 
@@ -122,7 +125,13 @@ impl Call {
 
     /// Returns whether the call reads a bundle, or sorts channels, before it answers.
     pub(crate) fn reads_first(self) -> bool {
-        matches!(self, Self::GetBundle | Self::GetBundleForChannel | Self::GetBundleThatReplaces | Self::ListBundles)
+        matches!(
+            self,
+            Self::GetBundle
+                | Self::GetBundleForChannel
+                | Self::GetBundleThatReplaces
+                | Self::ListBundles
+        )
     }
 
     /// Returns whether its messages can have manifests or whole blobs.

@@ -1,5 +1,5 @@
-//! Server reflection, versions `v1` and `v1alpha`, whose messages are alike: errors are answers, and a file comes with those
-//! that it imports, once in each stream.
+//! Server reflection, versions `v1` and `v1alpha`, whose messages are alike: errors are answers,
+//! and a file comes with those that it imports, once in each stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -54,7 +54,10 @@ impl Reflection {
         let mut answer = Vec::new();
         let is_found = match kind {
             3 => files.files.contains_key(text) && self.write_file(text, &mut answer),
-            4 => files.symbols.get(text).is_some_and(|file| self.write_file(file, &mut answer)),
+            4 => files
+                .symbols
+                .get(text)
+                .is_some_and(|file| self.write_file(file, &mut answer)),
             6 if files.symbols.contains_key(text) => {
                 write_texts(5, &[text], &mut answer);
                 true
@@ -82,7 +85,8 @@ impl Reflection {
         Ok(Message::Encoded(message))
     }
 
-    /// Writes a file and those that it imports which the client has not yet; the file itself always.
+    /// Writes a file and those that it imports which the client has not yet; the file itself
+    /// always.
     fn write_file(&mut self, name: &str, answer: &mut Vec<u8>) -> bool {
         let mut message = Vec::new();
         let mut names = vec![name];
@@ -90,7 +94,12 @@ impl Reflection {
             let is_new = self.sent.insert(next.to_owned());
             if let Some(file) = FILES.files.get(next).filter(|_| is_new || next == name) {
                 write_bytes(1, &file.encoded, &mut message);
-                names.extend(file.imports.iter().map(String::as_str).filter(|import| !self.sent.contains(*import)));
+                names.extend(
+                    file.imports
+                        .iter()
+                        .map(String::as_str)
+                        .filter(|import| !self.sent.contains(*import)),
+                );
             }
         }
         write_head(4, message.len(), answer);
@@ -113,15 +122,28 @@ impl Files {
         for file in set.file {
             let mut add = |name: String| drop(symbols.insert(name, file.name().to_owned()));
             let package = file.package();
-            file.message_type.iter().for_each(|message| add_message(package, message, &mut add));
-            file.enum_type.iter().for_each(|choice| add_enum(package, choice, &mut add));
+            file.message_type
+                .iter()
+                .for_each(|message| add_message(package, message, &mut add));
+            file.enum_type
+                .iter()
+                .for_each(|choice| add_enum(package, choice, &mut add));
             for service in &file.service {
                 let name = format!("{package}.{}", service.name());
-                service.method.iter().for_each(|method| add(format!("{name}.{}", method.name())));
+                service
+                    .method
+                    .iter()
+                    .for_each(|method| add(format!("{name}.{}", method.name())));
                 add(name);
             }
-            let FileDescriptorProto { dependency: imports, .. } = &file;
-            let kept = File { encoded: file.encode_to_vec().into(), imports: imports.clone() };
+            let FileDescriptorProto {
+                dependency: imports,
+                ..
+            } = &file;
+            let kept = File {
+                encoded: file.encode_to_vec().into(),
+                imports: imports.clone(),
+            };
             files.insert(file.name().to_owned(), kept);
         }
         Self { files, symbols }
@@ -130,15 +152,30 @@ impl Files {
 
 fn add_message(scope: &str, message: &DescriptorProto, add: &mut impl FnMut(String)) {
     let name = format!("{scope}.{}", message.name());
-    message.field.iter().for_each(|field| add(format!("{name}.{}", field.name())));
-    message.oneof_decl.iter().for_each(|oneof| add(format!("{name}.{}", oneof.name())));
-    message.enum_type.iter().for_each(|choice| add_enum(&name, choice, add));
-    message.nested_type.iter().for_each(|nested| add_message(&name, nested, add));
+    message
+        .field
+        .iter()
+        .for_each(|field| add(format!("{name}.{}", field.name())));
+    message
+        .oneof_decl
+        .iter()
+        .for_each(|oneof| add(format!("{name}.{}", oneof.name())));
+    message
+        .enum_type
+        .iter()
+        .for_each(|choice| add_enum(&name, choice, add));
+    message
+        .nested_type
+        .iter()
+        .for_each(|nested| add_message(&name, nested, add));
     add(name);
 }
 
 /// Adds an enum, and its values beside it, which is where protobuf has them.
 fn add_enum(scope: &str, choice: &EnumDescriptorProto, add: &mut impl FnMut(String)) {
-    choice.value.iter().for_each(|value| add(format!("{scope}.{}", value.name())));
+    choice
+        .value
+        .iter()
+        .for_each(|value| add(format!("{scope}.{}", value.name())));
     add(format!("{scope}.{}", choice.name()));
 }

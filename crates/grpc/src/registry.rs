@@ -1,9 +1,11 @@
-//! The calls about one catalog: what each finds, in which order, and what it says where there is nothing.
+//! The calls about one catalog: what each finds, in which order, and what it says where there is
+//! nothing.
 
 use std::sync::Arc;
 
 use fbc::catalog::{
-    Bundle, CUSTOM_NAME_RULE, Channel, ChannelEntry, GroupVersionKind, Head, Package, TYPED_SCHEMAS, is_custom_name,
+    Bundle, CUSTOM_NAME_RULE, Channel, ChannelEntry, GroupVersionKind, Head, Package,
+    TYPED_SCHEMAS, is_custom_name,
 };
 use fbc::{Catalog, Digest, Severity, go_quote};
 use prost::Message as _;
@@ -21,8 +23,8 @@ pub(crate) type Messages = Box<dyn Iterator<Item = Message> + Send>;
 /// Memory of a cached bundle in bytes, besides its message.
 const BYTES_PER_CACHED_BUNDLE: usize = 200;
 
-/// Encoded bundles with their manifests, by the digest of their content and the place of their channel entry. Reading one from
-/// its lines takes several times as long as sending it.
+/// Encoded bundles with their manifests, by the digest of their content and the place of their
+/// channel entry. Reading one from its lines takes several times as long as sending it.
 pub(crate) type BundleCache = SecondChanceCache<(Digest, usize), Vec<u8>>;
 
 /// The catalog that a call is about.
@@ -36,68 +38,106 @@ impl Registry {
         let served = Arc::clone(&self.served);
         Box::new((0..self.catalog().packages().len()).filter_map(move |at| {
             let is_absent = !is_shown(served.content.catalog.package_at(at));
-            if is_absent { None } else { Some(Message::PackageName(Arc::clone(&served), at)) }
+            if is_absent {
+                None
+            } else {
+                Some(Message::PackageName(Arc::clone(&served), at))
+            }
         }))
     }
 
     pub(crate) fn get_package(&self, request: &Request) -> Result<Messages, Status> {
         let package = self.package(request.text(1))?;
-        Ok(one(Message::Package(Arc::clone(&self.served), package.place())))
+        Ok(one(Message::Package(
+            Arc::clone(&self.served),
+            package.place(),
+        )))
     }
 
     pub(crate) fn get_bundle(&self, request: &Request) -> Result<Messages, Status> {
         let channel = self.channel(request.text(1), request.text(2))?;
         let name = request.text(3);
-        let entry = channel.package().bundle(name).and_then(|bundle| entry_in(channel, bundle));
+        let entry = channel
+            .package()
+            .bundle(name)
+            .and_then(|bundle| entry_in(channel, bundle));
         let entry = entry.ok_or_else(|| {
             let (package, channel) = (go_quote(request.text(1)), go_quote(request.text(2)));
-            Status::unknown(format!("package {package}, channel {channel}, bundle {} not found", go_quote(name)))
+            Status::unknown(format!(
+                "package {package}, channel {channel}, bundle {} not found",
+                go_quote(name)
+            ))
         })?;
         Ok(self.bundle(entry))
     }
 
     pub(crate) fn get_bundle_for_channel(&self, request: &Request) -> Result<Messages, Status> {
         let channel = self.channel(request.text(1), request.text(2))?;
-        let Head::One(head) = channel.head() else { return Err(channel_not_found(request.text(1), channel.name())) };
+        let Head::One(head) = channel.head() else {
+            return Err(channel_not_found(request.text(1), channel.name()));
+        };
         Ok(self.bundle(head))
     }
 
     pub(crate) fn get_bundle_that_replaces(&self, request: &Request) -> Result<Messages, Status> {
         let [name, package, channel] = [1, 2, 3].map(|tag| request.text(tag));
-        let found = self.package(package).map_err(|_| Status::unknown(format!("package {package} not found")))?;
-        let channel = found.channel(channel).ok_or_else(|| channel_not_found(package, channel))?;
-        let replacing =
-            channel.entries().filter(|entry| replaces(*entry) == name || entry.skips().any(|skip| skip == name));
+        let found = self
+            .package(package)
+            .map_err(|_| Status::unknown(format!("package {package} not found")))?;
+        let channel = found
+            .channel(channel)
+            .ok_or_else(|| channel_not_found(package, channel))?;
+        let replacing = channel
+            .entries()
+            .filter(|entry| replaces(*entry) == name || entry.skips().any(|skip| skip == name));
         // The bundles of a package come with the highest version first, then by name.
-        let best = replacing.filter_map(|entry| Some((entry.bundle()?.place(), entry))).min_by_key(|(place, _)| *place);
+        let best = replacing
+            .filter_map(|entry| Some((entry.bundle()?.place(), entry)))
+            .min_by_key(|(place, _)| *place);
         let (_, entry) = best.ok_or_else(|| {
             let (package, channel) = (go_quote(package), go_quote(channel.name()));
-            Status::unknown(format!("no entry found for package {package}, channel {channel}"))
+            Status::unknown(format!(
+                "no entry found for package {package}, channel {channel}"
+            ))
         })?;
         Ok(self.bundle(entry))
     }
 
-    pub(crate) fn get_channel_entries_that_replace(&self, request: &Request) -> Result<Messages, Status> {
+    pub(crate) fn get_channel_entries_that_replace(
+        &self,
+        request: &Request,
+    ) -> Result<Messages, Status> {
         let name = request.text(1);
         let matches = self.entries(|entry, found| {
             if replaces(entry) == name {
                 found(None);
             } else {
-                entry.skips().filter(|skip| *skip == name).for_each(|_| found(None));
+                entry
+                    .skips()
+                    .filter(|skip| *skip == name)
+                    .for_each(|_| found(None));
             }
         });
         if matches.is_empty() {
-            return Err(Status::unknown(format!("no channel entries found that replace {name}")));
+            return Err(Status::unknown(format!(
+                "no channel entries found that replace {name}"
+            )));
         }
         Ok(self.found(matches))
     }
 
-    pub(crate) fn get_channel_entries_that_provide(&self, request: &Request) -> Result<Messages, Status> {
+    pub(crate) fn get_channel_entries_that_provide(
+        &self,
+        request: &Request,
+    ) -> Result<Messages, Status> {
         let api = api(request);
         let matches = self.entries(|entry, found| {
             if provides(entry, api) {
                 found(None);
-                let skips = entry.skips().enumerate().filter(|(_, skip)| *skip != replaces(entry));
+                let skips = entry
+                    .skips()
+                    .enumerate()
+                    .filter(|(_, skip)| *skip != replaces(entry));
                 skips.for_each(|(at, _)| found(Some(at)));
             }
         });
@@ -107,7 +147,10 @@ impl Registry {
         Ok(self.found(matches))
     }
 
-    pub(crate) fn get_latest_channel_entries_that_provide(&self, request: &Request) -> Result<Messages, Status> {
+    pub(crate) fn get_latest_channel_entries_that_provide(
+        &self,
+        request: &Request,
+    ) -> Result<Messages, Status> {
         let api = api(request);
         let matches = self.entries(|entry, found| {
             if is_head(entry) && provides(entry, api) {
@@ -117,7 +160,8 @@ impl Registry {
                     bundle.is_some_and(|bundle| entry_in(entry.channel(), bundle).is_some())
                 };
                 let skips = entry.skips().enumerate();
-                let skips = skips.filter(|(_, skip)| *skip != replaces(entry) && is_in_channel(skip));
+                let skips =
+                    skips.filter(|(_, skip)| *skip != replaces(entry) && is_in_channel(skip));
                 skips.for_each(|(at, _)| found(Some(at)));
             }
         });
@@ -127,7 +171,10 @@ impl Registry {
         Ok(self.found(matches))
     }
 
-    pub(crate) fn get_default_bundle_that_provides(&self, request: &Request) -> Result<Messages, Status> {
+    pub(crate) fn get_default_bundle_that_provides(
+        &self,
+        request: &Request,
+    ) -> Result<Messages, Status> {
         let api = api(request);
         let heads = self.entries(|entry, found| {
             if is_head(entry) && provides(entry, api) {
@@ -137,9 +184,12 @@ impl Registry {
         if heads.is_empty() {
             return Err(none_provides("no channel entries found that provide", api));
         }
-        let mut heads = heads.into_iter().map(|found| self.catalog().entry_at(found.entry));
+        let mut heads = heads
+            .into_iter()
+            .map(|found| self.catalog().entry_at(found.entry));
         let head = heads.find(|entry| entry.channel().is_default());
-        head.map(|entry| self.bundle(entry)).ok_or_else(|| none_provides("no entry found that provides", api))
+        head.map(|entry| self.bundle(entry))
+            .ok_or_else(|| none_provides("no entry found that provides", api))
     }
 
     /// Lists bundles by channel, then by package, then by name.
@@ -150,14 +200,21 @@ impl Registry {
         channels.sort_by_key(|channel| channel.name());
         let mut ranges = Vec::with_capacity(channels.len());
         for channel in channels {
-            ranges.extend(channel.entries().next().map(|first| first.place()..first.place() + channel.entries().len()));
+            ranges.extend(
+                channel
+                    .entries()
+                    .next()
+                    .map(|first| first.place()..first.place() + channel.entries().len()),
+            );
         }
         let served = Arc::clone(&self.served);
         let entries = ranges.into_iter().flat_map(move |range| {
             let mut entries: Vec<_> = range.collect();
             entries.sort_unstable_by_key(|at| served.content.catalog.entry_at(*at).name());
             let served = Arc::clone(&served);
-            entries.into_iter().map(move |at| Message::Bundle(Arc::clone(&served), at))
+            entries
+                .into_iter()
+                .map(move |at| Message::Bundle(Arc::clone(&served), at))
         });
         Box::new(entries)
     }
@@ -170,17 +227,23 @@ impl Registry {
         for (field, name) in [("schema", &schema), ("packageName", &package)] {
             if !is_custom_name(name) && !name.is_empty() {
                 let name = go_quote(name);
-                let text =
-                    format!("invalid custom schema query: invalid {field} {name}: must match {CUSTOM_NAME_RULE}");
+                let text = format!(
+                    "invalid custom schema query: invalid {field} {name}: must match {CUSTOM_NAME_RULE}"
+                );
                 return Err(Status::invalid_argument(text));
             }
         }
         let is_typed = TYPED_SCHEMAS.contains(&schema.as_str());
         let served = Arc::clone(&self.served);
-        let count = if is_typed { 0 } else { self.catalog().meta_count() };
+        let count = if is_typed {
+            0
+        } else {
+            self.catalog().meta_count()
+        };
         Ok(Box::new((0..count).filter_map(move |at| {
             let blob = served.content.catalog.meta_at(at);
-            let is_wanted = blob.schema() == schema && blob.package_name().unwrap_or_default() == package;
+            let is_wanted =
+                blob.schema() == schema && blob.package_name().unwrap_or_default() == package;
             let message = if is_wanted { to_struct(blob) } else { None };
             message.map(|message| Message::Encoded(message.encode_to_vec()))
         })))
@@ -191,12 +254,17 @@ impl Registry {
     }
 
     fn package(&self, name: &str) -> Result<Package<'_>, Status> {
-        let package = self.catalog().package(name).filter(|package| is_shown(*package));
+        let package = self
+            .catalog()
+            .package(name)
+            .filter(|package| is_shown(*package));
         package.ok_or_else(|| Status::unknown(format!("package {} not found", go_quote(name))))
     }
 
     fn channel(&self, package: &str, name: &str) -> Result<Channel<'_>, Status> {
-        self.package(package)?.channel(name).ok_or_else(|| channel_not_found(package, name))
+        self.package(package)?
+            .channel(name)
+            .ok_or_else(|| channel_not_found(package, name))
     }
 
     fn bundle(&self, entry: ChannelEntry<'_>) -> Messages {
@@ -206,7 +274,8 @@ impl Registry {
             write_bundle(entry, BundleForm::Fetched, &mut message);
             message.shrink_to_fit();
             let message = Arc::new(message);
-            self.bundles.insert(key, &message, message.len() + BYTES_PER_CACHED_BUNDLE);
+            self.bundles
+                .insert(key, &message, message.len() + BYTES_PER_CACHED_BUNDLE);
             message
         });
         one(Message::Shared(bundle))
@@ -214,17 +283,27 @@ impl Registry {
 
     fn found(&self, matches: Vec<EntryMatch>) -> Messages {
         let served = Arc::clone(&self.served);
-        Box::new(matches.into_iter().map(move |found| Message::Entry(Arc::clone(&served), found)))
+        Box::new(
+            matches
+                .into_iter()
+                .map(move |found| Message::Entry(Arc::clone(&served), found)),
+        )
     }
 
-    /// Finds entries by package, channel and name: `find` reports each as often as it is to be listed.
-    fn entries(&self, mut find: impl FnMut(ChannelEntry<'_>, &mut dyn FnMut(Option<usize>))) -> Vec<EntryMatch> {
+    /// Finds entries by package, channel and name: `find` reports each as often as it is to be
+    /// listed.
+    fn entries(
+        &self,
+        mut find: impl FnMut(ChannelEntry<'_>, &mut dyn FnMut(Option<usize>)),
+    ) -> Vec<EntryMatch> {
         let mut matches = Vec::new();
         for channel in shown(self.catalog()).flat_map(Package::channels) {
             let before = matches.len();
             for entry in channel.entries() {
                 let at = entry.place();
-                find(entry, &mut |skip| matches.push(EntryMatch { entry: at, skip }));
+                find(entry, &mut |skip| {
+                    matches.push(EntryMatch { entry: at, skip })
+                });
             }
             matches[before..].sort_by_key(|found| self.catalog().entry_at(found.entry).name());
         }
@@ -232,7 +311,8 @@ impl Registry {
     }
 }
 
-/// Returns whether a package is shown: one that upstream refuses would keep it from serving the whole catalog.
+/// Returns whether a package is shown: one that upstream refuses would keep it from serving the
+/// whole catalog.
 fn is_shown(package: Package<'_>) -> bool {
     let can_be_shown = |bundle: Bundle<'_>| !bundle.has_several_metadata();
     !package.problem_counts().has_at_least(Severity::Error) && package.bundles().all(can_be_shown)
@@ -249,7 +329,9 @@ fn replaces(entry: ChannelEntry<'_>) -> &str {
 
 /// Returns the entry of a bundle in a channel.
 fn entry_in<'a>(channel: Channel<'a>, bundle: Bundle<'a>) -> Option<ChannelEntry<'a>> {
-    bundle.channel_entries().find(|entry| entry.channel().name() == channel.name())
+    bundle
+        .channel_entries()
+        .find(|entry| entry.channel().name() == channel.name())
 }
 
 fn is_head(entry: ChannelEntry<'_>) -> bool {
@@ -257,11 +339,17 @@ fn is_head(entry: ChannelEntry<'_>) -> bool {
 }
 
 fn provides(entry: ChannelEntry<'_>, api: GroupVersionKind<'_>) -> bool {
-    entry.bundle().is_some_and(|bundle| bundle.provided_apis().any(|other| other == api))
+    entry
+        .bundle()
+        .is_some_and(|bundle| bundle.provided_apis().any(|other| other == api))
 }
 
 fn api(request: &Request) -> GroupVersionKind<'_> {
-    GroupVersionKind { group: request.text(1), version: request.text(2), kind: request.text(3) }
+    GroupVersionKind {
+        group: request.text(1),
+        version: request.text(2),
+        kind: request.text(3),
+    }
 }
 
 fn one(message: Message) -> Messages {
@@ -269,10 +357,23 @@ fn one(message: Message) -> Messages {
 }
 
 fn channel_not_found(package: &str, channel: &str) -> Status {
-    Status::unknown(format!("package {}, channel {} not found", go_quote(package), go_quote(channel)))
+    Status::unknown(format!(
+        "package {}, channel {} not found",
+        go_quote(package),
+        go_quote(channel)
+    ))
 }
 
-fn none_provides(what: &str, GroupVersionKind { group, version, kind }: GroupVersionKind<'_>) -> Status {
+fn none_provides(
+    what: &str,
+    GroupVersionKind {
+        group,
+        version,
+        kind,
+    }: GroupVersionKind<'_>,
+) -> Status {
     let [group, version, kind] = [group, version, kind].map(go_quote);
-    Status::unknown(format!("{what} group:{group} version:{version} kind:{kind}"))
+    Status::unknown(format!(
+        "{what} group:{group} version:{version} kind:{kind}"
+    ))
 }

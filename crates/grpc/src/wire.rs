@@ -1,11 +1,11 @@
-//! Reads and writes protobuf messages field by field. It knows no message: requests are flat, and responses are written
-//! from a catalog without being built first.
+//! Reads and writes protobuf messages field by field. It knows no message: requests are flat, and
+//! responses are written from a catalog without being built first.
 
 use bytes::{Buf, BufMut, Bytes};
 use prost::DecodeError;
 use prost::encoding::{
-    DecodeContext, WireType, decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint, key_len,
-    skip_field,
+    DecodeContext, WireType, decode_key, decode_varint, encode_key, encode_varint,
+    encoded_len_varint, key_len, skip_field,
 };
 
 /// A request: its bytes, and those of its fields that are texts or messages.
@@ -26,8 +26,12 @@ impl Request {
                 continue;
             }
             let length = decode_varint(&mut rest)?;
-            let length = usize::try_from(length).ok().filter(|length| *length <= rest.len());
-            let Some(length) = length else { return Err(underflow()) };
+            let length = usize::try_from(length)
+                .ok()
+                .filter(|length| *length <= rest.len());
+            let Some(length) = length else {
+                return Err(underflow());
+            };
             fields.push((tag, rest.split_to(length)));
         }
         Ok(Self { bytes, fields })
@@ -35,18 +39,27 @@ impl Request {
 
     /// Returns whether the texts of the fields with these numbers are UTF-8.
     pub(crate) fn is_utf8(&self, tags: &[u32]) -> bool {
-        self.fields.iter().all(|(tag, bytes)| !tags.contains(tag) || str::from_utf8(bytes).is_ok())
+        self.fields
+            .iter()
+            .all(|(tag, bytes)| !tags.contains(tag) || str::from_utf8(bytes).is_ok())
     }
 
     /// Returns a text, of several for one field the last; empty if there is none.
     pub(crate) fn text(&self, tag: u32) -> &str {
         let field = self.fields.iter().rev().find(|(other, _)| *other == tag);
-        field.and_then(|(_, bytes)| str::from_utf8(bytes).ok()).unwrap_or_default()
+        field
+            .and_then(|(_, bytes)| str::from_utf8(bytes).ok())
+            .unwrap_or_default()
     }
 
-    /// Returns the number of the last of these fields that there is: the one of a `oneof` that counts.
+    /// Returns the number of the last of these fields that there is: the one of a `oneof` that
+    /// counts.
     pub(crate) fn last_of(&self, tags: &[u32]) -> Option<u32> {
-        self.fields.iter().rev().map(|(tag, _)| *tag).find(|tag| tags.contains(tag))
+        self.fields
+            .iter()
+            .rev()
+            .map(|(tag, _)| *tag)
+            .find(|tag| tags.contains(tag))
     }
 }
 
@@ -81,8 +94,16 @@ pub(crate) fn write_text(tag: u32, text: &str, out: &mut impl BufMut) {
 
 /// Writes a message whose fields are these texts, numbered from 1.
 pub(crate) fn write_texts<T: AsRef<[u8]>>(tag: u32, texts: &[T], out: &mut impl BufMut) {
-    let texts = || (1..).zip(texts.iter().map(AsRef::as_ref)).filter(|(_, text): &(u32, &[u8])| !text.is_empty());
-    write_head(tag, texts().map(|(tag, text)| field_len(tag, text.len())).sum(), out);
+    let texts = || {
+        (1..)
+            .zip(texts.iter().map(AsRef::as_ref))
+            .filter(|(_, text): &(u32, &[u8])| !text.is_empty())
+    };
+    write_head(
+        tag,
+        texts().map(|(tag, text)| field_len(tag, text.len())).sum(),
+        out,
+    );
     texts().for_each(|(tag, text)| write_bytes(tag, text, out));
 }
 
@@ -101,11 +122,22 @@ mod tests {
     #[test]
     fn a_request_is_read_as_gos_library_reads_it() {
         let read = |bytes: &'static [u8]| Request::decode(Bytes::from_static(bytes));
-        assert_eq!(read(b"\x0a\x01x\x0a\x01y\x12\x00").unwrap().text(1), "y", "the last one counts");
-        assert_eq!(read(b"\x08\x01\x98\x06\x01").unwrap().text(1), "", "of another type, and of an unknown number");
+        assert_eq!(
+            read(b"\x0a\x01x\x0a\x01y\x12\x00").unwrap().text(1),
+            "y",
+            "the last one counts"
+        );
+        assert_eq!(
+            read(b"\x08\x01\x98\x06\x01").unwrap().text(1),
+            "",
+            "of another type, and of an unknown number"
+        );
         assert!(!read(b"\x0a\x01\xff").unwrap().is_utf8(&[1]));
         for damaged in [b"\x0a\xff".as_slice(), b"\x0a\x05x", b"\0", b"\x0a"] {
-            assert!(Request::decode(Bytes::from_static(damaged)).is_err(), "{damaged:?}");
+            assert!(
+                Request::decode(Bytes::from_static(damaged)).is_err(),
+                "{damaged:?}"
+            );
         }
     }
 }

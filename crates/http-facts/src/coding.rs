@@ -1,4 +1,5 @@
-//! Content codings (RFC 9110 §8.4.1): their names, compression in one piece or in steps, and decompression.
+//! Content codings (RFC 9110 §8.4.1): their names, compression in one piece or in steps, and
+//! decompression.
 //!
 //! This module does not decide what is compressed, and does not store the result.
 
@@ -27,12 +28,13 @@ pub enum CompressionLevel {
     Compact,
 }
 
-/// Responses shorter than this many bytes are not compressed, because the result would hardly be smaller.
+/// Responses shorter than this many bytes are not compressed, because the result would hardly be
+/// smaller.
 pub const MIN_ENCODED_BYTES: usize = 1024;
 
-/// Compresses a representation in steps. Equal steps give equal bytes; the output of gzip also depends on where one
-/// step ends and the next begins. Its memory is bounded by the coding's window (about 1 MiB for zstd, 0.3 MiB for gzip)
-/// plus the output that was not taken.
+/// Compresses a representation in steps. Equal steps give equal bytes; the output of gzip also
+/// depends on where one step ends and the next begins. Its memory is bounded by the coding's window
+/// (about 1 MiB for zstd, 0.3 MiB for gzip) plus the output that was not taken.
 pub struct StreamEncoder(Encoder);
 
 enum Encoder {
@@ -55,7 +57,8 @@ impl Coding {
     /// Compresses bytes into memory.
     pub fn compress_to_vec(self, bytes: &[u8], level: CompressionLevel) -> Vec<u8> {
         let mut compressed = Vec::with_capacity(bytes.len() / 4);
-        self.compress(bytes, level, &mut compressed).expect("writing to a vector does not fail");
+        self.compress(bytes, level, &mut compressed)
+            .expect("writing to a vector does not fail");
         compressed
     }
 
@@ -90,8 +93,8 @@ impl CompressionLevel {
     pub(crate) fn gzip(self) -> Compression {
         match self {
             Self::Fast => Compression::fast(),
-            // zlib-rs' level 6 is 3 to 13 % larger than Go's default, which catalogd sends; level 7 is as small or smaller,
-            // and takes a fifth to a half longer.
+            // zlib-rs' level 6 is 3 to 13 % larger than Go's default, which catalogd sends; level 7
+            // is as small or smaller, and takes a fifth to a half longer.
             Self::Compact => Compression::new(7),
         }
     }
@@ -121,7 +124,8 @@ impl StreamEncoder {
         }
     }
 
-    /// Returns the output since the last call. It may be empty, because encoders hold output back to compress better.
+    /// Returns the output since the last call. It may be empty, because encoders hold output back
+    /// to compress better.
     pub fn take_output(&mut self) -> Vec<u8> {
         mem::take(match &mut self.0 {
             Encoder::Gzip(encoder) => encoder.get_mut(),
@@ -155,7 +159,11 @@ mod tests {
             for level in [CompressionLevel::Fast, CompressionLevel::Compact] {
                 let small = coding.compress_to_vec(&bytes, level);
                 let is_same = decompress(coding, &small) == bytes;
-                assert_eq!((is_same, small.len() < bytes.len() / 20), (true, true), "{coding:?} {level:?}");
+                assert_eq!(
+                    (is_same, small.len() < bytes.len() / 20),
+                    (true, true),
+                    "{coding:?} {level:?}"
+                );
             }
         }
     }
@@ -174,10 +182,16 @@ mod tests {
             output.extend(encoder.finish().unwrap());
             output
         };
-        for (coding, step) in Coding::ALL.into_iter().flat_map(|coding| [(coding, 64 * 1024), (coding, 1000)]) {
+        for (coding, step) in Coding::ALL
+            .into_iter()
+            .flat_map(|coding| [(coding, 64 * 1024), (coding, 1000)])
+        {
             let output = compress(coding, step);
             assert!(decompress(coding, &output) == bytes, "{coding:?} {step}");
-            assert!(compress(coding, step) == output, "{coding:?} {step}: a strong entity tag names the same bytes");
+            assert!(
+                compress(coding, step) == output,
+                "{coding:?} {step}: a strong entity tag names the same bytes"
+            );
         }
     }
 }

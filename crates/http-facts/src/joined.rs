@@ -1,14 +1,15 @@
-//! A gzip stream (RFC 1952) that is put together of pieces, of which some were compressed long before: what responses have
-//! in common is compressed once.
+//! A gzip stream (RFC 1952) that is put together of pieces, of which some were compressed long
+//! before: what responses have in common is compressed once.
 //!
-//! A piece is blocks of DEFLATE (RFC 1951) that end on a byte and refer to nothing before them, so that pieces can follow each
-//! other in any order.
+//! A piece is blocks of DEFLATE (RFC 1951) that end on a byte and refer to nothing before them, so
+//! that pieces can follow each other in any order.
 
 use flate2::{Compress, CompressError, Crc, FlushCompress};
 
 use crate::coding::CompressionLevel;
 
-/// Magic number, method, no flags, no time, nothing of the level, and an unknown system (RFC 1952 §2.3).
+/// Magic number, method, no flags, no time, nothing of the level, and an unknown system (RFC 1952
+/// §2.3).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
 /// The last block of a stream, which is empty.
@@ -49,8 +50,11 @@ impl PieceEncoder {
         self.0.reset();
         let mut piece = Vec::with_capacity(bytes.len() / 4 + MIN_ROOM);
         loop {
-            let taken = usize::try_from(self.0.total_in()).unwrap_or(usize::MAX).min(bytes.len());
-            self.0.compress_vec(&bytes[taken..], &mut piece, FlushCompress::Sync)?;
+            let taken = usize::try_from(self.0.total_in())
+                .unwrap_or(usize::MAX)
+                .min(bytes.len());
+            self.0
+                .compress_vec(&bytes[taken..], &mut piece, FlushCompress::Sync)?;
             // The blocks have ended on a byte when there was room for more.
             if piece.len() < piece.capacity() {
                 return Ok((piece, Checksum::of(bytes)));
@@ -72,14 +76,20 @@ impl JoinedGzip {
     /// Begins a stream.
     pub fn new() -> Self {
         let encoder = PieceEncoder::new(CompressionLevel::Fast);
-        Self { checksum: Crc::new(), output: HEADER.to_vec(), encoder }
+        Self {
+            checksum: Crc::new(),
+            output: HEADER.to_vec(),
+            encoder,
+        }
     }
 
     /// Adds bytes as they are.
     pub fn store(&mut self, bytes: &[u8]) {
         self.checksum.update(bytes);
         for block in bytes.chunks(STORED_BLOCK_BYTES) {
-            let length = u16::try_from(block.len()).expect("a block is no longer").to_le_bytes();
+            let length = u16::try_from(block.len())
+                .expect("a block is no longer")
+                .to_le_bytes();
             let complement = length.map(|byte| !byte);
             self.output.push(0);
             self.output.extend_from_slice(&length);
@@ -99,7 +109,8 @@ impl JoinedGzip {
         Ok(())
     }
 
-    /// Says that a piece with this checksum follows. Returns the output before it; the piece itself must be sent next.
+    /// Says that a piece with this checksum follows. Returns the output before it; the piece itself
+    /// must be sent next.
     pub fn follow(&mut self, piece: &Checksum) -> Vec<u8> {
         self.checksum.combine(&piece.0);
         self.take_output()
@@ -118,8 +129,10 @@ impl JoinedGzip {
     /// Ends the stream and returns the rest of the output.
     pub fn finish(mut self) -> Vec<u8> {
         self.output.extend_from_slice(&LAST_BLOCK);
-        self.output.extend_from_slice(&self.checksum.sum().to_le_bytes());
-        self.output.extend_from_slice(&self.checksum.amount().to_le_bytes());
+        self.output
+            .extend_from_slice(&self.checksum.sum().to_le_bytes());
+        self.output
+            .extend_from_slice(&self.checksum.amount().to_le_bytes());
         self.output
     }
 }
@@ -146,7 +159,10 @@ mod tests {
             .into_iter()
             .map(|length| (0..length).map(|_| random.u8(b'a'..b'e')).collect())
             .collect();
-        let pieces: Vec<_> = plain.iter().map(|bytes| encoder.compress(bytes).unwrap()).collect();
+        let pieces: Vec<_> = plain
+            .iter()
+            .map(|bytes| encoder.compress(bytes).unwrap())
+            .collect();
         for _ in 0..50 {
             let (mut stream, mut sent, mut expected) = (JoinedGzip::new(), Vec::new(), Vec::new());
             for _ in 0..random.usize(0..8) {
@@ -165,8 +181,16 @@ mod tests {
             let mut decoder = GzDecoder::new(&sent[..]);
             let mut unpacked = Vec::new();
             decoder.read_to_end(&mut unpacked).unwrap();
-            assert!(unpacked == expected, "{} bytes for {}", unpacked.len(), expected.len());
-            assert!(decoder.into_inner().is_empty(), "nothing follows the stream");
+            assert!(
+                unpacked == expected,
+                "{} bytes for {}",
+                unpacked.len(),
+                expected.len()
+            );
+            assert!(
+                decoder.into_inner().is_empty(),
+                "nothing follows the stream"
+            );
         }
     }
 
@@ -174,7 +198,14 @@ mod tests {
     fn a_piece_is_about_as_small_as_a_stream_of_its_own() {
         let bytes = b"{\"schema\":\"olm.package\"}\n".repeat(10_000);
         let alone = crate::coding::Coding::Gzip.compress_to_vec(&bytes, CompressionLevel::Compact);
-        let (piece, _) = PieceEncoder::new(CompressionLevel::Compact).compress(&bytes).unwrap();
-        assert!(piece.len() < alone.len() + 20, "{} and {}", piece.len(), alone.len());
+        let (piece, _) = PieceEncoder::new(CompressionLevel::Compact)
+            .compress(&bytes)
+            .unwrap();
+        assert!(
+            piece.len() < alone.len() + 20,
+            "{} and {}",
+            piece.len(),
+            alone.len()
+        );
     }
 }

@@ -3,8 +3,8 @@
 use http::Uri;
 use http::uri::{InvalidUri, PathAndQuery};
 
-/// Decodes the letters and digits, `-`, `_` and `~` that are percent-encoded in the path of a URI: they stand for the same
-/// there (RFC 3986 §6.2.2.2), and Go's `ServeMux` finds the same routes.
+/// Decodes the letters and digits, `-`, `_` and `~` that are percent-encoded in the path of a URI:
+/// they stand for the same there (RFC 3986 §6.2.2.2), and Go's `ServeMux` finds the same routes.
 ///
 /// A full stop stays encoded, so that no segment becomes `.` or `..`.
 pub fn normalize(uri: &mut Uri) {
@@ -23,7 +23,10 @@ fn normalized(uri: &Uri) -> Result<PathAndQuery, InvalidUri> {
     let mut pieces = uri.path().split('%');
     let mut text = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let octet = piece.as_bytes().first_chunk().and_then(|digits| octet(*digits));
+        let octet = piece
+            .as_bytes()
+            .first_chunk()
+            .and_then(|digits| octet(*digits));
         if let Some(octet) = octet.filter(|octet| is_decoded(*octet)) {
             text.push(octet.into());
             text.push_str(&piece[2..]);
@@ -59,7 +62,10 @@ mod tests {
             ("/catalogs/x/api/v1/%61ll", "/catalogs/x/api/v1/all"),
             ("/%63%61talogs/%7e%2D%5f%39?a=%61", "/catalogs/~-_9?a=%61"),
             ("http://a.io:80/%61?", "http://a.io:80/a?"),
-            ("/%2e%2e/%2E/%2f/%25/%20/%C3%B6/%00", "/%2e%2e/%2E/%2f/%25/%20/%C3%B6/%00"),
+            (
+                "/%2e%2e/%2E/%2f/%25/%20/%C3%B6/%00",
+                "/%2e%2e/%2E/%2f/%25/%20/%C3%B6/%00",
+            ),
             ("/%2561", "/%2561"),
             ("/%/%6/%6g/%+1/%zz%", "/%/%6/%6g/%+1/%zz%"),
             ("/%6%31", "/%61"),

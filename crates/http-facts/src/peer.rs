@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Extensions;
 
-/// A client, as far as its address tells clients apart: an IPv4 address, or the first 64 bits of an IPv6 address, because
-/// a network of that size is given to one customer.
+/// A client, as far as its address tells clients apart: an IPv4 address, or the first 64 bits of an
+/// IPv6 address, because a network of that size is given to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer(IpAddr);
 
@@ -51,7 +51,11 @@ mod tests {
     fn a_network_of_one_customer_is_one_peer() {
         assert_eq!(peer("2001:db8::1"), peer("2001:db8::ffff:1:2"));
         assert_ne!(peer("2001:db8::1"), peer("2001:db8:0:1::1"));
-        assert_eq!(peer("::ffff:192.0.2.1"), peer("192.0.2.1"), "however an IPv4 address is written");
+        assert_eq!(
+            peer("::ffff:192.0.2.1"),
+            peer("192.0.2.1"),
+            "however an IPv4 address is written"
+        );
         assert_ne!(peer("192.0.2.1"), peer("192.0.2.2"));
     }
 }

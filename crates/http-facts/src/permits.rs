@@ -1,12 +1,13 @@
-//! Permits that requests and responses hold until they are done. One peer holds at most half of them, so that it keeps
-//! nobody else out.
+//! Permits that requests and responses hold until they are done. One peer holds at most half of
+//! them, so that it keeps nobody else out.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::peer::Peer;
 
-/// Bounds what requests or responses hold together, such as encoders or bytes. Clones share the bound.
+/// Bounds what requests or responses hold together, such as encoders or bytes. Clones share the
+/// bound.
 #[derive(Clone, Debug)]
 pub struct Permits {
     count: usize,
@@ -34,14 +35,22 @@ pub struct Permit {
 impl Permits {
     /// Creates a bound.
     pub fn new(count: usize) -> Self {
-        Self { count, share: count.div_ceil(2), held: Arc::default() }
+        Self {
+            count,
+            share: count.div_ceil(2),
+            held: Arc::default(),
+        }
     }
 
-    /// Takes permits for a peer; `None` if fewer are free, or the peer would hold more than half of all. A peer that holds
-    /// none may take more than half at once: what needs so many could never have them otherwise.
+    /// Takes permits for a peer; `None` if fewer are free, or the peer would hold more than half of
+    /// all. A peer that holds none may take more than half at once: what needs so many could never
+    /// have them otherwise.
     pub fn try_acquire(&self, peer: Peer, count: usize) -> Option<Permit> {
         let mut held = lock(&self.held);
-        let all = held.all.checked_add(count).filter(|all| *all <= self.count)?;
+        let all = held
+            .all
+            .checked_add(count)
+            .filter(|all| *all <= self.count)?;
         let of_peer = held.by_peer.get(&peer).copied().unwrap_or_default();
         if count > 0 {
             if of_peer > 0 && of_peer + count > self.share {
@@ -50,7 +59,11 @@ impl Permits {
             held.by_peer.insert(peer, of_peer + count);
         }
         held.all = all;
-        Some(Permit { held: Arc::clone(&self.held), peer, count })
+        Some(Permit {
+            held: Arc::clone(&self.held),
+            peer,
+            count,
+        })
     }
 
     /// Returns the number of permits that are held.
@@ -88,7 +101,9 @@ mod tests {
     fn one_peer_holds_half_of_the_permits_and_others_the_rest() {
         let permits = Permits::new(5);
         let first = permits.try_acquire(peer(1), 2).expect("nothing is held");
-        let second = permits.try_acquire(peer(1), 1).expect("half, rounded up, is three");
+        let second = permits
+            .try_acquire(peer(1), 1)
+            .expect("half, rounded up, is three");
         assert!(permits.try_acquire(peer(1), 1).is_none());
 
         let other = permits.try_acquire(peer(2), 2).expect("the rest is free");
@@ -108,6 +123,9 @@ mod tests {
         assert!(permits.try_acquire(peer(2), 1).is_none());
         assert!(permits.try_acquire(peer(1), 0).is_some());
         drop(most);
-        assert!(permits.try_acquire(peer(1), 5).is_none(), "there are not so many");
+        assert!(
+            permits.try_acquire(peer(1), 5).is_none(),
+            "there are not so many"
+        );
     }
 }

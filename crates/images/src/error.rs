@@ -20,7 +20,8 @@ pub enum ImageError {
     /// A digest has another algorithm than SHA-256.
     #[error("cannot verify the digest `{0}`: only sha256 is supported")]
     UnsupportedDigest(String),
-    /// A file of credentials cannot be parsed. The message quotes nothing of it but keys of entries.
+    /// A file of credentials cannot be parsed. The message quotes nothing of it but keys of
+    /// entries.
     #[error("cannot use the credentials in `{}`: {reason}", path.display())]
     InvalidCredentials {
         /// Path of the file.
@@ -29,7 +30,9 @@ pub enum ImageError {
         reason: String,
     },
     /// A credential helper failed.
-    #[error("the credential helper `{program}` failed: {reason}; run `echo HOST | {program} get` to see more")]
+    #[error(
+        "the credential helper `{program}` failed: {reason}; run `echo HOST | {program} get` to see more"
+    )]
     CredentialHelper {
         /// Name of the program.
         program: String,
@@ -211,7 +214,9 @@ pub enum ImageError {
         source: Option<reqwest::Error>,
     },
     /// A manifest or blob has another digest.
-    #[error("cannot verify {resource} of `{location}`: its digest is {actual} instead of {expected}")]
+    #[error(
+        "cannot verify {resource} of `{location}`: its digest is {actual} instead of {expected}"
+    )]
     WrongDigest {
         /// The manifest or blob.
         resource: String,
@@ -223,7 +228,9 @@ pub enum ImageError {
         actual: Digest,
     },
     /// A blob has another length.
-    #[error("cannot verify {resource} of `{location}`: it has {actual} bytes instead of {expected}")]
+    #[error(
+        "cannot verify {resource} of `{location}`: it has {actual} bytes instead of {expected}"
+    )]
     WrongSize {
         /// The blob.
         resource: String,
@@ -291,7 +298,9 @@ pub enum ImageError {
         source: serde_json::Error,
     },
     /// A document is not a supported manifest or index.
-    #[error("cannot use {resource}: it is neither an image manifest nor an image index: it has {found}")]
+    #[error(
+        "cannot use {resource}: it is neither an image manifest nor an image index: it has {found}"
+    )]
     NotAManifest {
         /// The document.
         resource: String,
@@ -310,13 +319,17 @@ pub enum ImageError {
     #[error("cannot use the index {0}: it lists no image")]
     NoImage(String),
     /// Indexes are nested too deeply.
-    #[error("cannot use `{0}`: its indexes are nested too deeply; name one of its images by digest")]
+    #[error(
+        "cannot use `{0}`: its indexes are nested too deeply; name one of its images by digest"
+    )]
     NestedIndexes(String),
     /// A directory or file is not an OCI layout.
     #[error("cannot use `{}` as an OCI layout: it has no index.json", .0.display())]
     NotALayout(PathBuf),
     /// A reference does not select exactly one image of a layout.
-    #[error("cannot select an image: `{layout}` matches {found} images; append one of these to its path: {names}")]
+    #[error(
+        "cannot select an image: `{layout}` matches {found} images; append one of these to its path: {names}"
+    )]
     LayoutChoice {
         /// The reference.
         layout: String,

@@ -54,7 +54,8 @@ impl OpenLayout {
     /// Opens a layout. Reads the table of files if it is a tar archive.
     pub(super) fn open(layout: &LayoutReference) -> Result<Self, ImageError> {
         let path = layout.path().to_owned();
-        let metadata = std::fs::metadata(&path).map_err(|source| io_error("open", &path, source))?;
+        let metadata =
+            std::fs::metadata(&path).map_err(|source| io_error("open", &path, source))?;
         let format = if metadata.is_dir() {
             LayoutFormat::Directory
         } else {
@@ -64,7 +65,11 @@ impl OpenLayout {
     }
 
     /// Resolves a reference to an image of the layout.
-    pub(super) fn resolve(self, layout: &LayoutReference, limits: &PullLimits) -> Result<ResolvedImage, ImageError> {
+    pub(super) fn resolve(
+        self,
+        layout: &LayoutReference,
+        limits: &PullLimits,
+    ) -> Result<ResolvedImage, ImageError> {
         let resource = format!("`{layout}`");
         let digest = self.selected_digest(layout, limits)?;
         let mut bytes = self.read_verified(digest, limits.manifest_bytes)?;
@@ -73,12 +78,21 @@ impl OpenLayout {
             let index = match Manifest::parse(&bytes, &resource)? {
                 Manifest::Image(image) => {
                     image.check(&resource, limits)?;
-                    let config =
-                        image.config.map(|config| self.read_verified(config.digest, config.bytes)).transpose()?;
+                    let config = image
+                        .config
+                        .map(|config| self.read_verified(config.digest, config.bytes))
+                        .transpose()?;
                     let (kind, layers) = image.describe(config.as_deref(), &resource)?;
                     let pinned_reference = format!("oci:{}@{digest}", self.path.display());
                     let origin = Origin::Layout(Arc::new(self));
-                    return Ok(ResolvedImage { digest, pinned_reference, platform, kind, layers, origin });
+                    return Ok(ResolvedImage {
+                        digest,
+                        pinned_reference,
+                        platform,
+                        kind,
+                        layers,
+                        origin,
+                    });
                 }
                 Manifest::Index(index) => index,
             };
@@ -96,29 +110,53 @@ impl OpenLayout {
         let (mut hash, mut copied) = (Sha256::new(), 0);
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
-            let read = from.read(&mut buffer).map_err(|source| io_error("read", &self.path.join(&name), source))?;
+            let read = from
+                .read(&mut buffer)
+                .map_err(|source| io_error("read", &self.path.join(&name), source))?;
             if read == 0 || copied > blob.bytes {
                 break;
             }
             copied += read as u64;
             hash.update(&buffer[..read]);
-            file.write_all(&buffer[..read]).map_err(|source| io_error("write", to, source))?;
+            file.write_all(&buffer[..read])
+                .map_err(|source| io_error("write", to, source))?;
         }
-        let (resource, location) = (format!("the blob {}", blob.digest), self.path.display().to_string());
+        let (resource, location) = (
+            format!("the blob {}", blob.digest),
+            self.path.display().to_string(),
+        );
         if copied != blob.bytes {
-            let actual = if copied > blob.bytes { "more".to_owned() } else { copied.to_string() };
-            return Err(ImageError::WrongSize { resource, location, expected: blob.bytes, actual });
+            let actual = if copied > blob.bytes {
+                "more".to_owned()
+            } else {
+                copied.to_string()
+            };
+            return Err(ImageError::WrongSize {
+                resource,
+                location,
+                expected: blob.bytes,
+                actual,
+            });
         }
         let actual = Digest::new(hash.finalize().into());
         if actual == blob.digest {
             Ok(())
         } else {
-            Err(ImageError::WrongDigest { resource, location, expected: blob.digest, actual })
+            Err(ImageError::WrongDigest {
+                resource,
+                location,
+                expected: blob.digest,
+                actual,
+            })
         }
     }
 
     /// Returns the digest of the manifest or index that a reference selects.
-    fn selected_digest(&self, layout: &LayoutReference, limits: &PullLimits) -> Result<Digest, ImageError> {
+    fn selected_digest(
+        &self,
+        layout: &LayoutReference,
+        limits: &PullLimits,
+    ) -> Result<Digest, ImageError> {
         if let LayoutSelector::Digest(digest) = layout.selector() {
             return Ok(*digest);
         }
@@ -129,7 +167,12 @@ impl OpenLayout {
         let index = read_limited(index, limits.manifest_bytes, &resource, &self.path)?;
         let error = |source| ImageError::Manifest { resource, source };
         let index: OciImageIndex = serde_json::from_slice(&index).map_err(error)?;
-        let name_of = |entry: &ImageIndexEntry| entry.annotations.as_ref().and_then(|all| all.get(REF_NAME).cloned());
+        let name_of = |entry: &ImageIndexEntry| {
+            entry
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(REF_NAME).cloned())
+        };
         let is_selected = |entry: &&ImageIndexEntry| match layout.selector() {
             LayoutSelector::Name(name) => name_of(entry).as_ref() == Some(name),
             _ => true,
@@ -139,9 +182,15 @@ impl OpenLayout {
             return manifest::parse_digest(&one.digest);
         }
         let names: Vec<_> = manifest::images(&index)
-            .map(|entry| name_of(entry).map_or(format!("@{}", entry.digest), |name| format!(":{name}")))
+            .map(|entry| {
+                name_of(entry).map_or(format!("@{}", entry.digest), |name| format!(":{name}"))
+            })
             .collect();
-        Err(ImageError::LayoutChoice { layout: layout.to_string(), found: found.len(), names: names.join(" ") })
+        Err(ImageError::LayoutChoice {
+            layout: layout.to_string(),
+            found: found.len(),
+            names: names.join(" "),
+        })
     }
 
     /// Reads and verifies a blob of at most `limit` bytes.
@@ -151,8 +200,16 @@ impl OpenLayout {
         let bytes = read_limited(file, limit, &resource, &self.path)?;
         let actual = manifest::digest(&bytes);
         if actual != digest {
-            let (resource, location) = (format!("the blob {digest}"), self.path.display().to_string());
-            return Err(ImageError::WrongDigest { resource, location, expected: digest, actual });
+            let (resource, location) = (
+                format!("the blob {digest}"),
+                self.path.display().to_string(),
+            );
+            return Err(ImageError::WrongDigest {
+                resource,
+                location,
+                expected: digest,
+                actual,
+            });
         }
         Ok(bytes)
     }
@@ -180,9 +237,13 @@ impl OpenLayout {
                 }
             }
             LayoutFormat::Tar(entries) => {
-                let Some(FileSpan { start, bytes }) = entries.get(name) else { return Ok(None) };
-                let mut file = File::open(&self.path).map_err(|source| io_error("open", &self.path, source))?;
-                file.seek(SeekFrom::Start(*start)).map_err(|source| io_error("read", &self.path, source))?;
+                let Some(FileSpan { start, bytes }) = entries.get(name) else {
+                    return Ok(None);
+                };
+                let mut file = File::open(&self.path)
+                    .map_err(|source| io_error("open", &self.path, source))?;
+                file.seek(SeekFrom::Start(*start))
+                    .map_err(|source| io_error("read", &self.path, source))?;
                 Ok(Some(Box::new(file.take(*bytes))))
             }
         }
@@ -192,27 +253,49 @@ impl OpenLayout {
 /// Reads the places of the regular files of a tar archive, by path.
 fn read_tar_files(path: &Path, limit: usize) -> Result<BTreeMap<String, FileSpan>, ImageError> {
     let error = |source| io_error("read the tar", path, source);
-    let mut archive = tar::Archive::new(File::open(path).map_err(|source| io_error("open", path, source))?);
+    let mut archive =
+        tar::Archive::new(File::open(path).map_err(|source| io_error("open", path, source))?);
     let mut files = BTreeMap::new();
     for (read, entry) in archive.entries_with_seek().map_err(error)?.enumerate() {
         if read >= limit {
-            return Err(ImageError::TooManyEntries { path: path.to_owned(), limit });
+            return Err(ImageError::TooManyEntries {
+                path: path.to_owned(),
+                limit,
+            });
         }
         let entry = entry.map_err(error)?;
         if entry.header().entry_type().is_file() {
-            let name = String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./").to_owned();
-            files.insert(name, FileSpan { start: entry.raw_file_position(), bytes: entry.size() });
+            let name = String::from_utf8_lossy(&entry.path_bytes())
+                .trim_start_matches("./")
+                .to_owned();
+            files.insert(
+                name,
+                FileSpan {
+                    start: entry.raw_file_position(),
+                    bytes: entry.size(),
+                },
+            );
         }
     }
     Ok(files)
 }
 
 /// Reads a file of at most `limit` bytes.
-fn read_limited(file: impl Read, limit: u64, resource: &str, path: &Path) -> Result<Vec<u8>, ImageError> {
+fn read_limited(
+    file: impl Read,
+    limit: u64,
+    resource: &str,
+    path: &Path,
+) -> Result<Vec<u8>, ImageError> {
     let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|source| io_error("read", path, source))?;
+    file.take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|source| io_error("read", path, source))?;
     if bytes.len() as u64 > limit {
-        return Err(ImageError::LargerThan { resource: resource.to_owned(), limit });
+        return Err(ImageError::LargerThan {
+            resource: resource.to_owned(),
+            limit,
+        });
     }
     Ok(bytes)
 }

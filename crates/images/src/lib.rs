@@ -1,9 +1,10 @@
-//! Pulls images from registries and OCI layouts, and unpacks their layers into the files of a catalog; packs files into
-//! images, and pushes those.
+//! Pulls images from registries and OCI layouts, and unpacks their layers into the files of a
+//! catalog; packs files into images, and pushes those.
 //!
-//! A reference is resolved to a digest, that to layers, each of which is verified while it is downloaded, and those to
-//! files. The crate does not parse the files, apart from `.indexignore`, and never holds a whole layer in memory. It
-//! reads no configuration: callers provide credentials, mirrors and certificate authorities.
+//! A reference is resolved to a digest, that to layers, each of which is verified while it is
+//! downloaded, and those to files. The crate does not parse the files, apart from `.indexignore`,
+//! and never holds a whole layer in memory. It reads no configuration: callers provide credentials,
+//! mirrors and certificate authorities.
 
 mod error;
 mod layout;
@@ -26,10 +27,15 @@ pub use pack::{PackedImage, Packer};
 pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryReference};
 pub use registries::{
     Credentials, HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_REDIRECTS,
-    MAX_TOKEN_RESPONSE_BYTES, PullLimits, Registries, RegistriesConf, RegistrySettings, RetryPolicy,
+    MAX_TOKEN_RESPONSE_BYTES, PullLimits, Registries, RegistriesConf, RegistrySettings,
+    RetryPolicy,
 };
 pub use resolved::{ImageKind, LayerDescriptor, ResolvedImage};
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {
-    ImageError::Io { action, path: path.to_owned(), source }
+    ImageError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
 }

@@ -1,4 +1,5 @@
-//! Image manifests, image indexes and image configs, of OCI and of Docker: the parts that pulling a catalog needs.
+//! Image manifests, image indexes and image configs, of OCI and of Docker: the parts that pulling a
+//! catalog needs.
 //!
 //! The input is verified already. This module does not know where it came from.
 
@@ -6,8 +7,9 @@ use std::collections::BTreeMap;
 
 use fbc::Digest;
 use oci_client::manifest::{
-    IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE,
-    ImageIndexEntry, OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciDescriptor, OciImageIndex, OciImageManifest,
+    IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE,
+    IMAGE_MANIFEST_MEDIA_TYPE, ImageIndexEntry, OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE,
+    OciDescriptor, OciImageIndex, OciImageManifest,
 };
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -16,13 +18,18 @@ use super::registries::PullLimits;
 use super::{ImageError, ImageKind, LayerDescriptor};
 
 /// Supported media types of manifests and indexes, which requests accept.
-pub(super) const MEDIA_TYPES: [&str; 4] =
-    [OCI_IMAGE_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE];
+pub(super) const MEDIA_TYPES: [&str; 4] = [
+    OCI_IMAGE_MEDIA_TYPE,
+    OCI_IMAGE_INDEX_MEDIA_TYPE,
+    IMAGE_MANIFEST_MEDIA_TYPE,
+    IMAGE_MANIFEST_LIST_MEDIA_TYPE,
+];
 
 /// Maximum nesting depth of indexes. The specification allows an index of indexes, which is rare.
 pub const MAX_NESTED_INDEXES: usize = 2;
 
-/// Operating system and architecture of the image that is selected from an index. Catalogs are the same for each.
+/// Operating system and architecture of the image that is selected from an index. Catalogs are the
+/// same for each.
 const PREFERRED_PLATFORM: (&str, &str) = ("linux", "amd64");
 
 /// Annotation of an index entry that is not an image but an attestation about one.
@@ -96,20 +103,33 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
 impl Manifest {
     /// Parses a manifest or an index. `resource` names it in errors.
     pub(super) fn parse(bytes: &[u8], resource: &str) -> Result<Self, ImageError> {
-        let error = |source| ImageError::Manifest { resource: resource.to_owned(), source };
-        let unknown = |found: String| ImageError::NotAManifest { resource: resource.to_owned(), found };
+        let error = |source| ImageError::Manifest {
+            resource: resource.to_owned(),
+            source,
+        };
+        let unknown = |found: String| ImageError::NotAManifest {
+            resource: resource.to_owned(),
+            found,
+        };
         let fields: ManifestFields = serde_json::from_slice(bytes).map_err(error)?;
         if fields.schema_version != Some(2) {
-            let version = fields.schema_version.map_or("none".to_owned(), |version| version.to_string());
+            let version = fields
+                .schema_version
+                .map_or("none".to_owned(), |version| version.to_string());
             return Err(unknown(format!("schemaVersion {version}")));
         }
-        if let Some(other) = fields.media_type.filter(|media_type| !MEDIA_TYPES.contains(&&**media_type)) {
+        if let Some(other) = fields
+            .media_type
+            .filter(|media_type| !MEDIA_TYPES.contains(&&**media_type))
+        {
             return Err(unknown(format!("media type `{other}`")));
         }
         // Other clients might read a document with both as the other kind.
         match (fields.manifests, fields.config) {
             (Some(_), None) => Ok(Self::Index(serde_json::from_slice(bytes).map_err(error)?)),
-            (None, Some(_)) => ImageManifest::new(&serde_json::from_slice(bytes).map_err(error)?).map(Self::Image),
+            (None, Some(_)) => {
+                ImageManifest::new(&serde_json::from_slice(bytes).map_err(error)?).map(Self::Image)
+            }
             (Some(_), Some(_)) => Err(unknown("manifests and a config".to_owned())),
             (None, None) => Err(unknown("neither manifests nor a config".to_owned())),
         }
@@ -118,30 +138,54 @@ impl Manifest {
 
 impl ImageManifest {
     fn new(manifest: &OciImageManifest) -> Result<Self, ImageError> {
-        let is_image =
-            [IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE].contains(&&*manifest.config.media_type);
-        let config = if is_image { Some(BlobDescriptor::new(&manifest.config)?) } else { None };
-        let layers = manifest.layers.iter().map(BlobDescriptor::new).collect::<Result<_, _>>()?;
+        let is_image = [IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE]
+            .contains(&&*manifest.config.media_type);
+        let config = if is_image {
+            Some(BlobDescriptor::new(&manifest.config)?)
+        } else {
+            None
+        };
+        let layers = manifest
+            .layers
+            .iter()
+            .map(BlobDescriptor::new)
+            .collect::<Result<_, _>>()?;
         Ok(Self { config, layers })
     }
 
     /// Checks the manifest against the limits. `resource` names the image in errors.
     pub(super) fn check(&self, resource: &str, limits: &PullLimits) -> Result<(), ImageError> {
-        let too_large =
-            |part, bytes, limit| ImageError::TooLarge { resource: format!("{part} of {resource}"), bytes, limit };
-        if let Some(config) = self.config.filter(|config| config.bytes > limits.config_bytes) {
+        let too_large = |part, bytes, limit| ImageError::TooLarge {
+            resource: format!("{part} of {resource}"),
+            bytes,
+            limit,
+        };
+        if let Some(config) = self
+            .config
+            .filter(|config| config.bytes > limits.config_bytes)
+        {
             return Err(too_large("the config", config.bytes, limits.config_bytes));
         }
         let layers = self.layers.len();
         if layers > limits.layers {
-            return Err(ImageError::TooManyLayers { resource: resource.to_owned(), layers, limit: limits.layers });
+            return Err(ImageError::TooManyLayers {
+                resource: resource.to_owned(),
+                layers,
+                limit: limits.layers,
+            });
         }
-        let bytes = self.layers.iter().fold(0_u64, |sum, layer| sum.saturating_add(layer.bytes));
+        let bytes = self
+            .layers
+            .iter()
+            .fold(0_u64, |sum, layer| sum.saturating_add(layer.bytes));
         if bytes > limits.layer_bytes {
             return Err(too_large("the layers", bytes, limits.layer_bytes));
         }
         if self.config.is_none() && layers != 1 {
-            return Err(ImageError::ArtifactLayers { resource: resource.to_owned(), layers });
+            return Err(ImageError::ArtifactLayers {
+                resource: resource.to_owned(),
+                layers,
+            });
         }
         Ok(())
     }
@@ -152,22 +196,52 @@ impl ImageManifest {
         config: Option<&[u8]>,
         resource: &str,
     ) -> Result<(ImageKind, Vec<LayerDescriptor>), ImageError> {
-        let layer =
-            |layer: &BlobDescriptor, diff_id| LayerDescriptor { digest: layer.digest, bytes: layer.bytes, diff_id };
-        let Some(config) = config else {
-            return Ok((ImageKind::Artifact, self.layers.iter().map(|blob| layer(blob, None)).collect()));
+        let layer = |layer: &BlobDescriptor, diff_id| LayerDescriptor {
+            digest: layer.digest,
+            bytes: layer.bytes,
+            diff_id,
         };
-        let error = |source| ImageError::Manifest { resource: format!("the config of {resource}"), source };
+        let Some(config) = config else {
+            return Ok((
+                ImageKind::Artifact,
+                self.layers.iter().map(|blob| layer(blob, None)).collect(),
+            ));
+        };
+        let error = |source| ImageError::Manifest {
+            resource: format!("the config of {resource}"),
+            source,
+        };
         let config: ImageConfig = serde_json::from_slice(config).map_err(error)?;
-        let labels = config.config.and_then(|config| config.labels).unwrap_or_default();
-        let labels = labels.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect();
-        let diff_ids = config.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
+        let labels = config
+            .config
+            .and_then(|config| config.labels)
+            .unwrap_or_default();
+        let labels = labels
+            .into_iter()
+            .map(|(name, value)| (name, value.unwrap_or_default()))
+            .collect();
+        let diff_ids = config
+            .rootfs
+            .and_then(|rootfs| rootfs.diff_ids)
+            .unwrap_or_default();
         if diff_ids.len() != self.layers.len() {
             let (layers, diff_ids) = (self.layers.len(), diff_ids.len());
-            return Err(ImageError::ConfigLayers { resource: resource.to_owned(), layers, diff_ids });
+            return Err(ImageError::ConfigLayers {
+                resource: resource.to_owned(),
+                layers,
+                diff_ids,
+            });
         }
-        let diff_ids = diff_ids.iter().map(|text| parse_digest(text)).collect::<Result<Vec<_>, _>>()?;
-        let layers = self.layers.iter().zip(diff_ids).map(|(blob, diff_id)| layer(blob, Some(diff_id))).collect();
+        let diff_ids = diff_ids
+            .iter()
+            .map(|text| parse_digest(text))
+            .collect::<Result<Vec<_>, _>>()?;
+        let layers = self
+            .layers
+            .iter()
+            .zip(diff_ids)
+            .map(|(blob, diff_id)| layer(blob, Some(diff_id)))
+            .collect();
         Ok((ImageKind::Container { labels }, layers))
     }
 }
@@ -178,15 +252,24 @@ impl BlobDescriptor {
     }
 
     fn parse(digest: &str, size: i64) -> Result<Self, ImageError> {
-        let bytes = u64::try_from(size).map_err(|_| ImageError::NegativeSize { blob: digest.to_owned(), size })?;
-        Ok(Self { digest: parse_digest(digest)?, bytes })
+        let bytes = u64::try_from(size).map_err(|_| ImageError::NegativeSize {
+            blob: digest.to_owned(),
+            size,
+        })?;
+        Ok(Self {
+            digest: parse_digest(digest)?,
+            bytes,
+        })
     }
 }
 
 /// Returns the entries of an index that are images or indexes, without attestations.
 pub(super) fn images(index: &OciImageIndex) -> impl Iterator<Item = &ImageIndexEntry> {
     index.manifests.iter().filter(|entry| {
-        let is_attestation = entry.annotations.as_ref().is_some_and(|all| all.contains_key(REFERENCE_TYPE));
+        let is_attestation = entry
+            .annotations
+            .as_ref()
+            .is_some_and(|all| all.contains_key(REFERENCE_TYPE));
         let has_unknown_platform = entry.platform.as_ref().is_some_and(|platform| {
             platform.os.to_string() == "unknown" && platform.architecture.to_string() == "unknown"
         });
@@ -194,22 +277,44 @@ pub(super) fn images(index: &OciImageIndex) -> impl Iterator<Item = &ImageIndexE
     })
 }
 
-/// Selects a manifest of an index: that of the preferred platform, else the first for the same operating system, else
-/// the first. `resource` names the index in errors.
-pub(super) fn select(index: &OciImageIndex, resource: &str) -> Result<SelectedManifest, ImageError> {
-    let os = |entry: &&ImageIndexEntry| entry.platform.as_ref().map(|platform| platform.os.to_string());
-    let architecture = |entry: &&ImageIndexEntry| entry.platform.as_ref().map(|one| one.architecture.to_string());
+/// Selects a manifest of an index: that of the preferred platform, else the first for the same
+/// operating system, else the first. `resource` names the index in errors.
+pub(super) fn select(
+    index: &OciImageIndex,
+    resource: &str,
+) -> Result<SelectedManifest, ImageError> {
+    let os = |entry: &&ImageIndexEntry| {
+        entry
+            .platform
+            .as_ref()
+            .map(|platform| platform.os.to_string())
+    };
+    let architecture = |entry: &&ImageIndexEntry| {
+        entry
+            .platform
+            .as_ref()
+            .map(|one| one.architecture.to_string())
+    };
     let is_linux = |entry: &&ImageIndexEntry| os(entry).as_deref() == Some(PREFERRED_PLATFORM.0);
     let entry = images(index)
-        .find(|entry| is_linux(entry) && architecture(entry).as_deref() == Some(PREFERRED_PLATFORM.1))
+        .find(|entry| {
+            is_linux(entry) && architecture(entry).as_deref() == Some(PREFERRED_PLATFORM.1)
+        })
         .or_else(|| images(index).find(is_linux))
         .or_else(|| images(index).next())
         .ok_or_else(|| ImageError::NoImage(resource.to_owned()))?;
     let platform = entry.platform.as_ref().map(|platform| {
-        let variant = platform.variant.as_ref().map(|variant| format!("/{variant}")).unwrap_or_default();
+        let variant = platform
+            .variant
+            .as_ref()
+            .map(|variant| format!("/{variant}"))
+            .unwrap_or_default();
         format!("{}/{}{variant}", platform.os, platform.architecture)
     });
-    Ok(SelectedManifest { manifest: BlobDescriptor::parse(&entry.digest, entry.size)?, platform })
+    Ok(SelectedManifest {
+        manifest: BlobDescriptor::parse(&entry.digest, entry.size)?,
+        platform,
+    })
 }
 
 /// Parses a digest, which must be a SHA-256.

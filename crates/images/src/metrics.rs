@@ -1,5 +1,5 @@
-//! What is counted of requests to registries, in the whole process: clients come and go with pull secrets and settings,
-//! and what they did stays counted.
+//! What is counted of requests to registries, in the whole process: clients come and go with pull
+//! secrets and settings, and what they did stays counted.
 
 use metrics::Counter;
 
@@ -16,8 +16,12 @@ pub struct RegistryMetrics {
     pub bytes: Counter,
 }
 
-pub(crate) static METRICS: RegistryMetrics =
-    RegistryMetrics { ok: Counter::new(), retried: Counter::new(), failed: Counter::new(), bytes: Counter::new() };
+pub(crate) static METRICS: RegistryMetrics = RegistryMetrics {
+    ok: Counter::new(),
+    retried: Counter::new(),
+    failed: Counter::new(),
+    bytes: Counter::new(),
+};
 
 /// Returns the counters of all requests of this process to registries.
 pub fn registry_metrics() -> &'static RegistryMetrics {

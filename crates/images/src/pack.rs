@@ -1,7 +1,9 @@
-//! Packs the files of a catalog into an image whose digest depends on nothing but their paths and bytes.
+//! Packs the files of a catalog into an image whose digest depends on nothing but their paths and
+//! bytes.
 //!
-//! The image has one layer with the files in `/configs` and no program, so that it is the same for every platform: an
-//! index names it once for each. catalogd unpacks it, and OLM v0 serves it where a `CatalogSource` extracts the content.
+//! The image has one layer with the files in `/configs` and no program, so that it is the same for
+//! every platform: an index names it once for each. catalogd unpacks it, and OLM v0 serves it where
+//! a `CatalogSource` extracts the content.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,7 +14,8 @@ use fbc::Digest;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use oci_client::manifest::{
-    IMAGE_CONFIG_MEDIA_TYPE, IMAGE_LAYER_GZIP_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE,
+    IMAGE_CONFIG_MEDIA_TYPE, IMAGE_LAYER_GZIP_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
+    OCI_IMAGE_MEDIA_TYPE,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -69,26 +72,49 @@ impl Packer {
         let file = File::create(&path).map_err(|source| io_error("create", &path, source))?;
         // The header of gzip has neither a time nor a name.
         let compressed = GzEncoder::new(Hashed::new(BufWriter::new(file)), Compression::default());
-        Ok(Self { path, archive: tar::Builder::new(Hashed::new(compressed)), folders: BTreeSet::new() })
+        Ok(Self {
+            path,
+            archive: tar::Builder::new(Hashed::new(compressed)),
+            folders: BTreeSet::new(),
+        })
     }
 
-    /// Appends a file by its path from the root of the catalog. The content must have the length that is given.
+    /// Appends a file by its path from the root of the catalog. The content must have the length
+    /// that is given.
     pub fn add(&mut self, path: &str, bytes: u64, content: impl Read) -> Result<(), ImageError> {
         let path = format!("{CONFIGS}/{path}");
-        self.append(&path, bytes, content).map_err(|source| io_error("pack", Path::new(&path), source))
+        self.append(&path, bytes, content)
+            .map_err(|source| io_error("pack", Path::new(&path), source))
     }
 
     fn append(&mut self, path: &str, bytes: u64, content: impl Read) -> io::Result<()> {
         for (end, _) in path.match_indices('/') {
             let folder = &path[..=end];
             if self.folders.insert(folder.to_owned()) {
-                self.archive.append_data(&mut header(EntryType::Directory, 0o755, 0), folder, io::empty())?;
+                self.archive.append_data(
+                    &mut header(EntryType::Directory, 0o755, 0),
+                    folder,
+                    io::empty(),
+                )?;
             }
         }
-        let mut content = Counted { inner: content.take(bytes), bytes: 0 };
-        self.archive.append_data(&mut header(EntryType::Regular, 0o644, bytes), path, &mut content)?;
+        let mut content = Counted {
+            inner: content.take(bytes),
+            bytes: 0,
+        };
+        self.archive.append_data(
+            &mut header(EntryType::Regular, 0o644, bytes),
+            path,
+            &mut content,
+        )?;
         let is_whole = content.bytes == bytes && content.inner.into_inner().read(&mut [0])? == 0;
-        if is_whole { Ok(()) } else { Err(io::Error::other(format!("it does not have {bytes} bytes any more"))) }
+        if is_whole {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!(
+                "it does not have {bytes} bytes any more"
+            )))
+        }
     }
 
     /// Finishes the layer, and describes it.
@@ -100,8 +126,16 @@ impl Packer {
             file.flush()?;
             Ok((diff_id, digest, bytes))
         });
-        let (diff_id, digest, bytes) = finished.map_err(|source| io_error("write", &path, source))?;
-        Ok(PackedImage::new(PackedLayer { path, digest, bytes }, diff_id))
+        let (diff_id, digest, bytes) =
+            finished.map_err(|source| io_error("write", &path, source))?;
+        Ok(PackedImage::new(
+            PackedLayer {
+                path,
+                digest,
+                bytes,
+            },
+            diff_id,
+        ))
     }
 }
 
@@ -130,8 +164,16 @@ impl PackedImage {
             configs.push(config);
             manifests.push(manifest);
         }
-        let index = text(&json!({ "schemaVersion": 2, "mediaType": OCI_IMAGE_INDEX_MEDIA_TYPE, "manifests": entries }));
-        Self { digest: digest(&index), layer, configs, manifests, index }
+        let index = text(
+            &json!({ "schemaVersion": 2, "mediaType": OCI_IMAGE_INDEX_MEDIA_TYPE, "manifests": entries }),
+        );
+        Self {
+            digest: digest(&index),
+            layer,
+            configs,
+            manifests,
+            index,
+        }
     }
 }
 
@@ -151,11 +193,19 @@ impl<R: Read> Read for Counted<R> {
 
 impl<W> Hashed<W> {
     fn new(inner: W) -> Self {
-        Self { inner, hash: Sha256::new(), bytes: 0 }
+        Self {
+            inner,
+            hash: Sha256::new(),
+            bytes: 0,
+        }
     }
 
     fn finish(self) -> (W, Digest, u64) {
-        (self.inner, Digest::new(self.hash.finalize().into()), self.bytes)
+        (
+            self.inner,
+            Digest::new(self.hash.finalize().into()),
+            self.bytes,
+        )
     }
 }
 
@@ -209,8 +259,14 @@ mod tests {
     fn the_digest_depends_on_paths_and_bytes_alone() {
         let files = [("a/catalog.json", "{}"), ("a/b/catalog.json", "[]")];
         assert_eq!(packed(&files).unwrap(), packed(&files).unwrap());
-        assert_ne!(packed(&files).unwrap(), packed(&[files[0], ("a/c/catalog.json", "[]")]).unwrap());
-        assert_ne!(packed(&files).unwrap(), packed(&[files[0], ("a/b/catalog.json", "{}")]).unwrap());
+        assert_ne!(
+            packed(&files).unwrap(),
+            packed(&[files[0], ("a/c/catalog.json", "[]")]).unwrap()
+        );
+        assert_ne!(
+            packed(&files).unwrap(),
+            packed(&[files[0], ("a/b/catalog.json", "{}")]).unwrap()
+        );
     }
 
     #[test]

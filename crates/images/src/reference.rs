@@ -1,6 +1,7 @@
 //! References to images: in a registry, or in an OCI layout on disk.
 //!
-//! The file system is consulted only to separate the path of a layout from the name of an image that may follow it.
+//! The file system is consulted only to separate the path of a layout from the name of an image
+//! that may follow it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -59,13 +60,17 @@ impl ImageSource {
         }
     }
 
-    /// Returns the last segment of the path, the default name of a catalog. `None` for a layout at the root directory.
+    /// Returns the last segment of the path, the default name of a catalog. `None` for a layout at
+    /// the root directory.
     pub fn last_path_segment(&self) -> Option<String> {
         match self {
             Self::Registry(image) => image.path().rsplit('/').next().map(str::to_owned),
             Self::Layout(layout) => {
                 let name = layout.path().file_name()?.to_string_lossy().into_owned();
-                Some(name.strip_suffix(".tar").map_or(name.clone(), str::to_owned))
+                Some(
+                    name.strip_suffix(".tar")
+                        .map_or(name.clone(), str::to_owned),
+                )
             }
         }
     }
@@ -80,18 +85,31 @@ impl ImageSource {
 }
 
 impl RegistryReference {
-    /// Parses a reference. Without a registry it means docker.io, without tag and digest the tag `latest`.
+    /// Parses a reference. Without a registry it means docker.io, without tag and digest the tag
+    /// `latest`.
     pub fn parse(text: &str) -> Result<Self, ImageError> {
-        let error = |source| ImageError::InvalidReference { text: text.to_owned(), source };
+        let error = |source| ImageError::InvalidReference {
+            text: text.to_owned(),
+            source,
+        };
         let reference = ImageReference::parse(text).map_err(error)?;
         let digest = match reference.digest() {
             None => None,
-            Some(digest) => {
-                Some(Digest::parse(digest).ok_or_else(|| ImageError::UnsupportedDigest(digest.to_owned()))?)
-            }
+            Some(digest) => Some(
+                Digest::parse(digest)
+                    .ok_or_else(|| ImageError::UnsupportedDigest(digest.to_owned()))?,
+            ),
         };
-        let tag = reference.tag().or(digest.is_none().then_some(DEFAULT_TAG)).map(str::to_owned);
-        Ok(Self { domain: reference.domain().to_owned(), path: reference.path().into_owned(), tag, digest })
+        let tag = reference
+            .tag()
+            .or(digest.is_none().then_some(DEFAULT_TAG))
+            .map(str::to_owned);
+        Ok(Self {
+            domain: reference.domain().to_owned(),
+            path: reference.path().into_owned(),
+            tag,
+            digest,
+        })
     }
 
     /// Host of the registry, with its port if it has one, such as `quay.io`.
@@ -134,8 +152,8 @@ impl fmt::Display for RegistryReference {
 }
 
 impl LayoutReference {
-    /// Parses `PATH[:NAME|@DIGEST]`, relative to `base`. If the whole text is the path of an existing file, it is the
-    /// path, whatever it contains.
+    /// Parses `PATH[:NAME|@DIGEST]`, relative to `base`. If the whole text is the path of an
+    /// existing file, it is the path, whatever it contains.
     pub fn parse(text: &str, base: &Path) -> Result<Self, ImageError> {
         let whole = base.join(text).exists();
         let (path, selector) = match (text.rsplit_once("@sha256:"), text.rsplit_once(':')) {
@@ -150,7 +168,10 @@ impl LayoutReference {
             }
             _ => (text, LayoutSelector::Only),
         };
-        Ok(Self { path: absolute(&base.join(path))?, selector })
+        Ok(Self {
+            path: absolute(&base.join(path))?,
+            selector,
+        })
     }
 
     /// Absolute path of the layout.

@@ -1,7 +1,7 @@
 //! Resolves and fetches images from registries and from layouts on disk.
 //!
-//! A reference is resolved once; everything else is fetched by digest and verified. This module does not know what is
-//! in a layer.
+//! A reference is resolved once; everything else is fetched by digest and verified. This module
+//! does not know what is in a layer.
 
 mod backoff;
 mod blob;
@@ -23,7 +23,9 @@ use tokio::task::spawn_blocking;
 use super::layout::OpenLayout;
 use super::manifest::{self, BlobDescriptor, MAX_NESTED_INDEXES, Manifest};
 use super::resolved::Origin;
-use super::{ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference, ResolvedImage};
+use super::{
+    ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference, ResolvedImage,
+};
 
 pub use conf::RegistriesConf;
 pub use credentials::Credentials;
@@ -49,7 +51,8 @@ pub struct RegistrySettings {
     pub credentials: Credentials,
     /// Certificates of authorities that are trusted in addition to the system's, in PEM.
     pub authorities: Vec<String>,
-    /// Registries (`HOST[:PORT]`) that may be used without TLS, or with a certificate that cannot be verified.
+    /// Registries (`HOST[:PORT]`) that may be used without TLS, or with a certificate that cannot
+    /// be verified.
     pub insecure: Vec<String>,
     /// Mirrors and blocked registries.
     pub conf: RegistriesConf,
@@ -62,13 +65,15 @@ pub struct RegistrySettings {
 /// Limits of an image that is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullLimits {
-    /// Maximum length in bytes of a manifest or index, which is held in memory. Registries themselves accept 4 MiB.
+    /// Maximum length in bytes of a manifest or index, which is held in memory. Registries
+    /// themselves accept 4 MiB.
     pub manifest_bytes: u64,
     /// Maximum length in bytes of an image config, which is held in memory.
     pub config_bytes: u64,
     /// Maximum number of layers. Container runtimes mount no more than 127.
     pub layers: usize,
-    /// Maximum length in bytes of all layer blobs together, which are on the disk until they are unpacked.
+    /// Maximum length in bytes of all layer blobs together, which are on the disk until they are
+    /// unpacked.
     pub layer_bytes: u64,
 }
 
@@ -79,20 +84,26 @@ pub struct RetryPolicy {
     pub connect_timeout: Duration,
     /// Time-out for the next bytes of a response.
     pub read_timeout: Duration,
-    /// Minimum average rate of a response in bytes per second. It bounds responses that would otherwise never time out,
-    /// because a few bytes arrive now and then.
+    /// Minimum average rate of a response in bytes per second. It bounds responses that would
+    /// otherwise never time out, because a few bytes arrive now and then.
     pub min_bytes_per_second: u64,
     /// Maximum number of attempts of one request, the first included.
     pub max_attempts: u32,
     /// Upper bound of the delay before the second attempt; it doubles with each further attempt.
     pub initial_backoff: Duration,
-    /// Upper bound of every delay. A registry that asks for a longer one (`Retry-After`) is not retried.
+    /// Upper bound of every delay. A registry that asks for a longer one (`Retry-After`) is not
+    /// retried.
     pub max_backoff: Duration,
 }
 
 impl Default for PullLimits {
     fn default() -> Self {
-        Self { manifest_bytes: 4 << 20, config_bytes: 4 << 20, layers: 127, layer_bytes: 4 << 30 }
+        Self {
+            manifest_bytes: 4 << 20,
+            config_bytes: 4 << 20,
+            layers: 127,
+            layer_bytes: 4 << 30,
+        }
     }
 }
 
@@ -113,7 +124,9 @@ impl RetryPolicy {
     /// Returns the time-out of a request whose response has so many bytes.
     fn request_timeout(&self, bytes: u64) -> Duration {
         let transfer = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
-        self.connect_timeout.saturating_add(self.read_timeout).saturating_add(transfer)
+        self.connect_timeout
+            .saturating_add(self.read_timeout)
+            .saturating_add(transfer)
     }
 }
 
@@ -127,7 +140,9 @@ impl PartialEq for Registries {
 impl Registries {
     /// Creates a client.
     pub fn new(settings: RegistrySettings) -> Result<Self, ImageError> {
-        Ok(Self { transport: Arc::new(Transport::new(settings)?) })
+        Ok(Self {
+            transport: Arc::new(Transport::new(settings)?),
+        })
     }
 
     /// Resolves a reference: fetches and verifies the manifest and the config, but not the layers.
@@ -138,24 +153,40 @@ impl Registries {
         }
     }
 
-    /// Fetches and verifies the layers. Returns one file in `folder` for each layer, lowest first; equal layers share
-    /// one. `progress` is called with the number of bytes that are fetched and their total.
+    /// Fetches and verifies the layers. Returns one file in `folder` for each layer, lowest first;
+    /// equal layers share one. `progress` is called with the number of bytes that are fetched and
+    /// their total.
     pub async fn fetch(
         &self,
         resolved: &ResolvedImage,
         folder: &Path,
         progress: impl Fn(u64, u64) + Send + Sync,
     ) -> Result<Vec<PathBuf>, ImageError> {
-        let mut blobs: BTreeMap<_, _> = resolved.layers.iter().map(|layer| (layer.digest, layer.bytes)).collect();
+        let mut blobs: BTreeMap<_, _> = resolved
+            .layers
+            .iter()
+            .map(|layer| (layer.digest, layer.bytes))
+            .collect();
         let total: u64 = blobs.values().sum();
         let path = |digest: &fbc::Digest| folder.join(digest.hex());
         let mut before = 0;
         for layer in &resolved.layers {
-            let Some(bytes) = blobs.remove(&layer.digest) else { continue };
-            let (blob, to) = (BlobDescriptor { digest: layer.digest, bytes }, path(&layer.digest));
+            let Some(bytes) = blobs.remove(&layer.digest) else {
+                continue;
+            };
+            let (blob, to) = (
+                BlobDescriptor {
+                    digest: layer.digest,
+                    bytes,
+                },
+                path(&layer.digest),
+            );
             match &resolved.origin {
                 Origin::Registry(session) => {
-                    blob::fetch(session, blob, &to, |fetched| progress(before + fetched, total)).await?;
+                    blob::fetch(session, blob, &to, |fetched| {
+                        progress(before + fetched, total)
+                    })
+                    .await?;
                 }
                 Origin::Layout(layout) => {
                     let layout = layout.clone();
@@ -165,13 +196,23 @@ impl Registries {
             }
             before += bytes;
         }
-        Ok(resolved.layers.iter().map(|layer| path(&layer.digest)).collect())
+        Ok(resolved
+            .layers
+            .iter()
+            .map(|layer| path(&layer.digest))
+            .collect())
     }
 
-    /// Pushes an image under the tag of a reference, and returns the reference by digest. The tag is written last, so that
-    /// it names the former image or the new one. Mirrors do not count.
-    pub async fn push(&self, to: &RegistryReference, image: &PackedImage) -> Result<String, ImageError> {
-        let (Some(tag), None) = (to.tag(), to.digest()) else { return Err(ImageError::PushByDigest(to.to_string())) };
+    /// Pushes an image under the tag of a reference, and returns the reference by digest. The tag
+    /// is written last, so that it names the former image or the new one. Mirrors do not count.
+    pub async fn push(
+        &self,
+        to: &RegistryReference,
+        image: &PackedImage,
+    ) -> Result<String, ImageError> {
+        let (Some(tag), None) = (to.tag(), to.digest()) else {
+            return Err(ImageError::PushByDigest(to.to_string()));
+        };
         let location = self.transport.settings.conf.push_location(to)?;
         let attempts = self.transport.settings.retry.max_attempts;
         let session = Session::new(self.transport.clone(), location, Access::Push, attempts);
@@ -193,7 +234,12 @@ impl Registries {
                 }
             }
         }
-        let session = Session::new(self.transport.clone(), own, Access::Pull, retry.max_attempts);
+        let session = Session::new(
+            self.transport.clone(),
+            own,
+            Access::Pull,
+            retry.max_attempts,
+        );
         resolve_at(session, image, &self.transport.settings.limits).await
     }
 
@@ -223,7 +269,14 @@ async fn resolve_at(
                 let (kind, layers) = manifest.describe(config.as_deref(), &resource)?;
                 let pinned_reference = format!("{}@{digest}", image.repository());
                 let origin = Origin::Registry(Arc::new(session));
-                return Ok(ResolvedImage { digest, pinned_reference, platform, kind, layers, origin });
+                return Ok(ResolvedImage {
+                    digest,
+                    pinned_reference,
+                    platform,
+                    kind,
+                    layers,
+                    origin,
+                });
             }
             Manifest::Index(index) => index,
         };

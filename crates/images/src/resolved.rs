@@ -8,12 +8,14 @@ use fbc::Digest;
 use super::layout::OpenLayout;
 use super::registries::Session;
 
-/// The image that a reference named at the time of resolving it. Everything else is fetched by digest.
+/// The image that a reference named at the time of resolving it. Everything else is fetched by
+/// digest.
 #[derive(Clone, Debug)]
 pub struct ResolvedImage {
     /// Digest that the reference resolved to: that of the index, if it names one.
     pub digest: Digest,
-    /// Reference by digest, which always names the same image: `quay.io/ns/repo@sha256:…` or `oci:PATH@sha256:…`.
+    /// Reference by digest, which always names the same image: `quay.io/ns/repo@sha256:…` or
+    /// `oci:PATH@sha256:…`.
     pub pinned_reference: String,
     /// Platform that was selected from an index, such as `linux/amd64`.
     pub platform: Option<String>,

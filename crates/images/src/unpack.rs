@@ -1,10 +1,10 @@
-//! Unpacks the layers of an image into the files of its catalog: everything below one directory of the image, after all
-//! layers are applied.
+//! Unpacks the layers of an image into the files of its catalog: everything below one directory of
+//! the image, after all layers are applied.
 //!
-//! A layer is an untrusted archive. It is read once from start to end, and never held in memory. The names of its
-//! entries become a tree in memory and never reach the file system; the contents of files are appended to one unnamed
-//! file and read from there by offset. This module does not know where layers come from, parses no files apart from
-//! `.indexignore`, and executes nothing.
+//! A layer is an untrusted archive. It is read once from start to end, and never held in memory.
+//! The names of its entries become a tree in memory and never reach the file system; the contents
+//! of files are appended to one unnamed file and read from there by offset. This module does not
+//! know where layers come from, parses no files apart from `.indexignore`, and executes nothing.
 
 mod apply;
 mod entries;
@@ -43,22 +43,25 @@ pub struct Layer {
     pub diff_id: Option<Digest>,
 }
 
-/// Limits of the layers of one image, of all together unless stated otherwise. An image that exceeds one is refused.
+/// Limits of the layers of one image, of all together unless stated otherwise. An image that
+/// exceeds one is refused.
 #[derive(Clone, Debug)]
 pub struct UnpackLimits {
     /// Maximum number of layers. Container runtimes support 127.
     pub layers: usize,
-    /// Maximum number of archive headers, anywhere in the image. An image with an operating system has tens of
-    /// thousands.
+    /// Maximum number of archive headers, anywhere in the image. An image with an operating system
+    /// has tens of thousands.
     pub headers: u64,
-    /// Maximum length in bytes of an extended header of one entry (long names, pax records), which is held in memory.
+    /// Maximum length in bytes of an extended header of one entry (long names, pax records), which
+    /// is held in memory.
     pub header_bytes: u64,
     /// Maximum number of bytes of the uncompressed archives, which are read and hashed.
     pub uncompressed: u64,
-    /// Maximum ratio of the uncompressed length of a layer to that of its blob. Catalogs compress to a thirtieth at
-    /// best.
+    /// Maximum ratio of the uncompressed length of a layer to that of its blob. Catalogs compress
+    /// to a thirtieth at best.
     pub ratio: u64,
-    /// Uncompressed length in bytes of a layer up to which the ratio is not checked: small archives are mostly padding.
+    /// Uncompressed length in bytes of a layer up to which the ratio is not checked: small archives
+    /// are mostly padding.
     pub ratio_from: u64,
     /// Maximum number of files, folders and links below the root, whose names are held in memory.
     pub entries: usize,
@@ -68,7 +71,8 @@ pub struct UnpackLimits {
     pub path_bytes: usize,
     /// Maximum length in bytes of one file below the root.
     pub file_bytes: u64,
-    /// Maximum length in bytes of all files below the root, including those that a later layer replaces.
+    /// Maximum length in bytes of all files below the root, including those that a later layer
+    /// replaces.
     pub bytes: u64,
 }
 
@@ -107,8 +111,8 @@ pub enum UnpackedEntry {
     Folder,
     /// A file with its content.
     File(FileContent),
-    /// A link with its target, resolved over all other links to a path from the root; empty for the root itself. The
-    /// target need not exist.
+    /// A link with its target, resolved over all other links to a path from the root; empty for the
+    /// root itself. The target need not exist.
     Link(String),
 }
 
@@ -121,8 +125,9 @@ pub struct CatalogFile {
     pub content: FileContent,
 }
 
-/// Applies layers, lowest first. Contents of files are stored on the file system of `folder` for as long as the result
-/// exists. `progress` is called with the number of bytes of the blobs that are read.
+/// Applies layers, lowest first. Contents of files are stored on the file system of `folder` for as
+/// long as the result exists. `progress` is called with the number of bytes of the blobs that are
+/// read.
 pub fn unpack(
     layers: &[Layer],
     root: &CatalogRoot,
@@ -131,14 +136,25 @@ pub fn unpack(
     mut progress: impl FnMut(u64),
 ) -> Result<Unpacked, UnpackError> {
     if layers.len() > limits.layers {
-        return Err(UnpackError::TooManyLayers { layers: layers.len(), limit: limits.layers });
+        return Err(UnpackError::TooManyLayers {
+            layers: layers.len(),
+            limit: limits.layers,
+        });
     }
     let mut image = LayeredImage::new(root, limits, folder)?;
     let blob_bytes = Cell::new(0);
     let mut uncompressed = 0;
     for (number, layer) in (1..).zip(layers) {
         let content_end = Cell::new(0);
-        let stream = LayerStream::open(layer, number, limits, uncompressed, &blob_bytes, &content_end, &mut progress)?;
+        let stream = LayerStream::open(
+            layer,
+            number,
+            limits,
+            uncompressed,
+            &blob_bytes,
+            &content_end,
+            &mut progress,
+        )?;
         let mut archive = tar::Archive::new(stream);
         image.apply(number, &mut archive, &content_end)?;
         uncompressed = archive.into_inner().finish()?;
@@ -152,8 +168,14 @@ impl Unpacked {
         &self.entries
     }
 
-    /// Reads bytes of a file from an offset on into a buffer. Returns the number of bytes, 0 at the end of the file.
-    pub fn read(&self, content: FileContent, offset: u64, buffer: &mut [u8]) -> Result<usize, UnpackError> {
+    /// Reads bytes of a file from an offset on into a buffer. Returns the number of bytes, 0 at the
+    /// end of the file.
+    pub fn read(
+        &self,
+        content: FileContent,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<usize, UnpackError> {
         self.spool.read(content, offset, buffer)
     }
 }

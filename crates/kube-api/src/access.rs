@@ -1,4 +1,5 @@
-//! Who may do what: the question, in the words of Kubernetes' authorization, and what a refusal looks like.
+//! Who may do what: the question, in the words of Kubernetes' authorization, and what a refusal
+//! looks like.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,14 +13,16 @@ use crate::options::Options;
 use crate::request::{Object, Route};
 use crate::status::Status;
 
-/// Decides what callers may do. It reads who the caller is from the head of the request, and what of it listeners have
-/// added to its extensions.
-pub type Authorize = Arc<dyn Fn(&Parts, Attributes) -> Pin<Box<dyn Future<Output = Decision> + Send>> + Send + Sync>;
+/// Decides what callers may do. It reads who the caller is from the head of the request, and what
+/// of it listeners have added to its extensions.
+pub type Authorize =
+    Arc<dyn Fn(&Parts, Attributes) -> Pin<Box<dyn Future<Output = Decision> + Send>> + Send + Sync>;
 
 /// What a request wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; for paths the method.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; for
+    /// paths the method.
     pub verb: String,
     /// The path, which counts where there is no resource.
     pub path: String,
@@ -49,9 +52,11 @@ pub struct ResourceAttributes {
 pub enum Decision {
     /// It may.
     Allow {
-        /// It sees the objects of the catalogs that this reader sees; without one, those that the API's own reader sees.
+        /// It sees the objects of the catalogs that this reader sees; without one, those that the
+        /// API's own reader sees.
         reader: Option<Catalogs>,
-        /// Name of the caller, whose requests are counted together; without one, those of its address are.
+        /// Name of the caller, whose requests are counted together; without one, those of its
+        /// address are.
         user: Option<String>,
     },
     /// Its credentials are not valid.
@@ -73,9 +78,20 @@ impl Attributes {
     pub(crate) fn new(method: &Method, path: &str, route: &Route, options: &Options) -> Self {
         let path = path.to_owned();
         let Route::Object(object) = route else {
-            return Self { verb: method.as_str().to_ascii_lowercase(), path, resource: None };
+            return Self {
+                verb: method.as_str().to_ascii_lowercase(),
+                path,
+                resource: None,
+            };
         };
-        let Object { group, version, namespace, resource, subresource, name } = object.clone();
+        let Object {
+            group,
+            version,
+            namespace,
+            resource,
+            subresource,
+            name,
+        } = object.clone();
         let verb = match (method.as_str(), &name) {
             ("POST", _) => "create",
             ("PUT", _) => "update",
@@ -87,12 +103,24 @@ impl Attributes {
             _ => "list",
         };
         let name = name.or_else(|| options.selected_name());
-        let resource = ResourceAttributes { group, version, namespace, resource, subresource, name };
-        Self { verb: verb.to_owned(), path, resource: Some(resource) }
+        let resource = ResourceAttributes {
+            group,
+            version,
+            namespace,
+            resource,
+            subresource,
+            name,
+        };
+        Self {
+            verb: verb.to_owned(),
+            path,
+            resource: Some(resource),
+        }
     }
 }
 
-/// Whether the sender of a request may do what it asks for, which can be decided again while a watch lasts.
+/// Whether the sender of a request may do what it asks for, which can be decided again while a
+/// watch lasts.
 pub(crate) struct Question {
     authorize: Authorize,
     head: Arc<Parts>,
@@ -102,16 +130,29 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    pub(crate) fn new(authorize: &Authorize, (head, own): (&Arc<Parts>, Catalogs), attributes: Attributes) -> Self {
-        Self { authorize: Arc::clone(authorize), head: Arc::clone(head), own, attributes }
+    pub(crate) fn new(
+        authorize: &Authorize,
+        (head, own): (&Arc<Parts>, Catalogs),
+        attributes: Attributes,
+    ) -> Self {
+        Self {
+            authorize: Arc::clone(authorize),
+            head: Arc::clone(head),
+            own,
+            attributes,
+        }
     }
 
     /// Returns a reader of what a caller may see who may do this, and the caller's name.
     pub(crate) async fn ask(&self) -> Result<(Catalogs, Option<String>), Status> {
         match (self.authorize)(&self.head, self.attributes.clone()).await {
-            Decision::Allow { reader, user } => Ok((reader.unwrap_or_else(|| self.own.clone()), user)),
+            Decision::Allow { reader, user } => {
+                Ok((reader.unwrap_or_else(|| self.own.clone()), user))
+            }
             Decision::Unauthenticated => Err(Status::unauthorized()),
-            Decision::Deny { user, reason } => Err(forbidden(&user, reason.as_deref(), &self.attributes)),
+            Decision::Deny { user, reason } => {
+                Err(forbidden(&user, reason.as_deref(), &self.attributes))
+            }
             Decision::Refuse(reason) => Err(Status::forbidden(reason, json!({}))),
             Decision::Unknown(error) => Err(Status::internal(error)),
         }
@@ -119,17 +160,40 @@ impl Question {
 }
 
 fn forbidden(user: &str, reason: Option<&str>, attributes: &Attributes) -> Status {
-    let reason = reason.filter(|reason| !reason.is_empty()).map(|reason| format!(": {reason}")).unwrap_or_default();
-    let Attributes { verb, path, resource } = attributes;
-    let Some(ResourceAttributes { group, namespace, resource, subresource, name, .. }) = resource else {
+    let reason = reason
+        .filter(|reason| !reason.is_empty())
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
+    let Attributes {
+        verb,
+        path,
+        resource,
+    } = attributes;
+    let Some(ResourceAttributes {
+        group,
+        namespace,
+        resource,
+        subresource,
+        name,
+        ..
+    }) = resource
+    else {
         return Status::forbidden(
             format!("forbidden: User \"{user}\" cannot {verb} path \"{path}\"{reason}"),
             json!({}),
         );
     };
-    let named = name.as_ref().map(|name| format!("\"{name}\" ")).unwrap_or_default();
-    let part = subresource.as_ref().map(|part| format!("/{part}")).unwrap_or_default();
-    let scope = namespace.as_ref().map(|namespace| format!("in the namespace \"{namespace}\""));
+    let named = name
+        .as_ref()
+        .map(|name| format!("\"{name}\" "))
+        .unwrap_or_default();
+    let part = subresource
+        .as_ref()
+        .map(|part| format!("/{part}"))
+        .unwrap_or_default();
+    let scope = namespace
+        .as_ref()
+        .map(|namespace| format!("in the namespace \"{namespace}\""));
     let scope = scope.unwrap_or_else(|| "at the cluster scope".to_owned());
     let message = format!(
         "{resource}.{group} {named}is forbidden: User \"{user}\" cannot {verb} resource \"{resource}{part}\" in API group \

@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 /// Returns how long ago something happened: two units at most, and the fewer the longer it is ago.
 pub(crate) fn age(created: Option<Timestamp>, now: Timestamp) -> String {
-    let Some(created) = created else { return "<unknown>".to_owned() };
+    let Some(created) = created else {
+        return "<unknown>".to_owned();
+    };
     let duration = now.duration_since(created);
     if duration < -SignedDuration::from_secs(1) {
         "<invalid>".to_owned()
@@ -17,7 +19,11 @@ fn human_duration(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let (days, years) = (hours / 24, hours / 24 / 365);
     let two = |first: i64, unit: &str, second: i64, smaller: &str| {
-        if second == 0 { format!("{first}{unit}") } else { format!("{first}{unit}{second}{smaller}") }
+        if second == 0 {
+            format!("{first}{unit}")
+        } else {
+            format!("{first}{unit}{second}{smaller}")
+        }
     };
     match seconds {
         ..120 => format!("{seconds}s"),
@@ -69,7 +75,10 @@ mod tests {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let in_seconds = |seconds| Some(now + SignedDuration::from_secs(seconds));
         assert_eq!(age(None, now), "<unknown>");
-        assert_eq!((age(in_seconds(1), now), age(in_seconds(2), now)), ("0s".to_owned(), "<invalid>".to_owned()));
+        assert_eq!(
+            (age(in_seconds(1), now), age(in_seconds(2), now)),
+            ("0s".to_owned(), "<invalid>".to_owned())
+        );
         assert_eq!(age(in_seconds(-3), now), "3s");
     }
 }

@@ -1,5 +1,6 @@
-//! Lists that are written while they are sent: a response holds one chunk, however long the list is, and each chunk is written
-//! in a turn of its own. Texts that are kept elsewhere are sent from there, and compressed ones as they are.
+//! Lists that are written while they are sent: a response holds one chunk, however long the list
+//! is, and each chunk is written in a turn of its own. Texts that are kept elsewhere are sent from
+//! there, and compressed ones as they are.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -25,21 +26,25 @@ use crate::status::Status;
 use crate::texts::KeptText;
 use crate::work::Work;
 
-/// Number of bytes of a list that are written at a time. As with upstream, shorter responses are never compressed.
+/// Number of bytes of a list that are written at a time. As with upstream, shorter responses are
+/// never compressed.
 pub const CHUNK_BYTES: usize = 128 * 1024;
 
-/// Maximum number of lists that are sent in several chunks at a time; a further one is refused with 429, and clients
-/// repeat it.
+/// Maximum number of lists that are sent in several chunks at a time; a further one is refused with
+/// 429, and clients repeat it.
 pub const MAX_STREAMED_LISTS: usize = 64;
 
-/// Longest time that such a list takes: until then the client has read it, or the connection is closed.
+/// Longest time that such a list takes: until then the client has read it, or the connection is
+/// closed.
 pub const LIST_TIME: Duration = Duration::from_mins(10);
 
-/// Maximum number of bytes of one list that are compressed while it is sent, besides texts that are kept compressed: about a
-/// tenth of a second of a processor. What follows is sent in the same gzip stream as it is.
+/// Maximum number of bytes of one list that are compressed while it is sent, besides texts that are
+/// kept compressed: about a tenth of a second of a processor. What follows is sent in the same gzip
+/// stream as it is.
 pub const MAX_COMPRESSED_BYTES: usize = 16 << 20;
 
-/// Shortest text that is sent from where it is kept. Copying a shorter one costs less than a write of its own.
+/// Shortest text that is sent from where it is kept. Copying a shorter one costs less than a write
+/// of its own.
 const SHARED_BYTES: usize = 4 * 1024;
 
 /// Longest part that is not compressed in lists that are: what stands between kept texts.
@@ -78,7 +83,10 @@ struct Chunks<P> {
 }
 
 /// What of a list was not sent yet.
-type Rest = (Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>, FairPermit);
+type Rest = (
+    Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>,
+    FairPermit,
+);
 
 /// The rest of a list, which is dropped when its time is over, whether the client reads or not.
 #[derive(Clone)]
@@ -105,22 +113,39 @@ pub(crate) fn respond(
     let turn = turn().ok_or_else(overloaded)?;
     let gzip = response::accepts_gzip(headers).then(JoinedGzip::new);
     let is_compressed = gzip.is_some();
-    let chunks = Chunks { parts: first.into_iter().chain(parts), gzip, compressible: MAX_COMPRESSED_BYTES };
+    let chunks = Chunks {
+        parts: first.into_iter().chain(parts),
+        gzip,
+        compressible: MAX_COMPRESSED_BYTES,
+    };
     let mut response = response::typed(body(chunks, turn, work), format.media_type());
     if is_compressed {
-        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+        response
+            .headers_mut()
+            .insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        response
+            .headers_mut()
+            .insert(VARY, HeaderValue::from_static("Accept-Encoding"));
     }
     Ok(response)
 }
 
 /// The error of a request that is one too many.
 pub(crate) fn overloaded() -> Status {
-    Status::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "too many requests at a time: try again later")
+    Status::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "TooManyRequests",
+        "too many requests at a time: try again later",
+    )
 }
 
-/// Returns the body of these chunks. After [`LIST_TIME`] the rest is dropped with the turn, whether the client reads or not.
-fn body(chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static, turn: FairPermit, work: &Work) -> Body {
+/// Returns the body of these chunks. After [`LIST_TIME`] the rest is dropped with the turn, whether
+/// the client reads or not.
+fn body(
+    chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static,
+    turn: FairPermit,
+    work: &Work,
+) -> Body {
     let frames = work.stream(chunks).flat_map(|chunk| {
         let frames: Vec<_> = match chunk {
             Ok(frames) => frames.into_iter().map(Ok).collect(),
@@ -128,7 +153,10 @@ fn body(chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static, turn: FairPer
         };
         stream::iter(frames)
     });
-    let (rest, end) = (TimedRest(Arc::new(Mutex::new(Some((Box::pin(frames), turn))))), Instant::now() + LIST_TIME);
+    let (rest, end) = (
+        TimedRest(Arc::new(Mutex::new(Some((Box::pin(frames), turn))))),
+        Instant::now() + LIST_TIME,
+    );
     let unsent = Arc::downgrade(&rest.0);
     let timer = Timer(tokio::spawn(async move {
         sleep_until(end).await;
@@ -136,10 +164,16 @@ fn body(chunks: impl Iterator<Item = Vec<Bytes>> + Send + 'static, turn: FairPer
             drop(TimedRest(unsent).lock().take());
         }
     }));
-    Body::from_stream(stream::unfold((rest, timer, end), async |(rest, timer, end)| {
-        let frame = timeout_at(end, poll_fn(|context| rest.poll(context))).await;
-        Some((frame.unwrap_or_else(|_| Some(Err(late())))?, (rest, timer, end)))
-    }))
+    Body::from_stream(stream::unfold(
+        (rest, timer, end),
+        async |(rest, timer, end)| {
+            let frame = timeout_at(end, poll_fn(|context| rest.poll(context))).await;
+            Some((
+                frame.unwrap_or_else(|_| Some(Err(late())))?,
+                (rest, timer, end),
+            ))
+        },
+    ))
 }
 
 fn late() -> axum::Error {
@@ -198,14 +232,19 @@ fn compress(part: Part, gzip: &mut JoinedGzip, compressible: &mut usize, frames:
     gzip.compress(&bytes).expect("a level is valid");
 }
 
-/// Returns the parts of a list. What is written for it has at least [`CHUNK_BYTES`], except before kept texts and at the end.
+/// Returns the parts of a list. What is written for it has at least [`CHUNK_BYTES`], except before
+/// kept texts and at the end.
 fn parts<I: Iterator<Item = JsonText>>(
     head: &Value,
     member: &'static str,
     mut items: I,
     format: Format,
 ) -> impl Iterator<Item = Part> + use<I> {
-    let mut writer = ListWriter { format, member, is_empty: true };
+    let mut writer = ListWriter {
+        format,
+        member,
+        is_empty: true,
+    };
     let (mut buffer, mut kept) = (writer.head(head), None);
     let mut has_ended = false;
     std::iter::from_fn(move || {
@@ -250,7 +289,10 @@ impl ListWriter {
         let (text, member) = (response::value_text(head, self.format), self.member);
         let open = match self.format {
             Format::Json => format!("{},\"{member}\":[", text.strip_suffix('}').unwrap_or(&text)),
-            Format::PrettyJson => format!("{},\n  \"{member}\": [", text.strip_suffix("\n}").unwrap_or(&text)),
+            Format::PrettyJson => format!(
+                "{},\n  \"{member}\": [",
+                text.strip_suffix("\n}").unwrap_or(&text)
+            ),
             Format::Yaml => format!("{text}{member}:"),
         };
         open.into_bytes()
@@ -297,7 +339,11 @@ impl ListWriter {
             if self.format == Format::Yaml {
                 out.push(b'\n');
             }
-            separator = if self.format == Format::Yaml { "  " } else { "\n    " };
+            separator = if self.format == Format::Yaml {
+                "  "
+            } else {
+                "\n    "
+            };
         }
     }
 
@@ -321,7 +367,10 @@ mod tests {
     use super::*;
 
     fn text(item: String) -> JsonText {
-        JsonText { bytes: item.into_bytes(), kept: None }
+        JsonText {
+            bytes: item.into_bytes(),
+            kept: None,
+        }
     }
 
     fn list(items: &[Value], format: Format) -> String {
@@ -332,13 +381,22 @@ mod tests {
 
     #[test]
     fn a_list_is_the_same_in_every_format() {
-        for items in [vec![], vec![json!({ "a": "x\ny\n" })], vec![json!({ "a": [1, {}] }), json!({ "b": "\n\n # x" })]]
-        {
+        for items in [
+            vec![],
+            vec![json!({ "a": "x\ny\n" })],
+            vec![json!({ "a": [1, {}] }), json!({ "b": "\n\n # x" })],
+        ] {
             let expected = json!({ "kind": "L", "items": items });
-            assert_eq!(list(&items, Format::Json).parse::<Value>().unwrap(), expected);
+            assert_eq!(
+                list(&items, Format::Json).parse::<Value>().unwrap(),
+                expected
+            );
             let pretty = list(&items, Format::PrettyJson);
             assert_eq!(pretty.parse::<Value>().unwrap(), expected);
-            let is_indented = pretty.lines().skip(1).all(|line| line.starts_with("  ") || line == "}");
+            let is_indented = pretty
+                .lines()
+                .skip(1)
+                .all(|line| line.starts_with("  ") || line == "}");
             assert!(is_indented, "{pretty}");
             let yaml: Value = serde_saphyr::from_str(&list(&items, Format::Yaml)).unwrap();
             assert_eq!(yaml, expected, "{}", list(&items, Format::Yaml));
@@ -350,21 +408,40 @@ mod tests {
         let items = || (0..100).map(|at| text(format!("\"{}\"", at.to_string().repeat(10_000))));
         let parts = || parts(&json!({ "kind": "L" }), "items", items(), Format::Json);
         let chunks: Vec<_> = parts().map(Part::into_bytes).collect();
-        assert!(chunks.len() > 5 && chunks.iter().all(|chunk| chunk.len() < 2 * CHUNK_BYTES), "{}", chunks.len());
+        assert!(
+            chunks.len() > 5 && chunks.iter().all(|chunk| chunk.len() < 2 * CHUNK_BYTES),
+            "{}",
+            chunks.len()
+        );
         let all = chunks.concat();
-        assert_eq!(serde_json::from_slice::<Value>(&all).unwrap()["items"].as_array().unwrap().len(), 100);
+        assert_eq!(
+            serde_json::from_slice::<Value>(&all).unwrap()["items"]
+                .as_array()
+                .unwrap()
+                .len(),
+            100
+        );
         let packed = |compressible| {
-            let chunks = Chunks { parts: parts(), gzip: Some(JoinedGzip::new()), compressible };
+            let chunks = Chunks {
+                parts: parts(),
+                gzip: Some(JoinedGzip::new()),
+                compressible,
+            };
             let chunks: Vec<_> = chunks.map(|frames| frames.concat()).collect();
             assert!(chunks.len() > 5, "{}", chunks.len());
             let packed = chunks.concat();
             let mut unpacked = Vec::new();
-            flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut unpacked).unwrap();
+            flate2::read::GzDecoder::new(&packed[..])
+                .read_to_end(&mut unpacked)
+                .unwrap();
             assert!(unpacked == all);
             packed.len()
         };
         assert!(packed(all.len()) < all.len() / 10);
         let half = packed(all.len() / 2);
-        assert!((all.len() / 2..all.len() * 2 / 3).contains(&half), "what is too much is sent as it is: {half}");
+        assert!(
+            (all.len() / 2..all.len() * 2 / 3).contains(&half),
+            "what is too much is sent as it is: {half}"
+        );
     }
 }

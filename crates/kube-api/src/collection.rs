@@ -1,4 +1,5 @@
-//! The objects of a kind that a request sees, and the responses with one of them, a page, or a table.
+//! The objects of a kind that a request sees, and the responses with one of them, a page, or a
+//! table.
 
 use std::sync::Arc;
 
@@ -40,10 +41,23 @@ pub(crate) struct Collection {
 pub(crate) type Place = (usize, usize);
 
 impl Collection {
-    pub(crate) fn new(kind: Kind, namespace: Option<&str>, global_namespace: &Arc<str>, reader: Catalogs) -> Self {
-        let (namespace, global_namespace) = (namespace.map(str::to_owned), Arc::clone(global_namespace));
+    pub(crate) fn new(
+        kind: Kind,
+        namespace: Option<&str>,
+        global_namespace: &Arc<str>,
+        reader: Catalogs,
+    ) -> Self {
+        let (namespace, global_namespace) =
+            (namespace.map(str::to_owned), Arc::clone(global_namespace));
         let view = version::view(reader.visibility());
-        Self { kind, namespace, global_namespace, reader, view, selection: Selection::default() }
+        Self {
+            kind,
+            namespace,
+            global_namespace,
+            reader,
+            view,
+            selection: Selection::default(),
+        }
     }
 
     /// Narrows it to the objects that a request selects.
@@ -51,14 +65,17 @@ impl Collection {
         Self { selection, ..self }
     }
 
-    /// Returns whether the caller may see a catalog, and its objects are seen in the namespace of the request.
+    /// Returns whether the caller may see a catalog, and its objects are seen in the namespace of
+    /// the request.
     pub(crate) fn sees(&self, objects: &CatalogObjects) -> bool {
         if !self.reader.visibility().contains(&objects.catalog) {
             return false;
         }
         let own = objects.source.namespace.as_str();
         match &self.namespace {
-            Some(namespace) if self.kind.is_namespaced() => own == namespace || own == &*self.global_namespace,
+            Some(namespace) if self.kind.is_namespaced() => {
+                own == namespace || own == &*self.global_namespace
+            }
             _ => true,
         }
     }
@@ -77,13 +94,21 @@ impl Collection {
 
     /// Returns the resource version of a change, as the caller knows it.
     pub(crate) fn version(&self, revision: u64) -> u64 {
-        ResourceVersion::Change { revision, view: self.view }.number()
+        ResourceVersion::Change {
+            revision,
+            view: self.view,
+        }
+        .number()
     }
 
     /// Returns the resource version of a state, as a caller knows it that has seen this tick.
     pub(crate) fn state_version(&self, state: &Published, seen: u64) -> u64 {
         let tick = version::tick(self.revision(state)).max(seen);
-        ResourceVersion::State { tick, fingerprint: self.current_fingerprint(state) }.number()
+        ResourceVersion::State {
+            tick,
+            fingerprint: self.current_fingerprint(state),
+        }
+        .number()
     }
 
     /// Returns the revision of a state for the caller: that of the last change of what it may see.
@@ -97,14 +122,22 @@ impl Collection {
         version::fingerprint(visible.map(|objects| &objects.fingerprint))
     }
 
-    /// Returns the revision and the objects of what a client knows by a resource version; `None` if nobody knows that any more.
-    pub(crate) fn known_at(&self, state: &Published, version: ResourceVersion) -> Option<(u64, SeenObjects)> {
+    /// Returns the revision and the objects of what a client knows by a resource version; `None` if
+    /// nobody knows that any more.
+    pub(crate) fn known_at(
+        &self,
+        state: &Published,
+        version: ResourceVersion,
+    ) -> Option<(u64, SeenObjects)> {
         let visibility = self.reader.visibility();
         match version {
             ResourceVersion::Any => Some((0, Vec::new())),
-            ResourceVersion::State { fingerprint, .. } => state.history.states(visibility).find(|(_, objects)| {
-                version::fingerprint(objects.iter().map(|objects| &objects.fingerprint)) == fingerprint
-            }),
+            ResourceVersion::State { fingerprint, .. } => {
+                state.history.states(visibility).find(|(_, objects)| {
+                    version::fingerprint(objects.iter().map(|objects| &objects.fingerprint))
+                        == fingerprint
+                })
+            }
             // What somebody who sees other catalogs has got says nothing here.
             ResourceVersion::Change { view, .. } if view != self.view => None,
             ResourceVersion::Change { revision, .. } => {
@@ -124,7 +157,8 @@ impl Collection {
         match wanted {
             ResourceVersion::Any => true,
             ResourceVersion::State { tick, .. } => {
-                tick <= version::tick(self.revision(state)) || self.known_at(state, wanted).is_some()
+                tick <= version::tick(self.revision(state))
+                    || self.known_at(state, wanted).is_some()
             }
             ResourceVersion::Change { revision, .. } => revision <= self.revision(state),
         }
@@ -138,24 +172,45 @@ impl Collection {
 
     /// Returns the namespace in which the request sees the objects of a catalog.
     pub(crate) fn namespace_of<'n>(&'n self, objects: &'n CatalogObjects) -> Option<&'n str> {
-        self.kind.is_namespaced().then(|| self.namespace.as_deref().unwrap_or(&objects.source.namespace))
+        self.kind.is_namespaced().then(|| {
+            self.namespace
+                .as_deref()
+                .unwrap_or(&objects.source.namespace)
+        })
     }
 
     /// Returns an object of a state.
     pub(crate) fn item<'p>(&'p self, state: &'p Published, (catalog, at): Place) -> Item<'p> {
         let published = &state.catalogs[catalog];
         let (objects, listed) = (&*published.objects, &published.listed(self.kind)[at]);
-        let (namespace, revision) = (self.namespace_of(objects), self.version(listed.object.revision));
+        let (namespace, revision) = (
+            self.namespace_of(objects),
+            self.version(listed.object.revision),
+        );
         let kind = self.kind;
-        Item { kind, objects, object: &listed.object, namespace, revision, published: Some((published, listed)) }
+        Item {
+            kind,
+            objects,
+            object: &listed.object,
+            namespace,
+            revision,
+            published: Some((published, listed)),
+        }
     }
 
-    /// Finds the object of a name; of several catalogs that have it, that with the highest priority counts.
+    /// Finds the object of a name; of several catalogs that have it, that with the highest priority
+    /// counts.
     pub(crate) fn find(&self, state: &Published, name: &str) -> Option<Place> {
-        let seen = state.catalogs.iter().enumerate().filter(|(_, catalog)| self.sees(&catalog.objects));
+        let seen = state
+            .catalogs
+            .iter()
+            .enumerate()
+            .filter(|(_, catalog)| self.sees(&catalog.objects));
         let found = seen.filter_map(|(at, catalog)| {
             let listed = catalog.listed(self.kind);
-            let place = listed.binary_search_by(|listed| listed.object.name.as_str().cmp(name)).ok()?;
+            let place = listed
+                .binary_search_by(|listed| listed.object.name.as_str().cmp(name))
+                .ok()?;
             Some((at, place))
         });
         found.min_by_key(|place| self.key(state, *place))
@@ -163,7 +218,11 @@ impl Collection {
 
     /// Returns the objects that are selected, in order.
     fn places(&self, state: &Published) -> Vec<Place> {
-        let seen = state.catalogs.iter().enumerate().filter(|(_, catalog)| self.sees(&catalog.objects));
+        let seen = state
+            .catalogs
+            .iter()
+            .enumerate()
+            .filter(|(_, catalog)| self.sees(&catalog.objects));
         let selected = seen.flat_map(|(catalog, published)| {
             let listed = published.listed(self.kind).iter().enumerate();
             let selected = listed.filter(|(_, listed)| self.selects(&published.objects, listed));
@@ -184,12 +243,19 @@ impl Collection {
         let objects = &*published.objects;
         let name = published.listed(self.kind)[at].object.name.as_str();
         let namespace = self.namespace_of(objects).unwrap_or_default();
-        (namespace, name, std::cmp::Reverse(objects.priority), &objects.catalog)
+        (
+            namespace,
+            name,
+            std::cmp::Reverse(objects.priority),
+            &objects.catalog,
+        )
     }
 
-    /// Returns whether the object of a name is so short that writing it takes no longer than handing it to another thread.
+    /// Returns whether the object of a name is so short that writing it takes no longer than
+    /// handing it to another thread.
     pub(crate) fn is_short(&self, state: &Published, name: &str) -> bool {
-        self.find(state, name).is_none_or(|place| self.item(state, place).is_short())
+        self.find(state, name)
+            .is_none_or(|place| self.item(state, place).is_short())
     }
 
     /// Responds with one object.
@@ -202,7 +268,9 @@ impl Collection {
         options: &Options,
     ) -> Result<Response, Status> {
         options.resource_version()?;
-        let place = self.find(state, name).ok_or_else(|| Status::not_found(self.kind, name))?;
+        let place = self
+            .find(state, name)
+            .ok_or_else(|| Status::not_found(self.kind, name))?;
         let (item, mut out) = (self.item(state, place), JsonWriter::default());
         match shape {
             Shape::Whole => item.write(true, &mut out),
@@ -211,7 +279,12 @@ impl Collection {
                 let mut head = self.table_head(version, true);
                 head["metadata"] = json!({ "resourceVersion": item.revision.to_string() });
                 let mut row = JsonWriter::default();
-                item.write_row(version, options.include_object()?, Timestamp::now(), &mut row);
+                item.write_row(
+                    version,
+                    options.include_object()?,
+                    Timestamp::now(),
+                    &mut row,
+                );
                 out.raw(head.to_string().as_bytes());
                 out.truncate(out.len() - 1);
                 out.key("rows");
@@ -226,8 +299,8 @@ impl Collection {
         Ok(response::whole(json, format))
     }
 
-    /// Responds with the objects that are selected, or a page of them. `turn` is asked for if they are more than a chunk, of
-    /// which the further ones are made as work of the same requester.
+    /// Responds with the objects that are selected, or a page of them. `turn` is asked for if they
+    /// are more than a chunk, of which the further ones are made as work of the same requester.
     pub(crate) fn list(
         self,
         state: &Arc<Published>,
@@ -243,11 +316,19 @@ impl Collection {
         let current = self.state_version(state, exact.tick());
         if options.is_exact() && !self.is_current(state, exact) {
             let exact = exact.number();
-            return Err(Status::expired(format!("The resourceVersion for the provided list is too old: {exact}")));
+            return Err(Status::expired(format!(
+                "The resourceVersion for the provided list is too old: {exact}"
+            )));
         }
         if let Some(Continuation { after, .. }) = &continuation {
-            if wanted.is_some_and(|wanted| !self.is_current(state, ResourceVersion::from_number(wanted))) {
-                let resume = Continuation { revision: None, after: after.clone() }.token();
+            if wanted
+                .is_some_and(|wanted| !self.is_current(state, ResourceVersion::from_number(wanted)))
+            {
+                let resume = Continuation {
+                    revision: None,
+                    after: after.clone(),
+                }
+                .token();
                 let error = Status::expired(
                     "the list has changed since its first page: start again, or go on with the token of this response, \
                      with which objects may be missing or appear twice",
@@ -256,7 +337,12 @@ impl Collection {
             }
             places = self.after(state, &places, after);
         }
-        let (page, resume) = self.page(state, places, options.limit()?, wanted.is_some() || continuation.is_none());
+        let (page, resume) = self.page(
+            state,
+            places,
+            options.limit()?,
+            wanted.is_some() || continuation.is_none(),
+        );
         let mut metadata = json!({ "resourceVersion": current.to_string() });
         if let Some((token, remaining)) = resume {
             metadata["continue"] = json!(token);
@@ -275,12 +361,19 @@ impl Collection {
                 response::check_convertible(length, format)?;
             }
         }
-        let items = page.into_iter().map(move |place| self.text(&state, place, shape, (include, now)));
+        let items = page
+            .into_iter()
+            .map(move |place| self.text(&state, place, shape, (include, now)));
         chunks::respond((&head, member), items, format, headers, (turn, work))
     }
 
     /// Returns the objects behind the last one of a page.
-    fn after(&self, state: &Published, places: &[Place], after: &(String, String, String)) -> Vec<Place> {
+    fn after(
+        &self,
+        state: &Published,
+        places: &[Place],
+        after: &(String, String, String),
+    ) -> Vec<Place> {
         let (namespace, name, catalog) = (after.0.as_str(), after.1.as_str(), after.2.as_str());
         let is_last = |place: &Place| {
             let key = self.key(state, *place);
@@ -305,12 +398,18 @@ impl Collection {
         limit: Option<usize>,
         is_consistent: bool,
     ) -> (Vec<Place>, Option<(String, usize)>) {
-        let Some(limit) = limit.filter(|limit| *limit < places.len()) else { return (places, None) };
+        let Some(limit) = limit.filter(|limit| *limit < places.len()) else {
+            return (places, None);
+        };
         let remaining = places.len() - limit;
         places.truncate(limit);
         let key = self.key(state, places[limit - 1]);
         let after = (key.0.to_owned(), key.1.to_owned(), key.3.to_owned());
-        let token = Continuation { revision: is_consistent.then(|| self.state_version(state, 0)), after }.token();
+        let token = Continuation {
+            revision: is_consistent.then(|| self.state_version(state, 0)),
+            after,
+        }
+        .token();
         (places, Some((token, remaining)))
     }
 
@@ -320,29 +419,46 @@ impl Collection {
             Shape::Table(version) => (self.table_head(version, true), "rows"),
             Shape::Metadata(version) => {
                 let api_version = format!("meta.k8s.io/{version}");
-                (json!({ "kind": "PartialObjectMetadataList", "apiVersion": api_version }), "items")
+                (
+                    json!({ "kind": "PartialObjectMetadataList", "apiVersion": api_version }),
+                    "items",
+                )
             }
             Shape::Whole => {
                 let kind = format!("{}List", self.kind.name());
-                (json!({ "kind": kind, "apiVersion": self.kind.api_version() }), "items")
+                (
+                    json!({ "kind": kind, "apiVersion": self.kind.api_version() }),
+                    "items",
+                )
             }
         }
     }
 
     /// Returns the members of a table beside its rows.
     pub(crate) fn table_head(&self, version: &str, has_columns: bool) -> Value {
-        let columns = self.kind.columns().iter().filter(|_| has_columns).map(|column| {
-            json!({
-                "name": column.name, "type": "string", "format": column.format,
-                "description": column.description, "priority": column.priority,
-            })
-        });
+        let columns = self
+            .kind
+            .columns()
+            .iter()
+            .filter(|_| has_columns)
+            .map(|column| {
+                json!({
+                    "name": column.name, "type": "string", "format": column.format,
+                    "description": column.description, "priority": column.priority,
+                })
+            });
         let columns: Vec<_> = columns.collect();
         json!({ "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"), "columnDefinitions": columns })
     }
 
     /// Returns the text of an object in a list.
-    fn text(&self, state: &Published, place: Place, shape: Shape, row: (IncludeObject, Timestamp)) -> JsonText {
+    fn text(
+        &self,
+        state: &Published,
+        place: Place,
+        shape: Shape,
+        row: (IncludeObject, Timestamp),
+    ) -> JsonText {
         let (item, mut out) = (self.item(state, place), JsonWriter::default());
         match shape {
             Shape::Whole => item.write(false, &mut out),

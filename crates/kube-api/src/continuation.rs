@@ -8,8 +8,8 @@ use crate::status::Status;
 /// Where a list goes on. Clients must not look into its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Continuation {
-    /// Resource version of the first page; `None` goes on in whatever state there is, which may differ from that of the
-    /// pages before.
+    /// Resource version of the first page; `None` goes on in whatever state there is, which may
+    /// differ from that of the pages before.
     #[serde(rename = "rv")]
     pub(crate) revision: Option<u64>,
     /// Namespace, name and catalog of the last object.

@@ -1,4 +1,5 @@
-//! The events that lead from the state that a client of a watch knows to the next one, some at a time.
+//! The events that lead from the state that a client of a watch knows to the next one, some at a
+//! time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use crate::collection::Collection;
 use crate::history::{Deletions, SeenObjects};
 use crate::published::{CatalogObjects, Listed, Published};
 
-/// Number of events of a watch that wait until they are sent. What follows is compared when these are sent.
+/// Number of events of a watch that wait until they are sent. What follows is compared when these
+/// are sent.
 pub const MAX_EVENTS: usize = 256;
 
 /// What leads from the state that a client knows to the next one.
@@ -39,10 +41,12 @@ enum Candidate<'s> {
 }
 
 impl Difference {
-    /// Returns the next changes of a collection that are not compared yet, in the order of their revisions, up to
-    /// [`MAX_EVENTS`] of them: there may be none of these.
+    /// Returns the next changes of a collection that are not compared yet, in the order of their
+    /// revisions, up to [`MAX_EVENTS`] of them: there may be none of these.
     pub(crate) fn next(&mut self, collection: &Collection, state: &Published) -> VecDeque<Event> {
-        let Some(compared) = self.compared else { return VecDeque::new() };
+        let Some(compared) = self.compared else {
+            return VecDeque::new();
+        };
         let mut candidates = self.candidates(collection, state, compared);
         self.compared = None;
         if candidates.len() > MAX_EVENTS {
@@ -51,12 +55,14 @@ impl Difference {
             self.compared = candidates.last().map(|(revision, _)| *revision);
         }
         candidates.sort_by_key(|(revision, _)| *revision);
-        let events = candidates.into_iter().filter_map(|(revision, candidate)| match candidate {
-            Candidate::Changed(at, listed) => self.changed(collection, state, (at, listed)),
-            Candidate::Deleted(objects, listed) => {
-                collection.shows(objects, listed).then(|| Event::deleted(objects, listed, revision))
-            }
-        });
+        let events = candidates
+            .into_iter()
+            .filter_map(|(revision, candidate)| match candidate {
+                Candidate::Changed(at, listed) => self.changed(collection, state, (at, listed)),
+                Candidate::Deleted(objects, listed) => collection
+                    .shows(objects, listed)
+                    .then(|| Event::deleted(objects, listed, revision)),
+            });
         events.collect()
     }
 
@@ -71,27 +77,50 @@ impl Difference {
         let mut candidates = Vec::new();
         for (at, published) in state.catalogs.iter().enumerate() {
             if visibility.contains(&published.objects.catalog) {
-                let later = published.listed(kind).iter().filter(|listed| listed.object.revision > compared);
-                candidates.extend(later.map(|listed| (listed.object.revision, Candidate::Changed(at, listed))));
+                let later = published
+                    .listed(kind)
+                    .iter()
+                    .filter(|listed| listed.object.revision > compared);
+                candidates.extend(
+                    later.map(|listed| (listed.object.revision, Candidate::Changed(at, listed))),
+                );
             }
         }
         // Who begins anew knows nothing that could be gone.
         if self.since > 0 {
-            for Deletions { first, before, after } in state.history.deletions_after(visibility, compared) {
+            for Deletions {
+                first,
+                before,
+                after,
+            } in state.history.deletions_after(visibility, compared)
+            {
                 let listed = (first..).zip(before.known(kind).unwrap_or_default());
-                let is_gone =
-                    |listed: &Listed| after.is_none_or(|after| after.find(kind, &listed.object.name).is_none());
-                let gone = listed.filter(|(revision, listed)| *revision > compared && is_gone(listed));
-                candidates.extend(gone.map(|(revision, listed)| (revision, Candidate::Deleted(before, listed))));
+                let is_gone = |listed: &Listed| {
+                    after.is_none_or(|after| after.find(kind, &listed.object.name).is_none())
+                };
+                let gone =
+                    listed.filter(|(revision, listed)| *revision > compared && is_gone(listed));
+                candidates.extend(
+                    gone.map(|(revision, listed)| (revision, Candidate::Deleted(before, listed))),
+                );
             }
         }
         candidates
     }
 
-    /// Returns the event of an object that has changed; `None` if neither the former one nor this one is shown.
-    fn changed(&self, collection: &Collection, state: &Published, (at, listed): (usize, &Listed)) -> Option<Event> {
+    /// Returns the event of an object that has changed; `None` if neither the former one nor this
+    /// one is shown.
+    fn changed(
+        &self,
+        collection: &Collection,
+        state: &Published,
+        (at, listed): (usize, &Listed),
+    ) -> Option<Event> {
         let objects = &state.catalogs[at].objects;
-        let before = self.former.iter().find(|before| before.catalog == objects.catalog);
+        let before = self
+            .former
+            .iter()
+            .find(|before| before.catalog == objects.catalog);
         let was = before.and_then(|before| {
             let listed = before.find(collection.kind, &listed.object.name)?;
             collection.shows(before, listed).then_some((before, listed))
@@ -104,12 +133,24 @@ impl Difference {
             (None, false) => return None,
         };
         let (objects, listed) = (Arc::clone(objects), listed.clone());
-        Some(Event { name, revision, objects, listed, catalog: Some(at) })
+        Some(Event {
+            name,
+            revision,
+            objects,
+            listed,
+            catalog: Some(at),
+        })
     }
 }
 
 impl Event {
     fn deleted(objects: &Arc<CatalogObjects>, listed: &Listed, revision: u64) -> Self {
-        Self { name: "DELETED", revision, objects: Arc::clone(objects), listed: listed.clone(), catalog: None }
+        Self {
+            name: "DELETED",
+            revision,
+            objects: Arc::clone(objects),
+            listed: listed.clone(),
+            catalog: None,
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! Documents about the API: discovery in both forms, the index of `OpenAPI` documents, the version, and probes.
+//! Documents about the API: discovery in both forms, the index of `OpenAPI` documents, the version,
+//! and probes.
 //!
-//! kube-apiserver stops proxying a group whose discovery does not answer, for all clients. So nothing here depends on
-//! catalogs.
+//! kube-apiserver stops proxying a group whose discovery does not answer, for all clients. So
+//! nothing here depends on catalogs.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use axum::http::request::Parts;
@@ -21,21 +22,31 @@ use crate::status::Status;
 /// Media type of the aggregated form of discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The verbs of every resource. Without `delete` and `create`, no controller of Kubernetes takes an interest in them.
+/// The verbs of every resource. Without `delete` and `create`, no controller of Kubernetes takes an
+/// interest in them.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
 
 /// Responds to a request for a document.
 pub(crate) fn respond(head: &Parts, route: &Route, shared: &Shared) -> Result<Response, Status> {
     if let Route::Probe(probe, check) = route {
         let has_state = shared.states.borrow().revision > 0;
-        return Ok(probe_response(probe, check.as_deref(), head.uri.query(), has_state));
+        return Ok(probe_response(
+            probe,
+            check.as_deref(),
+            head.uri.query(),
+            has_state,
+        ));
     }
     if let Some(response) = openapi_response(head, route)? {
         return Ok(response);
     }
     let document = match route {
-        Route::Groups if negotiation::prefers_aggregated_discovery(&head.headers)? => return Ok(aggregated(head)),
-        Route::Groups => json!({ "kind": "APIGroupList", "groups": groups().map(group).collect::<Vec<_>>() }),
+        Route::Groups if negotiation::prefers_aggregated_discovery(&head.headers)? => {
+            return Ok(aggregated(head));
+        }
+        Route::Groups => {
+            json!({ "kind": "APIGroupList", "groups": groups().map(group).collect::<Vec<_>>() })
+        }
         Route::Group(name) => match groups().find(|(group, _)| group == name) {
             Some(known) => {
                 let mut group = group(known);
@@ -45,7 +56,9 @@ pub(crate) fn respond(head: &Parts, route: &Route, shared: &Shared) -> Result<Re
             }
             None => return Ok(paths(StatusCode::NOT_FOUND)),
         },
-        Route::GroupVersion(group, version) => resources(group, version).ok_or_else(Status::no_resource)?,
+        Route::GroupVersion(group, version) => {
+            resources(group, version).ok_or_else(Status::no_resource)?
+        }
         Route::Version => shared.version.clone(),
         Route::Root => return Ok(paths(StatusCode::OK)),
         _ => return Ok(paths(StatusCode::NOT_FOUND)),
@@ -66,13 +79,18 @@ fn openapi_response(head: &Parts, route: &Route) -> Result<Option<Response>, Sta
             (text, etag, None)
         }
         Route::Openapi(path) => match openapi::document(path) {
-            Some(document) => (document.text.clone(), document.hash.clone(), Some((path, &document.hash))),
+            Some(document) => (
+                document.text.clone(),
+                document.hash.clone(),
+                Some((path, &document.hash)),
+            ),
             None => return Ok(Some(paths(StatusCode::NOT_FOUND))),
         },
         _ => return Ok(None),
     };
     negotiation::negotiate(&head.headers, Target::Document)?;
-    let asked = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()).find(|(key, _)| key == "hash");
+    let asked = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
+        .find(|(key, _)| key == "hash");
     let mut response = tagged(head, text, &etag);
     if let (Some((_, asked)), Some((path, hash))) = (asked, hash) {
         if asked != hash.as_str() {
@@ -80,7 +98,9 @@ fn openapi_response(head: &Parts, route: &Route) -> Result<Option<Response>, Sta
             let mut moved = response::typed("", "application/json");
             *moved.status_mut() = StatusCode::MOVED_PERMANENTLY;
             if let Ok(location) = HeaderValue::from_str(&location) {
-                moved.headers_mut().insert(axum::http::header::LOCATION, location);
+                moved
+                    .headers_mut()
+                    .insert(axum::http::header::LOCATION, location);
             }
             return Ok(Some(moved));
         }
@@ -94,7 +114,10 @@ fn openapi_response(head: &Parts, route: &Route) -> Result<Option<Response>, Sta
 fn tagged(head: &Parts, text: String, hash: &str) -> Response {
     let etag = format!("\"{hash}\"");
     let is_known = if_none_match_contains(&head.headers, &etag) == Some(true);
-    let mut response = response::typed(if is_known { String::new() } else { text }, "application/json");
+    let mut response = response::typed(
+        if is_known { String::new() } else { text },
+        "application/json",
+    );
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
@@ -106,13 +129,18 @@ fn tagged(head: &Parts, text: String, hash: &str) -> Response {
 
 /// Returns each group with its version. Every group has one.
 pub(crate) fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let mut groups: Vec<_> = Kind::ALL.iter().map(|kind| (kind.group(), kind.version())).collect();
+    let mut groups: Vec<_> = Kind::ALL
+        .iter()
+        .map(|kind| (kind.group(), kind.version()))
+        .collect();
     groups.dedup();
     groups.into_iter()
 }
 
 fn kinds(group: &str, version: &str) -> impl Iterator<Item = Kind> {
-    Kind::ALL.into_iter().filter(move |kind| kind.group() == group && kind.version() == version)
+    Kind::ALL
+        .into_iter()
+        .filter(move |kind| kind.group() == group && kind.version() == version)
 }
 
 fn group((name, version): (&str, &str)) -> Value {
@@ -132,11 +160,11 @@ fn resources(group: &str, version: &str) -> Option<Value> {
         };
         resources.push(resource(kind.plural().to_owned(), kind.singular(), &VERBS));
         let parts = kind.subresources().iter();
-        resources.extend(parts.map(|part| resource(format!("{}/{part}", kind.plural()), "", &["get"])));
+        resources
+            .extend(parts.map(|part| resource(format!("{}/{part}", kind.plural()), "", &["get"])));
     }
     let group_version = format!("{group}/{version}");
-    let list =
-        json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources });
+    let list = json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources });
     (!resources.is_empty()).then_some(list)
 }
 
@@ -164,9 +192,15 @@ fn aggregated(head: &Parts) -> Response {
 fn aggregated_resource(kind: Kind) -> Value {
     let response_kind = json!({ "group": "", "version": "", "kind": kind.name() });
     let parts = kind.subresources().iter();
-    let parts = parts.map(|part| json!({ "subresource": part, "responseKind": response_kind, "verbs": ["get"] }));
+    let parts = parts.map(
+        |part| json!({ "subresource": part, "responseKind": response_kind, "verbs": ["get"] }),
+    );
     let parts: Vec<_> = parts.collect();
-    let scope = if kind.is_namespaced() { "Namespaced" } else { "Cluster" };
+    let scope = if kind.is_namespaced() {
+        "Namespaced"
+    } else {
+        "Cluster"
+    };
     let mut resource = json!({
         "resource": kind.plural(), "responseKind": response_kind, "scope": scope, "singularResource": kind.singular(),
         "verbs": VERBS,
@@ -190,16 +224,27 @@ fn paths(status: StatusCode) -> Response {
     response
 }
 
-/// Responds to a probe. The process is alive if it answers, and ready when it has the state of the published set.
-fn probe_response(probe: &str, check: Option<&str>, query: Option<&str>, has_state: bool) -> Response {
+/// Responds to a probe. The process is alive if it answers, and ready when it has the state of the
+/// published set.
+fn probe_response(
+    probe: &str,
+    check: Option<&str>,
+    query: Option<&str>,
+    has_state: bool,
+) -> Response {
     let is_ready = has_state || probe != "readyz";
     match check {
         Some("ping") => return response::text(StatusCode::OK, "ok"),
         Some(_) => return paths(StatusCode::NOT_FOUND),
         None => {}
     }
-    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let is_verbose = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).any(|(key, _)| key == "verbose");
+    let status = if is_ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let is_verbose = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .any(|(key, _)| key == "verbose");
     let text = match (is_verbose, is_ready) {
         (false, true) => "ok".to_owned(),
         (false, false) => "loading".to_owned(),

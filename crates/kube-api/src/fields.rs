@@ -1,4 +1,5 @@
-//! Field selectors: comma-separated terms such as `metadata.name=etcd` or `metadata.namespace!=olm`.
+//! Field selectors: comma-separated terms such as `metadata.name=etcd` or
+//! `metadata.namespace!=olm`.
 
 use crate::kind::Kind;
 use crate::published::Listed;
@@ -17,10 +18,15 @@ struct Term {
 
 impl FieldSelector {
     pub(crate) fn parse(text: &str) -> Result<Self, Status> {
-        let terms = split_terms(text).into_iter().filter(|term| !term.is_empty());
+        let terms = split_terms(text)
+            .into_iter()
+            .filter(|term| !term.is_empty());
         let terms = terms.map(|term| {
-            Term::parse(term)
-                .ok_or_else(|| Status::bad_request(format!("invalid selector: '{text}'; can't understand '{term}'")))
+            Term::parse(term).ok_or_else(|| {
+                Status::bad_request(format!(
+                    "invalid selector: '{text}'; can't understand '{term}'"
+                ))
+            })
         });
         Ok(Self(terms.collect::<Result<_, _>>()?))
     }
@@ -33,24 +39,42 @@ impl FieldSelector {
     /// Refuses fields that objects of a kind cannot be selected by.
     pub(crate) fn validate(&self, kind: Kind) -> Result<(), Status> {
         let known = kind.selectable_fields();
-        let Some(unknown) = self.0.iter().find(|term| !known.contains(&term.field.as_str())) else { return Ok(()) };
+        let Some(unknown) = self
+            .0
+            .iter()
+            .find(|term| !known.contains(&term.field.as_str()))
+        else {
+            return Ok(());
+        };
         let known: Vec<_> = known.iter().map(|field| format!("\"{field}\"")).collect();
         let (field, known) = (&unknown.field, known.join(", "));
-        Err(Status::bad_request(format!("\"{field}\" is not a known field selector: only {known}")))
+        Err(Status::bad_request(format!(
+            "\"{field}\" is not a known field selector: only {known}"
+        )))
     }
 
     /// Returns the value that a field must have.
     pub(crate) fn exact(&self, field: &str) -> Option<&str> {
-        let mut terms = self.0.iter().filter(|term| term.field == field && term.is_equal && !term.value.is_empty());
+        let mut terms = self
+            .0
+            .iter()
+            .filter(|term| term.field == field && term.is_equal && !term.value.is_empty());
         terms.next().map(|term| term.value.as_str())
     }
 
-    /// Returns whether an object that is seen in this namespace meets all conditions. As upstream has it, a field that
-    /// must equal nothing may have any value.
+    /// Returns whether an object that is seen in this namespace meets all conditions. As upstream
+    /// has it, a field that must equal nothing may have any value.
     pub(crate) fn matches(&self, namespace: &str, listed: &Listed) -> bool {
-        self.0.iter().all(|Term { field, value, is_equal }| {
-            (*is_equal && value.is_empty()) || (Kind::field(field, namespace, &listed.object) == *value) == *is_equal
-        })
+        self.0.iter().all(
+            |Term {
+                 field,
+                 value,
+                 is_equal,
+             }| {
+                (*is_equal && value.is_empty())
+                    || (Kind::field(field, namespace, &listed.object) == *value) == *is_equal
+            },
+        )
     }
 }
 
@@ -59,9 +83,14 @@ impl Term {
         let at = text.find(['=', '!'])?;
         let (field, rest) = text.split_at(at);
         let operators = [("==", true), ("!=", false), ("=", true)];
-        let (value, is_equal) =
-            operators.iter().find_map(|(operator, is_equal)| Some((rest.strip_prefix(operator)?, *is_equal)))?;
-        Some(Self { field: field.to_owned(), value: unescape(value)?, is_equal })
+        let (value, is_equal) = operators
+            .iter()
+            .find_map(|(operator, is_equal)| Some((rest.strip_prefix(operator)?, *is_equal)))?;
+        Some(Self {
+            field: field.to_owned(),
+            value: unescape(value)?,
+            is_equal,
+        })
     }
 }
 
@@ -84,7 +113,11 @@ fn unescape(value: &str) -> Option<String> {
     let (mut out, mut letters) = (String::new(), value.chars());
     while let Some(letter) = letters.next() {
         match letter {
-            '\\' => out.push(letters.next().filter(|escaped| matches!(escaped, '\\' | ',' | '='))?),
+            '\\' => out.push(
+                letters
+                    .next()
+                    .filter(|escaped| matches!(escaped, '\\' | ',' | '='))?,
+            ),
             '=' => return None,
             letter => out.push(letter),
         }
@@ -98,18 +131,36 @@ mod tests {
 
     fn terms(text: &str) -> Option<Vec<(String, String, bool)>> {
         let terms = FieldSelector::parse(text).ok()?.0.into_iter();
-        Some(terms.map(|Term { field, value, is_equal }| (field, value, is_equal)).collect())
+        Some(
+            terms
+                .map(
+                    |Term {
+                         field,
+                         value,
+                         is_equal,
+                     }| (field, value, is_equal),
+                )
+                .collect(),
+        )
     }
 
     #[test]
     fn terms_have_an_operator_and_may_escape_it() {
-        let term = |field: &str, value: &str, is_equal| (field.to_owned(), value.to_owned(), is_equal);
+        let term =
+            |field: &str, value: &str, is_equal| (field.to_owned(), value.to_owned(), is_equal);
         assert_eq!(terms(""), Some(vec![]));
         assert_eq!(
             terms("a=b,c==d,e!=f,"),
-            Some(vec![term("a", "b", true), term("c", "d", true), term("e", "f", false)])
+            Some(vec![
+                term("a", "b", true),
+                term("c", "d", true),
+                term("e", "f", false)
+            ])
         );
-        assert_eq!(terms(r"a=x\,y\=z\\"), Some(vec![term("a", r"x,y=z\", true)]));
+        assert_eq!(
+            terms(r"a=x\,y\=z\\"),
+            Some(vec![term("a", r"x,y=z\", true)])
+        );
         for malformed in ["a", "a!b", "a=b=c", r"a=\x", r"a=\"] {
             assert_eq!(terms(malformed), None, "{malformed}");
         }

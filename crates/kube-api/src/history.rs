@@ -1,7 +1,7 @@
 //! What catalogs had before: the states at which a watch can begin.
 //!
-//! Each caller has states of its own, those of the catalogs that it may see: a change of another catalog is none. So no number
-//! and no answer depends on what is hidden from whoever gets it.
+//! Each caller has states of its own, those of the catalogs that it may see: a change of another
+//! catalog is none. So no number and no answer depends on what is hidden from whoever gets it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use serving::Visibility;
 
 use crate::published::CatalogObjects;
 
-/// Number of former states that a watch can begin at. An older one is answered with 410, and the client lists again.
+/// Number of former states that a watch can begin at. An older one is answered with 410, and the
+/// client lists again.
 pub const FORMER_STATES: usize = 16;
 
 /// The states of every catalog that is or was served, by its name.
@@ -24,12 +25,13 @@ pub(crate) struct History {
 /// What a catalog had from one of its changes to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct CatalogState {
-    /// Revisions of its change: objects that changed have those from `first` on, objects that were deleted those from `deletions`
-    /// on, and the range ends before `end`.
+    /// Revisions of its change: objects that changed have those from `first` on, objects that were
+    /// deleted those from `deletions` on, and the range ends before `end`.
     pub(crate) first: u64,
     pub(crate) deletions: u64,
     pub(crate) end: u64,
-    /// Revision of the state of all catalogs that had it first. All changes that led there have lower ones.
+    /// Revision of the state of all catalogs that had it first. All changes that led there have
+    /// lower ones.
     pub(crate) revision: u64,
     /// `None` while there is no such catalog.
     pub(crate) objects: Option<Arc<CatalogObjects>>,
@@ -49,15 +51,28 @@ pub(crate) struct Deletions<'h> {
 impl History {
     /// Returns the history of a process that begins with this state.
     pub(crate) fn new(began: u64) -> Self {
-        Self { began, catalogs: BTreeMap::new() }
+        Self {
+            began,
+            catalogs: BTreeMap::new(),
+        }
     }
 
     /// Adds the state to which a catalog has changed.
     pub(crate) fn push(&mut self, catalog: &str, state: CatalogState) {
         let began = self.began;
         let states = self.catalogs.entry(catalog.to_owned()).or_insert_with(|| {
-            let absent = CatalogState { first: began, deletions: began, end: began, revision: began, objects: None };
-            if state.revision > began { vec![absent] } else { Vec::new() }
+            let absent = CatalogState {
+                first: began,
+                deletions: began,
+                end: began,
+                revision: began,
+                objects: None,
+            };
+            if state.revision > began {
+                vec![absent]
+            } else {
+                Vec::new()
+            }
         });
         states.insert(0, state);
         states.truncate(FORMER_STATES + 1);
@@ -66,7 +81,10 @@ impl History {
     /// Forgets what catalogs had that are gone since before a revision: most will not come back.
     pub(crate) fn forget_gone(&mut self, before: u64) {
         for states in self.catalogs.values_mut() {
-            if states.first().is_some_and(|last| last.objects.is_none() && last.revision < before) {
+            if states
+                .first()
+                .is_some_and(|last| last.objects.is_none() && last.revision < before)
+            {
                 states.truncate(1);
             }
         }
@@ -74,37 +92,62 @@ impl History {
 
     /// Returns the states of each catalog that somebody sees, latest first.
     fn seen(&self, visibility: &Visibility) -> impl Iterator<Item = &[CatalogState]> {
-        let seen = self.catalogs.iter().filter(|(name, _)| visibility.contains(name));
+        let seen = self
+            .catalogs
+            .iter()
+            .filter(|(name, _)| visibility.contains(name));
         seen.map(|(_, states)| states.as_slice())
     }
 
     /// Returns the revision of the last state of what somebody sees.
     pub(crate) fn revision(&self, visibility: &Visibility) -> u64 {
-        self.seen(visibility).filter_map(|states| Some(states.first()?.revision)).fold(self.began, u64::max)
+        self.seen(visibility)
+            .filter_map(|states| Some(states.first()?.revision))
+            .fold(self.began, u64::max)
     }
 
-    /// Returns the states of what somebody sees, latest first: the revision of each, and what it had.
-    pub(crate) fn states(&self, visibility: &Visibility) -> impl Iterator<Item = (u64, SeenObjects)> {
+    /// Returns the states of what somebody sees, latest first: the revision of each, and what it
+    /// had.
+    pub(crate) fn states(
+        &self,
+        visibility: &Visibility,
+    ) -> impl Iterator<Item = (u64, SeenObjects)> {
         let seen: Vec<_> = self.seen(visibility).collect();
-        let mut revisions: Vec<_> = seen.iter().flat_map(|states| states.iter().map(|state| state.revision)).collect();
+        let mut revisions: Vec<_> = seen
+            .iter()
+            .flat_map(|states| states.iter().map(|state| state.revision))
+            .collect();
         revisions.push(self.began);
         revisions.sort_unstable_by(|a, b| b.cmp(a));
         revisions.dedup();
         revisions.truncate(FORMER_STATES + 1);
         revisions.into_iter().map_while(move |revision| {
-            let at = |states: &[CatalogState]| states.iter().find(|state| state.revision <= revision).cloned();
+            let at = |states: &[CatalogState]| {
+                states
+                    .iter()
+                    .find(|state| state.revision <= revision)
+                    .cloned()
+            };
             Some((revision, objects(seen.iter().map(|states| at(states)))?))
         })
     }
 
-    /// Returns what somebody saw before the change that has this revision in its range; `None` if there was no such change of
-    /// what it sees, or if it was too long ago. Clients know no others of this process. Other processes have ranges of their own.
-    pub(crate) fn before_change(&self, visibility: &Visibility, revision: u64) -> Option<SeenObjects> {
+    /// Returns what somebody saw before the change that has this revision in its range; `None` if
+    /// there was no such change of what it sees, or if it was too long ago. Clients know no others
+    /// of this process. Other processes have ranges of their own.
+    pub(crate) fn before_change(
+        &self,
+        visibility: &Visibility,
+        revision: u64,
+    ) -> Option<SeenObjects> {
         let is_it = |state: &CatalogState| (state.first..state.end).contains(&revision);
         if !self.seen(visibility).flatten().any(is_it) {
             return None;
         }
-        objects(self.seen(visibility).map(|states| states.iter().find(|state| state.end <= revision).cloned()))
+        objects(
+            self.seen(visibility)
+                .map(|states| states.iter().find(|state| state.end <= revision).cloned()),
+        )
     }
 
     /// Returns the deletions of the changes after a revision, of what somebody sees.
@@ -113,11 +156,17 @@ impl History {
         visibility: &Visibility,
         revision: u64,
     ) -> impl Iterator<Item = Deletions<'_>> {
-        let changes = self.seen(visibility).flat_map(|states| states.iter().zip(states.iter().skip(1)));
+        let changes = self
+            .seen(visibility)
+            .flat_map(|states| states.iter().zip(states.iter().skip(1)));
         let later = changes.filter(move |(after, _)| after.end > revision);
         later.filter_map(|(after, before)| {
             let (first, before) = (after.deletions, before.objects.as_ref()?);
-            Some(Deletions { first, before, after: after.objects.as_ref() })
+            Some(Deletions {
+                first,
+                before,
+                after: after.objects.as_ref(),
+            })
         })
     }
 }
@@ -137,7 +186,13 @@ mod tests {
         let mut history = History::new(5);
         for (catalog, revision) in changes {
             let (first, revision) = (revision - 1, *revision);
-            let state = CatalogState { first, deletions: first, end: revision, revision, objects: None };
+            let state = CatalogState {
+                first,
+                deletions: first,
+                end: revision,
+                revision,
+                objects: None,
+            };
             history.push(catalog, state);
         }
         history
@@ -145,7 +200,10 @@ mod tests {
 
     fn states(history: &History, names: &[&str]) -> Vec<u64> {
         let visibility = Visibility::only(names.iter().map(|name| (*name).to_owned()));
-        let states: Vec<_> = history.states(&visibility).map(|(revision, _)| revision).collect();
+        let states: Vec<_> = history
+            .states(&visibility)
+            .map(|(revision, _)| revision)
+            .collect();
         assert_eq!(states.first(), Some(&history.revision(&visibility)));
         states
     }
@@ -165,15 +223,23 @@ mod tests {
         }
         let visible = |name: &str| Visibility::only([name.to_owned()]);
         let has = |name, revision| history.before_change(&visible(name), revision).is_some();
-        assert_eq!([has("a", 19), has("b", 19), has("b", 29), has("a", 20)], [true, false, true, false]);
+        assert_eq!(
+            [has("a", 19), has("b", 19), has("b", 29), has("a", 20)],
+            [true, false, true, false]
+        );
     }
 
     #[test]
     fn as_many_former_states_are_known_as_there_are_to_be() {
-        let changes: Vec<_> = (10..40).map(|revision| (if revision % 3 == 0 { "a" } else { "b" }, revision)).collect();
+        let changes: Vec<_> = (10..40)
+            .map(|revision| (if revision % 3 == 0 { "a" } else { "b" }, revision))
+            .collect();
         let history = history(&changes);
         for names in [&["b"][..], &["a", "b"]] {
-            let own = changes.iter().filter(|(name, _)| names.contains(name)).map(|(_, revision)| *revision);
+            let own = changes
+                .iter()
+                .filter(|(name, _)| names.contains(name))
+                .map(|(_, revision)| *revision);
             let expected: Vec<_> = own.rev().take(FORMER_STATES + 1).collect();
             assert_eq!(states(&history, names), expected, "{names:?}");
         }
@@ -183,8 +249,14 @@ mod tests {
     fn what_a_catalog_had_is_forgotten_when_it_is_gone_for_long() {
         let mut history = history(&[("a", 10), ("a", 20), ("b", 15)]);
         history.forget_gone(20);
-        assert_eq!((states(&history, &["a"]), states(&history, &["b"])), (vec![20, 10, 5], vec![15]));
+        assert_eq!(
+            (states(&history, &["a"]), states(&history, &["b"])),
+            (vec![20, 10, 5], vec![15])
+        );
         history.forget_gone(21);
-        assert_eq!((states(&history, &["a"]), states(&history, &["b"])), (vec![20], vec![15]));
+        assert_eq!(
+            (states(&history, &["a"]), states(&history, &["b"])),
+            (vec![20], vec![15])
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Icons of packages (`packagemanifests/NAME/icon`).
 //!
-//! The author of a package decides what an icon contains. Its media type is that of its bytes and never what the author
-//! says, and the headers keep a browser that opens one from running its scripts.
+//! The author of a package decides what an icon contains. Its media type is that of its bytes and
+//! never what the author says, and the headers keep a browser that opens one from running its
+//! scripts.
 
 use axum::http::header::{CONTENT_SECURITY_POLICY, ETAG};
 use axum::http::request::Parts;
@@ -21,7 +22,12 @@ use crate::response;
 const DEFAULT: &[u8] = br##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><rect width="8" height="8" rx="1" fill="#b8b8b8"/></svg>"##;
 
 /// Responds with the icon of a package.
-pub(crate) fn respond(head: &Parts, collection: &Collection, state: &Published, name: &str) -> Response {
+pub(crate) fn respond(
+    head: &Parts,
+    collection: &Collection,
+    state: &Published,
+    name: &str,
+) -> Response {
     let Some((catalog, at)) = collection.find(state, name) else {
         let mut response = response::typed("", "");
         *response.status_mut() = StatusCode::NOT_FOUND;
@@ -30,7 +36,8 @@ pub(crate) fn respond(head: &Parts, collection: &Collection, state: &Published, 
     let published = &state.catalogs[catalog];
     let place = published.listed(collection.kind)[at].place;
     let package = published.served.content.catalog.package_at(place);
-    let bytes = manifest::icon(package, &mut Manifests::default()).unwrap_or_else(|| DEFAULT.to_vec());
+    let bytes =
+        manifest::icon(package, &mut Manifests::default()).unwrap_or_else(|| DEFAULT.to_vec());
     let digest = Digest::new(Sha256::digest(&bytes).into()).to_string();
     let validators = Validators::new(&digest, None);
     let is_known = validators.evaluate(&head.headers) == PreconditionResult::NotModified;
@@ -38,7 +45,9 @@ pub(crate) fn respond(head: &Parts, collection: &Collection, state: &Published, 
     let mut response = response::typed(if is_known { Vec::new() } else { bytes }, media_type);
     response::protect(&mut response);
     let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
+        .headers_mut()
+        .insert(CONTENT_SECURITY_POLICY, policy);
     if let Ok(etag) = HeaderValue::from_str(&validators.etag) {
         response.headers_mut().insert(ETAG, etag);
     }

@@ -24,9 +24,12 @@ pub(crate) struct Item<'p> {
 }
 
 impl Item<'_> {
-    /// Returns whether its text is copied, and has less than a chunk: that takes less than a tenth of a millisecond.
+    /// Returns whether its text is copied, and has less than a chunk: that takes less than a tenth
+    /// of a millisecond.
     pub(crate) fn is_short(&self) -> bool {
-        let length = self.published.map_or(Some(0), |(catalog, listed)| self.kind.copied_bytes(catalog, listed));
+        let length = self.published.map_or(Some(0), |(catalog, listed)| {
+            self.kind.copied_bytes(catalog, listed)
+        });
         length.is_some_and(|length| length < CHUNK_BYTES)
     }
 
@@ -55,7 +58,13 @@ impl Item<'_> {
     }
 
     /// Writes its row of a table.
-    pub(crate) fn write_row(&self, version: &str, include: IncludeObject, now: Timestamp, out: &mut JsonWriter) {
+    pub(crate) fn write_row(
+        &self,
+        version: &str,
+        include: IncludeObject,
+        now: Timestamp,
+        out: &mut JsonWriter,
+    ) {
         out.open(b'{');
         out.key("cells");
         out.open(b'[');
@@ -73,7 +82,12 @@ impl Item<'_> {
     }
 
     fn write_metadata(&self, out: &mut JsonWriter) {
-        let Object { name, labels, annotations, .. } = self.object;
+        let Object {
+            name,
+            labels,
+            annotations,
+            ..
+        } = self.object;
         out.key("metadata");
         out.open(b'{');
         out.text_member("name", name);
@@ -89,22 +103,41 @@ impl Item<'_> {
         }
         for (key, pairs) in [("labels", labels), ("annotations", annotations)] {
             if !pairs.is_empty() {
-                out.map_member(key, pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+                out.map_member(
+                    key,
+                    pairs
+                        .iter()
+                        .map(|(key, value)| (key.as_str(), value.as_str())),
+                );
             }
         }
         out.close(b'}');
     }
 
-    /// Returns a UUID (RFC 9562, version 8) of what identifies the object, which another process gives it too.
+    /// Returns a UUID (RFC 9562, version 8) of what identifies the object, which another process
+    /// gives it too.
     fn uid(&self) -> String {
         let namespace = self.namespace.unwrap_or_default();
-        let parts = [self.kind.group(), self.kind.plural(), namespace, &self.objects.catalog, &self.object.name];
+        let parts = [
+            self.kind.group(),
+            self.kind.plural(),
+            namespace,
+            &self.objects.catalog,
+            &self.object.name,
+        ];
         let mut bytes = hash_parts(parts.map(str::as_bytes));
         bytes[6] = bytes[6] & 0x0f | 0x80;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         let whole = u128::from_be_bytes(bytes);
         let digits = format!("{whole:032x}");
         let part = |from: usize, to: usize| &digits[from..to];
-        [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
+        [
+            part(0, 8),
+            part(8, 12),
+            part(12, 16),
+            part(16, 20),
+            part(20, 32),
+        ]
+        .join("-")
     }
 }

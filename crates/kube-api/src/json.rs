@@ -1,4 +1,5 @@
-//! Writes JSON into a buffer: texts of a content are copied as they are, and commas find their places.
+//! Writes JSON into a buffer: texts of a content are copied as they are, and commas find their
+//! places.
 
 use crate::texts::KeptText;
 
@@ -71,7 +72,11 @@ impl JsonWriter {
     }
 
     /// Writes a member whose value is an object of strings.
-    pub(crate) fn map_member<'t>(&mut self, key: &str, pairs: impl Iterator<Item = (&'t str, &'t str)>) {
+    pub(crate) fn map_member<'t>(
+        &mut self,
+        key: &str,
+        pairs: impl Iterator<Item = (&'t str, &'t str)>,
+    ) {
         self.key(key);
         self.open(b'{');
         pairs.for_each(|(key, value)| self.text_member(key, value));
@@ -94,12 +99,20 @@ impl JsonWriter {
     }
 
     pub(crate) fn into_text(self) -> JsonText {
-        JsonText { bytes: self.0, kept: self.1 }
+        JsonText {
+            bytes: self.0,
+            kept: self.1,
+        }
     }
 
-    /// Writes a comma unless what follows is the first of its object or array, or the value of a key.
+    /// Writes a comma unless what follows is the first of its object or array, or the value of a
+    /// key.
     fn separate(&mut self) {
-        if self.0.last().is_some_and(|last| !matches!(last, b'{' | b'[' | b':')) {
+        if self
+            .0
+            .last()
+            .is_some_and(|last| !matches!(last, b'{' | b'[' | b':'))
+        {
             self.0.push(b',');
         }
     }

@@ -71,20 +71,38 @@ const AGE: &str = "CreationTimestamp is a timestamp representing the server time
     represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-const NAME_COLUMN: Column = Column { name: "Name", format: "name", description: NAME, priority: 0 };
+const NAME_COLUMN: Column = Column {
+    name: "Name",
+    format: "name",
+    description: NAME,
+    priority: 0,
+};
 
-const AGE_COLUMN: Column = Column { name: "Age", format: "", description: AGE, priority: 0 };
+const AGE_COLUMN: Column = Column {
+    name: "Age",
+    format: "",
+    description: AGE,
+    priority: 0,
+};
 
 /// A column of text that is always shown.
 const fn column(name: &'static str, description: &'static str) -> Column {
-    Column { name, format: "", description, priority: 0 }
+    Column {
+        name,
+        format: "",
+        description,
+        priority: 0,
+    }
 }
 
 const CATALOG_COLUMN: Column = column("Catalog", "The catalog that it is from");
 
 const PACKAGE_COLUMN: Column = column("Package", "The package that it belongs to");
 
-const VERSION_COLUMN: Column = column("Version", "The version of the newest bundle of the default channel");
+const VERSION_COLUMN: Column = column(
+    "Version",
+    "The version of the newest bundle of the default channel",
+);
 
 const MANIFESTS: Facts = Facts {
     name: "PackageManifest",
@@ -94,7 +112,11 @@ const MANIFESTS: Facts = Facts {
     version: "v1",
     is_namespaced: true,
     subresources: &["icon"],
-    columns: &[NAME_COLUMN, column("Catalog", "The source catalog for this package"), AGE_COLUMN],
+    columns: &[
+        NAME_COLUMN,
+        column("Catalog", "The source catalog for this package"),
+        AGE_COLUMN,
+    ],
     fields: &["metadata.name", "metadata.namespace"],
 };
 
@@ -119,7 +141,10 @@ const PACKAGE: Facts = Facts {
         NAME_COLUMN,
         CATALOG_COLUMN,
         PACKAGE_COLUMN,
-        column("Default-Channel", "The channel that is used where none is named"),
+        column(
+            "Default-Channel",
+            "The channel that is used where none is named",
+        ),
         column("Channels", "The channels of the package"),
         AGE_COLUMN,
     ],
@@ -134,7 +159,12 @@ const BUNDLES: Facts = Facts {
         NAME_COLUMN,
         PACKAGE_COLUMN,
         column("Version", "The version of the bundle"),
-        Column { name: "Image", format: "", description: "The image of the bundle", priority: 1 },
+        Column {
+            name: "Image",
+            format: "",
+            description: "The image of the bundle",
+            priority: 1,
+        },
         AGE_COLUMN,
     ],
     ..OWN
@@ -158,14 +188,30 @@ const BLOBS: Facts = Facts {
     name: "CatalogMetadata",
     plural: "catalogmetadata",
     singular: "catalogmetadata",
-    columns: &[NAME_COLUMN, CATALOG_COLUMN, column("Schema", "The schema of the blob"), PACKAGE_COLUMN, AGE_COLUMN],
-    fields: &["metadata.name", "spec.catalog", "spec.package", "spec.schema"],
+    columns: &[
+        NAME_COLUMN,
+        CATALOG_COLUMN,
+        column("Schema", "The schema of the blob"),
+        PACKAGE_COLUMN,
+        AGE_COLUMN,
+    ],
+    fields: &[
+        "metadata.name",
+        "spec.catalog",
+        "spec.package",
+        "spec.schema",
+    ],
     ..OWN
 };
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::PackageManifest, Self::Package, Self::BundleMetadata, Self::OperatorPackage, Self::CatalogMetadata];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::PackageManifest,
+        Self::Package,
+        Self::BundleMetadata,
+        Self::OperatorPackage,
+        Self::CatalogMetadata,
+    ];
 
     fn facts(self) -> &'static Facts {
         match self {
@@ -179,7 +225,9 @@ impl Kind {
 
     /// Returns the kind of a resource of a group.
     pub(crate) fn find(group: &str, version: &str, resource: &str) -> Option<Self> {
-        let is_it = |kind: &Self| kind.group() == group && kind.version() == version && kind.plural() == resource;
+        let is_it = |kind: &Self| {
+            kind.group() == group && kind.version() == version && kind.plural() == resource
+        };
         Self::ALL.into_iter().find(is_it)
     }
 
@@ -234,24 +282,49 @@ impl Kind {
     /// Returns the cells of an object between its name and its age.
     pub(crate) fn cells(self, item: &Item<'_>) -> Vec<String> {
         let field = |name: &str| item.object.field(name).to_owned();
-        let package =
-            || item.published.map(|(catalog, listed)| catalog.served.content.catalog.package_at(listed.place));
+        let package = || {
+            item.published
+                .map(|(catalog, listed)| catalog.served.content.catalog.package_at(listed.place))
+        };
         match self {
             Self::PackageManifest => vec![item.objects.source.display_name.clone()],
             Self::Package => {
                 let default = package().map(|package| package.default_channel_name().to_owned());
-                let channels = package().map(|package| package.channels().map(Channel::name).collect::<Vec<_>>());
+                let channels = package()
+                    .map(|package| package.channels().map(Channel::name).collect::<Vec<_>>());
                 let channels = channels.unwrap_or_default().join(",");
-                vec![field("spec.catalog"), field("spec.package"), default.unwrap_or_default(), channels]
+                vec![
+                    field("spec.catalog"),
+                    field("spec.package"),
+                    default.unwrap_or_default(),
+                    channels,
+                ]
             }
             Self::BundleMetadata => {
                 let image = item.published.map(|(catalog, listed)| {
-                    catalog.served.content.catalog.bundle_at(listed.place).image().decode().into_owned()
+                    catalog
+                        .served
+                        .content
+                        .catalog
+                        .bundle_at(listed.place)
+                        .image()
+                        .decode()
+                        .into_owned()
                 });
-                vec![field("spec.package"), field("version"), image.unwrap_or_default()]
+                vec![
+                    field("spec.package"),
+                    field("version"),
+                    image.unwrap_or_default(),
+                ]
             }
-            Self::OperatorPackage => vec![field("spec.catalog"), field("version"), field("provider")],
-            Self::CatalogMetadata => vec![field("spec.catalog"), field("spec.schema"), field("spec.package")],
+            Self::OperatorPackage => {
+                vec![field("spec.catalog"), field("version"), field("provider")]
+            }
+            Self::CatalogMetadata => vec![
+                field("spec.catalog"),
+                field("spec.schema"),
+                field("spec.package"),
+            ],
         }
     }
 
@@ -264,9 +337,15 @@ impl Kind {
         }
     }
 
-    /// Lists the objects of a catalog, sorted by name, all with this revision. What is read for that and would be read again is
-    /// kept in its texts.
-    pub(crate) fn list(self, served: &Served, source: &CatalogSource, texts: &Texts, revision: u64) -> Vec<Listed> {
+    /// Lists the objects of a catalog, sorted by name, all with this revision. What is read for
+    /// that and would be read again is kept in its texts.
+    pub(crate) fn list(
+        self,
+        served: &Served,
+        source: &CatalogSource,
+        texts: &Texts,
+        revision: u64,
+    ) -> Vec<Listed> {
         match self {
             Self::PackageManifest => list_manifests(served, source, texts, revision),
             kind => blobs::list(kind, served, source, texts, revision),
@@ -276,7 +355,9 @@ impl Kind {
     /// Returns how many bytes [`Kind::write`] copies, roughly; `None` if it does more than that.
     pub(crate) fn copied_bytes(self, catalog: &PublishedCatalog, listed: &Listed) -> Option<usize> {
         match self {
-            Self::PackageManifest | Self::OperatorPackage => Some(catalog.texts.get(listed.place)?.plain.len()),
+            Self::PackageManifest | Self::OperatorPackage => {
+                Some(catalog.texts.get(listed.place)?.plain.len())
+            }
             kind => Some(blobs::copied_bytes(kind, &catalog.served, listed.place)),
         }
     }
@@ -284,16 +365,31 @@ impl Kind {
     /// Writes the members of an object that follow its metadata.
     pub(crate) fn write(self, catalog: &PublishedCatalog, listed: &Listed, out: &mut JsonWriter) {
         match self {
-            Self::PackageManifest | Self::OperatorPackage => write_manifest(catalog, listed.place, out),
-            kind => blobs::write(kind, &catalog.served, &catalog.objects.source, listed.place, out),
+            Self::PackageManifest | Self::OperatorPackage => {
+                write_manifest(catalog, listed.place, out)
+            }
+            kind => blobs::write(
+                kind,
+                &catalog.served,
+                &catalog.objects.source,
+                listed.place,
+                out,
+            ),
         }
     }
 
     /// Writes the members that follow the metadata of an object that is gone: what names it.
-    pub(crate) fn write_deleted(self, catalog: &CatalogObjects, object: &Object, out: &mut JsonWriter) {
+    pub(crate) fn write_deleted(
+        self,
+        catalog: &CatalogObjects,
+        object: &Object,
+        out: &mut JsonWriter,
+    ) {
         if self != Self::PackageManifest {
-            let named =
-                object.fields.iter().filter_map(|(field, value)| Some((field.strip_prefix("spec.")?, value.as_str())));
+            let named = object
+                .fields
+                .iter()
+                .filter_map(|(field, value)| Some((field.strip_prefix("spec.")?, value.as_str())));
             return out.map_member("spec", named);
         }
         out.key("spec");
@@ -309,7 +405,8 @@ impl Kind {
     }
 }
 
-/// Writes the members of a manifest that follow its metadata, as they are kept, or else from the content.
+/// Writes the members of a manifest that follow its metadata, as they are kept, or else from the
+/// content.
 fn write_manifest(catalog: &PublishedCatalog, place: usize, out: &mut JsonWriter) {
     out.key("spec");
     out.raw(b"{}");
@@ -325,20 +422,42 @@ fn write_manifest(catalog: &PublishedCatalog, place: usize, out: &mut JsonWriter
     }
 }
 
-fn list_manifests(served: &Served, source: &CatalogSource, texts: &Texts, revision: u64) -> Vec<Listed> {
+fn list_manifests(
+    served: &Served,
+    source: &CatalogSource,
+    texts: &Texts,
+    revision: u64,
+) -> Vec<Listed> {
     let (mut manifests, mut writer) = (Manifests::default(), texts.writer());
     let mut listed = Vec::new();
     for package in served.content.catalog.packages() {
-        let Some(manifest) = Manifest::read(package, source, &mut manifests) else { continue };
-        let Manifest { labels, annotations, rest, .. } = manifest;
+        let Some(manifest) = Manifest::read(package, source, &mut manifests) else {
+            continue;
+        };
+        let Manifest {
+            labels,
+            annotations,
+            rest,
+            ..
+        } = manifest;
         if let Some(writer) = &mut writer {
             writer.push(package.place(), &rest, ());
         }
         let metadata = format!("{source:?}{labels:?}{annotations:?}");
         let [hash, _] = halves(hash_parts([metadata.as_bytes(), &rest]));
         let (name, fields) = (package.name().to_owned(), Vec::new());
-        let object = Object { name, labels, annotations, fields, hash, revision };
-        listed.push(Listed { place: package.place(), object: Arc::new(object) });
+        let object = Object {
+            name,
+            labels,
+            annotations,
+            fields,
+            hash,
+            revision,
+        };
+        listed.push(Listed {
+            place: package.place(),
+            object: Arc::new(object),
+        });
     }
     if let Some(writer) = writer {
         texts.keep(writer);

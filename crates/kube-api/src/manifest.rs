@@ -1,14 +1,17 @@
 //! The `PackageManifest` of a package: what OLM v0 tells clients about it, for one `CatalogSource`.
 //!
-//! It is cut from the canonical lines when it is needed. A channel whose head has no readable `ClusterServiceVersion` is
-//! left out, and so is a package without any other channel, as upstream does: clients depend on the version of each channel.
+//! It is cut from the canonical lines when it is needed. A channel whose head has no readable
+//! `ClusterServiceVersion` is left out, and so is a package without any other channel, as upstream
+//! does: clients depend on the version of each channel.
 
 mod csv;
 mod icon;
 
 use std::collections::BTreeMap;
 
-use fbc::catalog::{Bundle, Channel, ChannelEntry, Deprecation, Head, Manifests, Package, PropertyKind};
+use fbc::catalog::{
+    Bundle, Channel, ChannelEntry, Deprecation, Head, Manifests, Package, PropertyKind,
+};
 use fbc::version::Version;
 use jiff::Timestamp;
 
@@ -17,7 +20,8 @@ use csv::Csv;
 
 pub(crate) use icon::icon;
 
-/// The object that a catalog comes from, as manifests show it: a `CatalogSource`, or what stands for one.
+/// The object that a catalog comes from, as manifests show it: a `CatalogSource`, or what stands
+/// for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CatalogSource {
     pub(crate) name: String,
@@ -34,7 +38,8 @@ pub(crate) struct CatalogSource {
 pub(crate) struct Manifest {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
-    /// JSON text of `status` behind the members that name the source, to its end. It depends on the content alone.
+    /// JSON text of `status` behind the members that name the source, to its end. It depends on the
+    /// content alone.
     pub(crate) rest: Vec<u8>,
     /// Version of the newest bundle of the default channel.
     pub(crate) version: String,
@@ -42,15 +47,24 @@ pub(crate) struct Manifest {
     pub(crate) provider: String,
 }
 
-/// Labels that say which catalog a package is from. A package that declares them has annotations of these names instead.
-const CATALOG_LABELS: [(&str, &str); 2] =
-    [("catalog", "catalogql.io/declared-catalog"), ("catalog-namespace", "catalogql.io/declared-catalog-namespace")];
+/// Labels that say which catalog a package is from. A package that declares them has annotations of
+/// these names instead.
+const CATALOG_LABELS: [(&str, &str); 2] = [
+    ("catalog", "catalogql.io/declared-catalog"),
+    (
+        "catalog-namespace",
+        "catalogql.io/declared-catalog-namespace",
+    ),
+];
 
-/// What a package without labels for operating systems and architectures supports: upstream adds one of each kind
-/// unless a label begins so.
+/// What a package without labels for operating systems and architectures supports: upstream adds
+/// one of each kind unless a label begins so.
 const PLATFORM_LABELS: [(&str, &str); 2] = [
     ("operatorframework.io/os", "operatorframework.io/os.linux"),
-    ("operatorframework.io/arch", "operatorframework.io/arch.amd64"),
+    (
+        "operatorframework.io/arch",
+        "operatorframework.io/arch.amd64",
+    ),
 ];
 
 /// A channel with its head's `ClusterServiceVersion`.
@@ -62,11 +76,25 @@ struct ShownChannel<'a> {
 
 impl Manifest {
     /// Reads the manifest of a package; `None` if no channel can be shown.
-    pub(crate) fn read(package: Package<'_>, source: &CatalogSource, manifests: &mut Manifests) -> Option<Self> {
+    pub(crate) fn read(
+        package: Package<'_>,
+        source: &CatalogSource,
+        manifests: &mut Manifests,
+    ) -> Option<Self> {
         let mut channels = shown_channels(package, manifests);
         let default = default_channel(package, &channels)?;
-        let Csv { labels, provider, provider_texts, version, .. } = &mut channels[default].csv;
-        let (labels, provider, version) = (std::mem::take(labels), std::mem::take(provider), std::mem::take(version));
+        let Csv {
+            labels,
+            provider,
+            provider_texts,
+            version,
+            ..
+        } = &mut channels[default].csv;
+        let (labels, provider, version) = (
+            std::mem::take(labels),
+            std::mem::take(provider),
+            std::mem::take(version),
+        );
         let provider_texts = std::mem::take(provider_texts);
         let (labels, annotations) = all_labels(source, &provider_texts, labels);
         let mut out = JsonWriter::default();
@@ -83,7 +111,13 @@ impl Manifest {
         out.text_member("defaultChannel", channels[default].channel.name());
         out.close(b'}');
         let [provider, _] = provider_texts;
-        Some(Self { labels, annotations, rest: out.into_bytes(), version, provider })
+        Some(Self {
+            labels,
+            annotations,
+            rest: out.into_bytes(),
+            version,
+            provider,
+        })
     }
 }
 
@@ -100,29 +134,44 @@ pub(crate) fn write_source(source: &CatalogSource, out: &mut JsonWriter) {
 /// Returns the channels whose heads have readable `ClusterServiceVersion`s, sorted by name.
 fn shown_channels<'a>(package: Package<'a>, manifests: &mut Manifests) -> Vec<ShownChannel<'a>> {
     let shown = |channel: Channel<'a>| {
-        let Head::One(entry) = channel.head() else { return None };
+        let Head::One(entry) = channel.head() else {
+            return None;
+        };
         let head = entry.bundle()?;
-        Some(ShownChannel { channel, head, csv: Csv::read(head, manifests)? })
+        Some(ShownChannel {
+            channel,
+            head,
+            csv: Csv::read(head, manifests)?,
+        })
     };
     package.channels().filter_map(shown).collect()
 }
 
 /// Returns the position of the default channel, or else of the first; `None` if there is none.
 fn default_channel(package: Package<'_>, channels: &[ShownChannel<'_>]) -> Option<usize> {
-    let default = channels.iter().position(|shown| shown.channel.name() == package.default_channel_name());
+    let default = channels
+        .iter()
+        .position(|shown| shown.channel.name() == package.default_channel_name());
     default.or_else(|| (!channels.is_empty()).then_some(0))
 }
 
-/// Returns the labels of a manifest: those of the catalog, ours, and those that the package declares, of which later ones
-/// replace earlier ones; and the annotations with the labels that it may not declare.
+/// Returns the labels of a manifest: those of the catalog, ours, and those that the package
+/// declares, of which later ones replace earlier ones; and the annotations with the labels that it
+/// may not declare.
 fn all_labels(
     source: &CatalogSource,
     [provider, url]: &[String; 2],
     declared: Vec<(String, String)>,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
     let (mut labels, mut annotations) = (source.labels.clone(), BTreeMap::new());
-    let own = [("catalog", source.name.clone()), ("catalog-namespace", source.namespace.clone())];
-    let own = own.into_iter().chain([("provider", provider.clone()), ("provider-url", url.clone())]);
+    let own = [
+        ("catalog", source.name.clone()),
+        ("catalog-namespace", source.namespace.clone()),
+    ];
+    let own = own.into_iter().chain([
+        ("provider", provider.clone()),
+        ("provider-url", url.clone()),
+    ]);
     labels.extend(own.map(|(key, value)| (key.to_owned(), value)));
     for (key, value) in declared {
         match CATALOG_LABELS.iter().find(|(label, _)| *label == key) {
@@ -153,10 +202,19 @@ impl ShownChannel<'_> {
     }
 }
 
-/// Writes the bundles of a channel, highest version first, without those that have the property `olm.deprecated`.
+/// Writes the bundles of a channel, highest version first, without those that have the property
+/// `olm.deprecated`.
 fn write_entries(channel: Channel<'_>, out: &mut JsonWriter) {
-    let is_shown = |bundle: &Bundle<'_>| bundle.properties().all(|property| property.type_name() != "olm.deprecated");
-    let mut bundles: Vec<_> = channel.entries().filter_map(ChannelEntry::bundle).filter(is_shown).collect();
+    let is_shown = |bundle: &Bundle<'_>| {
+        bundle
+            .properties()
+            .all(|property| property.type_name() != "olm.deprecated")
+    };
+    let mut bundles: Vec<_> = channel
+        .entries()
+        .filter_map(ChannelEntry::bundle)
+        .filter(is_shown)
+        .collect();
     if bundles.is_empty() {
         return out.raw(b"null");
     }
@@ -184,18 +242,26 @@ fn version_or_zero(bundle: Bundle<'_>) -> Option<Version<'_>> {
 
 /// Returns the version of a bundle as its author wrote it.
 fn written_version(bundle: Bundle<'_>) -> Option<&str> {
-    bundle.properties().find_map(|property| match property.kind() {
-        PropertyKind::Package { version, .. } => Some(version),
-        _ => None,
-    })
+    bundle
+        .properties()
+        .find_map(|property| match property.kind() {
+            PropertyKind::Package { version, .. } => Some(version),
+            _ => None,
+        })
 }
 
 /// Writes the member `deprecation`, if something is deprecated.
 pub(crate) fn write_deprecation(deprecation: Option<Deprecation<'_>>, out: &mut JsonWriter) {
-    let Some(deprecation) = deprecation else { return };
+    let Some(deprecation) = deprecation else {
+        return;
+    };
     out.key("deprecation");
     out.open(b'{');
     out.key("message");
-    out.raw(deprecation.message().map_or(b"\"\"", |message| message.raw()));
+    out.raw(
+        deprecation
+            .message()
+            .map_or(b"\"\"", |message| message.raw()),
+    );
     out.close(b'}');
 }

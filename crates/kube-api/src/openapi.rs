@@ -1,4 +1,5 @@
-//! `OpenAPI` 3.0 documents, one for each version of a group: what `kubectl explain` shows, and what clients are made from.
+//! `OpenAPI` 3.0 documents, one for each version of a group: what `kubectl explain` shows, and what
+//! clients are made from.
 //!
 //! The schemas are in `openapi/schemas.json`; the paths are made from the kinds.
 
@@ -10,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 use crate::documents::groups;
 use crate::kind::Kind;
 
-/// A document and the hash of its text, which URLs name so that its responses can be cached for good.
+/// A document and the hash of its text, which URLs name so that its responses can be cached for
+/// good.
 pub(crate) struct Document {
     /// Path of the version of the group, without a slash in front.
     path: String,
@@ -19,13 +21,18 @@ pub(crate) struct Document {
 }
 
 /// The schemas of all kinds, by name.
-static SCHEMAS: LazyLock<Map<String, Value>> =
-    LazyLock::new(|| serde_json::from_str(include_str!("openapi/schemas.json")).expect("the file is a JSON object"));
+static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("openapi/schemas.json")).expect("the file is a JSON object")
+});
 
 static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| {
     let documents = groups().map(|(group, version)| {
         let text = document_of(group, version).to_string();
-        Document { path: format!("apis/{group}/{version}"), hash: hash(&text), text }
+        Document {
+            path: format!("apis/{group}/{version}"),
+            hash: hash(&text),
+            text,
+        }
     });
     documents.collect()
 });
@@ -33,7 +40,10 @@ static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| {
 /// Returns the index of all documents.
 pub(crate) fn index() -> Value {
     let entries = DOCUMENTS.iter().map(|Document { path, hash, .. }| {
-        (path.clone(), json!({ "serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}") }))
+        (
+            path.clone(),
+            json!({ "serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}") }),
+        )
     });
     json!({ "paths": entries.collect::<Map<_, _>>() })
 }
@@ -45,11 +55,16 @@ pub(crate) fn document(path: &str) -> Option<&'static Document> {
 
 /// Returns the SHA-256 of a text in upper-case hexadecimal digits.
 pub(crate) fn hash(text: &str) -> String {
-    fbc::Digest::new(Sha256::digest(text).into()).to_string().trim_start_matches("sha256:").to_uppercase()
+    fbc::Digest::new(Sha256::digest(text).into())
+        .to_string()
+        .trim_start_matches("sha256:")
+        .to_uppercase()
 }
 
 fn document_of(group: &str, version: &str) -> Value {
-    let kinds = Kind::ALL.into_iter().filter(|kind| kind.group() == group && kind.version() == version);
+    let kinds = Kind::ALL
+        .into_iter()
+        .filter(|kind| kind.group() == group && kind.version() == version);
     let (mut paths, mut schemas) = (Map::new(), Map::new());
     for kind in kinds {
         add_paths(kind, &mut paths);
@@ -73,7 +88,9 @@ fn schema_name(kind: Kind) -> String {
 
 /// Adds a schema and those that it refers to.
 fn add_schema(name: &str, schemas: &mut Map<String, Value>) {
-    let Some(schema) = SCHEMAS.get(name).filter(|_| !schemas.contains_key(name)) else { return };
+    let Some(schema) = SCHEMAS.get(name).filter(|_| !schemas.contains_key(name)) else {
+        return;
+    };
     schemas.insert(name.to_owned(), schema.clone());
     for reference in references(schema) {
         add_schema(&reference, schemas);
@@ -84,8 +101,14 @@ fn add_schema(name: &str, schemas: &mut Map<String, Value>) {
 fn references(value: &Value) -> Vec<String> {
     match value {
         Value::Object(members) => {
-            let own = members.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
-            own.map(str::to_owned).into_iter().chain(members.values().flat_map(references)).collect()
+            let own = members
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|path| path.rsplit('/').next());
+            own.map(str::to_owned)
+                .into_iter()
+                .chain(members.values().flat_map(references))
+                .collect()
         }
         Value::Array(items) => items.iter().flat_map(references).collect(),
         _ => Vec::new(),
@@ -94,20 +117,36 @@ fn references(value: &Value) -> Vec<String> {
 
 fn add_paths(kind: Kind, paths: &mut Map<String, Value>) {
     let (base, plural) = (format!("/apis/{}", kind.api_version()), kind.plural());
-    let namespaces = if kind.is_namespaced() { "/namespaces/{namespace}" } else { "" };
+    let namespaces = if kind.is_namespaced() {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
     let (one, list) = (schema_name(kind), format!("{}List", schema_name(kind)));
-    let namespace = kind.is_namespaced().then(|| path_parameter("namespace", "Namespace of the objects"));
-    let with = |further: Option<Value>| namespace.iter().cloned().chain(further).collect::<Vec<_>>();
+    let namespace = kind
+        .is_namespaced()
+        .then(|| path_parameter("namespace", "Namespace of the objects"));
+    let with =
+        |further: Option<Value>| namespace.iter().cloned().chain(further).collect::<Vec<_>>();
     if kind.is_namespaced() {
         let listed = operation(kind, "list", "objects in all namespaces", &list);
-        paths.insert(format!("{base}/{plural}"), json!({ "get": listed, "parameters": list_parameters() }));
+        paths.insert(
+            format!("{base}/{plural}"),
+            json!({ "get": listed, "parameters": list_parameters() }),
+        );
     }
     let listed = operation(kind, "list", "objects", &list);
     let parameters: Vec<_> = with(None).into_iter().chain(list_parameters()).collect();
-    paths.insert(format!("{base}{namespaces}/{plural}"), json!({ "get": listed, "parameters": parameters }));
+    paths.insert(
+        format!("{base}{namespaces}/{plural}"),
+        json!({ "get": listed, "parameters": parameters }),
+    );
     let name = || with(Some(path_parameter("name", "Name of the object")));
     let got = operation(kind, "get", "one object", &one);
-    paths.insert(format!("{base}{namespaces}/{plural}/{{name}}"), json!({ "get": got, "parameters": name() }));
+    paths.insert(
+        format!("{base}{namespaces}/{plural}/{{name}}"),
+        json!({ "get": got, "parameters": name() }),
+    );
     for part in kind.subresources() {
         let mut got = operation(kind, "get", &format!("the {part} of one object"), &one);
         got["responses"]["200"] = json!({ "description": "OK", "content": { "*/*": { "schema": { "type": "string", "format": "binary" } } } });
@@ -138,15 +177,43 @@ fn path_parameter(name: &str, description: &str) -> Value {
 /// Returns the parameters of lists and watches.
 fn list_parameters() -> Vec<Value> {
     let parameters = [
-        ("allowWatchBookmarks", "boolean", "Whether a watch tells the current resource version from time to time."),
+        (
+            "allowWatchBookmarks",
+            "boolean",
+            "Whether a watch tells the current resource version from time to time.",
+        ),
         ("continue", "string", "Token of the page before."),
-        ("fieldSelector", "string", "Fields that the objects must have."),
-        ("labelSelector", "string", "Labels that the objects must have."),
+        (
+            "fieldSelector",
+            "string",
+            "Fields that the objects must have.",
+        ),
+        (
+            "labelSelector",
+            "string",
+            "Labels that the objects must have.",
+        ),
         ("limit", "integer", "Maximum number of objects of a page."),
-        ("resourceVersion", "string", "Resource version that the response must have at least."),
-        ("resourceVersionMatch", "string", "How the resource version is compared."),
-        ("timeoutSeconds", "integer", "Seconds after which a watch ends."),
-        ("watch", "boolean", "Whether changes are sent as they happen."),
+        (
+            "resourceVersion",
+            "string",
+            "Resource version that the response must have at least.",
+        ),
+        (
+            "resourceVersionMatch",
+            "string",
+            "How the resource version is compared.",
+        ),
+        (
+            "timeoutSeconds",
+            "integer",
+            "Seconds after which a watch ends.",
+        ),
+        (
+            "watch",
+            "boolean",
+            "Whether changes are sent as they happen.",
+        ),
     ];
     let parameters = parameters.map(|(name, kind, description)| {
         json!({ "name": name, "in": "query", "description": description, "schema": { "type": kind } })

@@ -13,7 +13,8 @@ use crate::status::Status;
 use crate::version::ResourceVersion;
 use crate::watching::MAX_WATCH_TIME;
 
-/// Maximum number of requirements of a `labelSelector`, and of a `fieldSelector`: each object is tested against all.
+/// Maximum number of requirements of a `labelSelector`, and of a `fieldSelector`: each object is
+/// tested against all.
 pub const MAX_REQUIREMENTS: usize = 64;
 
 /// The parameters of a request. Unknown ones are ignored.
@@ -42,7 +43,9 @@ impl Options {
     pub(crate) fn parse(query: &str) -> Self {
         let mut parameters = BTreeMap::new();
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
-            parameters.entry(key.into_owned()).or_insert(value.into_owned());
+            parameters
+                .entry(key.into_owned())
+                .or_insert(value.into_owned());
         }
         Self(parameters)
     }
@@ -58,7 +61,8 @@ impl Options {
 
     /// Returns whether a parameter is there and neither `false` nor `0`.
     pub(crate) fn is_set(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
+        self.get(name)
+            .is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
     }
 
     pub(crate) fn is_watch(&self) -> bool {
@@ -67,12 +71,19 @@ impl Options {
 
     /// Returns the format with line breaks, if the request asks for them.
     pub(crate) fn format(&self, format: Format) -> Format {
-        if format == Format::Json && self.is_set("pretty") { Format::PrettyJson } else { format }
+        if format == Format::Json && self.is_set("pretty") {
+            Format::PrettyJson
+        } else {
+            format
+        }
     }
 
     /// Returns the name that a field selector demands, as authorization sees it.
     pub(crate) fn selected_name(&self) -> Option<String> {
-        FieldSelector::parse(self.get("fieldSelector")?).ok()?.exact("metadata.name").map(str::to_owned)
+        FieldSelector::parse(self.get("fieldSelector")?)
+            .ok()?
+            .exact("metadata.name")
+            .map(str::to_owned)
     }
 
     /// Returns which objects of a kind are selected.
@@ -82,40 +93,73 @@ impl Options {
         let labels = Selector::parse(self.get("labelSelector").unwrap_or_default());
         let labels = labels.map_err(|error| Status::bad_request(error.to_string()))?;
         let fields = FieldSelector::parse(self.get("fieldSelector").unwrap_or_default())?;
-        for (name, count) in [("labelSelector", labels.len()), ("fieldSelector", fields.len())] {
+        for (name, count) in [
+            ("labelSelector", labels.len()),
+            ("fieldSelector", fields.len()),
+        ] {
             if count > MAX_REQUIREMENTS {
-                let message = format!("the {name} has {count} requirements: at most {MAX_REQUIREMENTS} are allowed");
+                let message = format!(
+                    "the {name} has {count} requirements: at most {MAX_REQUIREMENTS} are allowed"
+                );
                 return Err(Status::bad_request(message));
             }
         }
         fields.validate(kind)?;
-        let is_partial = ["labelSelector", "fieldSelector"].iter().any(|name| self.given(name).is_some());
-        Ok(Selection { labels, fields, is_partial })
+        let is_partial = ["labelSelector", "fieldSelector"]
+            .iter()
+            .any(|name| self.given(name).is_some());
+        Ok(Selection {
+            labels,
+            fields,
+            is_partial,
+        })
     }
 
     /// Refuses combinations that mean nothing.
     pub(crate) fn validate(&self) -> Result<(), Status> {
-        let (version, rule) = (self.given("resourceVersion"), self.given("resourceVersionMatch"));
+        let (version, rule) = (
+            self.given("resourceVersion"),
+            self.given("resourceVersionMatch"),
+        );
         let forbidden = |field: &str, message: &str| {
-            Err(Status::invalid_parameter(field, "FieldValueForbidden", &format!("Forbidden: {message}")))
+            Err(Status::invalid_parameter(
+                field,
+                "FieldValueForbidden",
+                &format!("Forbidden: {message}"),
+            ))
         };
         if self.get("sendInitialEvents").is_some() {
-            let verb = if self.is_watch() { "not supported for watch" } else { "forbidden for list" };
+            let verb = if self.is_watch() {
+                "not supported for watch"
+            } else {
+                "forbidden for list"
+            };
             return forbidden("sendInitialEvents", &format!("sendInitialEvents is {verb}"));
         }
         if rule.is_some() && self.is_watch() {
-            return forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch");
+            return forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch",
+            );
         }
         if rule.is_some() && version.is_none() {
             let message = "resourceVersionMatch is forbidden unless resourceVersion is provided";
             return forbidden("resourceVersionMatch", message);
         }
         if let Some(rule) = rule.filter(|rule| !["Exact", "NotOlderThan"].contains(rule)) {
-            let message = format!("Unsupported value: \"{rule}\": supported values: \"Exact\", \"NotOlderThan\", \"\"");
-            return Err(Status::invalid_parameter("resourceVersionMatch", "FieldValueNotSupported", &message));
+            let message = format!(
+                "Unsupported value: \"{rule}\": supported values: \"Exact\", \"NotOlderThan\", \"\""
+            );
+            return Err(Status::invalid_parameter(
+                "resourceVersionMatch",
+                "FieldValueNotSupported",
+                &message,
+            ));
         }
         if self.given("continue").is_some() && version.is_some_and(|version| version != "0") {
-            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         Ok(())
     }
@@ -132,12 +176,16 @@ impl Options {
 
     /// Returns the maximum number of objects; `None` for all.
     pub(crate) fn limit(&self) -> Result<Option<usize>, Status> {
-        Ok(usize::try_from(self.integer("limit")?).ok().filter(|limit| *limit > 0))
+        Ok(usize::try_from(self.integer("limit")?)
+            .ok()
+            .filter(|limit| *limit > 0))
     }
 
     /// Returns how long a watch lasts, if the request says so: no longer than [`MAX_WATCH_TIME`].
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, Status> {
-        let seconds = u64::try_from(self.integer("timeoutSeconds")?).ok().filter(|seconds| *seconds > 0);
+        let seconds = u64::try_from(self.integer("timeoutSeconds")?)
+            .ok()
+            .filter(|seconds| *seconds > 0);
         Ok(seconds.map(|seconds| Duration::from_secs(seconds).min(MAX_WATCH_TIME)))
     }
 
@@ -159,8 +207,14 @@ impl Options {
     }
 
     fn integer(&self, name: &str) -> Result<i64, Status> {
-        let Some(text) = self.given(name) else { return Ok(0) };
-        text.parse().map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax")))
+        let Some(text) = self.given(name) else {
+            return Ok(0);
+        };
+        text.parse().map_err(|_| {
+            Status::bad_request(format!(
+                "strconv.ParseInt: parsing \"{text}\": invalid syntax"
+            ))
+        })
     }
 }
 
@@ -170,16 +224,25 @@ mod tests {
 
     #[test]
     fn selectors_have_a_limited_number_of_requirements() {
-        for (name, requirement) in [("labelSelector", "!a"), ("fieldSelector", "metadata.name!=a")] {
+        for (name, requirement) in [
+            ("labelSelector", "!a"),
+            ("fieldSelector", "metadata.name!=a"),
+        ] {
             let select = |count: usize| {
                 let requirements = vec![requirement; count].join(",").replace('=', "%3D");
-                let selection = Options::parse(&format!("{name}={requirements}")).selection(Kind::PackageManifest);
+                let selection = Options::parse(&format!("{name}={requirements}"))
+                    .selection(Kind::PackageManifest);
                 selection
                     .map(|selection| selection.labels.len() + selection.fields.len())
                     .map_err(|error| error.message)
             };
             assert_eq!(select(64), Ok(64));
-            assert_eq!(select(65), Err(format!("the {name} has 65 requirements: at most 64 are allowed")));
+            assert_eq!(
+                select(65),
+                Err(format!(
+                    "the {name} has 65 requirements: at most 64 are allowed"
+                ))
+            );
         }
     }
 
@@ -194,7 +257,11 @@ mod tests {
             ("timeoutSeconds=3601", Some(3_600)),
             ("timeoutSeconds=9223372036854775807", Some(3_600)),
         ] {
-            assert_eq!(Options::parse(query).timeout(), Ok(expected.map(Duration::from_secs)), "{query}");
+            assert_eq!(
+                Options::parse(query).timeout(),
+                Ok(expected.map(Duration::from_secs)),
+                "{query}"
+            );
         }
     }
 }

@@ -1,9 +1,12 @@
-//! The published set as objects of the API: which there are, and the resource version at which each last changed.
+//! The published set as objects of the API: which there are, and the resource version at which each
+//! last changed.
 //!
-//! One task follows what is served ([`follow`]) and alone makes revisions. Each change of a catalog has a range of them, in which
-//! each object that changed has one of its own, and so has each that was deleted: a watch goes on behind any event. Where a
-//! range begins depends on no other catalog, and what others have is no part of it. Requests take a state, which never changes.
-//! The objects of a kind are listed when somebody first asks for them, and compared at each change from then on.
+//! One task follows what is served ([`follow`]) and alone makes revisions. Each change of a catalog
+//! has a range of them, in which each object that changed has one of its own, and so has each that
+//! was deleted: a watch goes on behind any event. Where a range begins depends on no other catalog,
+//! and what others have is no part of it. Requests take a state, which never changes. The objects
+//! of a kind are listed when somebody first asks for them, and compared at each change from then
+//! on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -64,11 +67,12 @@ pub(crate) struct CatalogObjects {
     pub(crate) catalog: String,
     /// Of everything that its objects show.
     pub(crate) fingerprint: [u8; 16],
-    /// Revision at which the first of its objects changed, if it did not keep its own; each has the next one.
+    /// Revision at which the first of its objects changed, if it did not keep its own; each has the
+    /// next one.
     first: u64,
     kinds: [OnceLock<Vec<Listed>>; Kind::ALL.len()],
-    /// Revisions that its objects may have kept from before the start: only in the first state, because a watch that knows it would
-    /// take later objects with former revisions for known.
+    /// Revisions that its objects may have kept from before the start: only in the first state,
+    /// because a watch that knows it would take later objects with former revisions for known.
     remembered: Option<Arc<Remembered>>,
 }
 
@@ -124,78 +128,157 @@ pub(crate) async fn follow(
 impl Published {
     /// Returns what there is before the first state.
     pub(crate) fn new(remembered: Remembered) -> Self {
-        Self { remembered: Arc::new(remembered), ..Self::default() }
+        Self {
+            remembered: Arc::new(remembered),
+            ..Self::default()
+        }
     }
 
     /// Returns the state of a snapshot. Its revision is that of `self` if no catalog changed.
-    fn next(&self, snapshot: &Snapshot, count: u64, global_namespace: &str, room: &TextRoom) -> Self {
+    fn next(
+        &self,
+        snapshot: &Snapshot,
+        count: u64,
+        global_namespace: &str,
+        room: &TextRoom,
+    ) -> Self {
         let (changes, revision) = self.changes(snapshot);
         let remembered = (self.revision == 0).then(|| Arc::clone(&self.remembered));
         let mut catalogs = Vec::<PublishedCatalog>::new();
         for served in snapshot.by_name() {
             let before = self.find(&served.name);
             let digest = served.content.digest;
-            let equal = self.catalogs.iter().chain(&catalogs).find(|other| other.served.content.digest == digest);
+            let equal = self
+                .catalogs
+                .iter()
+                .chain(&catalogs)
+                .find(|other| other.served.content.digest == digest);
             let texts = equal.map_or_else(|| Texts::new(room), |equal| Arc::clone(&equal.texts));
             let change = changes.iter().find(|change| change.catalog == served.name);
             let objects = match (change, before) {
                 (None, Some(same)) => Arc::clone(&same.objects),
                 (change, before) => {
                     let first = change.map_or(revision, |change| change.first);
-                    let objects = CatalogObjects::new(served, global_namespace, (first, &texts), before);
-                    Arc::new(CatalogObjects { remembered: remembered.clone(), ..objects })
+                    let objects =
+                        CatalogObjects::new(served, global_namespace, (first, &texts), before);
+                    Arc::new(CatalogObjects {
+                        remembered: remembered.clone(),
+                        ..objects
+                    })
                 }
             };
-            let catalog = PublishedCatalog { served: Arc::clone(served), objects, texts };
+            let catalog = PublishedCatalog {
+                served: Arc::clone(served),
+                objects,
+                texts,
+            };
             catalog.list_remembered();
             catalogs.push(catalog);
         }
-        let mut history = if self.revision == 0 { History::new(revision) } else { self.history.clone() };
-        for Change { catalog, first, deletions, end } in changes {
-            let objects = catalogs.iter().find(|published| published.served.name == catalog);
+        let mut history = if self.revision == 0 {
+            History::new(revision)
+        } else {
+            self.history.clone()
+        };
+        for Change {
+            catalog,
+            first,
+            deletions,
+            end,
+        } in changes
+        {
+            let objects = catalogs
+                .iter()
+                .find(|published| published.served.name == catalog);
             let objects = objects.map(|published| Arc::clone(&published.objects));
-            history.push(catalog, CatalogState { first, deletions, end, revision, objects });
+            history.push(
+                catalog,
+                CatalogState {
+                    first,
+                    deletions,
+                    end,
+                    revision,
+                    objects,
+                },
+            );
         }
         history.forget_gone(revision_before(revision, MAX_WATCH_TIME));
-        Self { revision, changes: count, catalogs, history, remembered: Arc::clone(&self.remembered) }
+        Self {
+            revision,
+            changes: count,
+            catalogs,
+            history,
+            remembered: Arc::clone(&self.remembered),
+        }
     }
 
     /// Returns the changes that lead to a snapshot, and the revision of its state.
     fn changes<'s>(&'s self, snapshot: &'s Snapshot) -> (Vec<Change<'s>>, u64) {
         let size = |catalog: &PublishedCatalog| max_objects(&catalog.served);
         let is_same = |served: &Served| {
-            self.find(&served.name).is_some_and(|before| before.served.revision() == served.revision())
+            self.find(&served.name)
+                .is_some_and(|before| before.served.revision() == served.revision())
         };
         let new = snapshot.by_name().filter(|served| !is_same(served));
         let new = new.map(|served| (&*served.name, max_objects(served)));
         let names = self.catalogs.iter().map(|catalog| &*catalog.served.name);
-        let gone = names.filter(|name| snapshot.get(name).is_none()).map(|name| (name, 0));
-        let all: Vec<_> = new.chain(gone).map(|(name, now)| (name, now, self.find(name).map_or(0, size))).collect();
+        let gone = names
+            .filter(|name| snapshot.get(name).is_none())
+            .map(|name| (name, 0));
+        let all: Vec<_> = new
+            .chain(gone)
+            .map(|(name, now)| (name, now, self.find(name).map_or(0, size)))
+            .collect();
         if all.is_empty() && self.revision > 0 {
             return (Vec::new(), self.revision);
         }
         let sizes: Vec<_> = all.iter().map(|(_, now, before)| now + before).collect();
-        let (ranges, revision) = spread(Timestamp::now(), self.revision.max(self.remembered.last()), &sizes);
-        let changes = all.into_iter().zip(ranges).map(|((catalog, now, before), first)| {
-            let deletions = first + now;
-            Change { catalog, first, deletions, end: deletions + before }
-        });
+        let (ranges, revision) = spread(
+            Timestamp::now(),
+            self.revision.max(self.remembered.last()),
+            &sizes,
+        );
+        let changes = all
+            .into_iter()
+            .zip(ranges)
+            .map(|((catalog, now, before), first)| {
+                let deletions = first + now;
+                Change {
+                    catalog,
+                    first,
+                    deletions,
+                    end: deletions + before,
+                }
+            });
         (changes.collect(), revision)
     }
 
     fn find(&self, catalog: &str) -> Option<&PublishedCatalog> {
-        self.catalogs.iter().find(|known| known.served.name == catalog)
+        self.catalogs
+            .iter()
+            .find(|known| known.served.name == catalog)
     }
 
     /// Returns the objects of its catalogs.
     pub(crate) fn objects(&self) -> Vec<Arc<CatalogObjects>> {
-        self.catalogs.iter().map(|catalog| Arc::clone(&catalog.objects)).collect()
+        self.catalogs
+            .iter()
+            .map(|catalog| Arc::clone(&catalog.objects))
+            .collect()
     }
 
-    /// Returns the texts that are long enough to be compressed, and are not, of the catalogs that a request sees.
+    /// Returns the texts that are long enough to be compressed, and are not, of the catalogs that a
+    /// request sees.
     pub(crate) fn not_deflated(&self, sees: impl Fn(&CatalogObjects) -> bool) -> Vec<Arc<Texts>> {
-        let texts = self.catalogs.iter().filter(|catalog| sees(&catalog.objects)).map(|catalog| &catalog.texts);
-        texts.filter(|texts| !texts.is_deflated(CHUNK_BYTES)).cloned().collect()
+        let texts = self
+            .catalogs
+            .iter()
+            .filter(|catalog| sees(&catalog.objects))
+            .map(|catalog| &catalog.texts);
+        texts
+            .filter(|texts| !texts.is_deflated(CHUNK_BYTES))
+            .cloned()
+            .collect()
     }
 
     /// Lists the objects of a kind, where that has not been done.
@@ -208,14 +291,23 @@ impl Published {
 
     /// Returns whether the objects of a kind are listed.
     pub(crate) fn is_prepared(&self, kind: Kind) -> bool {
-        self.catalogs.iter().all(|catalog| catalog.objects.known(kind).is_some())
+        self.catalogs
+            .iter()
+            .all(|catalog| catalog.objects.known(kind).is_some())
     }
 }
 
 impl PublishedCatalog {
     /// Returns the objects of a kind, sorted by name; lists them if that has not been done.
     pub(crate) fn listed(&self, kind: Kind) -> &[Listed] {
-        let CatalogObjects { kinds, source, first, catalog, remembered, .. } = &*self.objects;
+        let CatalogObjects {
+            kinds,
+            source,
+            first,
+            catalog,
+            remembered,
+            ..
+        } = &*self.objects;
         kinds[kind as usize].get_or_init(|| {
             let mut listed = list(kind, &self.served, source, &self.texts, *first);
             if let Some(remembered) = remembered {
@@ -225,19 +317,24 @@ impl PublishedCatalog {
         })
     }
 
-    /// Lists the kinds that clients asked for before the start: they go on from this state, also if the next one is there when
-    /// they come back.
+    /// Lists the kinds that clients asked for before the start: they go on from this state, also if
+    /// the next one is there when they come back.
     fn list_remembered(&self) {
-        let Some(remembered) = &self.objects.remembered else { return };
-        for kind in Kind::ALL.into_iter().filter(|kind| remembered.has(&self.objects.catalog, *kind)) {
+        let Some(remembered) = &self.objects.remembered else {
+            return;
+        };
+        for kind in Kind::ALL
+            .into_iter()
+            .filter(|kind| remembered.has(&self.objects.catalog, *kind))
+        {
             self.listed(kind);
         }
     }
 }
 
 impl CatalogObjects {
-    /// Lists the kinds that are listed in the former state of the catalog. Objects that did not change keep their
-    /// revisions; the others have theirs from `first` on.
+    /// Lists the kinds that are listed in the former state of the catalog. Objects that did not
+    /// change keep their revisions; the others have theirs from `first` on.
     fn new(
         served: &Served,
         global_namespace: &str,
@@ -247,17 +344,34 @@ impl CatalogObjects {
         let source = catalog_source(served, global_namespace);
         let kinds = Kind::ALL.map(|kind| {
             let cell = OnceLock::new();
-            if let Some((before, known)) = before.and_then(|before| Some((before, before.objects.known(kind)?))) {
+            if let Some((before, known)) =
+                before.and_then(|before| Some((before, before.objects.known(kind)?)))
+            {
                 let listed = list(kind, served, &source, texts, first);
                 let is_same = before.objects.source == source;
-                let _ = cell.set(if is_same { keep_unchanged(listed, known) } else { listed });
+                let _ = cell.set(if is_same {
+                    keep_unchanged(listed, known)
+                } else {
+                    listed
+                });
             }
             cell
         });
         let (priority, catalog) = (served.metadata.priority, served.name.clone());
-        let facts = format!("{FORMAT}{catalog:?}{:?}{source:?}{priority}", served.content.digest);
+        let facts = format!(
+            "{FORMAT}{catalog:?}{:?}{source:?}{priority}",
+            served.content.digest
+        );
         let fingerprint = hash_parts([facts.as_bytes()]);
-        Self { source, priority, catalog, fingerprint, first, kinds, remembered: None }
+        Self {
+            source,
+            priority,
+            catalog,
+            fingerprint,
+            first,
+            kinds,
+            remembered: None,
+        }
     }
 
     /// Returns whether its objects may have revisions from before the start.
@@ -268,7 +382,9 @@ impl CatalogObjects {
     /// Finds an object of a kind, if they are listed.
     pub(crate) fn find(&self, kind: Kind, name: &str) -> Option<&Listed> {
         let known = self.known(kind)?;
-        let at = known.binary_search_by(|listed| listed.object.name.as_str().cmp(name)).ok()?;
+        let at = known
+            .binary_search_by(|listed| listed.object.name.as_str().cmp(name))
+            .ok()?;
         Some(&known[at])
     }
 
@@ -294,7 +410,13 @@ fn max_objects(served: &Served) -> u64 {
 }
 
 /// Lists the objects of a kind, each at a revision of its own from `first` on.
-fn list(kind: Kind, served: &Served, source: &CatalogSource, texts: &Texts, first: u64) -> Vec<Listed> {
+fn list(
+    kind: Kind,
+    served: &Served,
+    source: &CatalogSource,
+    texts: &Texts,
+    first: u64,
+) -> Vec<Listed> {
     let mut listed = kind.list(served, source, texts, first);
     for (revision, Listed { object, .. }) in (first..).zip(&mut listed) {
         if let Some(object) = Arc::get_mut(object) {
@@ -308,9 +430,13 @@ fn list(kind: Kind, served: &Served, source: &CatalogSource, texts: &Texts, firs
 fn keep_unchanged(mut listed: Vec<Listed>, before: &[Listed]) -> Vec<Listed> {
     let mut before = before.iter().peekable();
     for Listed { object, .. } in &mut listed {
-        while before.next_if(|former| former.object.name < object.name).is_some() {}
-        let same =
-            before.peek().filter(|former| former.object.name == object.name && former.object.hash == object.hash);
+        while before
+            .next_if(|former| former.object.name < object.name)
+            .is_some()
+        {}
+        let same = before.peek().filter(|former| {
+            former.object.name == object.name && former.object.hash == object.hash
+        });
         if let Some(former) = same {
             *object = Arc::clone(&former.object);
         }
@@ -318,17 +444,22 @@ fn keep_unchanged(mut listed: Vec<Listed>, before: &[Listed]) -> Vec<Listed> {
     listed
 }
 
-/// Returns what stands for the `CatalogSource` of a catalog: the object itself, or values of its `ClusterCatalog` or of
-/// the configuration.
+/// Returns what stands for the `CatalogSource` of a catalog: the object itself, or values of its
+/// `ClusterCatalog` or of the configuration.
 fn catalog_source(served: &Served, global_namespace: &str) -> CatalogSource {
     let metadata = &served.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or(global_namespace);
     // Catalogs of `CatalogSources` are served as NAMESPACE.NAME.
-    let own = metadata.namespace.as_deref().and_then(|own| served.name.strip_prefix(own)?.strip_prefix('.'));
+    let own = metadata
+        .namespace
+        .as_deref()
+        .and_then(|own| served.name.strip_prefix(own)?.strip_prefix('.'));
     let name = own.unwrap_or(&served.name);
     let is_shown = |key: &str| {
         let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
-        !["kubernetes.io", "catalogql.io"].iter().any(|domain| prefix.ends_with(domain))
+        !["kubernetes.io", "catalogql.io"]
+            .iter()
+            .any(|domain| prefix.ends_with(domain))
             && key != "olm.operatorframework.io/metadata.name"
     };
     CatalogSource {
@@ -336,7 +467,12 @@ fn catalog_source(served: &Served, global_namespace: &str) -> CatalogSource {
         namespace: namespace.to_owned(),
         display_name: metadata.display_name.clone().unwrap_or_default(),
         publisher: metadata.publisher.clone().unwrap_or_default(),
-        labels: metadata.labels.iter().filter(|(key, _)| is_shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        labels: metadata
+            .labels
+            .iter()
+            .filter(|(key, _)| is_shown(key))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect(),
         created: metadata.created,
     }
 }
@@ -348,5 +484,7 @@ pub(crate) fn hash_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize()[..16].try_into().expect("a digest has 32 bytes")
+    hash.finalize()[..16]
+        .try_into()
+        .expect("a digest has 32 bytes")
 }

@@ -1,5 +1,5 @@
-//! Revisions of objects, remembered for the next start: objects that are as they were keep theirs, so that clients that list again
-//! see which have changed.
+//! Revisions of objects, remembered for the next start: objects that are as they were keep theirs,
+//! so that clients that list again see which have changed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,14 +42,21 @@ struct Revisions {
 }
 
 impl Remembered {
-    /// Reads a file. Of one that is damaged, or was written by another build, only the last revision counts.
+    /// Reads a file. Of one that is damaged, or was written by another build, only the last
+    /// revision counts.
     pub(crate) fn open(file: Option<Arc<dyn VersionFile>>) -> Self {
         let read = file.as_ref().and_then(|file| file.read());
-        let mut revisions: Revisions = read.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
+        let mut revisions: Revisions = read
+            .and_then(|json| serde_json::from_slice(&json).ok())
+            .unwrap_or_default();
         if revisions.format != FORMAT {
             revisions.catalogs.clear();
         }
-        Self { revisions, file, written: Mutex::default() }
+        Self {
+            revisions,
+            file,
+            written: Mutex::default(),
+        }
     }
 
     /// Returns the last revision before the start.
@@ -64,11 +71,20 @@ impl Remembered {
 
     /// Gives objects that are as they were the revisions that they had.
     pub(crate) fn restore(&self, catalog: &str, kind: Kind, listed: &mut [Listed]) {
-        let Some(known) = self.revisions.of(catalog, kind) else { return };
-        for object in listed.iter_mut().filter_map(|listed| Arc::get_mut(&mut listed.object)) {
+        let Some(known) = self.revisions.of(catalog, kind) else {
+            return;
+        };
+        for object in listed
+            .iter_mut()
+            .filter_map(|listed| Arc::get_mut(&mut listed.object))
+        {
             if let Ok(at) = known.binary_search_by(|(name, ..)| name.as_str().cmp(&object.name)) {
                 let (_, hash, revision) = known[at];
-                object.revision = if hash == object.hash { revision } else { object.revision };
+                object.revision = if hash == object.hash {
+                    revision
+                } else {
+                    object.revision
+                };
             }
         }
     }
@@ -85,17 +101,27 @@ impl Remembered {
         let catalogs = objects.iter().map(|objects| {
             let kinds = Kind::ALL.into_iter().filter_map(|kind| {
                 let listed = objects.known(kind).map(|listed| {
-                    let object = |Listed { object, .. }: &Listed| (object.name.clone(), object.hash, object.revision);
+                    let object = |Listed { object, .. }: &Listed| {
+                        (object.name.clone(), object.hash, object.revision)
+                    };
                     listed.iter().map(object).collect::<Vec<_>>()
                 });
                 // What nobody has asked for yet may be asked for after the next start.
-                let known =
-                    || objects.remembers().then(|| self.revisions.of(&objects.catalog, kind).cloned()).flatten();
+                let known = || {
+                    objects
+                        .remembers()
+                        .then(|| self.revisions.of(&objects.catalog, kind).cloned())
+                        .flatten()
+                };
                 Some((kind.name().to_owned(), listed.or_else(known)?))
             });
             (objects.catalog.clone(), kinds.collect())
         });
-        let revisions = Revisions { format: FORMAT.to_owned(), last: state.revision, catalogs: catalogs.collect() };
+        let revisions = Revisions {
+            format: FORMAT.to_owned(),
+            last: state.revision,
+            catalogs: catalogs.collect(),
+        };
         if let Ok(json) = serde_json::to_vec(&revisions) {
             file.write(&json);
         }
@@ -110,6 +136,8 @@ impl Revisions {
 
 impl fmt::Debug for Remembered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remembered").field("last", &self.revisions.last).finish_non_exhaustive()
+        f.debug_struct("Remembered")
+            .field("last", &self.revisions.last)
+            .finish_non_exhaustive()
     }
 }

@@ -59,12 +59,15 @@ impl Route {
             ["openapi", "v3"] => Self::OpenapiIndex,
             ["openapi", "v3", ref rest @ ..] => Self::Openapi(rest.join("/")),
             [probe] if PROBES.contains(&probe) => Self::Probe(probe.to_owned(), None),
-            [probe, check] if PROBES.contains(&probe) => Self::Probe(probe.to_owned(), Some(check.to_owned())),
+            [probe, check] if PROBES.contains(&probe) => {
+                Self::Probe(probe.to_owned(), Some(check.to_owned()))
+            }
             _ => Self::Unknown,
         }
     }
 
-    /// Returns whether everybody may read it whose credentials are not invalid: whoever probes usually has none.
+    /// Returns whether everybody may read it whose credentials are not invalid: whoever probes
+    /// usually has none.
     pub(crate) fn is_public(&self) -> bool {
         matches!(self, Self::Probe(_, None))
     }
@@ -73,24 +76,41 @@ impl Route {
 impl Object {
     fn parse(group: &str, version: &str, rest: &[&str]) -> Option<Self> {
         let (namespace, rest) = match rest {
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some((*namespace).to_owned()), rest),
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => {
+                (Some((*namespace).to_owned()), rest)
+            }
             rest => (None, rest),
         };
         let (resource, rest) = rest.split_first()?;
         let name = rest.first().map(|name| (*name).to_owned());
         let subresource = (rest.len() > 1).then(|| rest[1..].join("/"));
         let [group, version, resource] = [group, version, resource].map(|text| (*text).to_owned());
-        Some(Self { group, version, namespace, resource, name, subresource })
+        Some(Self {
+            group,
+            version,
+            namespace,
+            resource,
+            name,
+            subresource,
+        })
     }
 
     /// Returns the kind of the resource, if there is what the path names.
     pub(crate) fn resolve(self) -> Result<(Kind, Self), Status> {
-        let kind = Kind::find(&self.group, &self.version, &self.resource).ok_or_else(Status::no_resource)?;
-        let is_there = self.subresource.as_deref().is_none_or(|part| kind.subresources().contains(&part));
+        let kind = Kind::find(&self.group, &self.version, &self.resource)
+            .ok_or_else(Status::no_resource)?;
+        let is_there = self
+            .subresource
+            .as_deref()
+            .is_none_or(|part| kind.subresources().contains(&part));
         let fits_scope = match (kind.is_namespaced(), &self.namespace) {
             (true, None) => self.name.is_none(),
             (is_namespaced, namespace) => is_namespaced == namespace.is_some(),
         };
-        if is_there && fits_scope { Ok((kind, self)) } else { Err(Status::no_resource()) }
+        if is_there && fits_scope {
+            Ok((kind, self))
+        } else {
+            Err(Status::no_resource())
+        }
     }
 }

@@ -12,8 +12,9 @@ use crate::status::Status;
 /// Value of `Cache-Control`: what callers may see differs, and changes at any time.
 pub(crate) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache, private");
 
-/// Maximum number of bytes of JSON that are converted to YAML, or to JSON with line breaks, for one response: every value is
-/// parsed and written anew for that, which takes up to a quarter of a second of a processor for so many.
+/// Maximum number of bytes of JSON that are converted to YAML, or to JSON with line breaks, for one
+/// response: every value is parsed and written anew for that, which takes up to a quarter of a
+/// second of a processor for so many.
 pub const MAX_CONVERTED_BYTES: usize = 8 << 20;
 
 /// Fails if so many bytes of JSON are too many for a format.
@@ -54,7 +55,9 @@ pub(crate) fn text(status: StatusCode, text: impl Into<Body>) -> Response {
 
 /// Tells browsers not to guess the media type.
 pub(crate) fn protect(response: &mut Response) {
-    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+        .headers_mut()
+        .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
 /// Returns whether a request says that a header has this value in its list.

@@ -19,15 +19,27 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+        }
     }
 
     fn with(self, details: Value) -> Self {
-        Self { details: Some(details), ..self }
+        Self {
+            details: Some(details),
+            ..self
+        }
     }
 
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ServiceUnavailable",
+            message,
+        )
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -55,7 +67,9 @@ impl Status {
 
     /// Nothing that the request accepts is known here.
     pub(crate) fn unknown_media_types() -> Self {
-        let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml".to_owned();
+        let message =
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"
+                .to_owned();
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).with(json!({}))
     }
 
@@ -80,7 +94,8 @@ impl Status {
     /// The request names a state that is not there yet.
     pub(crate) fn too_large_version(wanted: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {wanted}, current: {current}");
-        let cause = json!({ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" });
+        let cause =
+            json!({ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" });
         let details = json!({ "causes": [cause], "retryAfterSeconds": 1 });
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message).with(details)
     }

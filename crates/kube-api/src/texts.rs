@@ -1,9 +1,10 @@
-//! Texts of manifests, kept outside the heap. What the manifests of a content say does not depend on the request, nor on the
-//! object that the content comes from: it is written once, when they are listed, and lists and responses copy it. For lists that
-//! are compressed, each text is compressed once.
+//! Texts of manifests, kept outside the heap. What the manifests of a content say does not depend
+//! on the request, nor on the object that the content comes from: it is written once, when they are
+//! listed, and lists and responses copy it. For lists that are compressed, each text is compressed
+//! once.
 //!
-//! Texts are kept as long as a state has their content, up to a budget for all contents. What is not kept is made from the
-//! canonical lines whenever it is needed.
+//! Texts are kept as long as a state has their content, up to a budget for all contents. What is
+//! not kept is made from the canonical lines whenever it is needed.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -76,7 +77,10 @@ pub(crate) struct KeptText {
 impl TextRoom {
     /// Creates room for this many bytes.
     pub(crate) fn new(create: Option<CreateTextFile>, bytes: usize) -> Self {
-        Self { create, units: Arc::new(Semaphore::new(bytes / UNIT_BYTES)) }
+        Self {
+            create,
+            units: Arc::new(Semaphore::new(bytes / UNIT_BYTES)),
+        }
     }
 
     fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
@@ -85,19 +89,33 @@ impl TextRoom {
     }
 
     fn writer<T>(&self) -> TextWriter<T> {
-        let file = self.create.as_ref().and_then(|create| Some((create().ok()?, self.take(0)?)));
-        TextWriter { room: self.clone(), file, length: 0, texts: Vec::new() }
+        let file = self
+            .create
+            .as_ref()
+            .and_then(|create| Some((create().ok()?, self.take(0)?)));
+        TextWriter {
+            room: self.clone(),
+            file,
+            length: 0,
+            texts: Vec::new(),
+        }
     }
 }
 
 impl<T> TextWriter<T> {
     /// Adds the text of the package at a place, which is higher than the places before it.
     pub(crate) fn push(&mut self, place: usize, text: &[u8], value: T) {
-        let Some((mut file, mut room)) = self.file.take() else { return };
+        let Some((mut file, mut room)) = self.file.take() else {
+            return;
+        };
         let end = self.length + text.len();
         // What has begun a unit has taken it.
-        let more = self.room.take(end.next_multiple_of(UNIT_BYTES) - self.length.next_multiple_of(UNIT_BYTES));
-        let Some(more) = more.filter(|_| file.write_all(text).is_ok()) else { return };
+        let more = self
+            .room
+            .take(end.next_multiple_of(UNIT_BYTES) - self.length.next_multiple_of(UNIT_BYTES));
+        let Some(more) = more.filter(|_| file.write_all(text).is_ok()) else {
+            return;
+        };
         room.merge(more);
         self.texts.push((place, self.length..end, value));
         self.length = end;
@@ -107,13 +125,20 @@ impl<T> TextWriter<T> {
     /// Returns the texts, if all are kept.
     fn finish(self) -> Option<Kept<T>> {
         let (file, room) = self.file?;
-        Some(Kept { bytes: file.map().ok()?, texts: self.texts, _room: room })
+        Some(Kept {
+            bytes: file.map().ok()?,
+            texts: self.texts,
+            _room: room,
+        })
     }
 }
 
 impl<T> Kept<T> {
     fn get(&self, place: usize) -> Option<(Bytes, &T)> {
-        let at = self.texts.binary_search_by_key(&place, |(place, ..)| *place).ok()?;
+        let at = self
+            .texts
+            .binary_search_by_key(&place, |(place, ..)| *place)
+            .ok()?;
         let (_, range, value) = &self.texts[at];
         Some((self.bytes.slice(range.clone()), value))
     }
@@ -121,7 +146,11 @@ impl<T> Kept<T> {
 
 impl Texts {
     pub(crate) fn new(room: &TextRoom) -> Arc<Self> {
-        Arc::new(Self { room: room.clone(), plain: OnceLock::new(), deflated: OnceLock::new() })
+        Arc::new(Self {
+            room: room.clone(),
+            plain: OnceLock::new(),
+            deflated: OnceLock::new(),
+        })
     }
 
     /// Returns a writer for the texts, unless they were written.
@@ -137,7 +166,11 @@ impl Texts {
     /// Returns the text of the package at a place, if it is kept.
     pub(crate) fn get(self: &Arc<Self>, place: usize) -> Option<KeptText> {
         let (plain, ()) = self.plain.get()?.as_ref()?.get(place)?;
-        Some(KeptText { texts: Arc::clone(self), place, plain })
+        Some(KeptText {
+            texts: Arc::clone(self),
+            place,
+            plain,
+        })
     }
 
     /// Returns whether there is nothing to compress, because it is done or too short.
@@ -148,9 +181,14 @@ impl Texts {
 
     /// Compresses the texts, where that has not been done. It takes a second for 25 MB.
     pub(crate) fn deflate(&self) {
-        let Some(plain) = self.plain.get().and_then(Option::as_ref) else { return };
+        let Some(plain) = self.plain.get().and_then(Option::as_ref) else {
+            return;
+        };
         self.deflated.get_or_init(|| {
-            let (mut encoder, mut writer) = (PieceEncoder::new(CompressionLevel::Compact), self.room.writer());
+            let (mut encoder, mut writer) = (
+                PieceEncoder::new(CompressionLevel::Compact),
+                self.room.writer(),
+            );
             for (place, range, ()) in &plain.texts {
                 let (piece, checksum) = encoder.compress(&plain.bytes[range.clone()]).ok()?;
                 writer.push(*place, &piece, checksum);
@@ -169,7 +207,9 @@ impl KeptText {
 
 impl fmt::Debug for TextRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TextRoom").field("units", &self.units.available_permits()).finish_non_exhaustive()
+        f.debug_struct("TextRoom")
+            .field("units", &self.units.available_permits())
+            .finish_non_exhaustive()
     }
 }
 
@@ -208,14 +248,23 @@ mod tests {
 
     #[test]
     fn texts_are_found_by_their_places_until_the_room_is_used_up() {
-        let room = TextRoom::new(Some(Arc::new(|| Ok(Box::new(Memory(Vec::new()))))), 4 * UNIT_BYTES);
+        let room = TextRoom::new(
+            Some(Arc::new(|| Ok(Box::new(Memory(Vec::new()))))),
+            4 * UNIT_BYTES,
+        );
         let long = vec![b'x'; 2 * UNIT_BYTES];
         let first = keep(&room, &[(1, b"one"), (4, &long)]);
         assert_eq!(first.get(1).unwrap().plain, b"one"[..]);
         assert_eq!(first.get(4).unwrap().plain, long);
         assert!(first.get(2).is_none() && first.writer().is_none());
-        assert!(keep(&room, &[(0, b"two"), (1, &long)]).get(0).is_none(), "of texts without room none is kept");
-        assert_eq!(keep(&room, &[(0, b"two")]).get(0).unwrap().plain, b"two"[..]);
+        assert!(
+            keep(&room, &[(0, b"two"), (1, &long)]).get(0).is_none(),
+            "of texts without room none is kept"
+        );
+        assert_eq!(
+            keep(&room, &[(0, b"two")]).get(0).unwrap().plain,
+            b"two"[..]
+        );
         first.deflate();
         assert!(first.get(4).unwrap().deflated().unwrap().0.len() < 100);
         assert_eq!(room.units.available_permits(), 0);

@@ -1,9 +1,10 @@
 //! Resource versions: numbers that grow with each change of what is served.
 //!
-//! The version of a state, which lists and bookmarks have, is made of the time since which the process shows the state and of a
-//! fingerprint of what the caller sees in it. Whoever serves the same to the caller knows it: the process after a restart, and
-//! other replicas. The version of an object or an event says which change of its catalog in this process it was; changes lie
-//! below the state that they led to. From the highest bit:
+//! The version of a state, which lists and bookmarks have, is made of the time since which the
+//! process shows the state and of a fingerprint of what the caller sees in it. Whoever serves the
+//! same to the caller knows it: the process after a restart, and other replicas. The version of an
+//! object or an event says which change of its catalog in this process it was; changes lie below
+//! the state that they led to. From the highest bit:
 //!
 //! | bits | of a state | of a change |
 //! |---|---|---|
@@ -25,8 +26,8 @@ use crate::status::Status;
 /// Number of bits of what distinguishes states of one tick, and changes of one tick for one view.
 const FINGERPRINT_BITS: u32 = 28;
 
-/// Number of bits of the view: which catalogs the caller sees. A watch that goes on behind a change, after the caller's rights have
-/// changed, would otherwise miss what changed with them.
+/// Number of bits of the view: which catalogs the caller sees. A watch that goes on behind a
+/// change, after the caller's rights have changed, would otherwise miss what changed with them.
 const VIEW_BITS: u32 = 10;
 
 /// Number of bits of a revision below its tick.
@@ -38,8 +39,8 @@ const STATE: u64 = 1 << FINGERPRINT_BITS;
 /// Seconds from 1970 to the first tick, the beginning of 2025. There are enough ticks for 34 years.
 const FIRST_TICK: i64 = 1_735_689_600;
 
-/// Ticks in a second. Each change of a catalog takes two at least: more of them would get ahead of the clock, and a process that
-/// starts again behind its former self.
+/// Ticks in a second. Each change of a catalog takes two at least: more of them would get ahead of
+/// the clock, and a process that starts again behind its former self.
 const TICKS: i64 = 16;
 
 /// Number of ticks before a state over which the changes are spread that led to it, a minute.
@@ -63,7 +64,9 @@ impl ResourceVersion {
             return Ok(Self::Any);
         }
         let number = text.parse::<u64>().map_err(|_| {
-            Status::bad_request(format!("resourceVersion: Invalid value: \"{text}\": must be a decimal number"))
+            Status::bad_request(format!(
+                "resourceVersion: Invalid value: \"{text}\": must be a decimal number"
+            ))
         })?;
         Ok(Self::from_number(number))
     }
@@ -74,9 +77,15 @@ impl ResourceVersion {
             Self::Any
         } else if number & STATE == 0 {
             let (change, view) = (low >> VIEW_BITS, low % (1 << VIEW_BITS));
-            Self::Change { revision: tick << CHANGE_BITS | change, view }
+            Self::Change {
+                revision: tick << CHANGE_BITS | change,
+                view,
+            }
         } else {
-            Self::State { tick, fingerprint: low }
+            Self::State {
+                tick,
+                fingerprint: low,
+            }
         }
     }
 
@@ -92,7 +101,9 @@ impl ResourceVersion {
     pub(crate) fn number(self) -> u64 {
         match self {
             Self::Any => 0,
-            Self::State { tick, fingerprint } => tick << (FINGERPRINT_BITS + 1) | STATE | fingerprint,
+            Self::State { tick, fingerprint } => {
+                tick << (FINGERPRINT_BITS + 1) | STATE | fingerprint
+            }
             Self::Change { revision, view } => {
                 let change = revision % (1 << CHANGE_BITS);
                 tick(revision) << (FINGERPRINT_BITS + 1) | change << VIEW_BITS | view
@@ -111,11 +122,12 @@ pub(crate) fn revision_before(revision: u64, time: Duration) -> u64 {
     tick(revision).saturating_sub(time.as_secs() * TICKS.unsigned_abs()) << CHANGE_BITS
 }
 
-/// Returns where the ranges of revisions begin of changes of so many objects each, behind a state with the revision `last`, and
-/// the revision of the state that they lead to.
+/// Returns where the ranges of revisions begin of changes of so many objects each, behind a state
+/// with the revision `last`, and the revision of the state that they lead to.
 ///
-/// The ranges are spread at random over the ticks before it, each beginning with one. Were they one behind the other, who sees
-/// only some of the catalogs could tell by the gaps how many others have changed, and how many objects these have.
+/// The ranges are spread at random over the ticks before it, each beginning with one. Were they one
+/// behind the other, who sees only some of the catalogs could tell by the gaps how many others have
+/// changed, and how many objects these have.
 pub(crate) fn spread(now: Timestamp, last: u64, sizes: &[u64]) -> (Vec<u64>, u64) {
     let seconds = now.as_second() - FIRST_TICK;
     let ticks = seconds * TICKS + i64::from(now.subsec_nanosecond()) * TICKS / 1_000_000_000;
@@ -136,16 +148,19 @@ pub(crate) fn spread(now: Timestamp, last: u64, sizes: &[u64]) -> (Vec<u64>, u64
     (ranges, end << CHANGE_BITS)
 }
 
-/// Returns the fingerprint of catalogs, by those of each. Sets that differ have the same one once in 270 million times.
+/// Returns the fingerprint of catalogs, by those of each. Sets that differ have the same one once
+/// in 270 million times.
 pub(crate) fn fingerprint<'c>(catalogs: impl Iterator<Item = &'c [u8; 16]>) -> u64 {
     let hash = hash_parts(catalogs.map(<[u8; 16]>::as_slice));
     u64::from(u32::from_le_bytes([hash[0], hash[1], hash[2], hash[3]])) % STATE
 }
 
-/// Returns the view of whoever sees these catalogs: 0 for all, else by their names. Sets that differ have the same view once in a
-/// thousand times.
+/// Returns the view of whoever sees these catalogs: 0 for all, else by their names. Sets that
+/// differ have the same view once in a thousand times.
 pub(crate) fn view(visibility: &Visibility) -> u64 {
-    let Visibility::Only(names) = visibility else { return 0 };
+    let Visibility::Only(names) = visibility else {
+        return 0;
+    };
     let hash = hash_parts(names.iter().map(String::as_bytes));
     1 + u64::from(u16::from_le_bytes([hash[0], hash[1]])) % ((1 << VIEW_BITS) - 1)
 }
@@ -158,10 +173,22 @@ mod tests {
     fn a_number_says_what_it_was_made_of() {
         let last = (1 << CHANGE_BITS) - 1;
         for version in [
-            ResourceVersion::State { tick: 1, fingerprint: 0 },
-            ResourceVersion::State { tick: (1 << 34) - 1, fingerprint: STATE - 1 },
-            ResourceVersion::Change { revision: 1, view: 0 },
-            ResourceVersion::Change { revision: 7 << CHANGE_BITS | last, view: (1 << VIEW_BITS) - 1 },
+            ResourceVersion::State {
+                tick: 1,
+                fingerprint: 0,
+            },
+            ResourceVersion::State {
+                tick: (1 << 34) - 1,
+                fingerprint: STATE - 1,
+            },
+            ResourceVersion::Change {
+                revision: 1,
+                view: 0,
+            },
+            ResourceVersion::Change {
+                revision: 7 << CHANGE_BITS | last,
+                view: (1 << VIEW_BITS) - 1,
+            },
         ] {
             assert_eq!(ResourceVersion::from_number(version.number()), version);
             assert!(version.number() < 1 << 63);
@@ -171,26 +198,55 @@ mod tests {
     #[test]
     fn numbers_grow_from_change_to_change_and_to_the_state_that_they_lead_to() {
         let now: Timestamp = "2030-01-01T00:00:00.5Z".parse().unwrap();
-        let change = |revision| ResourceVersion::Change { revision, view: (1 << VIEW_BITS) - 1 }.number();
-        let state = |revision| ResourceVersion::State { tick: tick(revision), fingerprint: 0 }.number();
+        let change = |revision| {
+            ResourceVersion::Change {
+                revision,
+                view: (1 << VIEW_BITS) - 1,
+            }
+            .number()
+        };
+        let state = |revision| {
+            ResourceVersion::State {
+                tick: tick(revision),
+                fingerprint: 0,
+            }
+            .number()
+        };
         let (_, mut last) = spread(now, 0, &[]);
-        for sizes in [&[1][..], &[2, 1, 5], &[3 << CHANGE_BITS, 1], &[1; 2_000], &[1]] {
+        for sizes in [
+            &[1][..],
+            &[2, 1, 5],
+            &[3 << CHANGE_BITS, 1],
+            &[1; 2_000],
+            &[1],
+        ] {
             let (ranges, next) = spread(now, last, sizes);
-            let mut ranges: Vec<_> = ranges.into_iter().zip(sizes).map(|(first, size)| [first, first + size]).collect();
+            let mut ranges: Vec<_> = ranges
+                .into_iter()
+                .zip(sizes)
+                .map(|(first, size)| [first, first + size])
+                .collect();
             ranges.sort_unstable();
             assert!(ranges.iter().flatten().is_sorted(), "{ranges:?}");
             let (first, end) = (ranges[0][0], ranges[ranges.len() - 1][1]);
-            assert!(state(last) < change(first) && change(end - 1) < state(next), "{last} {ranges:?} {next}");
+            assert!(
+                state(last) < change(first) && change(end - 1) < state(next),
+                "{last} {ranges:?} {next}"
+            );
             last = next;
         }
         let ticks = |now| tick(spread(now, 0, &[1]).1);
-        assert_eq!(ticks(now.checked_add(Duration::from_secs(1)).unwrap()) - ticks(now), 16);
+        assert_eq!(
+            ticks(now.checked_add(Duration::from_secs(1)).unwrap()) - ticks(now),
+            16
+        );
     }
 
     #[test]
     fn where_a_range_begins_tells_nothing_of_other_changes() {
         let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
-        // How often the range of one object begins in each quarter of the time over which all are spread.
+        // How often the range of one object begins in each quarter of the time over which all are
+        // spread.
         let quarters = |others: &[u64]| {
             let mut quarters = [0_u64; 4];
             for _ in 0..4_000 {
@@ -203,7 +259,10 @@ mod tests {
         };
         for others in [&[][..], &[100_000], &[1; 10]] {
             let quarters = quarters(others);
-            assert!(quarters.iter().all(|count| (800..1_200).contains(count)), "{others:?} {quarters:?}");
+            assert!(
+                quarters.iter().all(|count| (800..1_200).contains(count)),
+                "{others:?} {quarters:?}"
+            );
         }
     }
 }

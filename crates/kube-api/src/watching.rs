@@ -1,8 +1,8 @@
 //! Watches: the changes of a collection, one JSON object a line, for as long as the client listens.
 //!
-//! A change of the published set is compared by the hashes of its objects, some events at a time; an event is written when it
-//! is sent. A task writes them, so that a watch ends in time whether the client reads or not. What takes longer than a moment
-//! is done in turns.
+//! A change of the published set is compared by the hashes of its objects, some events at a time;
+//! an event is written when it is sent. A task writes them, so that a watch ends in time whether
+//! the client reads or not. What takes longer than a moment is done in turns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,14 +29,15 @@ use crate::response;
 use crate::status::Status;
 use crate::work::Work;
 
-/// Interval of the bookmarks of a watch that asks for them: they tell it the current resource version.
+/// Interval of the bookmarks of a watch that asks for them: they tell it the current resource
+/// version.
 pub const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Maximum number of watches at a time; a further one is refused with 429, and clients repeat it.
 pub const MAX_WATCHES: usize = 1024;
 
-/// Interval at which it is decided again whether the caller of a watch may watch, and what it may see. The watch ends when that
-/// has changed, and the client lists again.
+/// Interval at which it is decided again whether the caller of a watch may watch, and what it may
+/// see. The watch ends when that has changed, and the client lists again.
 pub const RENEWAL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// How long that may take. No answer is a refusal.
@@ -45,15 +46,15 @@ pub const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest time that a watch lasts, whatever `timeoutSeconds` says. Clients go on with another one.
 pub const MAX_WATCH_TIME: Duration = Duration::from_hours(1);
 
-/// Shortest time that a watch without `timeoutSeconds` lasts; the longest is [`MAX_WATCH_TIME`]. Watches that began together
-/// do not end together.
+/// Shortest time that a watch without `timeoutSeconds` lasts; the longest is [`MAX_WATCH_TIME`].
+/// Watches that began together do not end together.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
 
 /// Time in which a client takes the next event. Without that, the watch ends.
 pub const WATCH_STALL: Duration = Duration::from_secs(30);
 
-/// Longest time that a client may take to read the events of one state while there is a later one: the watch holds the contents
-/// of that state. It ends with 410 then.
+/// Longest time that a client may take to read the events of one state while there is a later one:
+/// the watch holds the contents of that state. It ends with 410 then.
 pub const MAX_WATCH_LAG: Duration = Duration::from_mins(5);
 
 /// A watch that is being sent.
@@ -70,11 +71,13 @@ struct Watch {
     end: Instant,
     bookmarks: Option<Instant>,
     bookmark_interval: Duration,
-    /// Whether a bookmark is due, behind the events of a change: other processes know the state that they led to.
+    /// Whether a bookmark is due, behind the events of a change: other processes know the state
+    /// that they led to.
     is_behind: bool,
     /// Since when there is a later state while events of this one are sent.
     lags_since: Option<Instant>,
-    /// Tick of the resource version at which the client began. Another replica may have made it, whose state is younger.
+    /// Tick of the resource version at which the client began. Another replica may have made it,
+    /// whose state is younger.
     began: u64,
     /// What the caller was allowed; `None` where nobody's rights are evaluated.
     question: Option<Question>,
@@ -96,8 +99,9 @@ struct EventWriter {
     has_columns: bool,
 }
 
-/// Responds with the changes of a collection after the resource version of the request; without one, all objects are
-/// added first. The question is what the caller was allowed, which is asked again.
+/// Responds with the changes of a collection after the resource version of the request; without
+/// one, all objects are added first. The question is what the caller was allowed, which is asked
+/// again.
 pub(crate) fn respond(
     (collection, question): (Collection, Option<Question>),
     (mut states, state): (watch::Receiver<Arc<Published>>, Arc<Published>),
@@ -110,22 +114,33 @@ pub(crate) fn respond(
     let is_listed = |objects: &Arc<CatalogObjects>| objects.known(collection.kind).is_some();
     let Some((since, former)) = known.filter(|(_, former)| former.iter().all(is_listed)) else {
         let oldest = collection.oldest_version(&state);
-        return Err(Status::expired(format!("too old resource version: {} ({oldest})", version.number())));
+        return Err(Status::expired(format!(
+            "too old resource version: {} ({oldest})",
+            version.number()
+        )));
     };
     // Only a later state is a change.
     if !Arc::ptr_eq(&states.borrow_and_update(), &state) {
         states.mark_changed();
     }
     let now = Instant::now();
-    let timeout = options.timeout()?.unwrap_or_else(|| DEFAULT_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
-    let bookmarks = options.is_set("allowWatchBookmarks").then(|| now + bookmark_interval);
+    let timeout = options
+        .timeout()?
+        .unwrap_or_else(|| DEFAULT_TIMEOUT.mul_f64(1.0 + fastrand::f64()));
+    let bookmarks = options
+        .is_set("allowWatchBookmarks")
+        .then(|| now + bookmark_interval);
     let watch = Watch {
         is_behind: false,
         began: version.tick(),
         collection: Arc::new(collection),
         states,
         state,
-        difference: Difference { since, former, compared: Some(since) },
+        difference: Difference {
+            since,
+            former,
+            compared: Some(since),
+        },
         events: VecDeque::new(),
         shape,
         include: options.include_object()?,
@@ -146,7 +161,10 @@ pub(crate) fn respond(
         let frame = receiver.recv().await?;
         Some((Ok::<_, std::convert::Infallible>(frame), receiver))
     });
-    Ok(response::typed(Body::from_stream(frames), Format::Json.media_type()))
+    Ok(response::typed(
+        Body::from_stream(frames),
+        Format::Json.media_type(),
+    ))
 }
 
 impl Watch {
@@ -177,7 +195,9 @@ impl Watch {
                 return Some(self.end_with(&status));
             }
             if self.lags() {
-                return Some(self.end_with(&Status::expired("the client is too slow: there are later changes")));
+                return Some(self.end_with(&Status::expired(
+                    "the client is too slow: there are later changes",
+                )));
             }
             if let Some(event) = self.events.pop_front() {
                 return self.frame(event).await.ok();
@@ -220,7 +240,11 @@ impl Watch {
         let next = Arc::clone(&self.states.borrow_and_update());
         let next = crate::prepared(next, self.collection.kind, &self.work).await?;
         let since = self.state.revision;
-        self.difference = Difference { since, former: self.state.objects(), compared: Some(since) };
+        self.difference = Difference {
+            since,
+            former: self.state.objects(),
+            compared: Some(since),
+        };
         // A change of what the caller may not see is none.
         self.is_behind = self.collection.revision(&next) > self.collection.revision(&self.state);
         self.state = next;
@@ -245,9 +269,13 @@ impl Watch {
     /// # Errors
     /// The caller may not, nobody can tell, or what it may see has changed.
     async fn renew(&mut self) -> Result<(), Status> {
-        let Some(question) = &self.question else { return Ok(()) };
+        let Some(question) = &self.question else {
+            return Ok(());
+        };
         let no_answer = |_| Err(Status::internal("the API server does not answer"));
-        let (reader, _) = timeout(RENEWAL_TIMEOUT, question.ask()).await.unwrap_or_else(no_answer)?;
+        let (reader, _) = timeout(RENEWAL_TIMEOUT, question.ask())
+            .await
+            .unwrap_or_else(no_answer)?;
         if reader.visibility() != self.collection.reader.visibility() {
             return Err(Status::expired("what the caller may see has changed"));
         }
@@ -297,12 +325,21 @@ impl Watch {
             Shape::Whole => (kind.name(), kind.api_version()),
             Shape::Metadata(version) => ("PartialObjectMetadata", format!("meta.k8s.io/{version}")),
             Shape::Table(version) => {
-                write_table(self.collection.table_head(version, self.is_first), current, b"", &mut out);
+                write_table(
+                    self.collection.table_head(version, self.is_first),
+                    current,
+                    b"",
+                    &mut out,
+                );
                 out.close(b'}');
                 return line(out);
             }
         };
-        out.raw(json!({ "kind": name, "apiVersion": version, "metadata": metadata }).to_string().as_bytes());
+        out.raw(
+            json!({ "kind": name, "apiVersion": version, "metadata": metadata })
+                .to_string()
+                .as_bytes(),
+        );
         out.close(b'}');
         line(out)
     }
@@ -310,12 +347,25 @@ impl Watch {
 
 impl EventWriter {
     fn item<'e>(&'e self, event: &'e Event) -> Item<'e> {
-        let Event { revision, objects, listed, catalog, .. } = event;
+        let Event {
+            revision,
+            objects,
+            listed,
+            catalog,
+            ..
+        } = event;
         let kind = self.collection.kind;
         let published = catalog.map(|at| (&self.state.catalogs[at], listed));
         let revision = self.collection.version(*revision);
         let namespace = self.collection.namespace_of(objects);
-        Item { kind, objects, object: &listed.object, namespace, revision, published }
+        Item {
+            kind,
+            objects,
+            object: &listed.object,
+            namespace,
+            revision,
+            published,
+        }
     }
 
     fn line(&self, event: &Event) -> Bytes {

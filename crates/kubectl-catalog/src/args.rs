@@ -1,4 +1,5 @@
-//! Commands and flags: what a user may write. Flags that kubectl and `catalogql` have mean the same here.
+//! Commands and flags: what a user may write. Flags that kubectl and `catalogql` have mean the same
+//! here.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,11 +34,24 @@ pub(crate) struct Args {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct CommonArgs {
     /// URL of the server, such as `https://catalogql.example.com`
-    #[arg(long, global = true, env = "CATALOGQL_SERVER", hide_env_values = true, value_name = "URL")]
+    #[arg(
+        long,
+        global = true,
+        env = "CATALOGQL_SERVER",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     pub(crate) server: Option<String>,
-    /// How to reach the server: `direct` by --server, `service` through the API server's proxy, `port-forward` through a
-    /// forwarded port of a pod; `auto` is the first of these that is possible
-    #[arg(long, global = true, value_enum, default_value_t, hide_default_value = true)]
+    /// How to reach the server: `direct` by --server, `service` through the API server's proxy,
+    /// `port-forward` through a forwarded port of a pod; `auto` is the first of these that is
+    /// possible
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_default_value = true
+    )]
     pub(crate) via: Via,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
@@ -47,9 +61,16 @@ pub(crate) struct CommonArgs {
     /// Only catalogs with labels that match, such as `tier=demo`
     #[arg(long, short = 'l', global = true, value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
-    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines, `graph` lanes, mermaid, dot and svg,
-    /// `solve` mermaid
-    #[arg(long, short, global = true, value_name = "FORMAT", default_value = "table", hide_default_value = true)]
+    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines,
+    /// `graph` lanes, mermaid, dot and svg, `solve` mermaid
+    #[arg(
+        long,
+        short,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "table",
+        hide_default_value = true
+    )]
     #[arg(value_parser = parse_output)]
     pub(crate) output: OutputFormat,
     /// Print tables without their headers
@@ -68,7 +89,13 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true, value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
     /// Bearer token for the server
-    #[arg(long, global = true, env = "CATALOGQL_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    #[arg(
+        long,
+        global = true,
+        env = "CATALOGQL_TOKEN",
+        hide_env_values = true,
+        value_name = "TOKEN"
+    )]
     pub(crate) token: Option<String>,
     /// Certificate authorities to trust for the server instead of the system's (PEM)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -77,7 +104,13 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true)]
     pub(crate) insecure_skip_tls_verify: bool,
     /// Time limit of one request, such as `10s`
-    #[arg(long, global = true, value_name = "DURATION", default_value = "30s", hide_default_value = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DURATION",
+        default_value = "30s",
+        hide_default_value = true
+    )]
     #[arg(value_parser = parse_duration)]
     pub(crate) request_timeout: Duration,
 }
@@ -248,7 +281,8 @@ pub(crate) enum Command {
 pub(crate) struct SearchArgs {
     /// Words; each must be found
     pub(crate) text: Vec<String>,
-    /// Only packages of this category: the whole value with its case, such as `Database`. May be repeated
+    /// Only packages of this category: the whole value with its case, such as `Database`. May be
+    /// repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) category: Vec<String>,
     /// Only packages of this provider: the whole name with its case. May be repeated
@@ -265,7 +299,11 @@ pub(crate) struct SearchArgs {
     pub(crate) provides: Option<ApiArg>,
     /// Whether to list deprecated packages
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true)]
-    #[arg(default_value = "include", default_missing_value = "include", hide_default_value = true)]
+    #[arg(
+        default_value = "include",
+        default_missing_value = "include",
+        hide_default_value = true
+    )]
     pub(crate) deprecated: Deprecated,
 }
 
@@ -333,13 +371,15 @@ pub(crate) struct ResolveArgs {
 /// Flags of `solve`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SolveArgs {
-    /// Package to install or to upgrade, as NAME or CATALOG/NAME, from any channel unless one is named, beginning with a
-    /// bundle if one is named; by the rules of OLM v1 a range of versions. May be repeated
+    /// Package to install or to upgrade, as NAME or CATALOG/NAME, from any channel unless one is
+    /// named, beginning with a bundle if one is named; by the rules of OLM v1 a range of versions.
+    /// May be repeated
     #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
     #[arg(required_unless_present = "installed")]
     pub(crate) want: Vec<WantedArg>,
-    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription` objects as
-    /// `kubectl get csv,subscription -o json` prints them; `-` reads standard input. May be repeated
+    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription`
+    /// objects as `kubectl get csv,subscription -o json` prints them; `-` reads standard input. May
+    /// be repeated
     #[arg(long, value_name = "NAME@VERSION|FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) installed: Vec<String>,
     /// Rules to follow
@@ -516,13 +556,23 @@ impl Level {
 }
 
 fn parse_api(text: &str) -> Result<ApiArg, String> {
-    let (group, kind) = text.split_once('/').ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
-    Ok(ApiArg { group: group.to_owned(), kind: kind.to_owned() })
+    let (group, kind) = text
+        .split_once('/')
+        .ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
+    Ok(ApiArg {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+    })
 }
 
 pub(crate) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
-    let (name, version) = text.rsplit_once('@').ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
-    Ok(InstalledArg { name: name.to_owned(), version: version.to_owned() })
+    let (name, version) = text
+        .rsplit_once('@')
+        .ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
+    Ok(InstalledArg {
+        name: name.to_owned(),
+        version: version.to_owned(),
+    })
 }
 
 fn parse_wanted(text: &str) -> Result<WantedArg, String> {
@@ -536,17 +586,28 @@ fn parse_wanted(text: &str) -> Result<WantedArg, String> {
         let form = "write PACKAGE[:CHANNEL][@BUNDLE|@RANGE], such as etcd:stable, etcd@etcd.v0.9.4 or etcd@>=0.9";
         return Err(form.to_owned());
     }
-    Ok(WantedArg { package, channel, version })
+    Ok(WantedArg {
+        package,
+        channel,
+        version,
+    })
 }
 
 fn parse_variable(text: &str) -> Result<(String, serde_json::Value), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, such as name=etcd")?;
-    Ok((name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| value.into())))
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("write NAME=VALUE, such as name=etcd")?;
+    Ok((
+        name.to_owned(),
+        serde_json::from_str(value).unwrap_or_else(|_| value.into()),
+    ))
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed: Option<SignedDuration> = text.parse().ok();
-    let duration = parsed.and_then(|duration| Duration::try_from(duration).ok()).filter(|duration| !duration.is_zero());
+    let duration = parsed
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .filter(|duration| !duration.is_zero());
     duration.ok_or_else(|| "write a number with its unit, such as 10s or 1m".to_owned())
 }
 
@@ -572,9 +633,20 @@ mod tests {
         ] {
             assert!(is_read(line), "{line}");
         }
-        let unknown = Args::try_parse_from(["x", "graph", "a", "-o", "foo"]).expect_err("it is no format").to_string();
-        assert!(unknown.contains("for `graph` lanes, mermaid, dot or svg"), "{unknown}");
-        for line in ["x heads", "x search -o none", "x successors p a", "x providers Kind", "x query {a} --var n"] {
+        let unknown = Args::try_parse_from(["x", "graph", "a", "-o", "foo"])
+            .expect_err("it is no format")
+            .to_string();
+        assert!(
+            unknown.contains("for `graph` lanes, mermaid, dot or svg"),
+            "{unknown}"
+        );
+        for line in [
+            "x heads",
+            "x search -o none",
+            "x successors p a",
+            "x providers Kind",
+            "x query {a} --var n",
+        ] {
             assert!(!is_read(line), "{line}");
         }
     }

@@ -27,7 +27,9 @@ pub(crate) async fn run(args: &Args) -> Result<ExitCode, CommandError> {
         query::client_version(&args.common.output)?;
     }
     match &args.command {
-        Command::Open { package, browser } => return open::open(&args.common, package.as_deref(), *browser).await,
+        Command::Open { package, browser } => {
+            return open::open(&args.common, package.as_deref(), *browser).await;
+        }
         Command::Documents => {
             output::print(&documents::trusted())?;
             return Ok(ExitCode::SUCCESS);
@@ -62,12 +64,24 @@ async fn execute(context: &CommandContext, args: &Args) -> Result<ExitCode, Comm
         Command::Versions(args) => lists::versions(context, args).await?,
         Command::Images(args) => lists::images(context, args).await?,
         Command::Providers { api } => lists::providers(context, api).await?,
-        Command::Describe { kind: DescribeKind::Package, name, .. } => describe::package(context, name).await?,
-        Command::Describe { kind: DescribeKind::Bundle, name, package } => {
+        Command::Describe {
+            kind: DescribeKind::Package,
+            name,
+            ..
+        } => describe::package(context, name).await?,
+        Command::Describe {
+            kind: DescribeKind::Bundle,
+            name,
+            package,
+        } => {
             describe::bundle(context, name, package.as_deref()).await?;
         }
         Command::Path(args) => return upgrades::path(context, args).await,
-        Command::Successors { package, installed, channel } => {
+        Command::Successors {
+            package,
+            installed,
+            channel,
+        } => {
             upgrades::successors(context, package, installed, channel).await?;
         }
         Command::Resolve(args) => return upgrades::resolve(context, args).await,
@@ -75,10 +89,24 @@ async fn execute(context: &CommandContext, args: &Args) -> Result<ExitCode, Comm
         Command::Diff(args) => return compare::diff(context, args).await,
         Command::Compare { package, a, b } => compare::compare(context, package, a, b).await?,
         Command::Graph { package, channel } => graph::graph(context, package, channel).await?,
-        Command::Manifest { package, kind, channel, range } => {
-            manifest::manifest(context, package, *kind, channel.as_deref(), range.as_deref()).await?;
+        Command::Manifest {
+            package,
+            kind,
+            channel,
+            range,
+        } => {
+            manifest::manifest(
+                context,
+                package,
+                *kind,
+                channel.as_deref(),
+                range.as_deref(),
+            )
+            .await?;
         }
-        Command::Outdated { exit_code } => return outdated::outdated(context, &args.common, *exit_code).await,
+        Command::Outdated { exit_code } => {
+            return outdated::outdated(context, &args.common, *exit_code).await;
+        }
         Command::Query(args) => query::query(context, args).await?,
         Command::Watch => watch::watch(context).await?,
         Command::Version => query::version(context).await?,

@@ -1,6 +1,6 @@
-//! Completion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the words of the line, the last
-//! one unfinished, and takes candidates as cobra prints them: one a line with its description after a tab, then a
-//! directive.
+//! Completion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
+//! words of the line, the last one unfinished, and takes candidates as cobra prints them: one a
+//! line with its description after a tab, then a directive.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -34,17 +34,26 @@ type Candidate = (String, String);
 
 /// Whether the program was started to complete a line.
 pub(crate) fn is_asked(program: Option<&OsStr>) -> bool {
-    program.map(Path::new).and_then(Path::file_stem).is_some_and(|name| name == PROGRAM)
+    program
+        .map(Path::new)
+        .and_then(Path::file_stem)
+        .is_some_and(|name| name == PROGRAM)
 }
 
 /// The candidates for the last of these words, as cobra prints them.
 pub(crate) async fn complete(words: &[String]) -> String {
-    let (last, before) = words.split_last().map_or(("", words), |(last, before)| (last.as_str(), before));
+    let (last, before) = words
+        .split_last()
+        .map_or(("", words), |(last, before)| (last.as_str(), before));
     let candidates = candidates(before, last).await;
     let mut out = String::new();
     for (text, description) in candidates.iter().filter(|(text, _)| text.starts_with(last)) {
         let separator = if description.is_empty() { "" } else { "\t" };
-        let _ = writeln!(out, "{text}{separator}{}", description.lines().next().unwrap_or_default());
+        let _ = writeln!(
+            out,
+            "{text}{separator}{}",
+            description.lines().next().unwrap_or_default()
+        );
     }
     out + NO_FILES + "\n"
 }
@@ -58,14 +67,27 @@ async fn candidates(before: &[String], last: &str) -> Vec<Candidate> {
     }
     if last.starts_with('-') {
         let flags = command.get_arguments().filter(|arg| !arg.is_hide_set());
-        return flags.filter_map(|arg| Some((format!("--{}", arg.get_long()?), help(arg)))).collect();
+        return flags
+            .filter_map(|arg| Some((format!("--{}", arg.get_long()?), help(arg))))
+            .collect();
     }
     if command.has_subcommands() {
-        let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
-        return command.get_subcommands().map(|command| (command.get_name().to_owned(), about(command))).collect();
+        let about = |command: &Command| {
+            command
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        };
+        return command
+            .get_subcommands()
+            .map(|command| (command.get_name().to_owned(), about(command)))
+            .collect();
     }
     // The last positional takes all further words.
-    let arg = command.get_positionals().nth(positionals.len()).or_else(|| command.get_positionals().last());
+    let arg = command
+        .get_positionals()
+        .nth(positionals.len())
+        .or_else(|| command.get_positionals().last());
     match arg {
         Some(arg) => values(arg, before, last, &positionals).await,
         None => Vec::new(),
@@ -80,10 +102,16 @@ fn position<'c>(program: &'c Command, words: &[String]) -> (&'c Command, Vec<Str
             continue;
         }
         if let Some(name) = word.strip_prefix('-') {
-            let short = |arg: &Arg| name.chars().count() == 1 && arg.get_short() == name.chars().next();
-            let long = |arg: &Arg| name.strip_prefix('-').is_some_and(|long| arg.get_long() == Some(long));
+            let short =
+                |arg: &Arg| name.chars().count() == 1 && arg.get_short() == name.chars().next();
+            let long = |arg: &Arg| {
+                name.strip_prefix('-')
+                    .is_some_and(|long| arg.get_long() == Some(long))
+            };
             let found = command.get_arguments().find(|arg| short(arg) || long(arg));
-            flag = found.filter(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)).cloned();
+            flag = found
+                .filter(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
+                .cloned();
         } else if let Some(found) = command.find_subcommand(word) {
             command = found;
         } else {
@@ -98,18 +126,38 @@ fn help(arg: &Arg) -> String {
 }
 
 /// The values that an argument may have.
-async fn values(arg: &Arg, before: &[String], last: &str, positionals: &[String]) -> Vec<Candidate> {
+async fn values(
+    arg: &Arg,
+    before: &[String],
+    last: &str,
+    positionals: &[String],
+) -> Vec<Candidate> {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
-        let help = |value: &clap::builder::PossibleValue| value.get_help().map(ToString::to_string).unwrap_or_default();
-        return possible.iter().map(|value| (value.get_name().to_owned(), help(value))).collect();
+        let help = |value: &clap::builder::PossibleValue| {
+            value
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        };
+        return possible
+            .iter()
+            .map(|value| (value.get_name().to_owned(), help(value)))
+            .collect();
     }
-    let fixed = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+    let fixed = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), String::new()))
+            .collect()
+    };
     match arg.get_id().as_str() {
         "output" => fixed(&["table", "wide", "json", "yaml", "name", "jsonpath="]),
         id => match timeout(TIME, ask(id, before, last, positionals, false)).await {
             Ok(Ok(found)) => found,
-            _ => ask(id, before, last, positionals, true).await.unwrap_or_default(),
+            _ => ask(id, before, last, positionals, true)
+                .await
+                .unwrap_or_default(),
         },
     }
 }
@@ -124,7 +172,9 @@ async fn ask(
 ) -> Result<Vec<Candidate>, CommandError> {
     let line = std::iter::once("kubectl-catalog").chain(before.iter().map(String::as_str));
     let matches = Args::command().ignore_errors(true).get_matches_from(line);
-    let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else { return Ok(Vec::new()) };
+    let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else {
+        return Ok(Vec::new());
+    };
     crate::config::complete(&mut common)?;
     common.offline |= is_offline;
     let context = CommandContext::begin(&common, ServerRoute::of(&common)[0]).await?;
@@ -132,7 +182,9 @@ async fn ask(
     match id {
         "package" | "packages" | "name" => packages(&context, last).await,
         "catalog" => catalogs(&context).await,
-        "from" | "to" if package.is_empty() || id == "to" && positionals.len() == 1 && !is_path(before) => {
+        "from" | "to"
+            if package.is_empty() || id == "to" && positionals.len() == 1 && !is_path(before) =>
+        {
             catalogs(&context).await
         }
         "from" | "to" | "a" | "b" | "version" | "range" => versions(&context, package).await,
@@ -150,39 +202,76 @@ fn is_path(before: &[String]) -> bool {
 async fn catalogs(context: &CommandContext) -> Result<Vec<Candidate>, CommandError> {
     let data = context.client.execute(SERVED, &Value::Null).await?.data;
     let catalogs = data["catalogs"].as_array().into_iter().flatten();
-    Ok(catalogs.map(|catalog| (text(catalog, "/name"), String::new())).collect())
+    Ok(catalogs
+        .map(|catalog| (text(catalog, "/name"), String::new()))
+        .collect())
 }
 
 async fn packages(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, CommandError> {
     let (catalogs, word) = context.split(last);
     let prefix = &last[..last.len() - word.len()];
     if word.is_empty() {
-        let walk = context.client.walk(PACKAGES, json!({ "catalogs": catalogs }), "/packages").limit(MAX_PACKAGES);
+        let walk = context
+            .client
+            .walk(PACKAGES, json!({ "catalogs": catalogs }), "/packages")
+            .limit(MAX_PACKAGES);
         let found = walk.all().await?;
         return Ok(found
             .iter()
-            .map(|item| (prefix.to_owned() + &text(item, "/name"), text(item, "/displayName")))
+            .map(|item| {
+                (
+                    prefix.to_owned() + &text(item, "/name"),
+                    text(item, "/displayName"),
+                )
+            })
             .collect());
     }
     let variables = json!({ "text": word, "catalogs": catalogs, "kinds": ["PACKAGE"] });
     let data = context.client.execute(SUGGEST, &variables).await?.data;
     let found = data["suggest"].as_array().into_iter().flatten();
-    Ok(found.map(|item| (prefix.to_owned() + &text(item, "/text"), text(item, "/displayName"))).collect())
+    Ok(found
+        .map(|item| {
+            (
+                prefix.to_owned() + &text(item, "/text"),
+                text(item, "/displayName"),
+            )
+        })
+        .collect())
 }
 
 async fn versions(context: &CommandContext, package: &str) -> Result<Vec<Candidate>, CommandError> {
     let (catalogs, package) = context.split(package);
     let variables = json!({ "catalogs": catalogs, "packages": [package] });
-    let bundles = context.client.walk(BUNDLE_NAMES, variables, "/bundles").all().await?;
-    Ok(bundles.iter().map(|bundle| (text(bundle, "/version"), text(bundle, "/name"))).collect())
+    let bundles = context
+        .client
+        .walk(BUNDLE_NAMES, variables, "/bundles")
+        .all()
+        .await?;
+    Ok(bundles
+        .iter()
+        .map(|bundle| (text(bundle, "/version"), text(bundle, "/name")))
+        .collect())
 }
 
 async fn channels(context: &CommandContext, package: &str) -> Result<Vec<Candidate>, CommandError> {
     let (catalogs, package) = context.split(package);
     let variables = json!({ "catalogs": catalogs, "names": [package] });
-    let packages = context.client.walk(CHANNELS, variables, "/packages").all().await?;
-    let channels = packages.iter().flat_map(|package| package["channels"].as_array().into_iter().flatten());
-    Ok(channels.map(|channel| (text(channel, "/name"), text(channel, "/head/bundle/version"))).collect())
+    let packages = context
+        .client
+        .walk(CHANNELS, variables, "/packages")
+        .all()
+        .await?;
+    let channels = packages
+        .iter()
+        .flat_map(|package| package["channels"].as_array().into_iter().flatten());
+    Ok(channels
+        .map(|channel| {
+            (
+                text(channel, "/name"),
+                text(channel, "/head/bundle/version"),
+            )
+        })
+        .collect())
 }
 
 async fn apis(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, CommandError> {
@@ -191,5 +280,12 @@ async fn apis(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, Co
     let data = context.client.execute(SUGGEST, &variables).await?.data;
     let found = data["suggest"].as_array().into_iter().flatten();
     // A shell keeps what begins with the word: a kind is completed once its group is written.
-    Ok(found.map(|item| (format!("{}/{}", text(item, "/api/group"), text(item, "/api/kind")), String::new())).collect())
+    Ok(found
+        .map(|item| {
+            (
+                format!("{}/{}", text(item, "/api/group"), text(item, "/api/kind")),
+                String::new(),
+            )
+        })
+        .collect())
 }

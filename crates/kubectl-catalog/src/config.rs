@@ -11,7 +11,8 @@ use crate::args::{CommonArgs, Via};
 use crate::context::{cluster_options, folder};
 use crate::error::{CommandError, ExitStatus};
 
-/// Variables of the environment that name the folder of configurations, and where the file is below each.
+/// Variables of the environment that name the folder of configurations, and where the file is below
+/// each.
 const FILES: [(&str, &str); 3] = [
     ("XDG_CONFIG_HOME", "catalogql/config.yaml"),
     ("HOME", ".config/catalogql/config.yaml"),
@@ -40,14 +41,24 @@ pub(crate) fn complete(args: &mut CommonArgs) -> Result<(), CommandError> {
     if args.server.is_some() || !matches!(args.via, Via::Auto | Via::Direct) {
         return Ok(());
     }
-    let Some(path) = folder(&FILES) else { return Ok(()) };
+    let Some(path) = folder(&FILES) else {
+        return Ok(());
+    };
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.map_err(|error| unreadable(&path, &error.to_string()))?,
     };
-    let configuration: Configuration = serde_saphyr::from_str(&text)
-        .map_err(|error| unreadable(&path, &error.without_snippet().to_string().replace('\n', " ")))?;
-    let context = if configuration.contexts.is_empty() { None } else { current_context(&cluster_options(args)) };
+    let configuration: Configuration = serde_saphyr::from_str(&text).map_err(|error| {
+        unreadable(
+            &path,
+            &error.without_snippet().to_string().replace('\n', " "),
+        )
+    })?;
+    let context = if configuration.contexts.is_empty() {
+        None
+    } else {
+        current_context(&cluster_options(args))
+    };
     args.server = match context.and_then(|context| configuration.contexts.get(&context)) {
         Some(context) => context.server.clone(),
         None => configuration.server,
@@ -56,6 +67,9 @@ pub(crate) fn complete(args: &mut CommonArgs) -> Result<(), CommandError> {
 }
 
 fn unreadable(path: &Path, reason: &str) -> CommandError {
-    CommandError::new(ExitStatus::Usage, format!("cannot read {}: {reason}", path.display()))
-        .hint("its keys are `server` and `contexts`, which has names of contexts with a `server` each")
+    CommandError::new(
+        ExitStatus::Usage,
+        format!("cannot read {}: {reason}", path.display()),
+    )
+    .hint("its keys are `server` and `contexts`, which has names of contexts with a `server` each")
 }

@@ -19,10 +19,14 @@ use crate::selector::LabelSelector;
 const TERMINAL_LIMIT: usize = 50;
 
 /// Variables of the environment that name the folder of caches, and where it is below each.
-const CACHE_FOLDERS: [(&str, &str); 3] =
-    [("XDG_CACHE_HOME", "catalogql/client"), ("HOME", ".cache/catalogql/client"), ("LOCALAPPDATA", "catalogql/client")];
+const CACHE_FOLDERS: [(&str, &str); 3] = [
+    ("XDG_CACHE_HOME", "catalogql/client"),
+    ("HOME", ".cache/catalogql/client"),
+    ("LOCALAPPDATA", "catalogql/client"),
+];
 
-/// What a command works with: a client of the server, and what the command line says of catalogs and output.
+/// What a command works with: a client of the server, and what the command line says of catalogs
+/// and output.
 pub(crate) struct CommandContext {
     pub(crate) client: Client,
     pub(crate) output: OutputFormat,
@@ -95,12 +99,19 @@ impl CommandContext {
             let pem = fs::read(path).map_err(|error| {
                 CommandError::new(
                     ExitStatus::Usage,
-                    format!("cannot read the certificate authorities in {}: {error}", path.display()),
+                    format!(
+                        "cannot read the certificate authorities in {}: {error}",
+                        path.display()
+                    ),
                 )
             })?;
             builder = builder.certificate_authorities(pem);
         }
-        let default_limit = if Term::stdout().is_term() { TERMINAL_LIMIT } else { 0 };
+        let default_limit = if Term::stdout().is_term() {
+            TERMINAL_LIMIT
+        } else {
+            0
+        };
         let limit = match args.limit.unwrap_or(default_limit) {
             0 => usize::MAX,
             limit => limit,
@@ -121,41 +132,70 @@ impl CommandContext {
     /// Narrows the catalogs to those with these labels and with the pinned digest.
     async fn select_catalogs(&mut self, selector: Option<&str>) -> Result<(), CommandError> {
         if selector.is_none() && self.digest.is_none() {
-            // An empty answer is checked when it comes; the answer of one catalog does not show that another is missing.
-            return if self.catalogs.len() > 1 { self.check_catalogs(&self.catalogs).await } else { Ok(()) };
+            // An empty answer is checked when it comes; the answer of one catalog does not show
+            // that another is missing.
+            return if self.catalogs.len() > 1 {
+                self.check_catalogs(&self.catalogs).await
+            } else {
+                Ok(())
+            };
         }
         let selector = selector.map(LabelSelector::parse).transpose();
-        let selector =
-            selector.map_err(|message| CommandError::new(ExitStatus::Usage, format!("cannot use -l: {message}")))?;
+        let selector = selector.map_err(|message| {
+            CommandError::new(ExitStatus::Usage, format!("cannot use -l: {message}"))
+        })?;
         let served = self.client.execute(SERVED, &Value::Null).await?.data;
         let is_meant = |catalog: &&Value| {
             let name = text(catalog, "/name");
             let labels = catalog["labels"].as_array().into_iter().flatten();
-            let labels: BTreeMap<_, _> = labels.map(|label| (text(label, "/key"), text(label, "/value"))).collect();
+            let labels: BTreeMap<_, _> = labels
+                .map(|label| (text(label, "/key"), text(label, "/value")))
+                .collect();
             (self.catalogs.is_empty() || self.catalogs.contains(&name))
-                && selector.as_ref().is_none_or(|selector| selector.matches(&labels))
+                && selector
+                    .as_ref()
+                    .is_none_or(|selector| selector.matches(&labels))
         };
-        let meant: Vec<_> = served["catalogs"].as_array().into_iter().flatten().filter(is_meant).collect();
+        let meant: Vec<_> = served["catalogs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(is_meant)
+            .collect();
         if meant.is_empty() {
-            let failure =
-                CommandError::new(ExitStatus::NotFound, "no catalog that is served meets --catalog and --selector");
+            let failure = CommandError::new(
+                ExitStatus::NotFound,
+                "no catalog that is served meets --catalog and --selector",
+            );
             return Err(failure.hint("`kubectl catalog get catalogs` lists them"));
         }
-        let pinned =
-            meant.iter().filter(|catalog| self.digest.as_ref().is_none_or(|digest| catalog["digest"] == **digest));
+        let pinned = meant.iter().filter(|catalog| {
+            self.digest
+                .as_ref()
+                .is_none_or(|digest| catalog["digest"] == **digest)
+        });
         let catalogs: Vec<_> = pinned.map(|catalog| text(catalog, "/name")).collect();
         self.catalogs = catalogs;
-        if self.catalogs.is_empty() { Err(self.changed()) } else { Ok(()) }
+        if self.catalogs.is_empty() {
+            Err(self.changed())
+        } else {
+            Ok(())
+        }
     }
 
-    /// Says what the server does not know. Fails if a catalog has not the pinned content any more: what was printed might be
-    /// of another.
+    /// Says what the server does not know. Fails if a catalog has not the pinned content any more:
+    /// what was printed might be of another.
     pub(crate) async fn end(&self) -> Result<(), CommandError> {
         let left_out = self.client.left_out();
         if !left_out.is_empty() {
-            hint(&format!("the server does not know these fields, which are left out: {}", left_out.join(", ")));
+            hint(&format!(
+                "the server does not know these fields, which are left out: {}",
+                left_out.join(", ")
+            ));
         }
-        let Some(digest) = &self.digest else { return Ok(()) };
+        let Some(digest) = &self.digest else {
+            return Ok(());
+        };
         let served = self.client.execute(SERVED, &Value::Null).await?.data;
         let catalogs = served["catalogs"].as_array().into_iter().flatten();
         let is_same = catalogs
@@ -166,11 +206,15 @@ impl CommandContext {
 
     fn changed(&self) -> CommandError {
         let digest = self.digest.as_deref().unwrap_or_default();
-        CommandError::new(ExitStatus::Changed, format!("no catalog serves the content `{digest}`"))
-            .hint("`kubectl catalog get catalogs -o wide` lists the digests that are served")
+        CommandError::new(
+            ExitStatus::Changed,
+            format!("no catalog serves the content `{digest}`"),
+        )
+        .hint("`kubectl catalog get catalogs -o wide` lists the digests that are served")
     }
 
-    /// Says how old the data of the command is, if some of it came from the cache without a request.
+    /// Says how old the data of the command is, if some of it came from the cache without a
+    /// request.
     pub(crate) fn print_age(&self) {
         let age = self.client.cached_age().map(|age| age.as_secs());
         if let Some(age) = age.filter(|age| self.is_offline || *age > 0) {
@@ -179,7 +223,11 @@ impl CommandContext {
     }
 
     /// Executes a document.
-    pub(crate) async fn data(&self, document: &str, variables: &Value) -> Result<Value, CommandError> {
+    pub(crate) async fn data(
+        &self,
+        document: &str,
+        variables: &Value,
+    ) -> Result<Value, CommandError> {
         Ok(self.client.execute(document, variables).await?.data)
     }
 
@@ -191,10 +239,20 @@ impl CommandContext {
         connection: &'static str,
     ) -> Result<Vec<Value>, CommandError> {
         // One more tells whether there are more.
-        let mut items = self.walk_up_to(document, variables, connection, self.limit.saturating_add(1)).await?;
+        let mut items = self
+            .walk_up_to(
+                document,
+                variables,
+                connection,
+                self.limit.saturating_add(1),
+            )
+            .await?;
         if items.len() > self.limit {
             items.truncate(self.limit);
-            hint(&format!("these are the first {}: --limit 0 prints all", self.limit));
+            hint(&format!(
+                "these are the first {}: --limit 0 prints all",
+                self.limit
+            ));
         }
         Ok(items)
     }
@@ -206,11 +264,12 @@ impl CommandContext {
         variables: Value,
         connection: &'static str,
     ) -> Result<Vec<Value>, CommandError> {
-        self.walk_up_to(document, variables, connection, usize::MAX).await
+        self.walk_up_to(document, variables, connection, usize::MAX)
+            .await
     }
 
-    /// As [`Self::walk`], up to this number of items, and silently. Fails on an empty list if one of its catalogs is not
-    /// served.
+    /// As [`Self::walk`], up to this number of items, and silently. Fails on an empty list if one
+    /// of its catalogs is not served.
     pub(crate) async fn walk_up_to(
         &self,
         document: &'static str,
@@ -219,8 +278,16 @@ impl CommandContext {
         limit: usize,
     ) -> Result<Vec<Value>, CommandError> {
         let catalogs = variables["catalogs"].as_array().into_iter().flatten();
-        let catalogs: Vec<_> = catalogs.filter_map(Value::as_str).map(str::to_owned).collect();
-        let items = self.client.walk(document, variables, connection).limit(limit).all().await?;
+        let catalogs: Vec<_> = catalogs
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
+        let items = self
+            .client
+            .walk(document, variables, connection)
+            .limit(limit)
+            .all()
+            .await?;
         if items.is_empty() {
             self.check_catalogs(&catalogs).await?;
         }
@@ -238,15 +305,37 @@ impl CommandContext {
     /// Finds the one package that is meant: that of the catalog with the highest priority.
     pub(crate) async fn choose(&self, package: &str) -> Result<ChosenPackage, CommandError> {
         let (catalogs, name) = self.split(package);
-        let data = self.data(PACKAGE_NAMES, &json!({ "catalogs": catalogs, "names": [name] })).await?;
-        let mut found: Vec<_> = data["packages"]["nodes"].as_array().into_iter().flatten().collect();
-        let priority = |package: &Value| package["catalog"]["priority"].as_i64().unwrap_or_default();
+        let data = self
+            .data(
+                PACKAGE_NAMES,
+                &json!({ "catalogs": catalogs, "names": [name] }),
+            )
+            .await?;
+        let mut found: Vec<_> = data["packages"]["nodes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .collect();
+        let priority =
+            |package: &Value| package["catalog"]["priority"].as_i64().unwrap_or_default();
         found.sort_by_key(|package| std::cmp::Reverse(priority(package)));
-        let names: Vec<_> = found.iter().map(|package| text(package, "/catalog/name")).collect();
-        let Some(first) = found.first() else { return Err(self.no_package(package).await) };
-        if found.get(1).is_some_and(|second| priority(second) == priority(first)) {
-            let message = format!("package `{name}` is in several catalogs of one priority: {}", names.join(", "));
-            return Err(CommandError::new(ExitStatus::NotFound, message).hint(format!("write {}/{name}", names[0])));
+        let names: Vec<_> = found
+            .iter()
+            .map(|package| text(package, "/catalog/name"))
+            .collect();
+        let Some(first) = found.first() else {
+            return Err(self.no_package(package).await);
+        };
+        if found
+            .get(1)
+            .is_some_and(|second| priority(second) == priority(first))
+        {
+            let message = format!(
+                "package `{name}` is in several catalogs of one priority: {}",
+                names.join(", ")
+            );
+            return Err(CommandError::new(ExitStatus::NotFound, message)
+                .hint(format!("write {}/{name}", names[0])));
         }
         if let [chosen, others @ ..] = &names[..]
             && !others.is_empty()
@@ -256,11 +345,18 @@ impl CommandContext {
                 others.join(", ")
             ));
         }
-        Ok(ChosenPackage { catalog: names[0].clone(), package: name.to_owned() })
+        Ok(ChosenPackage {
+            catalog: names[0].clone(),
+            package: name.to_owned(),
+        })
     }
 
     /// The name of a bundle that is given by its name or version.
-    pub(crate) async fn bundle_name(&self, chosen: &ChosenPackage, named: &str) -> Result<String, CommandError> {
+    pub(crate) async fn bundle_name(
+        &self,
+        chosen: &ChosenPackage,
+        named: &str,
+    ) -> Result<String, CommandError> {
         let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package] });
         let bundles = self.walk_all(BUNDLE_NAMES, variables, "/bundles").await?;
         let version = named.strip_prefix('v').unwrap_or(named);
@@ -268,24 +364,41 @@ impl CommandContext {
         let found = by_name.or_else(|| bundles.iter().find(|bundle| bundle["version"] == *version));
         found.map(|bundle| text(bundle, "/name")).ok_or_else(|| {
             let message = format!("package `{}` has no bundle `{named}`", chosen.package);
-            CommandError::new(ExitStatus::NotFound, message)
-                .hint(format!("`kubectl catalog versions {}/{}` lists its bundles", chosen.catalog, chosen.package))
+            CommandError::new(ExitStatus::NotFound, message).hint(format!(
+                "`kubectl catalog versions {}/{}` lists its bundles",
+                chosen.catalog, chosen.package
+            ))
         })
     }
 
-    /// The failure of a package, as NAME or CATALOG/NAME, that no catalog has, with names that are spelled similarly; that
-    /// of the catalog if it is not served.
+    /// The failure of a package, as NAME or CATALOG/NAME, that no catalog has, with names that are
+    /// spelled similarly; that of the catalog if it is not served.
     pub(crate) async fn no_package(&self, package: &str) -> CommandError {
         let (catalogs, name) = self.split(package);
         if let Err(failure) = self.check_catalogs(&catalogs).await {
             return failure;
         }
         let request = json!({ "packageName": name, "catalogs": catalogs });
-        let data = self.client.execute(SIMILAR_PACKAGES, &json!({ "request": request })).await;
-        let similar = data.map(|response| response.data["resolve"]["similarNames"].clone()).unwrap_or_default();
-        let names: Vec<_> = similar.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let failure = CommandError::new(ExitStatus::NotFound, format!("package `{name}` not found"));
-        if names.is_empty() { failure } else { failure.hint(format!("did you mean {}?", names.join(" or "))) }
+        let data = self
+            .client
+            .execute(SIMILAR_PACKAGES, &json!({ "request": request }))
+            .await;
+        let similar = data
+            .map(|response| response.data["resolve"]["similarNames"].clone())
+            .unwrap_or_default();
+        let names: Vec<_> = similar
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let failure =
+            CommandError::new(ExitStatus::NotFound, format!("package `{name}` not found"));
+        if names.is_empty() {
+            failure
+        } else {
+            failure.hint(format!("did you mean {}?", names.join(" or ")))
+        }
     }
 }
 
@@ -293,11 +406,25 @@ impl CommandContext {
 async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, CommandError> {
     let hint = "name the server with --server or CATALOGQL_SERVER";
     if route == ServerRoute::Direct {
-        let missing = || CommandError::new(ExitStatus::Usage, "--via direct needs the URL of the server").hint(hint);
-        return args.server.as_ref().map(Client::builder).ok_or_else(missing);
+        let missing = || {
+            CommandError::new(
+                ExitStatus::Usage,
+                "--via direct needs the URL of the server",
+            )
+            .hint(hint)
+        };
+        return args
+            .server
+            .as_ref()
+            .map(Client::builder)
+            .ok_or_else(missing);
     }
     let options = ClusterOptions {
-        route: if route == ServerRoute::PortForward { ClusterRoute::PortForward } else { ClusterRoute::ServiceProxy },
+        route: if route == ServerRoute::PortForward {
+            ClusterRoute::PortForward
+        } else {
+            ClusterRoute::ServiceProxy
+        },
         cache: cache_folder().map(Cache::at),
         refresh: route == ServerRoute::FoundService,
         offline: args.offline,
@@ -306,7 +433,11 @@ async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, Comma
     let found = Client::from_kubeconfig(&options);
     found.await.map_err(|error| {
         let failure = CommandError::from(error);
-        if failure.hint.is_some() { failure } else { failure.hint(hint) }
+        if failure.hint.is_some() {
+            failure
+        } else {
+            failure.hint(hint)
+        }
     })
 }
 
@@ -332,7 +463,8 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     folder(&CACHE_FOLDERS)
 }
 
-/// The first of these places below a variable of the environment that names a folder; `None` where none does.
+/// The first of these places below a variable of the environment that names a folder; `None` where
+/// none does.
 pub(crate) fn folder(places: &[(&str, &str)]) -> Option<PathBuf> {
     let named = places.iter().find_map(|(variable, below)| {
         let folder = std::env::var_os(variable).filter(|folder| !folder.is_empty())?;

@@ -1,5 +1,5 @@
-//! The documents that are sent, one operation in each. Their texts do not vary, so that a server which takes trusted
-//! documents only can know them.
+//! The documents that are sent, one operation in each. Their texts do not vary, so that a server
+//! which takes trusted documents only can know them.
 
 use catalogql_client::{DOCUMENTS, trusted_documents};
 
@@ -60,7 +60,8 @@ const ALL: [&str; 26] = [
     UPGRADES,
 ];
 
-/// The documents as they are sent, each by the SHA-256 of its text: a file for `catalogql serve --documents`.
+/// The documents as they are sent, each by the SHA-256 of its text: a file for `catalogql serve
+/// --documents`.
 pub(crate) fn trusted() -> String {
     let documents = trusted_documents(ALL.into_iter().chain(DOCUMENTS));
     serde_json::to_string_pretty(&documents).expect("it is JSON") + "\n"

@@ -1,4 +1,5 @@
-//! How a command ends that does not do what it was asked for: its message, a hint, and the exit status.
+//! How a command ends that does not do what it was asked for: its message, a hint, and the exit
+//! status.
 
 use catalogql_client::Error;
 
@@ -34,7 +35,12 @@ pub(crate) struct CommandError {
 
 impl CommandError {
     pub(crate) fn new(status: ExitStatus, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), hint: None, is_route: false }
+        Self {
+            status,
+            message: message.into(),
+            hint: None,
+            is_route: false,
+        }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -49,40 +55,62 @@ impl From<Error> for CommandError {
             Error::Changed => ExitStatus::Changed,
             Error::Ambiguous(_) => ExitStatus::NotFound,
             // A proxy has answered, and no server.
-            Error::Refused { code: None, status: 502..=504, .. } => ExitStatus::NoServer,
+            Error::Refused {
+                code: None,
+                status: 502..=504,
+                ..
+            } => ExitStatus::NoServer,
             Error::Refused { .. } => ExitStatus::Refused,
             _ => ExitStatus::NoServer,
         };
-        let is_proxy_error = matches!(&error, Error::Refused { code: None, status: 500..=504, .. });
-        let is_route = is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
+        let is_proxy_error = matches!(
+            &error,
+            Error::Refused {
+                code: None,
+                status: 500..=504,
+                ..
+            }
+        );
+        let is_route =
+            is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
         let hint = match &error {
             Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
             Error::NotAllowed { status: 403, .. } => Some(
                 "the Roles `catalogql-viewer` and `catalogql-port-forward` have the rights: docs/how-to/kubectl-catalog.md",
             ),
-            Error::Refused { code: Some(code), .. } if code == INVALID => {
-                Some("the server may be older or newer than this program: `kubectl catalog version` shows both")
-            }
+            Error::Refused {
+                code: Some(code), ..
+            } if code == INVALID => Some(
+                "the server may be older or newer than this program: `kubectl catalog version` shows both",
+            ),
             Error::Unreachable { .. } if is_certificate_error(&error) => Some(
                 "--certificate-authority names the authority of the server's certificate, --insecure-skip-tls-verify takes any",
             ),
-            Error::Unreachable { .. } if is_plain_http(&error) => {
-                Some("the server seems to speak plain HTTP: write its URL with http:// instead of https://")
-            }
+            Error::Unreachable { .. } if is_plain_http(&error) => Some(
+                "the server seems to speak plain HTTP: write its URL with http:// instead of https://",
+            ),
             Error::Unreachable { .. } => Some("--server names another URL"),
             Error::Ambiguous(_) => Some("name one with --namespace"),
             Error::NotCached => Some("run the command once without --offline"),
             _ => None,
         };
         let code = match &error {
-            Error::Refused { code: Some(code), .. } => format!(" ({code})"),
+            Error::Refused {
+                code: Some(code), ..
+            } => format!(" ({code})"),
             _ => String::new(),
         };
-        Self { status, message: chain(&error) + &code, hint: hint.map(str::to_owned), is_route }
+        Self {
+            status,
+            message: chain(&error) + &code,
+            hint: hint.map(str::to_owned),
+            is_route,
+        }
     }
 }
 
-/// Whether the certificate of the server is not trusted. The libraries have types of their own for it, and words in common.
+/// Whether the certificate of the server is not trusted. The libraries have types of their own for
+/// it, and words in common.
 fn is_certificate_error(error: &Error) -> bool {
     chain(error).contains("invalid peer certificate")
 }

@@ -1,5 +1,6 @@
-//! Templates of `-o jsonpath=`, in kubectl's dialect as far as lists of objects need it: `{.items[*].name}`, indexes,
-//! `{range …}{end}`, filters `[?(@.a=="b")]`, and quoted text. Other libraries read RFC 9535, which has no templates.
+//! Templates of `-o jsonpath=`, in kubectl's dialect as far as lists of objects need it:
+//! `{.items[*].name}`, indexes, `{range …}{end}`, filters `[?(@.a=="b")]`, and quoted text. Other
+//! libraries read RFC 9535, which has no templates.
 
 use serde_json::Value;
 
@@ -52,18 +53,33 @@ fn parse_parts(rest: &mut &str, in_range: bool) -> Result<Vec<Part>, String> {
         let inner = text[..end].trim();
         *rest = &text[end + 1..];
         if inner == "end" {
-            return if in_range { Ok(parts) } else { Err("`{end}` without `{range …}`".to_owned()) };
+            return if in_range {
+                Ok(parts)
+            } else {
+                Err("`{end}` without `{range …}`".to_owned())
+            };
         }
         if let Some(path) = inner.strip_prefix("range ") {
             let path = parse_path(path.trim())?;
             parts.push(Part::Range(path, parse_parts(rest, true)?));
-        } else if let Some(text) = inner.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-            parts.push(Part::Text(text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"")));
+        } else if let Some(text) = inner
+            .strip_prefix('"')
+            .and_then(|text| text.strip_suffix('"'))
+        {
+            parts.push(Part::Text(
+                text.replace("\\n", "\n")
+                    .replace("\\t", "\t")
+                    .replace("\\\"", "\""),
+            ));
         } else {
             parts.push(Part::Path(parse_path(inner)?));
         }
     }
-    if in_range { Err("`{range …}` without `{end}`".to_owned()) } else { Ok(parts) }
+    if in_range {
+        Err("`{range …}` without `{end}`".to_owned())
+    } else {
+        Ok(parts)
+    }
 }
 
 /// Where the braces end, which texts in quotes may hold.
@@ -85,14 +101,19 @@ fn parse_path(path: &str) -> Result<Vec<PathSegment>, String> {
     let mut steps = Vec::new();
     while !rest.is_empty() {
         if let Some(text) = rest.strip_prefix('[') {
-            let end = text.find(']').ok_or_else(|| format!("`{path}`: a `[` has no `]`"))?;
+            let end = text
+                .find(']')
+                .ok_or_else(|| format!("`{path}`: a `[` has no `]`"))?;
             steps.push(
-                parse_brackets(&text[..end]).ok_or_else(|| format!("`{path}`: cannot read `[{}]`", &text[..end]))?,
+                parse_brackets(&text[..end])
+                    .ok_or_else(|| format!("`{path}`: cannot read `[{}]`", &text[..end]))?,
             );
             rest = &text[end + 1..];
             continue;
         }
-        rest = rest.strip_prefix('.').ok_or_else(|| format!("`{path}`: a path is written as `.items[*].name`"))?;
+        rest = rest
+            .strip_prefix('.')
+            .ok_or_else(|| format!("`{path}`: a path is written as `.items[*].name`"))?;
         let end = rest.find(['.', '[']).unwrap_or(rest.len());
         match &rest[..end] {
             "" => {}
@@ -105,19 +126,37 @@ fn parse_path(path: &str) -> Result<Vec<PathSegment>, String> {
 }
 
 fn parse_brackets(text: &str) -> Option<PathSegment> {
-    let unquoted = |text: &str| Some(text.strip_prefix(['"', '\''])?.strip_suffix(['"', '\''])?.to_owned());
+    let unquoted = |text: &str| {
+        Some(
+            text.strip_prefix(['"', '\''])?
+                .strip_suffix(['"', '\''])?
+                .to_owned(),
+        )
+    };
     if text == "*" {
         return Some(PathSegment::Each);
     }
-    if let Some(filter) = text.strip_prefix("?(").and_then(|text| text.strip_suffix(')')) {
+    if let Some(filter) = text
+        .strip_prefix("?(")
+        .and_then(|text| text.strip_suffix(')'))
+    {
         let (path, value, is_negated) = match filter.split_once("!=") {
             Some((path, value)) => (path, value, true),
-            None => filter.split_once("==").map(|(path, value)| (path, value, false))?,
+            None => filter
+                .split_once("==")
+                .map(|(path, value)| (path, value, false))?,
         };
         let value = unquoted(value.trim()).unwrap_or_else(|| value.trim().to_owned());
-        return Some(PathSegment::Filter(parse_path(path.trim()).ok()?, value, is_negated));
+        return Some(PathSegment::Filter(
+            parse_path(path.trim()).ok()?,
+            value,
+            is_negated,
+        ));
     }
-    text.parse().ok().map(PathSegment::Index).or_else(|| unquoted(text).map(PathSegment::Member))
+    text.parse()
+        .ok()
+        .map(PathSegment::Index)
+        .or_else(|| unquoted(text).map(PathSegment::Member))
 }
 
 fn write_parts(parts: &[Part], value: &Value, out: &mut String) {
@@ -125,7 +164,11 @@ fn write_parts(parts: &[Part], value: &Value, out: &mut String) {
         match part {
             Part::Text(text) => *out += text,
             Part::Path(path) => {
-                *out += &select(path, value).into_iter().map(shown).collect::<Vec<_>>().join(" ");
+                *out += &select(path, value)
+                    .into_iter()
+                    .map(shown)
+                    .collect::<Vec<_>>()
+                    .join(" ");
             }
             Part::Range(path, parts) => {
                 for item in select(path, value) {
@@ -146,7 +189,12 @@ fn shown(value: &Value) -> String {
 
 /// The values that a path selects.
 fn select<'v>(path: &[PathSegment], value: &'v Value) -> Vec<&'v Value> {
-    path.iter().fold(vec![value], |values, step| values.into_iter().flat_map(|value| advance(step, value)).collect())
+    path.iter().fold(vec![value], |values, step| {
+        values
+            .into_iter()
+            .flat_map(|value| advance(step, value))
+            .collect()
+    })
 }
 
 fn advance<'v>(step: &PathSegment, value: &'v Value) -> Vec<&'v Value> {
@@ -162,11 +210,22 @@ fn advance<'v>(step: &PathSegment, value: &'v Value) -> Vec<&'v Value> {
             let items = items();
             let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
             let at = if *index < 0 { index + length } else { *index };
-            usize::try_from(at).ok().and_then(|at| items.get(at).copied()).into_iter().collect()
+            usize::try_from(at)
+                .ok()
+                .and_then(|at| items.get(at).copied())
+                .into_iter()
+                .collect()
         }
         PathSegment::Filter(path, text, is_negated) => {
-            let is_equal = |item: &&Value| select(path, item).first().is_some_and(|value| shown(value) == *text);
-            items().into_iter().filter(|item| is_equal(item) != *is_negated).collect()
+            let is_equal = |item: &&Value| {
+                select(path, item)
+                    .first()
+                    .is_some_and(|value| shown(value) == *text)
+            };
+            items()
+                .into_iter()
+                .filter(|item| is_equal(item) != *is_negated)
+                .collect()
         }
     }
 }
@@ -185,7 +244,10 @@ mod tests {
             ("{.items[0].name}", "a"),
             ("{.items[-1].name}", "b"),
             ("{.items[5].name}", ""),
-            ("{range .items[*]}{.name}{\"\\t\"}{.n}{\"\\n\"}{end}", "a\t1\nb\t2\n"),
+            (
+                "{range .items[*]}{.name}{\"\\t\"}{.n}{\"\\n\"}{end}",
+                "a\t1\nb\t2\n",
+            ),
             ("{.items[?(@.name==\"b\")].n}", "2"),
             ("{.items[?(@.n!=2)].name}", "a"),
             ("{.items[0].in['x.y']}", "true"),
@@ -194,11 +256,15 @@ mod tests {
             ("{.none}", ""),
             ("{\"}\"}", "}"),
         ] {
-            let template = Template::parse(template).unwrap_or_else(|error| panic!("{template}: {error}"));
+            let template =
+                Template::parse(template).unwrap_or_else(|error| panic!("{template}: {error}"));
             let shown = template.apply(&value);
             // Objects keep no order of their members.
             assert_eq!(shown.len(), expected.len(), "{template:?}: {shown}");
-            assert!(shown == expected || shown.starts_with('{'), "{template:?}: {shown}");
+            assert!(
+                shown == expected || shown.starts_with('{'),
+                "{template:?}: {shown}"
+            );
         }
     }
 

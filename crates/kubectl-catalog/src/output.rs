@@ -59,12 +59,20 @@ pub(crate) struct ObjectList {
 
 /// A column of every table.
 pub(crate) const fn column(header: &'static str, value: fn(&Value) -> String) -> TableColumn {
-    TableColumn { header, is_wide: false, value }
+    TableColumn {
+        header,
+        is_wide: false,
+        value,
+    }
 }
 
 /// A column of `-o wide`.
 pub(crate) const fn wide(header: &'static str, value: fn(&Value) -> String) -> TableColumn {
-    TableColumn { header, is_wide: true, value }
+    TableColumn {
+        header,
+        is_wide: true,
+        value,
+    }
 }
 
 /// Whether there is a value at a pointer: a column such as DEPRECATED.
@@ -99,23 +107,46 @@ pub(crate) fn parse_output(text: &str) -> Result<OutputFormat, String> {
 
 impl ObjectList {
     /// Prints the items.
-    pub(crate) fn print(&self, output: &OutputFormat, has_headers: bool) -> Result<(), CommandError> {
+    pub(crate) fn print(
+        &self,
+        output: &OutputFormat,
+        has_headers: bool,
+    ) -> Result<(), CommandError> {
         match output {
-            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name if self.items.is_empty() => {
+            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name
+                if self.items.is_empty() =>
+            {
                 hint(NOTHING_FOUND);
                 Ok(())
             }
             OutputFormat::Table | OutputFormat::Wide => {
                 let columns = self.shown_columns(*output == OutputFormat::Wide);
-                let header: Vec<_> = columns.iter().map(|column| column.header).filter(|_| has_headers).collect();
+                let header: Vec<_> = columns
+                    .iter()
+                    .map(|column| column.header)
+                    .filter(|_| has_headers)
+                    .collect();
                 let cell = |item: &Value, column: &TableColumn| {
                     let value = (column.value)(item);
-                    if value.is_empty() { NONE.to_owned() } else { value }
+                    if value.is_empty() {
+                        NONE.to_owned()
+                    } else {
+                        value
+                    }
                 };
-                let row = |item: &Value| columns.iter().map(|column| cell(item, column)).collect::<Vec<_>>();
+                let row = |item: &Value| {
+                    columns
+                        .iter()
+                        .map(|column| cell(item, column))
+                        .collect::<Vec<_>>()
+                };
                 let rows = self.items.iter().map(row);
                 // Who asks for more wants to see it.
-                print(&if *output == OutputFormat::Wide { whole_table(header, rows) } else { table(header, rows) })
+                print(&if *output == OutputFormat::Wide {
+                    whole_table(header, rows)
+                } else {
+                    table(header, rows)
+                })
             }
             OutputFormat::Name => print(&lines(self.items.iter().map(self.name))),
             _ => {
@@ -127,39 +158,63 @@ impl ObjectList {
         }
     }
 
-    /// The columns of a table; that of the catalog also without `-o wide` if the items are of several.
+    /// The columns of a table; that of the catalog also without `-o wide` if the items are of
+    /// several.
     fn shown_columns(&self, is_wide: bool) -> Vec<&'static TableColumn> {
         let has_several = |column: &TableColumn| {
-            let mut values = self.items.iter().map(column.value).filter(|value| !value.is_empty());
-            values.next().is_some_and(|first| values.any(|value| value != first))
+            let mut values = self
+                .items
+                .iter()
+                .map(column.value)
+                .filter(|value| !value.is_empty());
+            values
+                .next()
+                .is_some_and(|first| values.any(|value| value != first))
         };
-        let is_shown =
-            |column: &&TableColumn| !column.is_wide || is_wide || (column.header == CATALOG && has_several(column));
+        let is_shown = |column: &&TableColumn| {
+            !column.is_wide || is_wide || (column.header == CATALOG && has_several(column))
+        };
         self.columns.iter().filter(is_shown).collect()
     }
 }
 
 /// Prints an object of the API.
-pub(crate) fn print_object(kind: &str, object: &Value, output: &OutputFormat) -> Result<(), CommandError> {
-    let mut all = Map::from_iter([("apiVersion".to_owned(), json!(API_VERSION)), ("kind".to_owned(), json!(kind))]);
+pub(crate) fn print_object(
+    kind: &str,
+    object: &Value,
+    output: &OutputFormat,
+) -> Result<(), CommandError> {
+    let mut all = Map::from_iter([
+        ("apiVersion".to_owned(), json!(API_VERSION)),
+        ("kind".to_owned(), json!(kind)),
+    ]);
     all.extend(object.as_object().cloned().unwrap_or_default());
     print_value(&Value::Object(all), output)
 }
 
 /// Whether a format is for programs: not a table, and nothing that one command alone has.
 pub(crate) fn is_structured(output: &OutputFormat) -> bool {
-    matches!(output, OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_))
+    matches!(
+        output,
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_)
+    )
 }
 
 fn print_value(value: &Value, output: &OutputFormat) -> Result<(), CommandError> {
     match output {
-        OutputFormat::Json => Ok(ignore_closed_pipe(printing::json(&mut io::stdout().lock(), value))?),
+        OutputFormat::Json => Ok(ignore_closed_pipe(printing::json(
+            &mut io::stdout().lock(),
+            value,
+        ))?),
         OutputFormat::Yaml => print(&yaml(value)),
         OutputFormat::JsonPath(template) => print(&template.apply(value)),
         other => {
             let name = format!("{other:?}").to_lowercase();
-            Err(CommandError::new(ExitStatus::Usage, format!("this command cannot print `{name}`"))
-                .hint("-o json prints all of it"))
+            Err(CommandError::new(
+                ExitStatus::Usage,
+                format!("this command cannot print `{name}`"),
+            )
+            .hint("-o json prints all of it"))
         }
     }
 }
@@ -167,7 +222,11 @@ fn print_value(value: &Value, output: &OutputFormat) -> Result<(), CommandError>
 /// The value as YAML.
 pub(crate) fn yaml(value: &Value) -> String {
     let text = serde_saphyr::to_string(value).expect("JSON is YAML");
-    if text.ends_with('\n') { text } else { text + "\n" }
+    if text.ends_with('\n') {
+        text
+    } else {
+        text + "\n"
+    }
 }
 
 /// Prints text to the standard output.
@@ -200,5 +259,8 @@ pub(crate) fn lines<I: std::fmt::Display>(items: impl IntoIterator<Item = I>) ->
 /// The values at some pointers as the name of an object: `package/community/etcd`.
 pub(crate) fn name(kind: &str, item: &Value, pointers: &[&str]) -> String {
     let parts = pointers.iter().map(|pointer| text(item, pointer));
-    std::iter::once(kind.to_owned()).chain(parts).collect::<Vec<_>>().join("/")
+    std::iter::once(kind.to_owned())
+        .chain(parts)
+        .collect::<Vec<_>>()
+        .join("/")
 }

@@ -55,7 +55,11 @@ fn condition(text: &str) -> Option<Condition> {
     let made = |key: &str, values: Option<Vec<String>>, is_negated| {
         let key = key.trim();
         let is_key = !key.is_empty() && !key.contains([' ', '(', ')', '!', '=', ',']);
-        is_key.then(|| Condition { key: key.to_owned(), values, is_negated })
+        is_key.then(|| Condition {
+            key: key.to_owned(),
+            values,
+            is_negated,
+        })
     };
     for (operator, is_negated) in [("!=", true), ("==", false), ("=", false)] {
         if let Some((key, value)) = text.split_once(operator) {
@@ -65,7 +69,16 @@ fn condition(text: &str) -> Option<Condition> {
     for (operator, is_negated) in [(" notin ", true), (" in ", false)] {
         if let Some((key, values)) = text.split_once(operator) {
             let values = values.trim().strip_prefix('(')?.strip_suffix(')')?;
-            return made(key, Some(values.split(',').map(|value| value.trim().to_owned()).collect()), is_negated);
+            return made(
+                key,
+                Some(
+                    values
+                        .split(',')
+                        .map(|value| value.trim().to_owned())
+                        .collect(),
+                ),
+                is_negated,
+            );
         }
     }
     match text.strip_prefix('!') {
@@ -80,7 +93,9 @@ mod tests {
 
     #[test]
     fn a_selector_means_what_it_means_to_kubectl() {
-        let labels = [("tier", "demo"), ("env", "test")].map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let labels = [("tier", "demo"), ("env", "test")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into();
         for (text, expected) in [
             ("tier=demo", true),
             ("tier==demo,env=test", true),
@@ -94,7 +109,11 @@ mod tests {
             ("tier notin (a, demo)", false),
             ("none notin (a)", true),
         ] {
-            assert_eq!(LabelSelector::parse(text).map(|selector| selector.matches(&labels)), Ok(expected), "{text}");
+            assert_eq!(
+                LabelSelector::parse(text).map(|selector| selector.matches(&labels)),
+                Ok(expected),
+                "{text}"
+            );
         }
         for text in ["", "a b", "=a", "tier in demo", "a,,b"] {
             assert!(LabelSelector::parse(text).is_err(), "{text}");

@@ -1,4 +1,5 @@
-//! Contents: found in the store where it has them, indexed, and held once in memory however many catalogs serve them.
+//! Contents: found in the store where it has them, indexed, and held once in memory however many
+//! catalogs serve them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,7 +8,10 @@ use fbc::catalog::IndexError;
 use fbc::{Catalog, Digest, Origins};
 use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
 use serving::{Content, Encodings, RememberedContent};
-use store::{Analysis, PreviousContent, Record, SourceState, Store, StoreError, StoredContent, WrittenContent};
+use store::{
+    Analysis, PreviousContent, Record, SourceState, Store, StoreError, StoredContent,
+    WrittenContent,
+};
 
 use crate::LoadError;
 
@@ -23,7 +27,11 @@ pub(crate) struct Contents {
 
 impl Contents {
     pub(crate) fn new(store: Store) -> Self {
-        Self { store, catalogs: Mutex::default(), encodings: Mutex::default() }
+        Self {
+            store,
+            catalogs: Mutex::default(),
+            encodings: Mutex::default(),
+        }
     }
 
     /// Indexes lines that were just written, and records which source gave them.
@@ -36,7 +44,10 @@ impl Contents {
     ) -> Result<Content, LoadError> {
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
-        let analysis = Analysis { origins, problems: Some(catalog.all_problems().clone()) };
+        let analysis = Analysis {
+            origins,
+            problems: Some(catalog.all_problems().clone()),
+        };
         let record = written.commit(key, state, &analysis)?;
         let catalog = self.share(&record, || Ok(catalog))?;
         Ok(Content {
@@ -56,7 +67,11 @@ impl Contents {
     }
 
     /// The stored content of a source that is in this state, whichever source it was stored for.
-    pub(crate) fn find(&self, key: &str, state: &SourceState) -> Result<Option<Content>, LoadError> {
+    pub(crate) fn find(
+        &self,
+        key: &str,
+        state: &SourceState,
+    ) -> Result<Option<Content>, LoadError> {
         if let Some(content) = self.find_own(key, state)? {
             return Ok(Some(content));
         }
@@ -72,7 +87,9 @@ impl Contents {
         if !self.store.has_revision(key, state.revision.as_deref()) {
             return Ok(None);
         }
-        let Some(stored) = self.store.get(key) else { return Ok(None) };
+        let Some(stored) = self.store.get(key) else {
+            return Ok(None);
+        };
         // Another build may read the same files otherwise.
         if stored.analysis.problems.is_none() {
             return Ok(None);
@@ -88,14 +105,24 @@ impl Contents {
     }
 
     fn open(&self, stored: StoredContent) -> Result<Content, IndexError> {
-        let StoredContent { record, content, analysis } = stored;
+        let StoredContent {
+            record,
+            content,
+            analysis,
+        } = stored;
         let image = record.image.as_deref().map(Arc::from);
         let catalog = self.share(&record, || match analysis.problems {
             Some(problems) => Catalog::reopen(content, &analysis.origins, problems),
             None => Catalog::build(content, &analysis.origins),
         })?;
         let encodings = self.encodings(record.content);
-        Ok(Content { catalog, digest: record.content, encodings, image, last_unpacked: Some(record.first_read_at) })
+        Ok(Content {
+            catalog,
+            digest: record.content,
+            encodings,
+            image,
+            last_unpacked: Some(record.first_read_at),
+        })
     }
 
     /// Takes the compressed forms of a content that are stored already.
@@ -107,44 +134,73 @@ impl Contents {
         }
     }
 
-    /// Compresses a content, or takes its stored compressed forms. It takes seconds. What fails is logged, because a
-    /// content can be served without.
+    /// Compresses a content, or takes its stored compressed forms. It takes seconds. What fails is
+    /// logged, because a content can be served without.
     pub(crate) fn compress(&self, content: &Content) {
         let lines = content.catalog.content();
-        for coding in Coding::ALL.into_iter().filter(|_| lines.len() >= MIN_ENCODED_BYTES) {
+        for coding in Coding::ALL
+            .into_iter()
+            .filter(|_| lines.len() >= MIN_ENCODED_BYTES)
+        {
             match self.store.load_or_compress(&content.digest, lines, coding) {
                 Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
-                Ok(None) => tracing::info!(digest = %content.digest, "no room in the store for a compressed form"),
-                Err(error) => tracing::warn!(digest = %content.digest, %error, "cannot compress the content"),
+                Ok(None) => {
+                    tracing::info!(digest = %content.digest, "no room in the store for a compressed form")
+                }
+                Err(error) => {
+                    tracing::warn!(digest = %content.digest, %error, "cannot compress the content")
+                }
             }
         }
     }
 
-    /// Stores the outline of a content. Returns the contents that its source gave, as far as they are remembered, the
-    /// latest first.
+    /// Stores the outline of a content. Returns the contents that its source gave, as far as they
+    /// are remembered, the latest first.
     pub(crate) fn outlines(&self, key: &str, content: &Content) -> Vec<RememberedContent> {
-        if let Err(error) = self.store.save_outline(&content.digest, content.catalog.outline()) {
+        if let Err(error) = self
+            .store
+            .save_outline(&content.digest, content.catalog.outline())
+        {
             tracing::warn!(digest = %content.digest, %error, "cannot store the outline of the content");
         }
         let stored = self.store.outlines(key).into_iter();
-        let remembered = stored.map(|(PreviousContent { digest, image, first_read_at }, outline)| RememberedContent {
-            digest,
-            image: image.map(Arc::from),
-            last_unpacked: first_read_at,
-            outline,
-        });
+        let remembered = stored.map(
+            |(
+                PreviousContent {
+                    digest,
+                    image,
+                    first_read_at,
+                },
+                outline,
+            )| RememberedContent {
+                digest,
+                image: image.map(Arc::from),
+                last_unpacked: first_read_at,
+                outline,
+            },
+        );
         remembered.collect()
     }
 
-    /// Removes a content from the store and from what is shared, so that it is read from its source again.
+    /// Removes a content from the store and from what is shared, so that it is read from its source
+    /// again.
     pub(crate) fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
-        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner).retain(|(content, _), _| content != digest);
-        self.encodings.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+        self.catalogs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|(content, _), _| content != digest);
+        self.encodings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(digest);
         self.store.discard(digest)
     }
 
     fn encodings(&self, digest: Digest) -> Arc<Encodings> {
-        let mut encodings = self.encodings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut encodings = self
+            .encodings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(encodings) = encodings.get(&digest).and_then(Weak::upgrade) {
             return encodings;
         }
@@ -154,8 +210,8 @@ impl Contents {
         new
     }
 
-    /// Returns the catalog of this record that is in use already, or else the one that `open` makes, which shares its
-    /// index with catalogs of equal content from other files.
+    /// Returns the catalog of this record that is in use already, or else the one that `open`
+    /// makes, which shares its index with catalogs of equal content from other files.
     fn share(
         &self,
         record: &Record,
@@ -168,7 +224,9 @@ impl Contents {
         }
         catalogs.retain(|_, catalog| catalog.strong_count() > 0);
         let mut catalog = open()?;
-        let mut same_content = catalogs.iter().filter(|((content, _), _)| *content == record.content);
+        let mut same_content = catalogs
+            .iter()
+            .filter(|((content, _), _)| *content == record.content);
         if let Some(other) = same_content.find_map(|(_, other)| other.upgrade()) {
             catalog = catalog.with_index_of(&other);
         }

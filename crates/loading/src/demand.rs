@@ -1,5 +1,5 @@
-//! Loads on demand: a source is loaded although it does not look changed or still, and whoever asked is told what is served
-//! then.
+//! Loads on demand: a source is loaded although it does not look changed or still, and whoever
+//! asked is told what is served then.
 
 use std::sync::Arc;
 
@@ -45,18 +45,29 @@ pub(crate) struct Demand {
 }
 
 impl Refresher {
-    /// Loads the source of a catalog now, and returns the digest of the content that is served then.
+    /// Loads the source of a catalog now, and returns the digest of the content that is served
+    /// then.
     ///
-    /// A directory need not have been still for a while, because the caller knows that its own change is complete. A load
-    /// that is under way is not enough: it may have read what was there before.
+    /// A directory need not have been still for a while, because the caller knows that its own
+    /// change is complete. A load that is under way is not enough: it may have read what was there
+    /// before.
     ///
     /// # Errors
     /// What is served is what was served before, if anything.
     pub async fn refresh(&self, name: &CatalogName) -> Result<Digest, RefreshError> {
         let (served, answer) = oneshot::channel();
-        let request = RefreshRequest { name: name.clone(), served };
-        self.0.send(request).await.map_err(|_| RefreshError::NotLoaded)?;
-        answer.await.map_err(|_| RefreshError::NotLoaded)?.map_err(RefreshError::Failed)
+        let request = RefreshRequest {
+            name: name.clone(),
+            served,
+        };
+        self.0
+            .send(request)
+            .await
+            .map_err(|_| RefreshError::NotLoaded)?;
+        answer
+            .await
+            .map_err(|_| RefreshError::NotLoaded)?
+            .map_err(RefreshError::Failed)
     }
 }
 
@@ -64,7 +75,13 @@ impl Demand {
     /// Creates the demand of a source, and what its task receives.
     pub(crate) fn new() -> (Self, watch::Receiver<u64>) {
         let (requested, receiver) = watch::channel(0);
-        (Self { requested, waiting: Vec::new() }, receiver)
+        (
+            Self {
+                requested,
+                waiting: Vec::new(),
+            },
+            receiver,
+        )
     }
 
     /// Asks the task of the source for a load that begins after this call.
@@ -73,7 +90,8 @@ impl Demand {
         self.waiting.push((*self.requested.borrow(), served));
     }
 
-    /// Tells everyone who asked before an attempt began how it ended. What it gave is served by now.
+    /// Tells everyone who asked before an attempt began how it ended. What it gave is served by
+    /// now.
     pub(crate) fn answer(&mut self, attempt: &Attempt) {
         let result = match (&attempt.status, &attempt.content) {
             (SyncStatus::Failed(error), _) => Err(Arc::clone(error)),
@@ -81,7 +99,10 @@ impl Demand {
             // The source is being contacted.
             (SyncStatus::Synced | SyncStatus::Pending, _) => return,
         };
-        for (_, served) in self.waiting.extract_if(.., |(number, _)| *number <= attempt.requested) {
+        for (_, served) in self
+            .waiting
+            .extract_if(.., |(number, _)| *number <= attempt.requested)
+        {
             // A caller that does not wait any more needs no answer.
             let _ = served.send(result.clone());
         }

@@ -1,7 +1,7 @@
 //! A directory as a source: a list of its files, and their bytes, piece by piece.
 //!
-//! It does not know what the files hold, beyond which of them `.indexignore` leaves out, and never holds a whole file in
-//! memory.
+//! It does not know what the files hold, beyond which of them `.indexignore` leaves out, and never
+//! holds a whole file in memory.
 
 mod beneath;
 mod error;
@@ -29,7 +29,8 @@ pub use revision::Revision;
 /// How often a directory is read that changes while it is read.
 pub const ATTEMPTS: usize = 3;
 
-/// Maximum number of entries of a directory tree, of every kind. The list of them is held in memory.
+/// Maximum number of entries of a directory tree, of every kind. The list of them is held in
+/// memory.
 pub const ENTRIES: usize = 200_000;
 
 /// The files of a source at one moment, in catalog order.
@@ -73,9 +74,13 @@ pub(crate) enum Look {
     Unreadable(String),
 }
 
-/// Finds every file of the catalog below a directory, without opening any but `.indexignore`. There may be none.
+/// Finds every file of the catalog below a directory, without opening any but `.indexignore`. There
+/// may be none.
 pub fn list(directory: &Path) -> Result<Listing, DirectoryError> {
-    Ok(Listing { rules: None, ..list_with_rules(directory)? })
+    Ok(Listing {
+        rules: None,
+        ..list_with_rules(directory)?
+    })
 }
 
 /// Lists as [`list`] does, and keeps what [`Listing::includes`] looks at.
@@ -104,10 +109,12 @@ impl Listing {
         &self.revision
     }
 
-    /// Whether a file at this path would be one of the catalog that [`list_with_rules`] has listed: no `.indexignore` leaves it
-    /// out.
+    /// Whether a file at this path would be one of the catalog that [`list_with_rules`] has listed:
+    /// no `.indexignore` leaves it out.
     pub fn includes(&self, path: &str) -> bool {
-        self.rules.as_ref().is_none_or(|rules| !rules.is_ignored(path))
+        self.rules
+            .as_ref()
+            .is_none_or(|rules| !rules.is_ignored(path))
     }
 
     /// Whether nothing changed for so long that an equal revision proves an equal content.
@@ -115,13 +122,20 @@ impl Listing {
         self.settled
     }
 
-    /// Opens one of the files; its path must not have become a link or left the root since it was listed.
+    /// Opens one of the files; its path must not have become a link or left the root since it was
+    /// listed.
     pub fn open(&self, file: &ListedFile) -> Result<OpenFile, DirectoryError> {
         let path = self.root.join(&file.path);
-        let file = beneath::open(&self.folder, &file.real).map_err(|source| io_error("open", &path, source))?;
-        let metadata = file.metadata().map_err(|source| io_error("look at", &path, source))?;
+        let file = beneath::open(&self.folder, &file.real)
+            .map_err(|source| io_error("open", &path, source))?;
+        let metadata = file
+            .metadata()
+            .map_err(|source| io_error("look at", &path, source))?;
         if !metadata.is_file() {
-            return Err(DirectoryError::NotAFile { path, kind: walk::kind(metadata.file_type()) });
+            return Err(DirectoryError::NotAFile {
+                path,
+                kind: walk::kind(metadata.file_type()),
+            });
         }
         Ok(OpenFile { file, path })
     }
@@ -150,7 +164,9 @@ pub(crate) async fn poll(root: &Path) -> Result<Listing, LoadError> {
 
 /// What a source looks like now; `None` for one that is no directory.
 pub(crate) async fn look(source: &Source) -> Option<Look> {
-    let Source::Directory(root) = source else { return None };
+    let Source::Directory(root) = source else {
+        return None;
+    };
     Some(match poll(root).await {
         Ok(listing) if listing.is_settled() => Look::Settled(listing.revision().clone()),
         Ok(_) => Look::Changing,
@@ -158,9 +174,14 @@ pub(crate) async fn look(source: &Source) -> Option<Look> {
     })
 }
 
-/// Waits until a directory looks otherwise than before the last attempt, twice in a row the same and not just now written
-/// to; or until a failed attempt is worth repeating.
-pub(crate) async fn changed(root: &Path, watch: WatchInterval, before: Option<&Look>, failed: bool) {
+/// Waits until a directory looks otherwise than before the last attempt, twice in a row the same
+/// and not just now written to; or until a failed attempt is worth repeating.
+pub(crate) async fn changed(
+    root: &Path,
+    watch: WatchInterval,
+    before: Option<&Look>,
+    failed: bool,
+) {
     let mut polls = interval(watch.poll);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     polls.tick().await;
@@ -178,8 +199,8 @@ pub(crate) async fn changed(root: &Path, watch: WatchInterval, before: Option<&L
     }
 }
 
-/// Reads a directory that does not change meanwhile, so that no mixture of two states is taken for a content. Returns the
-/// listing that was read.
+/// Reads a directory that does not change meanwhile, so that no mixture of two states is taken for
+/// a content. Returns the listing that was read.
 pub(crate) fn read_unchanged<'a>(
     mut listing: Listing,
     writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
@@ -191,7 +212,9 @@ pub(crate) fn read_unchanged<'a>(
         let total = listing.bytes();
         let result = read(&listing, &mut writer, |read| progress(read, total));
         let now = list(&root);
-        let is_unchanged = now.as_ref().is_ok_and(|now| now.revision() == listing.revision());
+        let is_unchanged = now
+            .as_ref()
+            .is_ok_and(|now| now.revision() == listing.revision());
         match (result, now) {
             (Ok(origins), _) if is_unchanged => return Ok((listing, writer.finish()?, origins)),
             // An error that is not about a file need not have to do with the change.
@@ -201,11 +224,18 @@ pub(crate) fn read_unchanged<'a>(
             (_, Err(error)) => return Err(error.into()),
         }
     }
-    Err(LoadError::Unstable { root, attempts: ATTEMPTS })
+    Err(LoadError::Unstable {
+        root,
+        attempts: ATTEMPTS,
+    })
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> DirectoryError {
-    DirectoryError::Io { action, path: path.to_owned(), source }
+    DirectoryError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Directories that have become empty. It is the usual sign of an upload that is half done, or of a volume that is not
-//! mounted, so that the last content stays served until the directory is found as it is a second time.
+//! Directories that have become empty. It is the usual sign of an upload that is half done, or of a
+//! volume that is not mounted, so that the last content stays served until the directory is found
+//! as it is a second time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +13,8 @@ use crate::directory::{Listing, Revision};
 pub(crate) struct EmptiedDirectories(Mutex<HashMap<String, Revision>>);
 
 impl EmptiedDirectories {
-    /// Refuses a revision without any blob the first time that it is read, if the source had `former_bytes` of blobs before.
+    /// Refuses a revision without any blob the first time that it is read, if the source had
+    /// `former_bytes` of blobs before.
     pub(crate) fn check(
         &self,
         key: &str,
@@ -26,6 +28,8 @@ impl EmptiedDirectories {
             return Ok(());
         }
         refused.insert(key.to_owned(), listing.revision().clone());
-        Err(LoadError::Emptied { root: listing.root().to_owned() })
+        Err(LoadError::Emptied {
+            root: listing.root().to_owned(),
+        })
     }
 }

@@ -49,7 +49,10 @@ pub(crate) struct ImageFiles {
 
 impl Default for Pulls {
     fn default() -> Self {
-        Self { by_revision: Mutex::default(), permits: Semaphore::new(PULLS) }
+        Self {
+            by_revision: Mutex::default(),
+            permits: Semaphore::new(PULLS),
+        }
     }
 }
 
@@ -57,9 +60,15 @@ impl Pulls {
     /// Waits until nobody else pulls this revision of an image.
     pub(crate) async fn lock(&self, revision: &str) -> OwnedMutexGuard<()> {
         let lock = {
-            let mut locks = self.by_revision.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut locks = self
+                .by_revision
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             locks.retain(|_, lock| lock.strong_count() > 0);
-            let lock = locks.get(revision).and_then(Weak::upgrade).unwrap_or_default();
+            let lock = locks
+                .get(revision)
+                .and_then(Weak::upgrade)
+                .unwrap_or_default();
             locks.insert(revision.to_owned(), Arc::downgrade(&lock));
             lock
         };
@@ -80,10 +89,15 @@ impl ImageState {
             ImageKind::Artifact => CatalogRoot::for_artifact(configs_dir)?,
         };
         let revision = format!("{} {root}", resolved.digest);
-        Ok(Self { resolved, root, revision })
+        Ok(Self {
+            resolved,
+            root,
+            revision,
+        })
     }
 
-    /// Equal for equal contents: a digest has the same bytes for ever, and a directory of them the same files.
+    /// Equal for equal contents: a digest has the same bytes for ever, and a directory of them the
+    /// same files.
     pub(crate) fn revision(&self) -> &str {
         &self.revision
     }
@@ -101,14 +115,27 @@ impl ImageState {
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<FetchedImage, LoadError> {
         if let Some(platform) = &self.resolved.platform {
-            tracing::info!(image = self.by_digest(), platform, "taking one platform of a multi-platform image");
+            tracing::info!(
+                image = self.by_digest(),
+                platform,
+                "taking one platform of a multi-platform image"
+            );
         }
         let folder = scratch.create_folder(LAYERS)?;
-        let blobs = registries.fetch(&self.resolved, &folder, move |done, total| progress(Step::Fetch, done, total));
+        let blobs = registries.fetch(&self.resolved, &folder, move |done, total| {
+            progress(Step::Fetch, done, total)
+        });
         let blobs = blobs.await?.into_iter();
-        let layer = |(blob, layer): (_, &LayerDescriptor)| Layer { blob, diff_id: layer.diff_id };
+        let layer = |(blob, layer): (_, &LayerDescriptor)| Layer {
+            blob,
+            diff_id: layer.diff_id,
+        };
         let layers = blobs.zip(&self.resolved.layers).map(layer).collect();
-        Ok(FetchedImage { scratch, layers, image: self })
+        Ok(FetchedImage {
+            scratch,
+            layers,
+            image: self,
+        })
     }
 }
 
@@ -118,10 +145,19 @@ impl FetchedImage {
         let ImageState { resolved, root, .. } = &self.image;
         let total = resolved.layers.iter().map(|layer| layer.bytes).sum();
         let unpacking = |done| progress(done, total);
-        let unpacked = unpack::unpack(&self.layers, root, self.scratch.path(), &UnpackLimits::default(), unpacking)?;
+        let unpacked = unpack::unpack(
+            &self.layers,
+            root,
+            self.scratch.path(),
+            &UnpackLimits::default(),
+            unpacking,
+        )?;
         let files = unpacked.files()?;
         if files.is_empty() {
-            return Err(LoadError::NoFiles { image: resolved.pinned_reference.clone(), root: root.to_string() });
+            return Err(LoadError::NoFiles {
+                image: resolved.pinned_reference.clone(),
+                root: root.to_string(),
+            });
         }
         Ok(ImageFiles { unpacked, files })
     }

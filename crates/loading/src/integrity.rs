@@ -1,5 +1,6 @@
-//! Checks the stored files of the contents that are served against their digests, in the background: one at a time, and with
-//! the lowest priority. What is damaged is removed from the store, and who owns the published set has it read again.
+//! Checks the stored files of the contents that are served against their digests, in the
+//! background: one at a time, and with the lowest priority. What is damaged is removed from the
+//! store, and who owns the published set has it read again.
 
 use std::future::pending;
 use std::path::PathBuf;
@@ -35,7 +36,11 @@ pub(crate) struct ContentCheck {
 impl ContentCheck {
     /// Creates a check that is due after this interval, or never.
     pub(crate) fn new(interval: Option<Duration>) -> Self {
-        Self { interval, next: Instant::now() + interval.unwrap_or_default(), running: None }
+        Self {
+            interval,
+            next: Instant::now() + interval.unwrap_or_default(),
+            running: None,
+        }
     }
 
     /// Waits until the next check is due. It is safe to cancel.
@@ -62,7 +67,11 @@ impl Drop for ContentCheck {
 }
 
 /// Checks contents one after the other, and sends those that are damaged.
-pub(crate) async fn check_all(stages: Arc<Stages>, digests: Vec<Digest>, damaged: mpsc::Sender<DamagedContent>) {
+pub(crate) async fn check_all(
+    stages: Arc<Stages>,
+    digests: Vec<Digest>,
+    damaged: mpsc::Sender<DamagedContent>,
+) {
     for digest in digests {
         match stages.check(digest).await {
             Ok(None) => {}
@@ -71,7 +80,9 @@ pub(crate) async fn check_all(stages: Arc<Stages>, digests: Vec<Digest>, damaged
                     return;
                 }
             }
-            Err(error) => tracing::error!(%digest, error = error.chain(), "cannot check a stored content"),
+            Err(error) => {
+                tracing::error!(%digest, error = error.chain(), "cannot check a stored content")
+            }
         }
     }
 }

@@ -8,14 +8,16 @@ use tokio::sync::oneshot;
 
 use crate::LoadError;
 
-/// How much less of a processor loading gets than answering where both want it, as nice(2) counts: about a tenth.
+/// How much less of a processor loading gets than answering where both want it, as nice(2) counts:
+/// about a tenth.
 pub(crate) const LOADING: i32 = 10;
 
 /// The same of compressing contents, which gets an eighth of what loading gets.
 pub(crate) const COMPRESSING: i32 = 19;
 
-/// Runs work on a thread of its own, with low priority: that of nice(2) plus `niceness`. The thread ends with the work, because a priority that was given
-/// up cannot be taken back. Work goes on when nobody waits for it any more.
+/// Runs work on a thread of its own, with low priority: that of nice(2) plus `niceness`. The thread
+/// ends with the work, because a priority that was given up cannot be taken back. Work goes on when
+/// nobody waits for it any more.
 pub(crate) async fn spawn_low_priority<T: Send + 'static>(
     niceness: i32,
     work: impl FnOnce() -> T + Send + 'static,
@@ -33,12 +35,15 @@ pub(crate) async fn spawn_low_priority<T: Send + 'static>(
     match receiver.await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(panic)) => Err(LoadError::Panicked(panic_message(&*panic))),
-        Err(_) => Err(LoadError::Panicked("the thread ended without a result".to_owned())),
+        Err(_) => Err(LoadError::Panicked(
+            "the thread ended without a result".to_owned(),
+        )),
     }
 }
 
 /// The text that a panic was raised with; empty when it is no text.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default()
 }

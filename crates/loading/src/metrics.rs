@@ -1,4 +1,5 @@
-//! What loading counts: the durations of its stages, and for each wanted catalog how its loads ended.
+//! What loading counts: the durations of its stages, and for each wanted catalog how its loads
+//! ended.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -94,7 +95,10 @@ pub struct LoadStatistics(pub(crate) Arc<Stages>);
 
 impl Default for LoadMetrics {
     fn default() -> Self {
-        Self { stages: Family::new(|| Histogram::new(STAGE_BOUNDS)), catalogs: Mutex::default() }
+        Self {
+            stages: Family::new(|| Histogram::new(STAGE_BOUNDS)),
+            catalogs: Mutex::default(),
+        }
     }
 }
 
@@ -119,7 +123,14 @@ impl LoadMetrics {
     /// Notes that a catalog is wanted from this source.
     pub(crate) fn want(&self, name: &CatalogName, spec: &SourceSpec) {
         let (source_kind, poll_interval) = (SourceKind::of(&spec.source), spec.poll_interval());
-        let new = CatalogLoads { source_kind, poll_interval, last_success: None, loaded: 0, unchanged: 0, failed: 0 };
+        let new = CatalogLoads {
+            source_kind,
+            poll_interval,
+            last_success: None,
+            loaded: 0,
+            unchanged: 0,
+            failed: 0,
+        };
         let mut catalogs = self.catalogs();
         let loads = catalogs.entry(name.clone()).or_insert(new);
         (loads.source_kind, loads.poll_interval) = (source_kind, poll_interval);
@@ -133,7 +144,9 @@ impl LoadMetrics {
     /// Counts a load.
     pub(crate) fn loaded(&self, name: &CatalogName, result: LoadResult) {
         let mut catalogs = self.catalogs();
-        let Some(loads) = catalogs.get_mut(name) else { return };
+        let Some(loads) = catalogs.get_mut(name) else {
+            return;
+        };
         let (count, is_success) = match result {
             LoadResult::Loaded => (&mut loads.loaded, true),
             LoadResult::Unchanged => (&mut loads.unchanged, true),
@@ -158,7 +171,12 @@ impl LoadStatistics {
 
     /// Every wanted catalog with what is known of its loads, by name.
     pub fn catalogs(&self) -> Vec<(CatalogName, CatalogLoads)> {
-        self.0.metrics.catalogs().iter().map(|(name, loads)| (name.clone(), loads.clone())).collect()
+        self.0
+            .metrics
+            .catalogs()
+            .iter()
+            .map(|(name, loads)| (name.clone(), loads.clone()))
+            .collect()
     }
 
     /// What the store holds. It looks at each file of the store.

@@ -1,8 +1,8 @@
 //! Reads files into canonical lines: several files at a time, written in catalog order.
 //!
-//! Each reading thread takes the next file and sends its lines in chunks; the calling thread writes the chunks of the
-//! first file, then those of the second, and so on. Every queue is bounded, so a reader that is ahead waits, and what is
-//! held in memory does not grow with the files.
+//! Each reading thread takes the next file and sends its lines in chunks; the calling thread writes
+//! the chunks of the first file, then those of the second, and so on. Every queue is bounded, so a
+//! reader that is ahead waits, and what is held in memory does not grow with the files.
 
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -24,19 +24,20 @@ pub const READERS: usize = 2;
 /// How many bytes of lines a reader collects before it hands them on.
 const CHUNK: usize = 128 * 1024;
 
-/// How many bytes of lines a content may have for each byte of its files, beyond [`FREE_GROWTH_BYTES`]. Lines are shorter
-/// than the files that people write and programs indent; only aliases of YAML make them longer.
+/// How many bytes of lines a content may have for each byte of its files, beyond
+/// [`FREE_GROWTH_BYTES`]. Lines are shorter than the files that people write and programs indent;
+/// only aliases of YAML make them longer.
 pub const MAX_GROWTH: u64 = 8;
 
 /// How many bytes of lines a content may have however small its files are.
 pub const FREE_GROWTH_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Number of documents that a catalog may have however small its files are: YAML documents and JSON values, also empty ones,
-/// of which nothing is left but the time that it takes to read them.
+/// Number of documents that a catalog may have however small its files are: YAML documents and JSON
+/// values, also empty ones, of which nothing is left but the time that it takes to read them.
 pub const FREE_DOCUMENTS: u64 = 500_000;
 
-/// Number of bytes of its files for which a catalog may have one document more than [`FREE_DOCUMENTS`]. Documents of real
-/// catalogs have more than 1,000 bytes on average.
+/// Number of bytes of its files for which a catalog may have one document more than
+/// [`FREE_DOCUMENTS`]. Documents of real catalogs have more than 1,000 bytes on average.
 pub const BYTES_PER_DOCUMENT: u64 = 128;
 
 /// Bytes of a file after which a reader hands on what it collected, also where that is little.
@@ -51,8 +52,12 @@ pub(super) trait Files: Sync {
     fn path(&self, file: usize) -> &str;
     /// The length of a file in bytes, when it was listed.
     fn bytes(&self, file: usize) -> u64;
-    /// Opens a file: what it gives reads the next bytes into a room and says how many; 0 at the end.
-    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
+    /// Opens a file: what it gives reads the next bytes into a room and says how many; 0 at the
+    /// end.
+    fn open(
+        &self,
+        file: usize,
+    ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
 }
 
 /// A file that does not parse.
@@ -96,7 +101,8 @@ struct OriginsBuilder {
 /// The chunks of one file, as they are read.
 type Chunks = Receiver<Result<Chunk, LoadError>>;
 
-/// Buffers for lines that were written and may be filled again: fresh memory costs more than what is written to it.
+/// Buffers for lines that were written and may be filled again: fresh memory costs more than what
+/// is written to it.
 #[derive(Default)]
 struct Buffers(Mutex<Vec<Vec<u8>>>);
 
@@ -137,7 +143,13 @@ impl OriginsBuilder {
     fn new(files: &impl Files) -> Self {
         let file_bytes = (0..files.count()).map(|file| files.bytes(file)).sum();
         let (origins, listed) = (Origins::default(), ProblemCounts::default());
-        Self { origins, listed, file_bytes, line_bytes: 0, documents: 0 }
+        Self {
+            origins,
+            listed,
+            file_bytes,
+            line_bytes: 0,
+            documents: 0,
+        }
     }
 
     /// Writes the chunks of one file until its reader is done.
@@ -149,7 +161,10 @@ impl OriginsBuilder {
         buffers: &Buffers,
         mut progress: impl FnMut(u64),
     ) -> Result<(), LoadError> {
-        let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
+        let mut origin = FileOrigin {
+            path: path.to_owned(),
+            ..FileOrigin::default()
+        };
         for chunk in chunks {
             let chunk = chunk?;
             self.check_growth(chunk.lines.len())?;
@@ -192,9 +207,15 @@ impl OriginsBuilder {
     /// Refuses a content that would be much larger than the files that it is read from.
     fn check_growth(&mut self, lines: usize) -> Result<(), LoadError> {
         self.line_bytes += lines as u64;
-        let max = self.file_bytes.saturating_mul(MAX_GROWTH).saturating_add(FREE_GROWTH_BYTES);
+        let max = self
+            .file_bytes
+            .saturating_mul(MAX_GROWTH)
+            .saturating_add(FREE_GROWTH_BYTES);
         if self.line_bytes > max {
-            return Err(LoadError::Grown { file_bytes: self.file_bytes, max });
+            return Err(LoadError::Grown {
+                file_bytes: self.file_bytes,
+                max,
+            });
         }
         Ok(())
     }
@@ -210,9 +231,12 @@ fn read_next(
 ) -> Result<Option<()>, Unwanted> {
     let (sender, chunks) = sync_channel(2);
     let file = {
-        // Held until the file has its place in the order; the other readers would have to wait for theirs anyway.
+        // Held until the file has its place in the order; the other readers would have to wait for
+        // theirs anyway.
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(file) = next.next() else { return Ok(None) };
+        let Some(file) = next.next() else {
+            return Ok(None);
+        };
         order.send((file, chunks)).map_err(|_| Unwanted)?;
         file
     };
@@ -234,7 +258,10 @@ fn read_file(
     let mut chunk = Chunk::empty(buffers);
     let mut handed_on = 0;
     loop {
-        let failure = |error| ReadFailure { path: files.path(file).to_owned(), error };
+        let failure = |error| ReadFailure {
+            path: files.path(file).to_owned(),
+            error,
+        };
         match reader.next().map_err(failure)? {
             ReadEvent::NeedInput => {
                 let read = open(reader.room())?;
@@ -253,7 +280,11 @@ fn read_file(
         if is_full {
             handed_on = reader.documents();
         }
-        if is_full && sender.send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers)))).is_err() {
+        if is_full
+            && sender
+                .send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers))))
+                .is_err()
+        {
             return Ok(());
         }
     }
@@ -277,7 +308,10 @@ impl Files for Listing {
         self.files()[file].bytes
     }
 
-    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
+    fn open(
+        &self,
+        file: usize,
+    ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
         let mut open = self.open(&self.files()[file])?;
         Ok(move |room: &mut [u8]| Ok(open.read(room)?))
     }
@@ -296,7 +330,10 @@ impl Files for ImageFiles {
         self.files[file].content.bytes
     }
 
-    fn open(&self, file: usize) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
+    fn open(
+        &self,
+        file: usize,
+    ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
         let content = self.files[file].content;
         let mut at = 0;
         Ok(move |room: &mut [u8]| {
@@ -310,18 +347,32 @@ impl Files for ImageFiles {
 impl Chunk {
     fn empty(buffers: &Buffers) -> Self {
         let (lines, unlisted) = (buffers.take(), ProblemCounts::default());
-        Self { lines, begins: Vec::new(), notices: Vec::new(), unlisted, read: 0, documents: 0 }
+        Self {
+            lines,
+            begins: Vec::new(),
+            notices: Vec::new(),
+            unlisted,
+            read: 0,
+            documents: 0,
+        }
     }
 }
 
 impl Buffers {
     fn take(&self) -> Vec<u8> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
+            .unwrap_or_default()
     }
 
     fn put(&self, mut buffer: Vec<u8>) {
         buffer.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(buffer);
     }
 }
 
@@ -333,7 +384,13 @@ mod tests {
 
     fn builder(file_bytes: u64) -> OriginsBuilder {
         let (origins, listed) = (Origins::default(), ProblemCounts::default());
-        OriginsBuilder { origins, listed, file_bytes, line_bytes: 0, documents: 0 }
+        OriginsBuilder {
+            origins,
+            listed,
+            file_bytes,
+            line_bytes: 0,
+            documents: 0,
+        }
     }
 
     #[test]
@@ -342,7 +399,10 @@ mod tests {
         assert!(builder.check_documents(FREE_DOCUMENTS).is_ok());
         assert!(builder.check_documents(10).is_ok());
         let error = builder.check_documents(1).unwrap_err();
-        assert!(matches!(error, LoadError::TooManyDocuments { max } if max == FREE_DOCUMENTS + 10), "{error}");
+        assert!(
+            matches!(error, LoadError::TooManyDocuments { max } if max == FREE_DOCUMENTS + 10),
+            "{error}"
+        );
     }
 
     #[test]
@@ -352,18 +412,28 @@ mod tests {
         assert!(builder.check_growth(free).is_ok());
         assert!(builder.check_growth(80).is_ok());
         let error = builder.check_growth(1).unwrap_err();
-        assert!(matches!(error, LoadError::Grown { file_bytes: 10, max } if max == FREE_GROWTH_BYTES + 80), "{error}");
+        assert!(
+            matches!(error, LoadError::Grown { file_bytes: 10, max } if max == FREE_GROWTH_BYTES + 80),
+            "{error}"
+        );
     }
 
     #[test]
     fn the_files_of_a_catalog_list_a_thousand_notices_of_a_code_together() {
-        let notice = |code| Notice { code, message: String::new(), line: 1 };
+        let notice = |code| Notice {
+            code,
+            message: String::new(),
+            line: 1,
+        };
         let mut builder = builder(0);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         builder.add_notices(&mut first, vec![notice(ProblemCode::DocumentEmpty); 999]);
         let more = [ProblemCode::KeysCollide, ProblemCode::DocumentEmpty].repeat(3);
         builder.add_notices(&mut second, more.into_iter().map(notice).collect());
         assert_eq!((first.len(), second.len()), (999, 4));
-        assert_eq!(builder.origins.unlisted, [(ProblemCode::DocumentEmpty, 2)].into_iter().collect());
+        assert_eq!(
+            builder.origins.unlisted,
+            [(ProblemCode::DocumentEmpty, 2)].into_iter().collect()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Where a catalog comes from, and how that is written: a directory, an image in a registry, or an OCI layout.
+//! Where a catalog comes from, and how that is written: a directory, an image in a registry, or an
+//! OCI layout.
 //!
 //! It looks at the disk only to tell a path from the name of an image.
 
@@ -44,26 +45,46 @@ pub enum InvalidSource {
 }
 
 impl Source {
-    /// Reads `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, the path of something that exists, or a
-    /// reference that begins with the name of a registry. A relative path starts at `base`.
+    /// Reads `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, the path of something that
+    /// exists, or a reference that begins with the name of a registry. A relative path starts at
+    /// `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Self, InvalidSource> {
         let unknown = || InvalidSource::Unknown(text.to_owned());
         if let Some(path) = text.strip_prefix("dir:") {
-            return if path.is_empty() { Err(unknown()) } else { directory(&base.join(path)) };
+            return if path.is_empty() {
+                Err(unknown())
+            } else {
+                directory(&base.join(path))
+            };
         }
         if let Some(layout) = text.strip_prefix("oci:") {
-            return if layout.is_empty() { Err(unknown()) } else { Ok(LayoutReference::parse(layout, base)?.into()) };
+            return if layout.is_empty() {
+                Err(unknown())
+            } else {
+                Ok(LayoutReference::parse(layout, base)?.into())
+            };
         }
         if let Some(image) = text.strip_prefix("docker://") {
             return Ok(RegistryReference::parse(image)?.into());
         }
         let path = base.join(text);
-        let exists = path.try_exists().map_err(|source| InvalidSource::Io { path: path.clone(), source })?;
+        let exists = path.try_exists().map_err(|source| InvalidSource::Io {
+            path: path.clone(),
+            source,
+        })?;
         if exists && !text.is_empty() {
             let is_layout = path.join(LAYOUT).exists();
-            return if is_layout { Err(InvalidSource::Layout(text.to_owned())) } else { directory(&path) };
+            return if is_layout {
+                Err(InvalidSource::Layout(text.to_owned()))
+            } else {
+                directory(&path)
+            };
         }
-        if names_registry(text) { Ok(RegistryReference::parse(text)?.into()) } else { Err(unknown()) }
+        if names_registry(text) {
+            Ok(RegistryReference::parse(text)?.into())
+        } else {
+            Err(unknown())
+        }
     }
 
     /// What tells this source from every other.
@@ -108,12 +129,16 @@ impl From<LayoutReference> for Source {
 
 /// Whether the first part of a reference can only be a registry.
 fn names_registry(text: &str) -> bool {
-    text.split_once('/')
-        .is_some_and(|(first, _)| first == "localhost" || first.contains(['.', ':']) && !first.starts_with('.'))
+    text.split_once('/').is_some_and(|(first, _)| {
+        first == "localhost" || first.contains(['.', ':']) && !first.starts_with('.')
+    })
 }
 
 fn directory(path: &Path) -> Result<Source, InvalidSource> {
-    let absolute = std::path::absolute(path).map_err(|source| InvalidSource::Io { path: path.to_owned(), source })?;
+    let absolute = std::path::absolute(path).map_err(|source| InvalidSource::Io {
+        path: path.to_owned(),
+        source,
+    })?;
     Ok(Source::Directory(absolute))
 }
 

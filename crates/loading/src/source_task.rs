@@ -1,5 +1,5 @@
-//! The life of one source, the same for every kind: poll → revision, fetch → files, read → content; then a wait until the
-//! next poll is due.
+//! The life of one source, the same for every kind: poll → revision, fetch → files, read → content;
+//! then a wait until the next poll is due.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,8 @@ pub(crate) struct Stages {
     exclusive: Arc<Semaphore>,
     /// Held while a content that is served already is made faster to query.
     background: Arc<Semaphore>,
-    /// Held while a content is checked, or compressed, which takes a minute for a large one and few megabytes of memory.
+    /// Held while a content is checked, or compressed, which takes a minute for a large one and few
+    /// megabytes of memory.
     compression: Arc<Semaphore>,
 }
 
@@ -100,14 +101,16 @@ pub(crate) struct Attempt {
 /// The loader does not listen any more.
 struct Closed;
 
-/// Loads a source once, without a store that outlives it: temporary files lie in this folder until the content is
-/// dropped.
+/// Loads a source once, without a store that outlives it: temporary files lie in this folder until
+/// the content is dropped.
 pub async fn load_once(
     spec: &SourceSpec,
     folder: &Path,
     progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
-    Arc::new(Stages::new(Store::ephemeral(folder)?)).sync(spec, progress).await
+    Arc::new(Stages::new(Store::ephemeral(folder)?))
+        .sync(spec, progress)
+        .await
 }
 
 impl Stages {
@@ -132,7 +135,8 @@ impl Stages {
         self.run_one(&self.exclusive, LOADING, work).await
     }
 
-    /// Runs work on a content that is served already, one at a time and with low priority. Loading does not wait for it.
+    /// Runs work on a content that is served already, one at a time and with low priority. Loading
+    /// does not wait for it.
     pub(crate) async fn run_in_background<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
@@ -140,7 +144,8 @@ impl Stages {
         self.run_one(&self.background, LOADING, work).await
     }
 
-    /// Compresses a content. Neither loading nor other work waits for it, and both have a higher priority.
+    /// Compresses a content. Neither loading nor other work waits for it, and both have a higher
+    /// priority.
     pub(crate) async fn compress(self: &Arc<Self>, content: Content) -> Result<(), LoadError> {
         let compress = move |stages: &Self| {
             stages.contents.compress(&content);
@@ -149,8 +154,12 @@ impl Stages {
         self.run_one(&self.compression, COMPRESSING, compress).await
     }
 
-    /// Checks the stored files of a content. Returns the one that is damaged; the content is removed from the store then.
-    pub(crate) async fn check(self: &Arc<Self>, digest: Digest) -> Result<Option<PathBuf>, LoadError> {
+    /// Checks the stored files of a content. Returns the one that is damaged; the content is
+    /// removed from the store then.
+    pub(crate) async fn check(
+        self: &Arc<Self>,
+        digest: Digest,
+    ) -> Result<Option<PathBuf>, LoadError> {
         let check = move |stages: &Self| {
             let damaged = stages.contents.store.find_damage(&digest);
             if damaged.is_some() {
@@ -176,13 +185,17 @@ impl Stages {
         done.await?
     }
 
-    /// The content that a source has now: from the store where it knows the source's revision, read otherwise.
+    /// The content that a source has now: from the store where it knows the source's revision, read
+    /// otherwise.
     pub(crate) async fn sync(
         self: &Arc<Self>,
         spec: &SourceSpec,
         progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<Content, LoadError> {
-        let polled = self.metrics.time_async(Stage::Resolve, Polled::poll(spec)).await?;
+        let polled = self
+            .metrics
+            .time_async(Stage::Resolve, Polled::poll(spec))
+            .await?;
         // References to one image wait for each other, so that it is pulled once.
         let _lock = match &polled {
             Polled::Image(image) => Some(self.pulls.lock(image.revision()).await),
@@ -201,7 +214,8 @@ impl Stages {
             Polled::Directory(_) => None,
         };
         let fetched = polled.fetch(spec, self, progress.clone()).await?;
-        self.run_exclusive(move |stages| fetched.read(&key, state, stages, &progress)).await
+        self.run_exclusive(move |stages| fetched.read(&key, state, stages, &progress))
+            .await
     }
 }
 
@@ -218,12 +232,14 @@ impl Polled {
 
     fn state(&self) -> SourceState {
         match self {
-            Self::Directory(listing) => {
-                SourceState { revision: Some(listing.revision().as_str().to_owned()), image: None }
-            }
-            Self::Image(image) => {
-                SourceState { revision: Some(image.revision().to_owned()), image: Some(image.by_digest().to_owned()) }
-            }
+            Self::Directory(listing) => SourceState {
+                revision: Some(listing.revision().as_str().to_owned()),
+                image: None,
+            },
+            Self::Image(image) => SourceState {
+                revision: Some(image.revision().to_owned()),
+                image: Some(image.by_digest().to_owned()),
+            },
         }
     }
 
@@ -238,7 +254,9 @@ impl Polled {
             Self::Image(image) => {
                 let scratch = stages.contents.store.create_scratch_folder()?;
                 let fetched = image.fetch(&spec.registries, scratch, progress);
-                Ok(Fetched::Image(stages.metrics.time_async(Stage::Pull, fetched).await?))
+                Ok(Fetched::Image(
+                    stages.metrics.time_async(Stage::Pull, fetched).await?,
+                ))
             }
         }
     }
@@ -250,17 +268,31 @@ impl Fetched {
         self,
         key: &str,
         mut state: SourceState,
-        Stages { contents, metrics, emptied, .. }: &Stages,
+        Stages {
+            contents,
+            metrics,
+            emptied,
+            ..
+        }: &Stages,
         progress: &impl Fn(Step, u64, u64),
     ) -> Result<Content, LoadError> {
         let (written, origins): (WrittenContent<'_>, Origins) = match self {
             Self::Directory(listing) => {
                 let reading = |done, total| progress(Step::Read, done, total);
-                let read = || directory::read_unchanged(listing, || contents.store.writer(), reading);
+                let read =
+                    || directory::read_unchanged(listing, || contents.store.writer(), reading);
                 let (listing, written, origins) = metrics.time(Stage::Read, read)?;
-                emptied.check(key, &listing, written.content.is_empty(), contents.store.last_bytes(key))?;
-                // An equal revision proves an equal content only once the file system's clock has moved on.
-                state.revision = listing.is_settled().then(|| listing.revision().as_str().to_owned());
+                emptied.check(
+                    key,
+                    &listing,
+                    written.content.is_empty(),
+                    contents.store.last_bytes(key),
+                )?;
+                // An equal revision proves an equal content only once the file system's clock has
+                // moved on.
+                state.revision = listing
+                    .is_settled()
+                    .then(|| listing.revision().as_str().to_owned());
                 (written, origins)
             }
             Self::Image(image) => {
@@ -268,7 +300,11 @@ impl Fetched {
                 let files = metrics.time(Stage::Unpack, unpack)?;
                 let total = files.files.iter().map(|file| file.content.bytes).sum();
                 let mut writer = contents.store.writer()?;
-                let read = || read(&files, &mut writer, |done| progress(Step::Read, done, total));
+                let read = || {
+                    read(&files, &mut writer, |done| {
+                        progress(Step::Read, done, total)
+                    })
+                };
                 let origins = metrics.time(Stage::Read, read)?;
                 (writer.finish()?, origins)
             }
@@ -304,11 +340,20 @@ impl Attempt {
             SyncStatus::Synced => (Some(self.at), None),
             SyncStatus::Failed(error) => {
                 let (reason, message) = (error.reason(), error.chain());
-                let failure = LoadFailure { at: self.at, reason, message, attempts: self.failures };
+                let failure = LoadFailure {
+                    at: self.at,
+                    reason,
+                    message,
+                    attempts: self.failures,
+                };
                 (before.last_success, Some(failure))
             }
         };
-        LoadStatus { last_success, last_failure, next_check: self.next_check }
+        LoadStatus {
+            last_success,
+            last_failure,
+            next_check: self.next_check,
+        }
     }
 }
 
@@ -330,13 +375,19 @@ impl SourceTask {
     ) -> Result<(), Closed> {
         let mut served = None;
         if let Source::Image(image) = &self.spec.source {
-            // A registry may be slow or away: the stored content of the image can be served meanwhile.
+            // A registry may be slow or away: the stored content of the image can be served
+            // meanwhile.
             let begun = Instant::now();
             if let Some((content, is_analyzed)) = self.last().await {
                 let is_current = image.is_pinned() && is_analyzed;
-                let status = if is_current { SyncStatus::Synced } else { SyncStatus::Pending };
+                let status = if is_current {
+                    SyncStatus::Synced
+                } else {
+                    SyncStatus::Pending
+                };
                 served = Some(content.clone());
-                self.send(attempts, self.ended(Some(content), status, begun)).await?;
+                self.send(attempts, self.ended(Some(content), status, begun))
+                    .await?;
                 if is_current {
                     return Ok(());
                 }
@@ -359,12 +410,21 @@ impl SourceTask {
             };
             let failed = status.error().is_some();
             let is_emptied = matches!(status.error(), Some(LoadError::Emptied { .. }));
-            failures = if failed { failures.saturating_add(1) } else { 0 };
+            failures = if failed {
+                failures.saturating_add(1)
+            } else {
+                0
+            };
             self.prepare(served.as_ref(), content.as_ref()).await;
             served.clone_from(&content);
             let delay = self.delay(failures);
             let next_check = delay.and_then(|delay| Timestamp::now().checked_add(delay).ok());
-            let attempt = Attempt { requested, failures, next_check, ..self.ended(content, status, begun) };
+            let attempt = Attempt {
+                requested,
+                failures,
+                next_check,
+                ..self.ended(content, status, begun)
+            };
             self.send(attempts, attempt).await?;
             tokio::select! {
                 is_worth_it = self.wait(before, delay, failures > 0) => if !is_worth_it {
@@ -379,26 +439,38 @@ impl SourceTask {
         }
     }
 
-    /// Loads the source. A panic in the program's own code is an error like others. `served` is the content of the last
-    /// attempt.
+    /// Loads the source. A panic in the program's own code is an error like others. `served` is the
+    /// content of the last attempt.
     async fn attempt(
         &self,
         served: Option<&Content>,
         observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
     ) -> Result<Content, LoadError> {
         let (name, observe) = (self.name.clone(), observe.clone());
-        let progress = move |step, done, total| observe(Event::Progress { name: name.clone(), step, done, total });
+        let progress = move |step, done, total| {
+            observe(Event::Progress {
+                name: name.clone(),
+                step,
+                done,
+                total,
+            })
+        };
         let span = LoadSpan::begin(&self.name, &self.spec.source);
         let sync = AssertUnwindSafe(self.stages.sync(&self.spec, progress)).catch_unwind();
-        let done = span.run(sync).await.unwrap_or_else(|panic| Err(LoadError::Panicked(panic_message(&*panic))));
+        let done = span
+            .run(sync)
+            .await
+            .unwrap_or_else(|panic| Err(LoadError::Panicked(panic_message(&*panic))));
         span.end(served, &done);
         done
     }
 
-    /// Makes what queries need beyond the index before a content replaces another: requests that arrive just after the
-    /// change need not wait for it.
+    /// Makes what queries need beyond the index before a content replaces another: requests that
+    /// arrive just after the change need not wait for it.
     async fn prepare(&self, before: Option<&Content>, next: Option<&Content>) {
-        let (Some(before), Some(next)) = (before, next) else { return };
+        let (Some(before), Some(next)) = (before, next) else {
+            return;
+        };
         if !next.is_same(before) {
             let catalog = Arc::clone(&next.catalog);
             let prepared = self.stages.run_exclusive(move |_| {
@@ -416,18 +488,32 @@ impl SourceTask {
         directory::look(&self.spec.source).await
     }
 
-    /// The delay until an image is polled again; `None` if it never is. Directories are watched instead.
+    /// The delay until an image is polled again; `None` if it never is. Directories are watched
+    /// instead.
     fn delay(&self, failures: u32) -> Option<Duration> {
-        let Source::Image(image) = &self.spec.source else { return None };
-        let delay = self.spec.refresh.images.and_then(|policy| policy.delay(failures, image.is_pinned()));
+        let Source::Image(image) = &self.spec.source else {
+            return None;
+        };
+        let delay = self
+            .spec
+            .refresh
+            .images
+            .and_then(|policy| policy.delay(failures, image.is_pinned()));
         delay.map(|delay| jittered(delay, fastrand::f64()))
     }
 
     /// Waits until the source is worth another attempt. Returns whether it ever will be.
-    async fn wait(&self, before: Option<directory::Look>, delay: Option<Duration>, failed: bool) -> bool {
+    async fn wait(
+        &self,
+        before: Option<directory::Look>,
+        delay: Option<Duration>,
+        failed: bool,
+    ) -> bool {
         match &self.spec.source {
             Source::Directory(root) => {
-                let Some(interval) = self.spec.refresh.directories else { return false };
+                let Some(interval) = self.spec.refresh.directories else {
+                    return false;
+                };
                 directory::changed(root, interval, before.as_ref(), failed).await;
             }
             Source::Image(_) => {
@@ -438,10 +524,14 @@ impl SourceTask {
         true
     }
 
-    /// Waits until a load is asked for that is not one of the first `answered`. It is safe to cancel.
+    /// Waits until a load is asked for that is not one of the first `answered`. It is safe to
+    /// cancel.
     async fn requested_after(&self, answered: u64) {
         let mut requested = self.requested.clone();
-        let more = requested.wait_for(|requested| *requested > answered).await.is_ok();
+        let more = requested
+            .wait_for(|requested| *requested > answered)
+            .await
+            .is_ok();
         if !more {
             // Nobody can ask any more.
             std::future::pending::<()>().await;
@@ -451,13 +541,26 @@ impl SourceTask {
     /// The stored content of the source, and whether this build has analyzed it.
     async fn last(&self) -> Option<(Content, bool)> {
         let key = self.spec.key();
-        self.stages.run_exclusive(move |stages| Ok(stages.contents.last(&key))).await.ok().flatten()
+        self.stages
+            .run_exclusive(move |stages| Ok(stages.contents.last(&key)))
+            .await
+            .ok()
+            .flatten()
     }
 
     /// An attempt that began at this moment and ends now.
     fn ended(&self, content: Option<Content>, status: SyncStatus, begun: Instant) -> Attempt {
         let (duration, at) = (begun.elapsed(), Timestamp::now());
-        Attempt { task: self.id, content, status, duration, requested: 0, failures: 0, at, next_check: None }
+        Attempt {
+            task: self.id,
+            content,
+            status,
+            duration,
+            requested: 0,
+            failures: 0,
+            at,
+            next_check: None,
+        }
     }
 
     async fn send(&self, attempts: &mpsc::Sender<Attempt>, attempt: Attempt) -> Result<(), Closed> {

@@ -1,4 +1,5 @@
-//! Spans of loads and of their stages, for whoever collects traces. Where nobody does, they are nothing.
+//! Spans of loads and of their stages, for whoever collects traces. Where nobody does, they are
+//! nothing.
 
 use metrics::Label as _;
 use opentelemetry::trace::{FutureExt as _, Status, TraceContextExt as _, Tracer as _};
@@ -22,7 +23,12 @@ impl LoadSpan {
             KeyValue::new("catalogql.source_kind", SourceKind::of(source).as_str()),
         ];
         let tracer = global::tracer(TRACER);
-        Self(Context::current_with_span(tracer.span_builder("load").with_attributes(attributes).start(&tracer)))
+        Self(Context::current_with_span(
+            tracer
+                .span_builder("load")
+                .with_attributes(attributes)
+                .start(&tracer),
+        ))
     }
 
     /// Runs the load in the context of its span.
@@ -33,7 +39,9 @@ impl LoadSpan {
     /// Ends the span with the outcome of the load. `before` is what was served.
     pub(crate) fn end(self, before: Option<&Content>, loaded: &Result<Content, LoadError>) {
         let result = match loaded {
-            Ok(content) if before.is_some_and(|before| before.digest == content.digest) => LoadResult::Unchanged,
+            Ok(content) if before.is_some_and(|before| before.digest == content.digest) => {
+                LoadResult::Unchanged
+            }
             Ok(_) => LoadResult::Loaded,
             Err(_) => LoadResult::Failed,
         };
@@ -47,7 +55,8 @@ impl LoadSpan {
     }
 }
 
-/// Returns the context of a stage of the load in whose context this is called: that of a span, which ends with it.
+/// Returns the context of a stage of the load in whose context this is called: that of a span,
+/// which ends with it.
 pub(crate) fn stage(stage: Stage) -> Context {
     let load = Context::current();
     if !load.span().span_context().is_valid() {

@@ -23,7 +23,8 @@ pub struct CatalogSpec {
 pub struct SourceSpec {
     /// A directory or an image.
     pub source: Source,
-    /// The directory of an image that holds the catalog; `None` takes the one that the image's label names.
+    /// The directory of an image that holds the catalog; `None` takes the one that the image's
+    /// label names.
     pub configs_dir: Option<String>,
     /// When the source is polled again.
     pub refresh: RefreshPolicy,
@@ -34,27 +35,38 @@ pub struct SourceSpec {
 impl SourceSpec {
     /// A source that is loaded once, from the directory of an image that its label names.
     pub fn once(source: Source, registries: Registries) -> Self {
-        Self { source, configs_dir: None, refresh: RefreshPolicy::ONCE, registries }
+        Self {
+            source,
+            configs_dir: None,
+            refresh: RefreshPolicy::ONCE,
+            registries,
+        }
     }
 
     /// The source's key in the store: equal for specs that give the same files.
     pub fn key(&self) -> String {
         let source = self.source.key();
-        self.configs_dir.as_ref().map_or(source.clone(), |folder| format!("{source} {folder}"))
+        self.configs_dir
+            .as_ref()
+            .map_or(source.clone(), |folder| format!("{source} {folder}"))
     }
 
     /// Interval between two polls while the source answers; `None` if it is loaded once.
     pub fn poll_interval(&self) -> Option<Duration> {
         match &self.source {
             Source::Directory(_) => self.refresh.directories.map(|interval| interval.poll),
-            Source::Image(image) => self.refresh.images.and_then(|policy| policy.delay(0, image.is_pinned())),
+            Source::Image(image) => self
+                .refresh
+                .images
+                .and_then(|policy| policy.delay(0, image.is_pinned())),
         }
     }
 
-    /// Whether one task can keep both current. A spec with another poll interval or with other credentials needs a task
-    /// of its own.
+    /// Whether one task can keep both current. A spec with another poll interval or with other
+    /// credentials needs a task of its own.
     pub(crate) fn is_same_task(&self, other: &Self) -> bool {
-        let is_same_access = matches!(self.source, Source::Directory(_)) || self.registries == other.registries;
+        let is_same_access =
+            matches!(self.source, Source::Directory(_)) || self.registries == other.registries;
         is_same_access && self.key() == other.key() && self.refresh == other.refresh
     }
 }

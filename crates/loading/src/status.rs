@@ -22,7 +22,8 @@ pub enum SyncStatus {
     Synced,
     /// It is the content that the store had at the start; the source is being contacted.
     Pending,
-    /// The last attempt to load the source failed. What is served, if anything is, is an earlier content.
+    /// The last attempt to load the source failed. What is served, if anything is, is an earlier
+    /// content.
     Failed(Arc<LoadError>),
 }
 
@@ -39,7 +40,9 @@ pub enum LoadError {
     #[error("cannot unpack the image")]
     Unpack(#[from] UnpackError),
     /// There is nothing to read in an image.
-    #[error("`{image}` has no file to read below `{root}`: name another directory of it with --configs-dir")]
+    #[error(
+        "`{image}` has no file to read below `{root}`: name another directory of it with --configs-dir"
+    )]
     NoFiles {
         /// The image.
         image: String,
@@ -115,7 +118,9 @@ impl SyncStatus {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Synced, Self::Synced) | (Self::Pending, Self::Pending) => true,
-            (Self::Failed(one), Self::Failed(other)) => one.reason() == other.reason() && one.chain() == other.chain(),
+            (Self::Failed(one), Self::Failed(other)) => {
+                one.reason() == other.reason() && one.chain() == other.chain()
+            }
             _ => false,
         }
     }
@@ -153,7 +158,10 @@ impl LoadError {
     /// The error with its causes, in one line.
     pub fn chain(&self) -> String {
         let causes = iter::successors(Some(self as &dyn Error), |&error| error.source());
-        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+        causes
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(": ")
     }
 }
 
@@ -171,9 +179,9 @@ fn image_reason(error: &ImageError) -> FailureReason {
         | ImageError::Forbidden { .. }
         | ImageError::CredentialHelper { .. }
         | ImageError::InvalidCredentials { .. } => FailureReason::Unauthorized,
-        ImageError::NotFound { .. } | ImageError::NotALayout(_) | ImageError::LayoutChoice { .. } => {
-            FailureReason::ImageNotFound
-        }
+        ImageError::NotFound { .. }
+        | ImageError::NotALayout(_)
+        | ImageError::LayoutChoice { .. } => FailureReason::ImageNotFound,
         ImageError::Io { .. } => FailureReason::SourceUnreadable,
         _ => FailureReason::InvalidImage,
     }

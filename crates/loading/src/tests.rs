@@ -34,11 +34,17 @@ const ETCD_LINE: &str = "{\"defaultChannel\":\"\",\"name\":\"etcd\",\"schema\":\
 const TOO_LONG: Duration = Duration::from_mins(1);
 
 /// Faster than in real life, where a change need not be seen within a moment.
-const PACE: WatchInterval = WatchInterval { poll: Duration::from_millis(20), retry: Duration::from_millis(100) };
+const PACE: WatchInterval = WatchInterval {
+    poll: Duration::from_millis(20),
+    retry: Duration::from_millis(100),
+};
 
 const REFRESH: RefreshPolicy = RefreshPolicy {
     directories: Some(PACE),
-    images: Some(PollPolicy { interval: Some(Duration::from_millis(20)), retry: Duration::from_millis(20) }),
+    images: Some(PollPolicy {
+        interval: Some(Duration::from_millis(20)),
+        retry: Duration::from_millis(20),
+    }),
 };
 
 /// Folders for sources and a store.
@@ -109,8 +115,16 @@ impl Watching {
         let (writer, catalogs) = catalogs();
         let (loader, task) = Loader::new(folders.store(), writer);
         let (sender, events) = unbounded_channel();
-        let task = tokio::spawn(task.compress_after(Duration::ZERO).run(move |event| drop(sender.send(event))));
-        let watching = Self { loader, events, catalogs, task };
+        let task = tokio::spawn(
+            task.compress_after(Duration::ZERO)
+                .run(move |event| drop(sender.send(event))),
+        );
+        let watching = Self {
+            loader,
+            events,
+            catalogs,
+            task,
+        };
         watching.set(wanted);
         watching
     }
@@ -126,7 +140,11 @@ impl Watching {
     /// The next report.
     async fn report(&mut self) -> Report {
         loop {
-            if let Event::Attempted(report) = timeout(TOO_LONG, self.events.recv()).await.unwrap().unwrap() {
+            if let Event::Attempted(report) = timeout(TOO_LONG, self.events.recv())
+                .await
+                .unwrap()
+                .unwrap()
+            {
                 return report;
             }
         }
@@ -146,7 +164,11 @@ fn registries() -> Registries {
 /// A catalog of this source, loaded once.
 fn spec(name: &str, source: Source) -> CatalogSpec {
     let source = SourceSpec::once(source, registries());
-    CatalogSpec { name: CatalogName::new(name).unwrap(), source, metadata: CatalogMetadata::default() }
+    CatalogSpec {
+        name: CatalogName::new(name).unwrap(),
+        source,
+        metadata: CatalogMetadata::default(),
+    }
 }
 
 /// Loads these catalogs until nothing can change any more.
@@ -168,38 +190,68 @@ async fn current(
     folders: &Folders,
     progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
-    Arc::new(stages).sync(&folders.wanted("a", "a").source, progress).await
+    Arc::new(stages)
+        .sync(&folders.wanted("a", "a").source, progress)
+        .await
 }
 
 fn packages(report: &Report) -> Option<Vec<String>> {
     let content = report.content.as_ref()?;
-    Some(content.catalog.packages().map(|package| package.name().to_owned()).collect())
+    Some(
+        content
+            .catalog
+            .packages()
+            .map(|package| package.name().to_owned())
+            .collect(),
+    )
 }
 
 fn names(catalogs: &Catalogs) -> Vec<String> {
-    catalogs.snapshot().by_name().map(|served| served.name.clone()).collect()
+    catalogs
+        .snapshot()
+        .by_name()
+        .map(|served| served.name.clone())
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_catalog_harms_no_other() {
-    let folders = Folders::new(&[("good", ETCD), ("bad", &format!("{ETCD}{ARGO}{{\"a\":}}\n")), ("also-good", ARGO)]);
+    let folders = Folders::new(&[
+        ("good", ETCD),
+        ("bad", &format!("{ETCD}{ARGO}{{\"a\":}}\n")),
+        ("also-good", ARGO),
+    ]);
     let wanted = ["good", "bad", "also-good", "missing"].map(|name| folders.wanted(name, name));
     let (reports, catalogs) = folders.load(wanted.into()).await;
     assert_eq!(names(&catalogs), ["also-good", "good"]);
     let errors: Vec<_> = reports.iter().map(|report| folders.shown(report)).collect();
-    assert_eq!(reports.iter().map(packages).collect::<Vec<_>>()[0], Some(vec!["argo".to_owned()]));
+    assert_eq!(
+        reports.iter().map(packages).collect::<Vec<_>>()[0],
+        Some(vec!["argo".to_owned()])
+    );
     assert_eq!(errors[0], None);
-    assert!(errors[1].as_ref().unwrap().starts_with("catalog.json:3: "), "{errors:?}");
+    assert!(
+        errors[1].as_ref().unwrap().starts_with("catalog.json:3: "),
+        "{errors:?}"
+    );
     assert_eq!(errors[2], None);
-    let missing = "cannot read the source: cannot open `@/missing`: No such file or directory (os error 2)";
+    let missing =
+        "cannot read the source: cannot open `@/missing`: No such file or directory (os error 2)";
     assert_eq!(errors[3].as_deref(), Some(missing));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_of_several_catalogs_is_loaded_once_and_an_equal_content_is_held_once() {
     let folders = Folders::new(&[("a", ETCD), ("same", ETCD), ("other", ARGO)]);
-    let wanted = [("one", "a"), ("two", "a"), ("three", "same"), ("four", "other")];
-    let wanted = wanted.map(|(name, source)| folders.wanted(name, source)).to_vec();
+    let wanted = [
+        ("one", "a"),
+        ("two", "a"),
+        ("three", "same"),
+        ("four", "other"),
+    ];
+    let wanted = wanted
+        .map(|(name, source)| folders.wanted(name, source))
+        .to_vec();
     let (_, catalogs) = folders.load(wanted).await;
     let snapshot = catalogs.snapshot();
     let catalog = |name| &snapshot.get(name).unwrap().content.catalog;
@@ -213,11 +265,16 @@ async fn equal_contents_from_different_files_share_one_index_and_keep_their_file
     let folders = Folders::new(&[("a", ETCD), ("b", ETCD)]);
     let b = folders.0.path().join("b");
     fs::rename(b.join("catalog.json"), b.join("renamed.json")).unwrap();
-    let (_, catalogs) = folders.load(vec![folders.wanted("a", "a"), folders.wanted("b", "b")]).await;
+    let (_, catalogs) = folders
+        .load(vec![folders.wanted("a", "a"), folders.wanted("b", "b")])
+        .await;
     let snapshot = catalogs.snapshot();
     let [a, b] = ["a", "b"].map(|name| &snapshot.get(name).unwrap().content.catalog);
     assert!(a.shares_index_with(b));
-    assert_eq!([a, b].map(|catalog| &**catalog.meta_at(0).file()), ["catalog.json", "renamed.json"]);
+    assert_eq!(
+        [a, b].map(|catalog| &**catalog.meta_at(0).file()),
+        ["catalog.json", "renamed.json"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,34 +288,63 @@ async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
     assert_eq!(names(&catalogs), ["a", "b"]);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(packages(after), packages(before));
-        let (before, now) = (before.content.as_ref().unwrap(), after.content.as_ref().unwrap());
-        assert_eq!((now.digest, now.last_unpacked), (before.digest, before.last_unpacked));
+        let (before, now) = (
+            before.content.as_ref().unwrap(),
+            after.content.as_ref().unwrap(),
+        );
+        assert_eq!(
+            (now.digest, now.last_unpacked),
+            (before.digest, before.last_unpacked)
+        );
         assert!(now.last_unpacked == before.last_unpacked);
     }
-    let missing = "cannot read the source: cannot open `@/a`: No such file or directory (os error 2)";
+    let missing =
+        "cannot read the source: cannot open `@/a`: No such file or directory (os error 2)";
     assert_eq!(folders.shown(&after[0]).as_deref(), Some(missing));
-    assert!(folders.shown(&after[1]).unwrap().starts_with("catalog.json:1: "));
+    assert!(
+        folders
+            .shown(&after[1])
+            .unwrap()
+            .starts_with("catalog.json:1: ")
+    );
 }
 
 #[tokio::test]
 async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
     let folders = Folders::new(&[("a", ETCD)]);
     let deadline = Instant::now() + TOO_LONG;
-    while !directory::list(&folders.0.path().join("a")).unwrap().is_settled() {
+    while !directory::list(&folders.0.path().join("a"))
+        .unwrap()
+        .is_settled()
+    {
         assert!(Instant::now() < deadline, "the source never settles");
         std::thread::yield_now();
     }
-    let first = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
+    let first = current(folders.stages(), &folders, |_, _, _| ())
+        .await
+        .unwrap();
     let unread = |_, _, _| panic!("the source is read again");
     let second = current(folders.stages(), &folders, unread).await.unwrap();
-    assert_eq!((second.digest, second.last_unpacked), (first.digest, first.last_unpacked));
+    assert_eq!(
+        (second.digest, second.last_unpacked),
+        (first.digest, first.last_unpacked)
+    );
     assert_eq!(second.catalog.problems(), first.catalog.problems());
 
     // What another build found out is not believed while the source can be read.
     let read = Arc::new(Mutex::new(false));
     let seen = Arc::clone(&read);
-    let another = Store::open(&folders.0.path().join("store"), DEFAULT_QUOTA_BYTES, "another build").unwrap();
-    current(Stages::new(another), &folders, move |_, _, _| *seen.lock().unwrap() = true).await.unwrap();
+    let another = Store::open(
+        &folders.0.path().join("store"),
+        DEFAULT_QUOTA_BYTES,
+        "another build",
+    )
+    .unwrap();
+    current(Stages::new(another), &folders, move |_, _, _| {
+        *seen.lock().unwrap() = true
+    })
+    .await
+    .unwrap();
     assert!(*read.lock().unwrap());
 }
 
@@ -267,17 +353,28 @@ async fn a_watched_source_is_loaded_again_and_a_broken_change_leaves_the_former_
     let folders = Folders::new(&[("a", ETCD)]);
     let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
     let first = watching.report().await;
-    assert_eq!((packages(&first), folders.shown(&first)), (Some(vec!["etcd".to_owned()]), None));
+    assert_eq!(
+        (packages(&first), folders.shown(&first)),
+        (Some(vec!["etcd".to_owned()]), None)
+    );
 
     folders.write("a", "{");
     let broken = watching.report().await;
     assert_eq!(packages(&broken), Some(vec!["etcd".to_owned()]));
-    assert!(folders.shown(&broken).unwrap().starts_with("catalog.json:1: "));
+    assert!(
+        folders
+            .shown(&broken)
+            .unwrap()
+            .starts_with("catalog.json:1: ")
+    );
     assert_eq!(names(&watching.catalogs), ["a"]);
 
     folders.write("a", ARGO);
     let mended = watching.report().await;
-    assert_eq!((packages(&mended), folders.shown(&mended)), (Some(vec!["argo".to_owned()]), None));
+    assert_eq!(
+        (packages(&mended), folders.shown(&mended)),
+        (Some(vec!["argo".to_owned()]), None)
+    );
 
     // A source that is gone, and comes back as it was.
     let (here, away) = (folders.0.path().join("a"), folders.0.path().join("away"));
@@ -287,42 +384,69 @@ async fn a_watched_source_is_loaded_again_and_a_broken_change_leaves_the_former_
     assert!(folders.shown(&gone).is_some());
     fs::rename(&away, &here).unwrap();
     let back = watching.report().await;
-    assert_eq!((packages(&back), folders.shown(&back)), (Some(vec!["argo".to_owned()]), None));
+    assert_eq!(
+        (packages(&back), folders.shown(&back)),
+        (Some(vec!["argo".to_owned()]), None)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_directory_is_served_with_a_warning_and_one_that_empties_when_it_was_found_so_twice() {
+async fn an_empty_directory_is_served_with_a_warning_and_one_that_empties_when_it_was_found_so_twice()
+ {
     let folders = Folders::new(&[("a", ETCD)]);
     fs::create_dir(folders.0.path().join("empty")).unwrap();
     let mut watching = Watching::start(&folders, vec![folders.wanted("empty", "empty")]);
     let empty = watching.report().await;
     let codes = |report: &Report| -> Vec<_> {
         let content = report.content.as_ref().unwrap();
-        content.catalog.problems().iter().map(|problem| problem.code.as_str()).collect()
+        content
+            .catalog
+            .problems()
+            .iter()
+            .map(|problem| problem.code.as_str())
+            .collect()
     };
-    assert_eq!((packages(&empty), folders.shown(&empty)), (Some(vec![]), None));
+    assert_eq!(
+        (packages(&empty), folders.shown(&empty)),
+        (Some(vec![]), None)
+    );
     assert_eq!(codes(&empty), ["CATALOG_EMPTY"]);
 
     watching.set(vec![folders.wanted("a", "a")]);
-    assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
+    assert_eq!(
+        packages(&watching.report().await),
+        Some(vec!["etcd".to_owned()])
+    );
     fs::remove_file(folders.0.path().join("a/catalog.json")).unwrap();
     let emptied = watching.report().await;
-    let expected =
-        "`@/a` has become empty: the empty catalog is served if the next attempt finds the directory as it is now";
+    let expected = "`@/a` has become empty: the empty catalog is served if the next attempt finds the directory as it is now";
     assert_eq!(
         (packages(&emptied), folders.shown(&emptied).as_deref()),
         (Some(vec!["etcd".to_owned()]), Some(expected))
     );
     let confirmed = watching.report().await;
-    assert_eq!((packages(&confirmed), folders.shown(&confirmed)), (Some(vec![]), None));
+    assert_eq!(
+        (packages(&confirmed), folders.shown(&confirmed)),
+        (Some(vec![]), None)
+    );
 
-    // A file without a blob is no more than no file, and one that is filled in time is never missed.
+    // A file without a blob is no more than no file, and one that is filled in time is never
+    // missed.
     folders.write("a", ARGO);
-    assert_eq!(packages(&watching.report().await), Some(vec!["argo".to_owned()]));
+    assert_eq!(
+        packages(&watching.report().await),
+        Some(vec!["argo".to_owned()])
+    );
     folders.write("a", "");
-    assert_eq!(folders.shown(&watching.report().await).as_deref(), Some(expected));
+    assert_eq!(
+        folders.shown(&watching.report().await).as_deref(),
+        Some(expected)
+    );
     folders.write("a", ETCD);
-    assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
+    assert_eq!(
+        packages(&watching.report().await),
+        Some(vec!["etcd".to_owned()])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -334,7 +458,10 @@ async fn a_directory_that_is_empty_at_a_restart_does_not_replace_its_stored_cont
     // It is not watched, and would be read a second time after half a minute.
     restarted.loader.set(vec![folders.wanted("a", "a")]);
     let report = restarted.report().await;
-    assert_eq!((packages(&report), report.error().is_some()), (Some(vec!["etcd".to_owned()]), true));
+    assert_eq!(
+        (packages(&report), report.error().is_some()),
+        (Some(vec!["etcd".to_owned()]), true)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -344,7 +471,10 @@ async fn a_source_that_fails_at_first_is_served_when_it_is_mended() {
     let missing = watching.report().await;
     assert!(missing.content.is_none() && missing.error().is_some());
     folders.write("a", ETCD);
-    assert_eq!(packages(&watching.report().await), Some(vec!["etcd".to_owned()]));
+    assert_eq!(
+        packages(&watching.report().await),
+        Some(vec!["etcd".to_owned()])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -357,9 +487,17 @@ async fn a_source_that_failed_for_another_reason_is_tried_again() {
     folders.write("a", ARGO);
     let failed = watching.report().await;
     assert_eq!(packages(&failed), Some(vec!["etcd".to_owned()]));
-    assert!(folders.shown(&failed).unwrap().starts_with("cannot store the content: "));
+    assert!(
+        folders
+            .shown(&failed)
+            .unwrap()
+            .starts_with("cannot store the content: ")
+    );
     fs::create_dir(&content).unwrap();
-    assert_eq!(packages(&watching.report().await), Some(vec!["argo".to_owned()]));
+    assert_eq!(
+        packages(&watching.report().await),
+        Some(vec!["argo".to_owned()])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -382,7 +520,8 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
     }
     assert_eq!(errors.len(), 1);
     assert!(
-        errors[0].starts_with("cannot read the content: internal error: ") && errors[0].contains("a fault"),
+        errors[0].starts_with("cannot read the content: internal error: ")
+            && errors[0].contains("a fault"),
         "{errors:?}"
     );
 }
@@ -395,9 +534,17 @@ async fn a_source_that_never_stands_still_is_refused() {
         let length = fs_len(&changing.0.path().join("a/catalog.json"));
         changing.write("a", &ETCD.repeat(length / ETCD.len() + 1));
     };
-    let error = current(folders.stages(), &folders, change).await.unwrap_err();
+    let error = current(folders.stages(), &folders, change)
+        .await
+        .unwrap_err();
     let root = folders.0.path().join("a");
-    assert_eq!(error.to_string(), format!("`{}` changed each time it was read, {ATTEMPTS} times", root.display()));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "`{}` changed each time it was read, {ATTEMPTS} times",
+            root.display()
+        )
+    );
 }
 
 #[tokio::test]
@@ -410,7 +557,11 @@ async fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
         }
     };
     let content = current(folders.stages(), &folders, change).await.unwrap();
-    let packages: Vec<_> = content.catalog.packages().map(|package| package.name().to_owned()).collect();
+    let packages: Vec<_> = content
+        .catalog
+        .packages()
+        .map(|package| package.name().to_owned())
+        .collect();
     assert_eq!(packages, ["argo"]);
 }
 
@@ -423,16 +574,30 @@ async fn a_catalog_of_empty_documents_is_refused_before_all_of_it_is_read() {
     for file in ["a.yaml", "b.yaml"] {
         fs::write(root.join(file), "#\n---\n".repeat(300_000)).unwrap();
     }
-    let error = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap_err();
+    let error = current(folders.stages(), &folders, |_, _, _| ())
+        .await
+        .unwrap_err();
     let max = FREE_DOCUMENTS + 2 * 6 * 300_000 / BYTES_PER_DOCUMENT;
     let expected = format!(
         "cannot read the source: its files have more than {max} documents, which is the most for files of this size: remove \
          empty documents"
     );
-    assert_eq!((error.to_string(), error.reason()), (expected, FailureReason::InvalidCatalog));
+    assert_eq!(
+        (error.to_string(), error.reason()),
+        (expected, FailureReason::InvalidCatalog)
+    );
     fs::remove_file(root.join("b.yaml")).unwrap();
-    let content = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
-    assert_eq!(content.catalog.all_problems().counts.of_code(fbc::ProblemCode::DocumentEmpty), 300_000);
+    let content = current(folders.stages(), &folders, |_, _, _| ())
+        .await
+        .unwrap();
+    assert_eq!(
+        content
+            .catalog
+            .all_problems()
+            .counts
+            .of_code(fbc::ProblemCode::DocumentEmpty),
+        300_000
+    );
 }
 
 #[tokio::test]
@@ -443,13 +608,25 @@ async fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
     for file in 0..40 {
         // Every third file is large, so that the readers overtake each other.
         let count = if file % 3 == 0 { 2_000 } else { 1 };
-        let line = format!("{{\"file\":{file},\"schema\":\"x\",\"text\":\"{}\"}}\n", "x".repeat(500));
+        let line = format!(
+            "{{\"file\":{file},\"schema\":\"x\",\"text\":\"{}\"}}\n",
+            "x".repeat(500)
+        );
         fs::create_dir_all(root.join(format!("{file:02}"))).unwrap();
-        fs::write(root.join(format!("{file:02}/catalog.json")), line.repeat(count)).unwrap();
+        fs::write(
+            root.join(format!("{file:02}/catalog.json")),
+            line.repeat(count),
+        )
+        .unwrap();
         expected.extend(line.repeat(count).into_bytes());
     }
-    let content = current(folders.stages(), &folders, |_, _, _| ()).await.unwrap();
-    assert!(content.catalog.content() == &expected, "the lines are in another order");
+    let content = current(folders.stages(), &folders, |_, _, _| ())
+        .await
+        .unwrap();
+    assert!(
+        content.catalog.content() == &expected,
+        "the lines are in another order"
+    );
     let last = content.catalog.meta_at(content.catalog.meta_count() - 1);
     assert_eq!((&**last.file(), last.line()), ("39/catalog.json", 2_000));
 }
@@ -466,14 +643,22 @@ async fn no_load_waits_for_the_compression_of_a_content_and_no_compression_for_a
     let (loader, task) = Loader::new(folders.store(), writer);
     let stages = task.statistics().0;
     let (end, ended) = std::sync::mpsc::channel::<()>();
-    let (runtime, ended) = (tokio::runtime::Handle::current(), Arc::new(Mutex::new(Some(ended))));
-    // The next load begins while the first one still reads, and lasts until the compression is over.
+    let (runtime, ended) = (
+        tokio::runtime::Handle::current(),
+        Arc::new(Mutex::new(Some(ended))),
+    );
+    // The next load begins while the first one still reads, and lasts until the compression is
+    // over.
     let observe = move |event| {
         if let Event::Progress { .. } = event
             && let Some(ended) = ended.lock().unwrap().take()
         {
             let stages = Arc::clone(&stages);
-            runtime.spawn(async move { stages.run_exclusive(move |_| Ok(ended.recv().is_ok())).await });
+            runtime.spawn(async move {
+                stages
+                    .run_exclusive(move |_| Ok(ended.recv().is_ok()))
+                    .await
+            });
         }
     };
     let task = tokio::spawn(task.compress_after(Duration::ZERO).run(observe));
@@ -481,7 +666,10 @@ async fn no_load_waits_for_the_compression_of_a_content_and_no_compression_for_a
     let compressed = async {
         loop {
             let snapshot = catalogs.snapshot();
-            if snapshot.get("a").is_some_and(|served| served.content.encodings.get(Coding::Zstd).is_some()) {
+            if snapshot
+                .get("a")
+                .is_some_and(|served| served.content.encodings.get(Coding::Zstd).is_some())
+            {
                 return;
             }
             tokio::task::yield_now().await;

@@ -1,7 +1,8 @@
-//! Counters, gauges and histograms: atomics that are added to where something happens and read when somebody scrapes.
+//! Counters, gauges and histograms: atomics that are added to where something happens and read when
+//! somebody scrapes.
 //!
-//! Each crate keeps those of its own work in a struct. This one knows neither the names of metrics nor their text; the
-//! program writes both.
+//! Each crate keeps those of its own work in a struct. This one knows neither the names of metrics
+//! nor their text; the program writes both.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,11 +21,13 @@ pub struct Counter(AtomicU64);
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicU64);
 
-/// How values are distributed, by upper bounds that are fixed. Durations are counted in nanoseconds.
+/// How values are distributed, by upper bounds that are fixed. Durations are counted in
+/// nanoseconds.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
-    /// Number of values up to each bound and above the one before; the last is for values above all bounds.
+    /// Number of values up to each bound and above the one before; the last is for values above all
+    /// bounds.
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
@@ -34,11 +37,13 @@ pub struct Histogram {
 pub struct HistogramValues {
     /// Sum of the values.
     pub sum: u64,
-    /// Number of values up to each bound and above the one before; the last is for values above all bounds.
+    /// Number of values up to each bound and above the one before; the last is for values above all
+    /// bounds.
     pub buckets: Vec<u64>,
 }
 
-/// A value of a label, from a set that is known when the program is built: no client can make series.
+/// A value of a label, from a set that is known when the program is built: no client can make
+/// series.
 pub trait Label: Copy + 'static {
     /// Every value, in the order of their indexes.
     const ALL: &'static [Self];
@@ -127,13 +132,21 @@ impl Histogram {
     /// Creates a histogram with these upper bounds, lowest first.
     pub fn new(bounds: &'static [u64]) -> Self {
         let buckets = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { bounds, buckets, sum: AtomicU64::new(0) }
+        Self {
+            bounds,
+            buckets,
+            sum: AtomicU64::new(0),
+        }
     }
 
     /// Counts a value.
     pub fn observe(&self, value: u64) {
         // Most values are small, and there are few bounds.
-        let bucket = self.bounds.iter().position(|bound| value <= *bound).unwrap_or(self.bounds.len());
+        let bucket = self
+            .bounds
+            .iter()
+            .position(|bound| value <= *bound)
+            .unwrap_or(self.bounds.len());
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.sum.fetch_add(value, Ordering::Relaxed);
     }
@@ -150,8 +163,15 @@ impl Histogram {
 
     /// The values so far.
     pub fn values(&self) -> HistogramValues {
-        let buckets = self.buckets.iter().map(|count| count.load(Ordering::Relaxed)).collect();
-        HistogramValues { sum: self.sum.load(Ordering::Relaxed), buckets }
+        let buckets = self
+            .buckets
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed))
+            .collect();
+        HistogramValues {
+            sum: self.sum.load(Ordering::Relaxed),
+            buckets,
+        }
     }
 }
 
@@ -165,7 +185,10 @@ impl HistogramValues {
 impl<L: Label, M> Family<L, M> {
     /// Creates the metric of each value.
     pub fn new(mut metric: impl FnMut() -> M) -> Self {
-        Self { metrics: L::ALL.iter().map(|_| metric()).collect(), label: PhantomData }
+        Self {
+            metrics: L::ALL.iter().map(|_| metric()).collect(),
+            label: PhantomData,
+        }
     }
 
     /// Each value with its metric.
@@ -212,7 +235,13 @@ mod tests {
             histogram.observe(value);
         }
         let values = histogram.values();
-        assert_eq!(values, HistogramValues { sum: 1_062, buckets: vec![2, 2, 2] });
+        assert_eq!(
+            values,
+            HistogramValues {
+                sum: 1_062,
+                buckets: vec![2, 2, 2]
+            }
+        );
         assert_eq!(values.count(), 6);
     }
 
@@ -221,7 +250,13 @@ mod tests {
         let histogram = Histogram::new(&[MILLISECOND]);
         histogram.observe_duration(Duration::from_millis(1));
         histogram.observe_duration(Duration::from_micros(1_001));
-        assert_eq!(histogram.values(), HistogramValues { sum: 2_001_000, buckets: vec![1, 1] });
+        assert_eq!(
+            histogram.values(),
+            HistogramValues {
+                sum: 2_001_000,
+                buckets: vec![1, 1]
+            }
+        );
     }
 
     #[test]
@@ -230,7 +265,10 @@ mod tests {
         family[Fruit::Pear].add(2);
         family[Fruit::Apple].increment();
         family[Fruit::Pear].increment();
-        let counts: Vec<_> = family.iter().map(|(fruit, counter)| (fruit.as_str(), counter.get())).collect();
+        let counts: Vec<_> = family
+            .iter()
+            .map(|(fruit, counter)| (fruit.as_str(), counter.get()))
+            .collect();
         assert_eq!(counts, [("apple", 1), ("pear", 3)]);
     }
 

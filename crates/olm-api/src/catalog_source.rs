@@ -5,7 +5,12 @@ use serde::{Deserialize, Serialize};
 
 /// Spec of a `CatalogSource`: the fields that say where its image is and how it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, CustomResource, Deserialize, Serialize)]
-#[kube(group = "operators.coreos.com", version = "v1alpha1", kind = "CatalogSource", namespaced)]
+#[kube(
+    group = "operators.coreos.com",
+    version = "v1alpha1",
+    kind = "CatalogSource",
+    namespaced
+)]
 #[kube(schema = "disabled", derive = "PartialEq")]
 #[serde(rename_all = "camelCase", default)]
 pub struct CatalogSourceSpec {

@@ -1,8 +1,8 @@
-//! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, and what is read of `CatalogSource`
-//! of OLM v0.
+//! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, and what is
+//! read of `CatalogSource` of OLM v0.
 //!
-//! Names, texts and rules are a wire format that other programs depend on. This crate is data: it knows no cluster and
-//! no catalog.
+//! Names, texts and rules are a wire format that other programs depend on. This crate is data: it
+//! knows no cluster and no catalog.
 
 mod catalog_source;
 #[expect(unreachable_pub, reason = "structs that `KubeSchema` generates")]
@@ -16,8 +16,8 @@ use kube::CustomResourceExt;
 
 pub use catalog_source::{CatalogSource, CatalogSourceSpec, RegistryPoll, UpdateStrategy};
 pub use cluster_catalog::{
-    AvailabilityMode, CatalogSourceUnion, CatalogUrls, ClusterCatalog, ClusterCatalogSpec, ClusterCatalogStatus,
-    ImageCatalogSource, ResolvedImageSource, ResolvedSource, SourceType,
+    AvailabilityMode, CatalogSourceUnion, CatalogUrls, ClusterCatalog, ClusterCatalogSpec,
+    ClusterCatalogStatus, ImageCatalogSource, ResolvedImageSource, ResolvedSource, SourceType,
 };
 
 /// The label that holds the name of a `ClusterCatalog`, so that selectors can name one.
@@ -45,7 +45,10 @@ pub const CATALOG_SOURCE_NAMESPACE_LABEL: &str = "catalogql.io/catalogsource-nam
 pub fn cluster_catalog_crd() -> CustomResourceDefinition {
     let mut crd = ClusterCatalog::crd();
     for version in &mut crd.spec.versions {
-        let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let schema = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut());
         if let Some(schema) = schema {
             schema::forbid_null(schema);
             schema::require_metadata(schema);

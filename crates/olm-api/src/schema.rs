@@ -1,10 +1,13 @@
-//! Schemas of the fields of `ClusterCatalog` that derive macros cannot express, and the validation rules with catalogd's
-//! messages.
+//! Schemas of the fields of `ClusterCatalog` that derive macros cannot express, and the validation
+//! rules with catalogd's messages.
 //!
-//! The rules of references are catalogd's word for word: an object that one of the two accepts is then accepted by the
-//! other. Two of them find the first colon instead of the last and so refuse a few long references with a port.
+//! The rules of references are catalogd's word for word: an object that one of the two accepts is
+//! then accepted by the other. Two of them find the first colon instead of the last and so refuse a
+//! few long references with a port.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSONSchemaProps, JSONSchemaPropsOrArray};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray,
+};
 use kube::core::Rule;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
@@ -25,8 +28,10 @@ const NAME: RuleText = (
     r#"a valid name is required. valid names must contain lowercase alphanumeric characters separated only by the ".", "_", "__", "-" characters."#,
 );
 
-const DIGEST_OR_TAG: RuleText =
-    (r#"self.find('(@.*:)') != "" || self.find(':.*$') != """#, "must end with a digest or a tag");
+const DIGEST_OR_TAG: RuleText = (
+    r#"self.find('(@.*:)') != "" || self.find(':.*$') != """#,
+    "must end with a digest or a tag",
+);
 
 const DIGEST: RuleText = (r#"self.find('(@.*:)') != """#, "must end with a digest");
 
@@ -73,12 +78,24 @@ pub(crate) fn only_tags_are_polled() -> Rule {
 }
 
 pub(crate) fn image_reference(_: &mut SchemaGenerator) -> Schema {
-    let rules = [DOMAIN, NAME, DIGEST_OR_TAG, TAG_LENGTH, TAG, ALGORITHM, ENCODED_LENGTH, ENCODED];
+    let rules = [
+        DOMAIN,
+        NAME,
+        DIGEST_OR_TAG,
+        TAG_LENGTH,
+        TAG,
+        ALGORITHM,
+        ENCODED_LENGTH,
+        ENCODED,
+    ];
     text(REFERENCE_LENGTH, &rules)
 }
 
 pub(crate) fn resolved_reference(_: &mut SchemaGenerator) -> Schema {
-    text(REFERENCE_LENGTH, &[DOMAIN, NAME, DIGEST, ALGORITHM, ENCODED_LENGTH, ENCODED])
+    text(
+        REFERENCE_LENGTH,
+        &[DOMAIN, NAME, DIGEST, ALGORITHM, ENCODED_LENGTH, ENCODED],
+    )
 }
 
 pub(crate) fn base_url(_: &mut SchemaGenerator) -> Schema {
@@ -153,7 +170,11 @@ pub(crate) fn conditions(_: &mut SchemaGenerator) -> Schema {
 /// Makes optional fields absent instead of null, as catalogd's are.
 pub(crate) fn forbid_null(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
-    schema.properties.iter_mut().flat_map(|properties| properties.values_mut()).for_each(forbid_null);
+    schema
+        .properties
+        .iter_mut()
+        .flat_map(|properties| properties.values_mut())
+        .for_each(forbid_null);
     if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
         forbid_null(items);
     }
@@ -161,12 +182,24 @@ pub(crate) fn forbid_null(schema: &mut JSONSchemaProps) {
 
 /// Names the metadata, which every object has.
 pub(crate) fn require_metadata(schema: &mut JSONSchemaProps) {
-    let metadata = JSONSchemaProps { type_: Some("object".to_owned()), ..JSONSchemaProps::default() };
-    schema.properties.get_or_insert_default().insert("metadata".to_owned(), metadata);
-    schema.required.get_or_insert_default().insert(0, "metadata".to_owned());
+    let metadata = JSONSchemaProps {
+        type_: Some("object".to_owned()),
+        ..JSONSchemaProps::default()
+    };
+    schema
+        .properties
+        .get_or_insert_default()
+        .insert("metadata".to_owned(), metadata);
+    schema
+        .required
+        .get_or_insert_default()
+        .insert(0, "metadata".to_owned());
 }
 
 fn text(length: u32, rules: &[RuleText]) -> Schema {
-    let rules: Vec<Value> = rules.iter().map(|(rule, message)| json!({ "rule": rule, "message": message })).collect();
+    let rules: Vec<Value> = rules
+        .iter()
+        .map(|(rule, message)| json!({ "rule": rule, "message": message }))
+        .collect();
     json_schema!({ "type": "string", "maxLength": length, "x-kubernetes-validations": rules })
 }

@@ -15,8 +15,12 @@ fn demands(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
             // A property may be called so; a description is a text.
-            let fields = fields.iter().filter(|(name, value)| *name != "description" || !value.is_string());
-            fields.map(|(name, value)| (name.clone(), demands(value))).collect()
+            let fields = fields
+                .iter()
+                .filter(|(name, value)| *name != "description" || !value.is_string());
+            fields
+                .map(|(name, value)| (name.clone(), demands(value)))
+                .collect()
         }
         Value::Array(items) => items.iter().map(demands).collect(),
         other => other.clone(),
@@ -25,16 +29,23 @@ fn demands(schema: &Value) -> Value {
 
 /// The value at a path of properties.
 fn property<'a>(schema: &'a Value, path: &[&str]) -> &'a Value {
-    path.iter().fold(schema, |schema, name| &schema["properties"][name])
+    path.iter()
+        .fold(schema, |schema, name| &schema["properties"][name])
 }
 
 #[test]
 fn the_definition_has_the_names_and_columns_of_catalogd() {
     let crd = serde_json::to_value(cluster_catalog_crd()).unwrap();
-    assert_eq!(crd["metadata"]["name"], "clustercatalogs.olm.operatorframework.io");
+    assert_eq!(
+        crd["metadata"]["name"],
+        "clustercatalogs.olm.operatorframework.io"
+    );
     assert_eq!(crd["spec"]["scope"], "Cluster");
     let version = &crd["spec"]["versions"][0];
-    assert_eq!((&version["name"], &version["subresources"]), (&json!("v1"), &json!({ "status": {} })));
+    assert_eq!(
+        (&version["name"], &version["subresources"]),
+        (&json!("v1"), &json!({ "status": {} }))
+    );
     assert_eq!(
         version["additionalPrinterColumns"],
         json!([
@@ -58,7 +69,10 @@ fn fields_have_the_types_limits_and_defaults_of_catalogd() {
         }
         found
     };
-    let (image, resolved) = (["spec", "source", "image"], ["status", "resolvedSource", "image"]);
+    let (image, resolved) = (
+        ["spec", "source", "image"],
+        ["status", "resolvedSource", "image"],
+    );
     let expected: [(&[&str], Value); 13] = [
         (
             &["spec", "priority"],
@@ -68,17 +82,44 @@ fn fields_have_the_types_limits_and_defaults_of_catalogd() {
             &["spec", "availabilityMode"],
             json!({ "type": "string", "default": "Available", "enum": ["Unavailable", "Available"] }),
         ),
-        (&["spec", "source"], json!({ "type": "object", "required": ["type"] })),
-        (&["spec", "source", "type"], json!({ "type": "string", "enum": ["Image"] })),
+        (
+            &["spec", "source"],
+            json!({ "type": "object", "required": ["type"] }),
+        ),
+        (
+            &["spec", "source", "type"],
+            json!({ "type": "string", "enum": ["Image"] }),
+        ),
         (&image, json!({ "type": "object", "required": ["ref"] })),
-        (&[image[0], image[1], image[2], "ref"], json!({ "type": "string", "maxLength": 1000 })),
-        (&[image[0], image[1], image[2], "pollIntervalMinutes"], json!({ "type": "integer", "minimum": 1.0 })),
+        (
+            &[image[0], image[1], image[2], "ref"],
+            json!({ "type": "string", "maxLength": 1000 }),
+        ),
+        (
+            &[image[0], image[1], image[2], "pollIntervalMinutes"],
+            json!({ "type": "integer", "minimum": 1.0 }),
+        ),
         (&["status"], json!({ "type": "object" })),
-        (&["status", "lastUnpacked"], json!({ "type": "string", "format": "date-time" })),
-        (&["status", "resolvedSource"], json!({ "type": "object", "required": ["image", "type"] })),
-        (&[resolved[0], resolved[1], resolved[2], "ref"], json!({ "type": "string", "maxLength": 1000 })),
-        (&["status", "urls"], json!({ "type": "object", "required": ["base"] })),
-        (&["status", "urls", "base"], json!({ "type": "string", "maxLength": 525 })),
+        (
+            &["status", "lastUnpacked"],
+            json!({ "type": "string", "format": "date-time" }),
+        ),
+        (
+            &["status", "resolvedSource"],
+            json!({ "type": "object", "required": ["image", "type"] }),
+        ),
+        (
+            &[resolved[0], resolved[1], resolved[2], "ref"],
+            json!({ "type": "string", "maxLength": 1000 }),
+        ),
+        (
+            &["status", "urls"],
+            json!({ "type": "object", "required": ["base"] }),
+        ),
+        (
+            &["status", "urls", "base"],
+            json!({ "type": "string", "maxLength": 525 }),
+        ),
     ];
     for (path, expected) in expected {
         assert_eq!(of(path), expected, "{path:?}");
@@ -93,8 +134,19 @@ fn fields_have_the_types_limits_and_defaults_of_catalogd() {
 fn every_rule_has_its_message_in_the_order_of_catalogd() {
     let schema = schema();
     let messages = |path: &[&str]| -> Vec<String> {
-        let rules = property(&schema, path)["x-kubernetes-validations"].as_array().cloned().unwrap_or_default();
-        let beginning = |rule: &Value| rule["message"].as_str().unwrap().split(['.', ',']).next().unwrap().to_owned();
+        let rules = property(&schema, path)["x-kubernetes-validations"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let beginning = |rule: &Value| {
+            rule["message"]
+                .as_str()
+                .unwrap()
+                .split(['.', ','])
+                .next()
+                .unwrap()
+                .to_owned()
+        };
         rules.iter().map(beginning).collect()
     };
     let image = "image is required when source type is Image";
@@ -103,12 +155,29 @@ fn every_rule_has_its_message_in_the_order_of_catalogd() {
     let polled = "cannot specify pollIntervalMinutes while using digest-based image";
     assert_eq!(messages(&["spec", "source", "image"]), [polled]);
     let (domain, name) = ("must start with a valid domain", "a valid name is required");
-    let digest = ["digest algorithm is not valid", "digest is not valid", "digest is not valid"];
-    let tag = ["must end with a digest or a tag", "tag is invalid", "tag is invalid"];
-    assert_eq!(messages(&["spec", "source", "image", "ref"]), [&[domain, name][..], &tag, &digest].concat());
+    let digest = [
+        "digest algorithm is not valid",
+        "digest is not valid",
+        "digest is not valid",
+    ];
+    let tag = [
+        "must end with a digest or a tag",
+        "tag is invalid",
+        "tag is invalid",
+    ];
+    assert_eq!(
+        messages(&["spec", "source", "image", "ref"]),
+        [&[domain, name][..], &tag, &digest].concat()
+    );
     let resolved = [&[domain, name, "must end with a digest"][..], &digest].concat();
-    assert_eq!(messages(&["status", "resolvedSource", "image", "ref"]), resolved);
-    assert_eq!(messages(&["status", "urls", "base"]), ["must be a valid URL", "scheme must be either http or https"]);
+    assert_eq!(
+        messages(&["status", "resolvedSource", "image", "ref"]),
+        resolved
+    );
+    assert_eq!(
+        messages(&["status", "urls", "base"]),
+        ["must be a valid URL", "scheme must be either http or https"]
+    );
 }
 
 #[test]
@@ -121,8 +190,17 @@ fn an_object_of_a_newer_version_can_be_read() {
         "status": { "conditions": [{ "type": "New", "status": "Perhaps", "lastTransitionTime": "2026-01-01T00:00:00Z" }], "new": {} },
     });
     let read: ClusterCatalog = serde_json::from_value(object).unwrap();
-    assert_eq!(read.spec.source, CatalogSourceUnion { source_type: SourceType::Unknown, image: None });
-    assert_eq!((read.spec.availability_mode, read.spec.priority), (AvailabilityMode::Unknown, 0));
+    assert_eq!(
+        read.spec.source,
+        CatalogSourceUnion {
+            source_type: SourceType::Unknown,
+            image: None
+        }
+    );
+    assert_eq!(
+        (read.spec.availability_mode, read.spec.priority),
+        (AvailabilityMode::Unknown, 0)
+    );
     assert_eq!(read.status.unwrap().conditions[0].type_, "New");
 }
 
@@ -142,8 +220,21 @@ fn a_catalog_source_is_read_as_far_as_it_matters() {
         "status": { "connectionState": {} },
     });
     let CatalogSource { spec, .. } = serde_json::from_value(object).unwrap();
-    let poll = spec.update_strategy.and_then(|strategy| strategy.registry_poll);
-    assert_eq!((spec.image.as_deref(), spec.priority), (Some("quay.io/a/b:c"), -3));
-    assert_eq!((spec.display_name.as_str(), spec.publisher.as_str()), ("A", ""));
-    assert_eq!(poll, Some(RegistryPoll { interval: "45m".to_owned() }));
+    let poll = spec
+        .update_strategy
+        .and_then(|strategy| strategy.registry_poll);
+    assert_eq!(
+        (spec.image.as_deref(), spec.priority),
+        (Some("quay.io/a/b:c"), -3)
+    );
+    assert_eq!(
+        (spec.display_name.as_str(), spec.publisher.as_str()),
+        ("A", "")
+    );
+    assert_eq!(
+        poll,
+        Some(RegistryPoll {
+            interval: "45m".to_owned()
+        })
+    );
 }

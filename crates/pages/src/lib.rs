@@ -1,8 +1,9 @@
-//! The pages for people, embedded in the program with all their files: at `/` the catalog explorer, and at
-//! `/playground/` a page for writing and running GraphQL operations.
+//! The pages for people, embedded in the program with all their files: at `/` the catalog explorer,
+//! and at `/playground/` a page for writing and running GraphQL operations.
 //!
-//! `make pages` builds both and `build.rs` embeds them, each file compressed. In a build without a page, its URL
-//! explains how to build it. The pages know nothing of catalogs and use the server as any other client does.
+//! `make pages` builds both and `build.rs` embeds them, each file compressed. In a build without a
+//! page, its URL explains how to build it. The pages know nothing of catalogs and use the server as
+//! any other client does.
 
 use std::io::Read;
 
@@ -10,8 +11,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -26,7 +27,8 @@ use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// The files of a page: each path below its URL with its content, compressed by gzip. Empty if it was not built.
+/// The files of a page: each path below its URL with its content, compressed by gzip. Empty if it
+/// was not built.
 type Files = &'static [(&'static str, &'static [u8])];
 
 /// The document of each page.
@@ -35,7 +37,8 @@ const PAGE: &str = "index.html";
 /// `Cache-Control` of the pages, which are revalidated each time.
 const REVALIDATE: &str = "no-cache";
 
-/// `Cache-Control` of the files that pages load: their names contain a digest, so that they never change.
+/// `Cache-Control` of the files that pages load: their names contain a digest, so that they never
+/// change.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// What stands at the URL of the explorer in a build without it.
@@ -60,8 +63,9 @@ const PLAYGROUND_DISABLED: &str = "catalogql answers GraphQL at /graphql; its sc
 const TRUSTED_ONLY: &str = "catalogql answers GraphQL at /graphql, and only documents that it was given (--trusted-only).\n\n\
      The playground, which would be here, sends documents of its own. It is there where catalogql runs without that flag.\n";
 
-/// Content security policy of the explorer: it loads nothing from other hosts, may not be framed, and no text becomes
-/// markup or script. Icons that are fetched with a token are shown from memory (`blob:`).
+/// Content security policy of the explorer: it loads nothing from other hosts, may not be framed,
+/// and no text becomes markup or script. Icons that are fetched with a token are shown from memory
+/// (`blob:`).
 const EXPLORER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
@@ -91,13 +95,15 @@ pub struct Pages {
     pub playground: Offer,
 }
 
-/// Returns the documents that the explorer sends, as a JSON object by their digests; an empty one without the explorer.
+/// Returns the documents that the explorer sends, as a JSON object by their digests; an empty one
+/// without the explorer.
 pub fn explorer_documents() -> &'static str {
     EXPLORER_DOCUMENTS
 }
 
 impl Pages {
-    /// Returns the routes of the pages and of the files that they load. The URL of a page that is not served says why.
+    /// Returns the routes of the pages and of the files that they load. The URL of a page that is
+    /// not served says why.
     pub fn router(self) -> Router {
         self.serving(EXPLORER, PLAYGROUND)
     }
@@ -114,16 +120,32 @@ impl Pages {
 
     fn serving(self, explorer: Files, playground: Files) -> Router {
         let explorer = match self.explorer {
-            Offer::Served => Site { files: explorer, policy: EXPLORER_POLICY, instead: EXPLORER_NOT_BUILT },
-            _ => Site { files: &[], policy: EXPLORER_POLICY, instead: EXPLORER_DISABLED },
+            Offer::Served => Site {
+                files: explorer,
+                policy: EXPLORER_POLICY,
+                instead: EXPLORER_NOT_BUILT,
+            },
+            _ => Site {
+                files: &[],
+                policy: EXPLORER_POLICY,
+                instead: EXPLORER_DISABLED,
+            },
         };
         let instead = match self.playground {
             Offer::Served => PLAYGROUND_NOT_BUILT,
             Offer::Disabled => PLAYGROUND_DISABLED,
             Offer::TrustedOnly => TRUSTED_ONLY,
         };
-        let files = if self.playground == Offer::Served { playground } else { &[] };
-        let playground = Site { files, policy: PLAYGROUND_POLICY, instead };
+        let files = if self.playground == Offer::Served {
+            playground
+        } else {
+            &[]
+        };
+        let playground = Site {
+            files,
+            policy: PLAYGROUND_POLICY,
+            instead,
+        };
         let turns = FairSemaphore::per_processor();
         let page = |site: Site| {
             let turns = turns.clone();
@@ -133,14 +155,22 @@ impl Pages {
         };
         let assets = |site: Site| {
             let turns = turns.clone();
-            get(async move |Path(name): Path<String>, extensions: Extensions, headers: HeaderMap| {
-                site.asset(&name, &headers, (&turns, Peer::of(&extensions))).await
-            })
+            get(
+                async move |Path(name): Path<String>,
+                            extensions: Extensions,
+                            headers: HeaderMap| {
+                    site.asset(&name, &headers, (&turns, Peer::of(&extensions)))
+                        .await
+                },
+            )
         };
         Router::new()
             .route("/", page(explorer))
             .route("/assets/{*name}", assets(explorer))
-            .route("/playground", get(async || Redirect::permanent("playground/")))
+            .route(
+                "/playground",
+                get(async || Redirect::permanent("playground/")),
+            )
             .route("/playground/", page(playground))
             .route("/playground/assets/{*name}", assets(playground))
     }
@@ -166,16 +196,32 @@ impl Site {
         let tag = [(ETAG, validators.etag.clone())];
         if validators.evaluate(headers) == PreconditionResult::NotModified {
             // With the policy of this build, which replaces the one that the client stored.
-            let head = [(CACHE_CONTROL, REVALIDATE), (VARY, "accept-encoding"), (CONTENT_SECURITY_POLICY, self.policy)];
+            let head = [
+                (CACHE_CONTROL, REVALIDATE),
+                (VARY, "accept-encoding"),
+                (CONTENT_SECURITY_POLICY, self.policy),
+            ];
             return (StatusCode::NOT_MODIFIED, tag, head, Body::new(EmptyBody)).into_response();
         }
-        (tag, self.file(PAGE, compressed, REVALIDATE, headers, turns).await).into_response()
+        (
+            tag,
+            self.file(PAGE, compressed, REVALIDATE, headers, turns)
+                .await,
+        )
+            .into_response()
     }
 
-    async fn asset(self, name: &str, headers: &HeaderMap, turns: (&FairSemaphore<Peer>, Peer)) -> Response {
+    async fn asset(
+        self,
+        name: &str,
+        headers: &HeaderMap,
+        turns: (&FairSemaphore<Peer>, Peer),
+    ) -> Response {
         let path = format!("assets/{name}");
         if let Some(compressed) = self.find(&path) {
-            return self.file(&path, compressed, IMMUTABLE, headers, turns).await;
+            return self
+                .file(&path, compressed, IMMUTABLE, headers, turns)
+                .await;
         }
         let head = [(CACHE_CONTROL, "no-store")];
         (StatusCode::NOT_FOUND, head, "the page has no such file\n").into_response()
@@ -183,10 +229,14 @@ impl Site {
 
     /// Returns a file by its path, compressed; `None` if there is no such file.
     fn find(self, path: &str) -> Option<&'static [u8]> {
-        self.files.iter().find(|(name, _)| *name == path).map(|(_, compressed)| *compressed)
+        self.files
+            .iter()
+            .find(|(name, _)| *name == path)
+            .map(|(_, compressed)| *compressed)
     }
 
-    /// Responds with a file, which is decompressed in a turn of the client if it does not accept gzip.
+    /// Responds with a file, which is decompressed in a turn of the client if it does not accept
+    /// gzip.
     async fn file(
         self,
         path: &str,
@@ -206,7 +256,12 @@ impl Site {
         if accepts_gzip(headers) {
             return (head, [(CONTENT_ENCODING, "gzip")], compressed).into_response();
         }
-        match turns.acquire(&peer).await.run(|| decompress(compressed)).await {
+        match turns
+            .acquire(&peer)
+            .await
+            .run(|| decompress(compressed))
+            .await
+        {
             Ok(content) => (head, content).into_response(),
             Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }
@@ -217,15 +272,20 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     AcceptableCodings::from_headers(headers).contains(Coding::Gzip)
 }
 
-/// Returns the validators of a document, which has an entity tag for each of its two content codings.
+/// Returns the validators of a document, which has an entity tag for each of its two content
+/// codings.
 fn validators(compressed: &[u8], is_gzip: bool) -> Validators {
     let digest = Sha256::digest(compressed);
     let (tag, _) = digest.split_first_chunk().expect("a digest has 32 bytes");
     let tag = u128::from_be_bytes(*tag);
-    Validators::new(&format!("{tag:032x}{}", if is_gzip { "-gzip" } else { "" }), None)
+    Validators::new(
+        &format!("{tag:032x}{}", if is_gzip { "-gzip" } else { "" }),
+        None,
+    )
 }
 
-/// Returns the media type of a file by its extension, for each kind of file that the builds produce.
+/// Returns the media type of a file by its extension, for each kind of file that the builds
+/// produce.
 fn media_type(path: &str) -> &'static str {
     match path.rsplit('.').next() {
         Some("html") => "text/html; charset=utf-8",
@@ -241,7 +301,9 @@ fn media_type(path: &str) -> &'static str {
 /// Decompresses a file. The result is not cached, because hardly any client does not accept gzip.
 fn decompress(compressed: &[u8]) -> Vec<u8> {
     let mut content = Vec::new();
-    GzDecoder::new(compressed).read_to_end(&mut content).expect("build.rs embeds valid gzip");
+    GzDecoder::new(compressed)
+        .read_to_end(&mut content)
+        .expect("build.rs embeds valid gzip");
     content
 }
 

@@ -1,5 +1,5 @@
-//! Output of commands: tables, JSON, colours, output whose reader went away, and what several programs show in the same
-//! words. It knows nothing of how catalogs are read.
+//! Output of commands: tables, JSON, colours, output whose reader went away, and what several
+//! programs show in the same words. It knows nothing of how catalogs are read.
 
 pub mod solution;
 mod terminal;
@@ -15,10 +15,16 @@ use serde_json::Value;
 
 pub use terminal::{TerminalWriter, stderr, stdout};
 
-/// Turns the error of a reader that closed our output early, as `head` does, into success: what was asked for was
-/// computed all the same, and the exit status says how it went.
+/// Turns the error of a reader that closed our output early, as `head` does, into success: what was
+/// asked for was computed all the same, and the exit status says how it went.
 pub fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
-    printed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+    printed.or_else(|error| {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// The word before an error on the standard error output.
@@ -38,18 +44,24 @@ pub fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The value at a JSON pointer as text; empty where it is `null`, and the texts of a list separated by commas.
+/// The value at a JSON pointer as text; empty where it is `null`, and the texts of a list separated
+/// by commas.
 pub fn text(item: &Value, pointer: &str) -> String {
     match item.pointer(pointer) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
         Some(value) => value.to_string(),
     }
 }
 
-/// Returns a table without lines, whose columns are in the order of their weight: on a terminal, what does not fit is cut
-/// off at the end of each line. Only the last column may hold colours, whose escape sequences count as letters.
+/// Returns a table without lines, whose columns are in the order of their weight: on a terminal,
+/// what does not fit is cut off at the end of each line. Only the last column may hold colours,
+/// whose escape sequences count as letters.
 pub fn table<'h, R: IntoIterator<Item = String>>(
     header: impl IntoIterator<Item = &'h str>,
     rows: impl IntoIterator<Item = R>,
@@ -65,7 +77,8 @@ pub fn whole_table<'h, R: IntoIterator<Item = String>>(
     lines(header, rows, 0..0)
 }
 
-/// Returns such a table in which some columns hold counts, which are aligned to the right. An empty header is left out.
+/// Returns such a table in which some columns hold counts, which are aligned to the right. An empty
+/// header is left out.
 pub fn counted_table<'h, R: IntoIterator<Item = String>>(
     header: impl IntoIterator<Item = &'h str>,
     rows: impl IntoIterator<Item = R>,
@@ -97,19 +110,31 @@ fn lines<'h, R: IntoIterator<Item = String>>(
         }
     }
     let lines = table.trim_fmt();
-    if lines.is_empty() { lines } else { lines + "\n" }
+    if lines.is_empty() {
+        lines
+    } else {
+        lines + "\n"
+    }
 }
 
 /// Width of the standard output in letters; `None` unless it is a terminal.
 fn terminal_width() -> Option<u16> {
     let stdout = Term::stdout();
-    stdout.size_checked().filter(|_| stdout.is_term()).map(|(_, width)| width)
+    stdout
+        .size_checked()
+        .filter(|_| stdout.is_term())
+        .map(|(_, width)| width)
 }
 
 /// Cuts each line to this width in letters, if it is given.
 fn cut(lines: &str, width: Option<u16>) -> String {
-    let Some(width) = width else { return lines.to_owned() };
-    lines.lines().flat_map(|line| [truncate_str(line, width.into(), "…"), "\n".into()]).collect()
+    let Some(width) = width else {
+        return lines.to_owned();
+    };
+    lines
+        .lines()
+        .flat_map(|line| [truncate_str(line, width.into(), "…"), "\n".into()])
+        .collect()
 }
 
 #[cfg(test)]
@@ -118,10 +143,20 @@ mod tests {
 
     #[test]
     fn lines_that_are_too_wide_are_cut_at_their_end() {
-        let rows = [["etcd".to_owned(), "old".to_owned(), "a, b, c, d, e, f, g, h".to_owned()]];
+        let rows = [[
+            "etcd".to_owned(),
+            "old".to_owned(),
+            "a, b, c, d, e, f, g, h".to_owned(),
+        ]];
         let whole = table(["NAME", "CATALOG", "CHANNELS"], rows.clone());
-        assert_eq!(whole, "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, d, e, f, g, h\n");
-        assert_eq!(cut(&whole, Some(25)), "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, …\n");
+        assert_eq!(
+            whole,
+            "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, d, e, f, g, h\n"
+        );
+        assert_eq!(
+            cut(&whole, Some(25)),
+            "NAME  CATALOG  CHANNELS\netcd  old      a, b, c, …\n"
+        );
         assert_eq!(cut(&whole, None), whole);
         assert_eq!(table([], rows), "etcd  old  a, b, c, d, e, f, g, h\n");
         assert_eq!(table([], Vec::<Vec<String>>::new()), "");

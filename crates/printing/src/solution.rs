@@ -1,5 +1,5 @@
-//! Solutions of dependencies, conflicts and refusals for people: tables, sentences and a Mermaid picture. Who prints fills
-//! the values in: the solver's, or those of the API.
+//! Solutions of dependencies, conflicts and refusals for people: tables, sentences and a Mermaid
+//! picture. Who prints fills the values in: the solver's, or those of the API.
 
 use std::collections::HashMap;
 use std::fmt::{self, Display, Write as _};
@@ -83,7 +83,8 @@ pub struct ShownConflict {
 
 /// A constraint that takes part in a conflict.
 pub struct ShownConstraint {
-    /// Name of its kind in the API, such as `ONE_OF_PACKAGE`; one that is not known here is shown by its text.
+    /// Name of its kind in the API, such as `ONE_OF_PACKAGE`; one that is not known here is shown
+    /// by its text.
     pub kind: String,
     /// The constraint in words.
     pub text: String,
@@ -117,7 +118,10 @@ impl Display for ShownReason {
             ReasonSource::Wanted(name) => write!(f, "{name} is wanted"),
             ReasonSource::Bundle(name) => write!(f, "{name} requires an operator {requirement}"),
             ReasonSource::Installed(name) => {
-                write!(f, "{name}, which is installed, requires an operator {requirement}")
+                write!(
+                    f,
+                    "{name}, which is installed, requires an operator {requirement}"
+                )
             }
         }
     }
@@ -132,7 +136,11 @@ impl Display for ShownConstraint {
             "WANTED" if !self.candidates.is_empty() => {
                 write!(f, "{} can be {candidates}", wanted.unwrap_or_default())?;
             }
-            "INSTALLED" => write!(f, "{} is installed and not kept up to date", installed.unwrap_or_default())?,
+            "INSTALLED" => write!(
+                f,
+                "{} is installed and not kept up to date",
+                installed.unwrap_or_default()
+            )?,
             "REQUIRES" => {
                 let (_, requirement) = self.text.split_once(" requires ").unwrap_or_default();
                 write!(f, "{} requires {requirement}; ", self.subject())?;
@@ -142,9 +150,20 @@ impl Display for ShownConstraint {
                     write!(f, "only these meet that: {candidates}")?;
                 }
             }
-            "PROHIBITED" => write!(f, "{} is deprecated by its property olm.deprecated", self.subject())?,
-            "ONE_OF_PACKAGE" => write!(f, "only one bundle of a package can be installed: {candidates}")?,
-            "ONE_OF_API" => write!(f, "only one provider of an API can be installed: {}", self.text)?,
+            "PROHIBITED" => write!(
+                f,
+                "{} is deprecated by its property olm.deprecated",
+                self.subject()
+            )?,
+            "ONE_OF_PACKAGE" => write!(
+                f,
+                "only one bundle of a package can be installed: {candidates}"
+            )?,
+            "ONE_OF_API" => write!(
+                f,
+                "only one provider of an API can be installed: {}",
+                self.text
+            )?,
             _ => f.write_str(&self.text)?,
         }
         match &self.failure_message {
@@ -159,12 +178,21 @@ impl ShownConstraint {
     fn subject(&self) -> String {
         let bundle = self.bundle.as_ref().map(ToString::to_string);
         bundle
-            .or_else(|| self.installed.as_ref().map(|name| format!("{name}, which is installed,")))
+            .or_else(|| {
+                self.installed
+                    .as_ref()
+                    .map(|name| format!("{name}, which is installed,"))
+            })
             .unwrap_or_default()
     }
 
     fn named_candidates(&self) -> String {
-        let named: Vec<_> = self.candidates.iter().take(NAMED_CANDIDATES).map(ToString::to_string).collect();
+        let named: Vec<_> = self
+            .candidates
+            .iter()
+            .take(NAMED_CANDIDATES)
+            .map(ToString::to_string)
+            .collect();
         let named = named.join(", ");
         match self.candidates.len().saturating_sub(NAMED_CANDIDATES) {
             _ if self.has_more_candidates => format!("{named} and more"),
@@ -181,7 +209,10 @@ impl ShownOutcome {
             Self::Solution(steps) => print_solution(out, steps, has_headers, explain),
             Self::Conflict(conflict) => print_conflict(out, conflict),
             Self::Refusal { message, bundle } => {
-                let place = bundle.as_ref().map(|bundle| format!(" (in {bundle})")).unwrap_or_default();
+                let place = bundle
+                    .as_ref()
+                    .map(|bundle| format!(" (in {bundle})"))
+                    .unwrap_or_default();
                 writeln!(out, "{} {message}{place}", error())
             }
         }
@@ -198,25 +229,55 @@ impl ShownOutcome {
                 }
                 Ok(())
             }
-            Self::Refusal { message, .. } => writeln!(out, "  refusal[\"{}\"]", MermaidText(message)),
+            Self::Refusal { message, .. } => {
+                writeln!(out, "  refusal[\"{}\"]", MermaidText(message))
+            }
         }
     }
 }
 
-fn print_solution(out: &mut impl Write, steps: &[ShownStep], has_headers: bool, explain: bool) -> io::Result<()> {
+fn print_solution(
+    out: &mut impl Write,
+    steps: &[ShownStep],
+    has_headers: bool,
+    explain: bool,
+) -> io::Result<()> {
     if steps.is_empty() {
         return writeln!(out, "Nothing has to be installed or upgraded.");
     }
     let rows = steps.iter().map(|step| {
-        let action = if step.is_upgrade { "upgrade" } else { "install" };
+        let action = if step.is_upgrade {
+            "upgrade"
+        } else {
+            "install"
+        };
         let channel = step.bundle.channel.clone().unwrap_or_default();
-        let because = step.reasons.first().map(ToString::to_string).unwrap_or_default();
+        let because = step
+            .reasons
+            .first()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         let ShownBundle { name, catalog, .. } = step.bundle.clone();
-        [action.to_owned(), name, channel, catalog, step.replaces.clone(), because]
+        [
+            action.to_owned(),
+            name,
+            channel,
+            catalog,
+            step.replaces.clone(),
+            because,
+        ]
     });
-    let header = ["ACTION", "BUNDLE", "CHANNEL", "CATALOG", "REPLACES", "BECAUSE"];
-    write!(out, "{}", table(header.into_iter().filter(|_| has_headers), rows))?;
-    let explained = steps.iter().filter(|step| explain && (step.reasons.len() > 1 || !step.passed_over.is_empty()));
+    let header = [
+        "ACTION", "BUNDLE", "CHANNEL", "CATALOG", "REPLACES", "BECAUSE",
+    ];
+    write!(
+        out,
+        "{}",
+        table(header.into_iter().filter(|_| has_headers), rows)
+    )?;
+    let explained = steps
+        .iter()
+        .filter(|step| explain && (step.reasons.len() > 1 || !step.passed_over.is_empty()));
     for step in explained {
         out.write_all(explanation(step).as_bytes())?;
     }
@@ -230,7 +291,10 @@ fn explanation(step: &ShownStep) -> String {
         let _infallible = writeln!(text, "  also because {reason}");
     }
     for (better, constraints) in &step.passed_over {
-        let _infallible = writeln!(text, "  {better} would be preferred, but cannot be installed:");
+        let _infallible = writeln!(
+            text,
+            "  {better} would be preferred, but cannot be installed:"
+        );
         for constraint in constraints {
             let _infallible = writeln!(text, "    - {constraint}");
         }
@@ -242,14 +306,25 @@ fn explanation(step: &ShownStep) -> String {
 }
 
 fn print_conflict(out: &mut impl Write, conflict: &ShownConflict) -> io::Result<()> {
-    writeln!(out, "{} There is no solution. These contradict one another:", error())?;
+    writeln!(
+        out,
+        "{} There is no solution. These contradict one another:",
+        error()
+    )?;
     for constraint in &conflict.constraints {
         writeln!(out, "  - {constraint}")?;
     }
-    let solvable = conflict.relaxations.iter().filter(|(_, is_solvable)| *is_solvable);
+    let solvable = conflict
+        .relaxations
+        .iter()
+        .filter(|(_, is_solvable)| *is_solvable);
     let solvable: Vec<_> = solvable.map(|(wanted, _)| wanted.as_str()).collect();
     if conflict.relaxations.len() > 1 && !solvable.is_empty() {
-        writeln!(out, "There is a solution without {}.", solvable.join(", or without "))?;
+        writeln!(
+            out,
+            "There is a solution without {}.",
+            solvable.join(", or without ")
+        )?;
     }
     Ok(())
 }
@@ -262,9 +337,16 @@ fn draw_solution(out: &mut impl Write, steps: &[ShownStep]) -> io::Result<()> {
     }
     for (at, step) in steps.iter().enumerate() {
         for (number, reason) in step.reasons.iter().enumerate() {
-            let requirement = if reason.requirement.is_empty() { "is wanted" } else { &reason.requirement };
-            let (ReasonSource::Wanted(by) | ReasonSource::Bundle(by) | ReasonSource::Installed(by)) = &reason.by;
-            let node = nodes.get(by.as_str()).filter(|_| !matches!(reason.by, ReasonSource::Wanted(_)));
+            let requirement = if reason.requirement.is_empty() {
+                "is wanted"
+            } else {
+                &reason.requirement
+            };
+            let (ReasonSource::Wanted(by) | ReasonSource::Bundle(by) | ReasonSource::Installed(by)) =
+                &reason.by;
+            let node = nodes
+                .get(by.as_str())
+                .filter(|_| !matches!(reason.by, ReasonSource::Wanted(_)));
             let from = match node {
                 Some(node) => format!("s{node}"),
                 None => format!("o{at}_{number}([\"{}\"])", MermaidText(by)),

@@ -1,4 +1,5 @@
-//! A semaphore of which one requester holds at most half of the permits, so that a slow or greedy one keeps nobody else out.
+//! A semaphore of which one requester holds at most half of the permits, so that a slow or greedy
+//! one keeps nobody else out.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,7 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-/// Bounds concurrent requests of one kind, which are counted together by `R`: a user or an address. Clones share the bound.
+/// Bounds concurrent requests of one kind, which are counted together by `R`: a user or an address.
+/// Clones share the bound.
 #[derive(Clone, Debug)]
 pub struct FairSemaphore<R> {
     all: Arc<Semaphore>,
@@ -29,9 +31,13 @@ pub struct FairPermit {
 }
 
 impl FairPermit {
-    /// Does work on a thread that serves no connections. The permit is held until the work has ended, even if nobody waits for
-    /// the result any more: a client that gives up and asks again would otherwise occupy any number of threads.
-    pub fn run<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    /// Does work on a thread that serves no connections. The permit is held until the work has
+    /// ended, even if nobody waits for the result any more: a client that gives up and asks again
+    /// would otherwise occupy any number of threads.
+    pub fn run<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
         tokio::task::spawn_blocking(move || {
             let _held = self;
             work()
@@ -42,13 +48,22 @@ impl FairPermit {
 impl<R: Clone + Eq + Hash> FairSemaphore<R> {
     /// Creates a semaphore with this number of permits.
     pub fn new(permits: usize) -> Self {
-        Self { all: Arc::new(Semaphore::new(permits)), share: permits.div_ceil(2), requesters: Arc::default() }
+        Self {
+            all: Arc::new(Semaphore::new(permits)),
+            share: permits.div_ceil(2),
+            requesters: Arc::default(),
+        }
     }
 
-    /// Creates a semaphore with a permit for each processor, for work that never waits: more of it at a time would gain
-    /// nothing. There are at least two permits, so that one requester does not hold all of them.
+    /// Creates a semaphore with a permit for each processor, for work that never waits: more of it
+    /// at a time would gain nothing. There are at least two permits, so that one requester does not
+    /// hold all of them.
     pub fn per_processor() -> Self {
-        Self::new(std::thread::available_parallelism().map_or(1, NonZero::get).max(2))
+        Self::new(
+            std::thread::available_parallelism()
+                .map_or(1, NonZero::get)
+                .max(2),
+        )
     }
 
     /// Returns the number of permits that nobody holds.
@@ -59,14 +74,20 @@ impl<R: Clone + Eq + Hash> FairSemaphore<R> {
     /// Returns a permit if one is free for this requester now.
     pub fn try_acquire(&self, requester: &R) -> Option<FairPermit> {
         let of_one = self.semaphore_of(requester).try_acquire_owned().ok()?;
-        Some(FairPermit { _of_one: of_one, _of_all: Arc::clone(&self.all).try_acquire_owned().ok()? })
+        Some(FairPermit {
+            _of_one: of_one,
+            _of_all: Arc::clone(&self.all).try_acquire_owned().ok()?,
+        })
     }
 
-    /// Waits for a permit: first behind the other requests of the requester, so that it never has more places than its share in
-    /// the queue of all requesters.
+    /// Waits for a permit: first behind the other requests of the requester, so that it never has
+    /// more places than its share in the queue of all requesters.
     pub async fn acquire(&self, requester: &R) -> FairPermit {
         let of_one = acquire(self.semaphore_of(requester)).await;
-        FairPermit { _of_one: of_one, _of_all: acquire(Arc::clone(&self.all)).await }
+        FairPermit {
+            _of_one: of_one,
+            _of_all: acquire(Arc::clone(&self.all)).await,
+        }
     }
 
     /// Waits for a permit for at most this long.
@@ -74,31 +95,46 @@ impl<R: Clone + Eq + Hash> FairSemaphore<R> {
         timeout(time, self.acquire(requester)).await.ok()
     }
 
-    /// Returns a stream of what an iterator yields. Each item is made when it is polled for, with a permit of its own and on a
-    /// thread that serves no connections: a response that is written so delays no probe, and holds no permit while its client
-    /// reads nothing. An item should take a few milliseconds at most.
+    /// Returns a stream of what an iterator yields. Each item is made when it is polled for, with a
+    /// permit of its own and on a thread that serves no connections: a response that is written so
+    /// delays no probe, and holds no permit while its client reads nothing. An item should take a
+    /// few milliseconds at most.
     ///
     /// The stream ends with an error if the iterator panics.
-    pub fn stream<T, I>(&self, requester: R, items: I) -> impl Stream<Item = Result<T, JoinError>> + Send + use<R, T, I>
+    pub fn stream<T, I>(
+        &self,
+        requester: R,
+        items: I,
+    ) -> impl Stream<Item = Result<T, JoinError>> + Send + use<R, T, I>
     where
         R: Send + Sync + 'static,
         T: Send + 'static,
         I: Iterator<Item = T> + Send + 'static,
     {
-        stream::unfold((self.clone(), requester, Some(items)), async |(semaphore, requester, items)| {
-            let mut items = items?;
-            let permit = semaphore.acquire(&requester).await;
-            let made = permit.run(move || items.next().map(|item| (item, items))).await;
-            match made {
-                Ok(Some((item, items))) => Some((Ok(item), (semaphore, requester, Some(items)))),
-                Ok(None) => None,
-                Err(error) => Some((Err(error), (semaphore, requester, None))),
-            }
-        })
+        stream::unfold(
+            (self.clone(), requester, Some(items)),
+            async |(semaphore, requester, items)| {
+                let mut items = items?;
+                let permit = semaphore.acquire(&requester).await;
+                let made = permit
+                    .run(move || items.next().map(|item| (item, items)))
+                    .await;
+                match made {
+                    Ok(Some((item, items))) => {
+                        Some((Ok(item), (semaphore, requester, Some(items))))
+                    }
+                    Ok(None) => None,
+                    Err(error) => Some((Err(error), (semaphore, requester, None))),
+                }
+            },
+        )
     }
 
     fn semaphore_of(&self, requester: &R) -> Arc<Semaphore> {
-        let mut requesters = self.requesters.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requesters = self
+            .requesters
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(of_one) = requesters.get(requester).and_then(Weak::upgrade) {
             return of_one;
         }
@@ -110,7 +146,10 @@ impl<R: Clone + Eq + Hash> FairSemaphore<R> {
 }
 
 async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
-    semaphore.acquire_owned().await.expect("nobody closes the semaphore")
+    semaphore
+        .acquire_owned()
+        .await
+        .expect("nobody closes the semaphore")
 }
 
 #[cfg(test)]
@@ -125,7 +164,9 @@ mod tests {
     #[test]
     fn one_requester_has_half_of_the_permits_and_all_together_have_all() {
         let semaphore = FairSemaphore::new(4);
-        let mut held: Vec<_> = (0..2).map(|_| semaphore.try_acquire(&"a").expect("half is free")).collect();
+        let mut held: Vec<_> = (0..2)
+            .map(|_| semaphore.try_acquire(&"a").expect("half is free"))
+            .collect();
         assert!(semaphore.try_acquire(&"a").is_none());
         let others = ["b", "c"].map(|name| semaphore.try_acquire(&name).expect("it is free"));
         assert!(semaphore.try_acquire(&"d").is_none(), "all are taken");
@@ -133,7 +174,11 @@ mod tests {
         assert!(semaphore.try_acquire(&"d").is_some());
         drop((held, others));
         assert!(semaphore.try_acquire(&"e").is_some());
-        assert_eq!(semaphore.requesters.lock().unwrap().len(), 1, "those without a permit are forgotten");
+        assert_eq!(
+            semaphore.requesters.lock().unwrap().len(),
+            1,
+            "those without a permit are forgotten"
+        );
     }
 
     #[test]
@@ -152,9 +197,19 @@ mod tests {
         let semaphore = FairSemaphore::new(2);
         let held = semaphore.acquire_within(Duration::ZERO, &"a").await;
         assert!(held.is_some());
-        assert!(semaphore.acquire_within(Duration::ZERO, &"a").await.is_none());
+        assert!(
+            semaphore
+                .acquire_within(Duration::ZERO, &"a")
+                .await
+                .is_none()
+        );
         drop(held);
-        assert!(semaphore.acquire_within(Duration::ZERO, &"a").await.is_some());
+        assert!(
+            semaphore
+                .acquire_within(Duration::ZERO, &"a")
+                .await
+                .is_some()
+        );
     }
 
     #[tokio::test]
@@ -169,17 +224,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn items_are_made_on_other_threads_when_they_are_asked_for_and_hold_no_permit_meanwhile() {
+    async fn items_are_made_on_other_threads_when_they_are_asked_for_and_hold_no_permit_meanwhile()
+    {
         let semaphore = FairSemaphore::new(1);
         let made = |name: &'static str| (0..2).map(move |at| (name, at, thread::current().id()));
-        let mut streams = ["first", "second"].map(|name| Box::pin(semaphore.stream(name, made(name))));
+        let mut streams =
+            ["first", "second"].map(|name| Box::pin(semaphore.stream(name, made(name))));
         let mut order = Vec::new();
         for at in [0, 1, 1, 0] {
-            let (name, item, thread) = streams[at].next().await.expect("there is another").expect("nothing panics");
-            assert_ne!(thread, thread::current().id(), "this thread serves connections");
+            let (name, item, thread) = streams[at]
+                .next()
+                .await
+                .expect("there is another")
+                .expect("nothing panics");
+            assert_ne!(
+                thread,
+                thread::current().id(),
+                "this thread serves connections"
+            );
             order.push((name, item));
         }
-        assert_eq!(order, [("first", 0), ("second", 0), ("second", 1), ("first", 1)]);
+        assert_eq!(
+            order,
+            [("first", 0), ("second", 0), ("second", 1), ("first", 1)]
+        );
         for stream in &mut streams {
             assert!(stream.next().await.is_none());
         }
@@ -188,9 +256,14 @@ mod tests {
     #[tokio::test]
     async fn a_stream_whose_iterator_panics_ends_with_an_error() {
         let semaphore = FairSemaphore::new(1);
-        let items = [1, 0].into_iter().map(|divisor: u32| 1_u32.checked_div(divisor).expect("this one panics"));
+        let items = [1, 0]
+            .into_iter()
+            .map(|divisor: u32| 1_u32.checked_div(divisor).expect("this one panics"));
         let made: Vec<_> = semaphore.stream("a", items).map(Result::ok).collect().await;
         assert_eq!(made, [Some(1), None]);
-        assert!(semaphore.try_acquire(&"a").is_some(), "the permit is returned");
+        assert!(
+            semaphore.try_acquire(&"a").is_some(),
+            "the permit is returned"
+        );
     }
 }

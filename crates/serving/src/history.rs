@@ -1,4 +1,5 @@
-//! Outlines of contents that are or were served, so that a content can be compared with one that is gone.
+//! Outlines of contents that are or were served, so that a content can be compared with one that is
+//! gone.
 //!
 //! They come and go beside the snapshots: what can be compared does not change what is served.
 
@@ -18,7 +19,8 @@ pub struct History(Arc<Mutex<BTreeMap<String, Vec<RememberedContent>>>>);
 pub struct RememberedContent {
     /// SHA-256 of its canonical lines.
     pub digest: Digest,
-    /// The image that it was unpacked from, by digest; `None` for a directory, or if that is no longer known.
+    /// The image that it was unpacked from, by digest; `None` for a directory, or if that is no
+    /// longer known.
     pub image: Option<Arc<str>>,
     /// When it was first read from its source; `None` if that is unknown.
     pub last_unpacked: Option<Timestamp>,
@@ -32,7 +34,11 @@ impl History {
         let mut all = self.lock();
         for content in &mut contents {
             // Mapped once, however many catalogs have had the content.
-            if let Some(shared) = all.values().flatten().find(|other| other.digest == content.digest) {
+            if let Some(shared) = all
+                .values()
+                .flatten()
+                .find(|other| other.digest == content.digest)
+            {
                 content.outline = shared.outline.clone();
             }
         }
@@ -43,7 +49,11 @@ impl History {
                 content.last_unpacked = content.last_unpacked.or(former.last_unpacked);
             }
         }
-        known.retain(|former| contents.iter().all(|content| content.digest != former.digest));
+        known.retain(|former| {
+            contents
+                .iter()
+                .all(|content| content.digest != former.digest)
+        });
         contents.append(known);
         // The content that is served may be among them.
         contents.truncate(REMEMBERED + 1);
@@ -51,10 +61,20 @@ impl History {
     }
 
     /// The outline of a content of a catalog whose name is visible.
-    pub(super) fn find(&self, digest: &Digest, is_visible: impl Fn(&str) -> bool) -> Option<Outline> {
+    pub(super) fn find(
+        &self,
+        digest: &Digest,
+        is_visible: impl Fn(&str) -> bool,
+    ) -> Option<Outline> {
         let known = self.lock();
-        let visible = known.iter().filter(|(name, _)| is_visible(name)).flat_map(|(_, contents)| contents);
-        visible.into_iter().find(|content| content.digest == *digest).map(|content| content.outline.clone())
+        let visible = known
+            .iter()
+            .filter(|(name, _)| is_visible(name))
+            .flat_map(|(_, contents)| contents);
+        visible
+            .into_iter()
+            .find(|content| content.digest == *digest)
+            .map(|content| content.outline.clone())
     }
 
     /// The contents that are remembered of a catalog, the latest first.
@@ -79,7 +99,12 @@ mod tests {
 
     fn content(digest: u8) -> RememberedContent {
         let outline = Outline::from_catalog(&catalog("package etcd default=stable"));
-        RememberedContent { digest: Digest::new([digest; 32]), image: None, last_unpacked: None, outline }
+        RememberedContent {
+            digest: Digest::new([digest; 32]),
+            image: None,
+            last_unpacked: None,
+            outline,
+        }
     }
 
     #[test]
@@ -88,15 +113,24 @@ mod tests {
         for name in ["one", "two"] {
             history.remember(name, vec![content(7)]);
         }
-        let of = |wanted: &str| history.find(&content(7).digest, |name| name == wanted).unwrap().as_bytes().as_ptr();
+        let of = |wanted: &str| {
+            history
+                .find(&content(7).digest, |name| name == wanted)
+                .unwrap()
+                .as_bytes()
+                .as_ptr()
+        };
         assert_eq!(of("one"), of("two"));
     }
 
     #[test]
     fn what_was_known_of_a_content_is_not_forgotten_when_less_is_reported() {
         let history = History::default();
-        let known =
-            RememberedContent { image: Some("i".into()), last_unpacked: Some(Timestamp::UNIX_EPOCH), ..content(7) };
+        let known = RememberedContent {
+            image: Some("i".into()),
+            last_unpacked: Some(Timestamp::UNIX_EPOCH),
+            ..content(7)
+        };
         history.remember("a", vec![known.clone()]);
         history.remember("a", vec![content(8), content(7)]);
         assert_eq!(history.contents("a"), [content(8), known]);

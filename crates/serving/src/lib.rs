@@ -1,7 +1,7 @@
 //! Which catalogs are served now: one writer publishes, readers take snapshots.
 //!
-//! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held while a request runs.
-//! This crate does not know where catalogs come from or who reads them.
+//! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held
+//! while a request runs. This crate does not know where catalogs come from or who reads them.
 
 mod fair_semaphore;
 mod history;
@@ -85,8 +85,8 @@ pub struct CatalogMetadata {
     pub created: Option<jiff::Timestamp>,
 }
 
-/// Number of former contents of each catalog whose icons stay available: a client that was given an icon's URL a moment
-/// ago may still follow it.
+/// Number of former contents of each catalog whose icons stay available: a client that was given an
+/// icon's URL a moment ago may still follow it.
 pub const FORMER_ICONS: usize = 2;
 
 /// Every catalog served at one moment. It never changes.
@@ -118,8 +118,8 @@ struct Slot {
     former_icons: Vec<Arc<Icons>>,
 }
 
-/// Identifies a state of one catalog or of a whole snapshot: equal revisions give equal responses, also in another
-/// process.
+/// Identifies a state of one catalog or of a whole snapshot: equal revisions give equal responses,
+/// also in another process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Revision([u8; 32]);
 
@@ -142,10 +142,24 @@ pub struct CatalogsWriter {
 
 /// Creates an empty published set: its writer and its readers.
 pub fn catalogs() -> (CatalogsWriter, Catalogs) {
-    let current = Arc::new(ArcSwap::from_pointee(Snapshot::new(Vec::new(), Beside::default())));
+    let current = Arc::new(ArcSwap::from_pointee(Snapshot::new(
+        Vec::new(),
+        Beside::default(),
+    )));
     let (sender, receiver) = watch::channel(0);
-    let writer = CatalogsWriter { current: Arc::clone(&current), changes: sender };
-    (writer, Catalogs { current, changes: receiver, visibility: Visibility::All, caller: None })
+    let writer = CatalogsWriter {
+        current: Arc::clone(&current),
+        changes: sender,
+    };
+    (
+        writer,
+        Catalogs {
+            current,
+            changes: receiver,
+            visibility: Visibility::All,
+            caller: None,
+        },
+    )
 }
 
 impl Served {
@@ -153,7 +167,12 @@ impl Served {
     pub fn new(name: impl Into<String>, content: Content, metadata: CatalogMetadata) -> Self {
         let name = name.into();
         let revision = Revision::of_catalog(&name, &content, &metadata);
-        Self { name, content, metadata, revision }
+        Self {
+            name,
+            content,
+            metadata,
+            revision,
+        }
     }
 
     /// Identifies this state of the catalog.
@@ -165,7 +184,13 @@ impl Served {
 impl Content {
     /// Creates a content of which nothing more is known.
     pub fn new(catalog: impl Into<Arc<Catalog>>, digest: Digest) -> Self {
-        Self { catalog: catalog.into(), digest, encodings: Arc::default(), image: None, last_unpacked: None }
+        Self {
+            catalog: catalog.into(),
+            digest,
+            encodings: Arc::default(),
+            image: None,
+            last_unpacked: None,
+        }
     }
 
     /// Returns whether both are the same catalog in memory, read from the same image.
@@ -202,8 +227,8 @@ impl Catalogs {
         }
     }
 
-    /// Everything that is served now, whatever the reader may see: for caches, which must know what is still current. No
-    /// response may depend on it.
+    /// Everything that is served now, whatever the reader may see: for caches, which must know what
+    /// is still current. No response may depend on it.
     pub fn published(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
@@ -216,16 +241,24 @@ impl Catalogs {
     /// A reader of the same catalogs that sees these of them.
     #[must_use]
     pub fn visible(&self, visibility: Visibility) -> Self {
-        Self { visibility, caller: None, ..self.clone() }
+        Self {
+            visibility,
+            caller: None,
+            ..self.clone()
+        }
     }
 
     /// The same reader, which can be renewed: its caller is asked what it may see then.
     #[must_use]
     pub fn of_caller(self, caller: Arc<dyn Caller>) -> Self {
-        Self { caller: Some(caller), ..self }
+        Self {
+            caller: Some(caller),
+            ..self
+        }
     }
 
-    /// Whether the rights of somebody decide what the reader sees, so that it must be renewed now and then.
+    /// Whether the rights of somebody decide what the reader sees, so that it must be renewed now
+    /// and then.
     pub fn has_caller(&self) -> bool {
         self.caller.is_some()
     }
@@ -257,18 +290,32 @@ impl CatalogsWriter {
     pub fn publish(&mut self, served: Served) {
         let now = self.current.load();
         let (mut slots, beside) = (now.slots.clone(), now.beside.clone());
-        let mut slot = Slot { served: Arc::new(served), former_icons: Vec::new() };
+        let mut slot = Slot {
+            served: Arc::new(served),
+            former_icons: Vec::new(),
+        };
         match now.position(&slot.served.name) {
             Ok(at) => {
                 let before = std::mem::replace(&mut slots[at].served, Arc::clone(&slot.served));
                 slot.former_icons = std::mem::take(&mut slots[at].former_icons);
                 if before.content.digest != slot.served.content.digest {
                     if let Some(outline) = before.content.catalog.known_outline() {
-                        let Content { digest, image, last_unpacked, .. } = before.content.clone();
-                        let former = RememberedContent { digest, image, last_unpacked, outline: outline.clone() };
+                        let Content {
+                            digest,
+                            image,
+                            last_unpacked,
+                            ..
+                        } = before.content.clone();
+                        let former = RememberedContent {
+                            digest,
+                            image,
+                            last_unpacked,
+                            outline: outline.clone(),
+                        };
                         beside.history.remember(&before.name, vec![former]);
                     }
-                    slot.former_icons.insert(0, Arc::clone(before.content.catalog.icons()));
+                    slot.former_icons
+                        .insert(0, Arc::clone(before.content.catalog.icons()));
                     slot.former_icons.truncate(FORMER_ICONS);
                 }
                 slots[at] = slot;
@@ -314,20 +361,40 @@ impl Snapshot {
         let mut by_priority: Vec<_> = (0..slots.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(slots[at].served.metadata.priority));
         let revision = Revision::of_all(slots.iter().map(|slot| slot.served.revision));
-        Self { slots, by_priority, revision, beside, narrowed: NarrowedSnapshots::default() }
+        Self {
+            slots,
+            by_priority,
+            revision,
+            beside,
+            narrowed: NarrowedSnapshots::default(),
+        }
     }
 
-    /// The same snapshot with these catalogs only, made once for equal sets. To who sees it, it is as if the others were
-    /// not served: names, counts, revisions, icons, remembered contents and load statuses tell nothing of them.
+    /// The same snapshot with these catalogs only, made once for equal sets. To who sees it, it is
+    /// as if the others were not served: names, counts, revisions, icons, remembered contents and
+    /// load statuses tell nothing of them.
     fn visible_to(&self, names: &Arc<BTreeSet<String>>) -> Arc<Self> {
         self.narrowed.get(&Visibility::Only(Arc::clone(names)), || {
-            let slots = self.slots.iter().filter(|slot| names.contains(&slot.served.name)).cloned().collect();
-            Self::new(slots, Beside { visible: Some(Arc::clone(names)), ..self.beside.clone() })
+            let slots = self
+                .slots
+                .iter()
+                .filter(|slot| names.contains(&slot.served.name))
+                .cloned()
+                .collect();
+            Self::new(
+                slots,
+                Beside {
+                    visible: Some(Arc::clone(names)),
+                    ..self.beside.clone()
+                },
+            )
         })
     }
 
     /// Every catalog, by name.
-    pub fn by_name(&self) -> impl DoubleEndedIterator<Item = &Arc<Served>> + ExactSizeIterator + Clone {
+    pub fn by_name(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &Arc<Served>> + ExactSizeIterator + Clone {
         self.slots.iter().map(|slot| &slot.served)
     }
 
@@ -351,31 +418,50 @@ impl Snapshot {
         self.get(name).map(|served| served.revision)
     }
 
-    /// Whether this is the revision of the snapshot, of one of its catalogs, or of what a caller is known to see of it.
+    /// Whether this is the revision of the snapshot, of one of its catalogs, or of what a caller is
+    /// known to see of it.
     pub fn has(&self, revision: &Revision) -> bool {
-        let is_of_catalog = || self.slots.iter().any(|slot| slot.served.revision == *revision);
+        let is_of_catalog = || {
+            self.slots
+                .iter()
+                .any(|slot| slot.served.revision == *revision)
+        };
         self.revision == *revision || is_of_catalog() || self.narrowed.has(revision)
     }
 
-    /// The outline of a content that one of these catalogs has or had. Contents that are not served any more are no part
-    /// of the snapshot: they may be forgotten at any time.
+    /// The outline of a content that one of these catalogs has or had. Contents that are not served
+    /// any more are no part of the snapshot: they may be forgotten at any time.
     pub fn outline(&self, digest: &Digest) -> Option<Outline> {
-        let served = self.by_name().find(|served| served.content.digest == *digest);
-        let former = || self.beside.history.find(digest, |name| self.get(name).is_some());
-        served.map(|served| served.content.catalog.outline().clone()).or_else(former)
+        let served = self
+            .by_name()
+            .find(|served| served.content.digest == *digest);
+        let former = || {
+            self.beside
+                .history
+                .find(digest, |name| self.get(name).is_some())
+        };
+        served
+            .map(|served| served.content.catalog.outline().clone())
+            .or_else(former)
     }
 
-    /// The contents that a catalog had before the one that it serves, as far as they are remembered, the latest first; at
-    /// most [`fbc::outline::REMEMBERED`]. Like outlines, they are no part of the snapshot.
+    /// The contents that a catalog had before the one that it serves, as far as they are
+    /// remembered, the latest first; at most [`fbc::outline::REMEMBERED`]. Like outlines, they are
+    /// no part of the snapshot.
     pub fn former_contents(&self, served: &Served) -> Vec<RememberedContent> {
         let contents = self.beside.history.contents(&served.name).into_iter();
         let former = contents.filter(|content| content.digest != served.content.digest);
         former.take(fbc::outline::REMEMBERED).collect()
     }
 
-    /// The load status of a catalog. Statuses are no part of the snapshot: they change with each attempt.
+    /// The load status of a catalog. Statuses are no part of the snapshot: they change with each
+    /// attempt.
     pub fn status(&self, name: &str) -> LoadStatus {
-        if self.beside.tells_of(name) { self.beside.statuses.get(name) } else { LoadStatus::default() }
+        if self.beside.tells_of(name) {
+            self.beside.statuses.get(name)
+        } else {
+            LoadStatus::default()
+        }
     }
 
     /// The load statuses of all catalogs that are configured or served, by name.
@@ -388,10 +474,12 @@ impl Snapshot {
         all
     }
 
-    /// The icon whose image has this digest, of a catalog that is served or of its [`FORMER_ICONS`] contents before.
+    /// The icon whose image has this digest, of a catalog that is served or of its [`FORMER_ICONS`]
+    /// contents before.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
         let now = self.by_name().map(|served| served.content.catalog.icons());
-        now.chain(self.slots.iter().flat_map(|slot| &slot.former_icons)).find_map(|icons| icons.find(digest))
+        now.chain(self.slots.iter().flat_map(|slot| &slot.former_icons))
+            .find_map(|icons| icons.find(digest))
     }
 
     fn slot(&self, name: &str) -> Option<&Slot> {
@@ -400,26 +488,37 @@ impl Snapshot {
 
     /// The index of a catalog in `slots`, or else where it would stand.
     fn position(&self, name: &str) -> Result<usize, usize> {
-        self.slots.binary_search_by(|slot| slot.served.name.as_str().cmp(name))
+        self.slots
+            .binary_search_by(|slot| slot.served.name.as_str().cmp(name))
     }
 }
 
 impl Beside {
     /// Whether the state of a catalog of this name may be told.
     fn tells_of(&self, name: &str) -> bool {
-        self.visible.as_ref().is_none_or(|names| names.contains(name))
+        self.visible
+            .as_ref()
+            .is_none_or(|names| names.contains(name))
     }
 }
 
 impl Revision {
-    /// A digest of everything that a response about one catalog can depend on: the content, its files, where its problems are,
-    /// and its metadata.
+    /// A digest of everything that a response about one catalog can depend on: the content, its
+    /// files, where its problems are, and its metadata.
     fn of_catalog(name: &str, content: &Content, metadata: &CatalogMetadata) -> Self {
         // Compressed forms have the same bytes.
-        let Content { catalog, digest, encodings: _, image, last_unpacked } = content;
+        let Content {
+            catalog,
+            digest,
+            encodings: _,
+            image,
+            last_unpacked,
+        } = content;
         // `Debug` quotes texts, so that no two lists of parts are the same text.
         let (files, problems) = (catalog.files().collect::<Vec<_>>(), catalog.problems());
-        let parts = format!("{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{files:?}{problems:?}");
+        let parts = format!(
+            "{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{files:?}{problems:?}"
+        );
         Self(Sha256::digest(parts).into())
     }
 

@@ -21,7 +21,11 @@ impl CatalogName {
     /// Checks a name.
     pub fn new(text: &str) -> Result<Self, InvalidName> {
         let valid = text.len() <= Self::LENGTH && Self::is_subdomain(text.as_bytes());
-        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName(text.to_owned())) }
+        if valid {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidName(text.to_owned()))
+        }
     }
 
     /// Whether a text is a name but for its length.
@@ -30,7 +34,9 @@ impl CatalogName {
         let is_label = |label: &[u8]| {
             label.first().is_some_and(is_alphanumeric)
                 && label.last().is_some_and(is_alphanumeric)
-                && label.iter().all(|byte| is_alphanumeric(byte) || *byte == b'-')
+                && label
+                    .iter()
+                    .all(|byte| is_alphanumeric(byte) || *byte == b'-')
         };
         text.split(|byte| *byte == b'.').all(is_label)
     }
@@ -54,7 +60,14 @@ mod tests {
     #[test]
     fn a_name_is_a_dns_1123_subdomain() {
         let longest = "a".repeat(CatalogName::LENGTH);
-        for name in ["a", "0", "community", "community-v4.18-yaml", "a.b-c.d", &longest] {
+        for name in [
+            "a",
+            "0",
+            "community",
+            "community-v4.18-yaml",
+            "a.b-c.d",
+            &longest,
+        ] {
             assert_eq!(CatalogName::new(name).unwrap().as_str(), name);
         }
     }
@@ -62,8 +75,15 @@ mod tests {
     #[test]
     fn anything_else_is_no_name() {
         let too_long = "a".repeat(CatalogName::LENGTH + 1);
-        for name in ["", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "A", "a_b", "a b", "é", "a/b", &too_long] {
-            assert_eq!(CatalogName::new(name), Err(InvalidName(name.to_owned())), "{name}");
+        for name in [
+            "", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "A", "a_b", "a b", "é", "a/b",
+            &too_long,
+        ] {
+            assert_eq!(
+                CatalogName::new(name),
+                Err(InvalidName(name.to_owned())),
+                "{name}"
+            );
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A cache with second-chance (clock) eviction, bounded in entries and in bytes.
 //!
-//! An entry that was hit since it was last queued is queued again instead of evicted, so that entries in use outlive
-//! those that were used once. A hit sets a mark and moves nothing, so that readers do not wait for one another. Keys
-//! include everything that a value depends on, so that entries never need to be invalidated.
+//! An entry that was hit since it was last queued is queued again instead of evicted, so that
+//! entries in use outlive those that were used once. A hit sets a mark and moves nothing, so that
+//! readers do not wait for one another. Keys include everything that a value depends on, so that
+//! entries never need to be invalidated.
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
@@ -44,15 +45,26 @@ struct Entry<V> {
 
 impl<K: Clone + Eq + Hash, V> fmt::Debug for SecondChanceCache<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SecondChanceCache").field("usage", &self.usage()).finish_non_exhaustive()
+        f.debug_struct("SecondChanceCache")
+            .field("usage", &self.usage())
+            .finish_non_exhaustive()
     }
 }
 
 impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// Creates a cache with a maximum number of entries and a maximum total size in bytes.
     pub fn new(max_entries: usize, max_bytes: usize) -> Self {
-        let entries = Entries { by_key: HashMap::new(), queue: VecDeque::new(), bytes: 0, evictions: 0 };
-        Self { max_entries, max_bytes, state: RwLock::new(entries) }
+        let entries = Entries {
+            by_key: HashMap::new(),
+            queue: VecDeque::new(),
+            bytes: 0,
+            evictions: 0,
+        };
+        Self {
+            max_entries,
+            max_bytes,
+            state: RwLock::new(entries),
+        }
     }
 
     /// Returns a value and marks it as used.
@@ -72,10 +84,14 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// What the cache holds now.
     pub fn usage(&self) -> CacheUsage {
         let entries = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        CacheUsage { bytes: entries.bytes, evictions: entries.evictions }
+        CacheUsage {
+            bytes: entries.bytes,
+            evictions: entries.evictions,
+        }
     }
 
-    /// Inserts a value of so many bytes, unless it alone exceeds the cache or the key is already cached.
+    /// Inserts a value of so many bytes, unless it alone exceeds the cache or the key is already
+    /// cached.
     pub fn insert(&self, key: K, value: &Arc<V>, bytes: usize) {
         if bytes > self.max_bytes || self.max_entries == 0 {
             return;
@@ -89,13 +105,25 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
         }
         entries.bytes += bytes;
         entries.queue.push_back(key.clone());
-        entries.by_key.insert(key, Entry { value: Arc::clone(value), bytes, used: AtomicBool::new(false) });
+        entries.by_key.insert(
+            key,
+            Entry {
+                value: Arc::clone(value),
+                bytes,
+                used: AtomicBool::new(false),
+            },
+        );
     }
 
     /// Evicts every entry for whose key `is_current` is false.
     pub fn retain(&self, mut is_current: impl FnMut(&K) -> bool) {
         let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let Entries { by_key, queue, bytes, evictions } = &mut *entries;
+        let Entries {
+            by_key,
+            queue,
+            bytes,
+            evictions,
+        } = &mut *entries;
         let mut evicted = Vec::new();
         queue.retain(|key| {
             let is_retained = is_current(key);
@@ -114,7 +142,9 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
     /// Adds so many bytes to the size of an entry.
     pub fn grow(&self, key: &K, bytes: usize) {
         let mut entries = self.state.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(entry) = entries.by_key.get_mut(key) else { return };
+        let Some(entry) = entries.by_key.get_mut(key) else {
+            return;
+        };
         entry.bytes += bytes;
         entries.bytes += bytes;
         while entries.bytes > self.max_bytes {
@@ -124,10 +154,14 @@ impl<K: Clone + Eq + Hash, V> SecondChanceCache<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Entries<K, V> {
-    /// Evicts the first entry of the queue that was not hit; those before it are queued again without their marks.
+    /// Evicts the first entry of the queue that was not hit; those before it are queued again
+    /// without their marks.
     fn evict_one(&mut self) {
         while let Some(key) = self.queue.pop_front() {
-            let used = self.by_key.get_mut(&key).is_some_and(|entry| std::mem::take(entry.used.get_mut()));
+            let used = self
+                .by_key
+                .get_mut(&key)
+                .is_some_and(|entry| std::mem::take(entry.used.get_mut()));
             if used {
                 self.queue.push_back(key);
             } else if let Some(entry) = self.by_key.remove(&key) {
@@ -144,9 +178,14 @@ mod tests {
     use super::*;
 
     /// Returns which of some keys are cached, without marking them as used.
-    fn contains(cache: &SecondChanceCache<u8, ()>, keys: impl IntoIterator<Item = u8>) -> Vec<bool> {
+    fn contains(
+        cache: &SecondChanceCache<u8, ()>,
+        keys: impl IntoIterator<Item = u8>,
+    ) -> Vec<bool> {
         let entries = cache.state.read().unwrap();
-        keys.into_iter().map(|key| entries.by_key.contains_key(&key)).collect()
+        keys.into_iter()
+            .map(|key| entries.by_key.contains_key(&key))
+            .collect()
     }
 
     #[test]

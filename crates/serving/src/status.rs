@@ -1,7 +1,8 @@
 //! Load status: how the last attempts to load each catalog ended.
 //!
-//! It stands beside the snapshots: an attempt that gives nothing new changes no snapshot and no revision, so that no
-//! response is evicted because of it. Whoever loads catalogs reports here, and views show what was reported.
+//! It stands beside the snapshots: an attempt that gives nothing new changes no snapshot and no
+//! revision, so that no response is evicted because of it. Whoever loads catalogs reports here, and
+//! views show what was reported.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,8 @@ pub struct LoadStatuses(Arc<Mutex<BTreeMap<String, LoadStatus>>>);
 /// How the last attempts to load a catalog ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadStatus {
-    /// When the source last gave its content, changed or not; `None` if it never did since the process started.
+    /// When the source last gave its content, changed or not; `None` if it never did since the
+    /// process started.
     pub last_success: Option<Timestamp>,
     /// The last failed attempt; `None` if no attempt failed since the last success.
     pub last_failure: Option<LoadFailure>,
@@ -94,7 +96,8 @@ impl LoadStatuses {
 }
 
 impl FailureReason {
-    /// Whether the next attempt may succeed although neither the configuration nor the source changes.
+    /// Whether the next attempt may succeed although neither the configuration nor the source
+    /// changes.
     pub fn is_transient(self) -> bool {
         matches!(
             self,

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Catalogs, Revision, Snapshot};
 
-/// Maximum number of sets of visible catalogs for which a snapshot remembers what it is without the others. Callers with
-/// further sets cause the earliest one to be forgotten, and made again when it is needed.
+/// Maximum number of sets of visible catalogs for which a snapshot remembers what it is without the
+/// others. Callers with further sets cause the earliest one to be forgotten, and made again when it
+/// is needed.
 pub const NARROWED_SNAPSHOTS: usize = 64;
 
 /// The catalogs that a reader may see.
@@ -69,10 +70,16 @@ impl Visibility {
 
 impl NarrowedSnapshots {
     /// Returns the snapshot for a set of catalogs, which `narrow` makes if it is not remembered.
-    pub(super) fn get(&self, visibility: &Visibility, narrow: impl FnOnce() -> Snapshot) -> Arc<Snapshot> {
+    pub(super) fn get(
+        &self,
+        visibility: &Visibility,
+        narrow: impl FnOnce() -> Snapshot,
+    ) -> Arc<Snapshot> {
         // Sets are shared, so that most comparisons compare addresses.
         let find = |all: &VecDeque<_>| {
-            let found = all.iter().find(|(other, _): &&(Visibility, Arc<Snapshot>)| other == visibility);
+            let found = all
+                .iter()
+                .find(|(other, _): &&(Visibility, Arc<Snapshot>)| other == visibility);
             found.map(|(_, snapshot)| Arc::clone(snapshot))
         };
         if let Some(found) = find(&self.lock()) {
@@ -93,7 +100,9 @@ impl NarrowedSnapshots {
 
     /// Returns whether a remembered snapshot has this revision.
     pub(super) fn has(&self, revision: &Revision) -> bool {
-        self.lock().iter().any(|(_, snapshot)| snapshot.revision() == *revision)
+        self.lock()
+            .iter()
+            .any(|(_, snapshot)| snapshot.revision() == *revision)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Visibility, Arc<Snapshot>)>> {

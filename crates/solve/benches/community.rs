@@ -1,7 +1,10 @@
-//! Measures solving over the catalogs of the corpus: each package alone, and thirty at once, from default channels.
-//! Prints the thread's CPU time, the median and the worst of each.
+//! Measures solving over the catalogs of the corpus: each package alone, and thirty at once, from
+//! default channels. Prints the thread's CPU time, the median and the worst of each.
 
-#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
 
 #[path = "../tests/solving/corpus.rs"]
 mod corpus;
@@ -15,19 +18,29 @@ const SAMPLES: usize = 40;
 
 fn main() {
     for name in ["community", "community-v4.18-yaml"] {
-        let Some(directory) = testing::corpus::find_catalog(name) else { continue };
+        let Some(directory) = testing::corpus::find_catalog(name) else {
+            continue;
+        };
         let catalog = corpus::load(&directory, &[]);
         catalog.prepare();
-        let names: Vec<&str> = catalog.packages().map(fbc::catalog::Package::name).collect();
-        let alone: Vec<_> = names.iter().map(|name| measure(&catalog, &[name])).collect();
+        let names: Vec<&str> = catalog
+            .packages()
+            .map(fbc::catalog::Package::name)
+            .collect();
+        let alone: Vec<_> = names
+            .iter()
+            .map(|name| measure(&catalog, &[name]))
+            .collect();
         report(name, "alone", alone);
         let mut random = fastrand::Rng::with_seed(1);
-        let many = (0..SAMPLES).map(|_| measure(&catalog, &random.choose_multiple(names.iter().copied(), 30)));
+        let many = (0..SAMPLES)
+            .map(|_| measure(&catalog, &random.choose_multiple(names.iter().copied(), 30)));
         report(name, "30 at once", many.collect());
     }
 }
 
-/// Solves for these packages; returns the CPU time in microseconds, the units of work and the kind of the answer.
+/// Solves for these packages; returns the CPU time in microseconds, the units of work and the kind
+/// of the answer.
 fn measure(catalog: &Catalog, names: &[&str]) -> (u64, u64, &'static str) {
     let subscriptions: Vec<_> = names
         .iter()
@@ -35,10 +48,18 @@ fn measure(catalog: &Catalog, names: &[&str]) -> (u64, u64, &'static str) {
         .map(|(name, channel)| serde_json::json!({"name": name, "package": name, "channel": channel}))
         .collect();
     let request = serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions});
-    let request: SolveRequest = serde_json::from_value(request).expect("the request is well-formed");
-    let catalogs = [SourceCatalog { name: "community", namespace: "olm", priority: 0, labels: None, catalog }];
+    let request: SolveRequest =
+        serde_json::from_value(request).expect("the request is well-formed");
+    let catalogs = [SourceCatalog {
+        name: "community",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog,
+    }];
     let (begin, work) = (cpu_nanoseconds(), Work::unlimited());
-    let outcome = solve(&request, &catalogs, u64::MAX, &work).expect("an account without limit stops nothing");
+    let outcome = solve(&request, &catalogs, u64::MAX, &work)
+        .expect("an account without limit stops nothing");
     let kind = match outcome {
         SolveOutcome::Solution(_) => "solved",
         SolveOutcome::Conflict(_) => "conflicts",
@@ -57,7 +78,11 @@ fn report(catalog: &str, what: &str, mut runs: Vec<(u64, u64, &'static str)>) {
     runs.sort_unstable();
     let count = |wanted: &str| runs.iter().filter(|(_, _, kind)| *kind == wanted).count();
     let (solved, conflicts, refused) = (count("solved"), count("conflicts"), count("refused"));
-    let units = runs.iter().map(|(_, units, _)| *units).max().unwrap_or_default();
+    let units = runs
+        .iter()
+        .map(|(_, units, _)| *units)
+        .max()
+        .unwrap_or_default();
     let (median, worst) = (runs[runs.len() / 2].0, runs[runs.len() - 1].0);
     println!(
         "{catalog}, {what}: median {median} µs, worst {worst} µs, at most {units} units of work; {solved} solved, \

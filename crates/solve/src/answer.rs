@@ -31,7 +31,9 @@ pub struct PlacedBundle<'a> {
 impl<'a> PlacedBundle<'a> {
     /// Returns the bundle.
     pub fn bundle(self) -> Bundle<'a> {
-        self.entry.bundle().expect("entries without a bundle cannot be chosen")
+        self.entry
+            .bundle()
+            .expect("entries without a bundle cannot be chosen")
     }
 
     /// Returns the channel.
@@ -42,7 +44,10 @@ impl<'a> PlacedBundle<'a> {
 
 impl std::fmt::Debug for PlacedBundle<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("PlacedBundle").field(&self.channel().name()).field(&self.entry.name()).finish()
+        f.debug_tuple("PlacedBundle")
+            .field(&self.channel().name())
+            .field(&self.entry.name())
+            .finish()
     }
 }
 

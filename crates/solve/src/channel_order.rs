@@ -1,4 +1,5 @@
-//! The order of the entries of a channel, best first, as OLM v0 determines it: along `replaces` from the only head.
+//! The order of the entries of a channel, best first, as OLM v0 determines it: along `replaces`
+//! from the only head.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,13 +12,21 @@ pub(crate) struct ChainEntry<'a> {
     pub(crate) skips: Vec<&'a str>,
 }
 
-/// Returns the positions of the entries on the chain of replacements, best first. Skipped entries and those that no
-/// chain reaches are left out.
+/// Returns the positions of the entries on the chain of replacements, best first. Skipped entries
+/// and those that no chain reaches are left out.
 ///
 /// # Errors
 /// With upstream's text, if there is no unique chain.
-pub(crate) fn sort_channel(links: &[ChainEntry<'_>], channel: &str, package: &str) -> Result<Vec<usize>, String> {
-    let places: HashMap<&str, usize> = links.iter().enumerate().map(|(at, link)| (link.name, at)).collect();
+pub(crate) fn sort_channel(
+    links: &[ChainEntry<'_>],
+    channel: &str,
+    package: &str,
+) -> Result<Vec<usize>, String> {
+    let places: HashMap<&str, usize> = links
+        .iter()
+        .enumerate()
+        .map(|(at, link)| (link.name, at))
+        .collect();
     let (mut skipped, mut succeeded) = (HashSet::<usize>::new(), HashSet::<usize>::new());
     for link in links {
         succeeded.extend(link.replaces.and_then(|name| places.get(name)));
@@ -28,29 +37,48 @@ pub(crate) fn sort_channel(links: &[ChainEntry<'_>], channel: &str, package: &st
     let heads = (0..links.len()).filter(|at| !succeeded.contains(at));
     let chains = heads.map(|head| chain(links, &places, head));
     let chains: Result<Vec<_>, &str> = chains.collect();
-    let place = || format!("channel {} of package {}", go_quote(channel), go_quote(package));
+    let place = || {
+        format!(
+            "channel {} of package {}",
+            go_quote(channel),
+            go_quote(package)
+        )
+    };
     let mut chains = chains.map_err(|head| {
-        format!("a cycle exists in the chain of replacement beginning with {} in {}", go_quote(head), place())
+        format!(
+            "a cycle exists in the chain of replacement beginning with {} in {}",
+            go_quote(head),
+            place()
+        )
     })?;
     for chain in &mut chains {
         chain.retain(|at| !skipped.contains(at));
     }
     match &mut *chains {
-        [] => Err(format!("no channel heads (entries not replaced by another entry) found in {}", place())),
+        [] => Err(format!(
+            "no channel heads (entries not replaced by another entry) found in {}",
+            place()
+        )),
         [chain] => Ok(std::mem::take(chain)),
         several => Err(several_chains(links, several, &place())),
     }
 }
 
 /// Returns the entries from a head along `replaces`, or the name of the head where it does not end.
-fn chain<'a>(links: &[ChainEntry<'a>], places: &HashMap<&str, usize>, head: usize) -> Result<Vec<usize>, &'a str> {
+fn chain<'a>(
+    links: &[ChainEntry<'a>],
+    places: &HashMap<&str, usize>,
+    head: usize,
+) -> Result<Vec<usize>, &'a str> {
     let (mut chain, mut seen, mut next) = (Vec::new(), HashSet::new(), Some(head));
     while let Some(at) = next {
         if !seen.insert(at) {
             return Err(links[head].name);
         }
         chain.push(at);
-        next = links[at].replaces.and_then(|name| places.get(name).copied());
+        next = links[at]
+            .replaces
+            .and_then(|name| places.get(name).copied());
     }
     Ok(chain)
 }

@@ -1,5 +1,6 @@
-//! Chooses the solution that OLM v0 prefers, without backtracking: each choice takes its first candidate that is
-//! possible together with all choices before it, and whether it is, the SAT solver says.
+//! Chooses the solution that OLM v0 prefers, without backtracking: each choice takes its first
+//! candidate that is possible together with all choices before it, and whether it is, the SAT
+//! solver says.
 
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
@@ -21,30 +22,51 @@ pub(crate) struct Pick {
 }
 
 /// Returns what is chosen, in order; `None` if there is no solution.
-pub(crate) fn choose(problem: &SolverProblem<'_>, meter: &Rc<Meter<'_>>) -> Result<Option<Vec<Pick>>, Halt<'static>> {
+pub(crate) fn choose(
+    problem: &SolverProblem<'_>,
+    meter: &Rc<Meter<'_>>,
+) -> Result<Option<Vec<Pick>>, Halt<'static>> {
     let mut sat = encode(problem, meter);
     if !sat.is_satisfiable(&[])? {
         return Ok(None);
     }
     let mut picked: Vec<Option<usize>> = vec![None; problem.variables.len()];
     let mut picks: Vec<Pick> = Vec::new();
-    let mut queue: VecDeque<Choice> = problem.mandatory.iter().map(|&variable| Choice::Mandatory(variable)).collect();
+    let mut queue: VecDeque<Choice> = problem
+        .mandatory
+        .iter()
+        .map(|&variable| Choice::Mandatory(variable))
+        .collect();
     while let Some(choice) = queue.pop_front() {
         let (dependency, candidates) = match choice {
             Choice::Mandatory(ref variable) => (None, std::slice::from_ref(variable)),
             Choice::Dependency(at) => (Some(at), problem.candidates(at)),
         };
         // An earlier choice serves, preferred or not.
-        if let Some(pick) = candidates.iter().find_map(|&candidate| picked[candidate as usize]) {
+        if let Some(pick) = candidates
+            .iter()
+            .find_map(|&candidate| picked[candidate as usize])
+        {
             picks[pick].serves.extend(dependency);
             continue;
         }
-        let Some(passed_over) = first_possible(&mut sat, candidates)? else { continue };
+        let Some(passed_over) = first_possible(&mut sat, candidates)? else {
+            continue;
+        };
         let variable = candidates[passed_over];
         sat.add([yes(variable)]);
         picked[variable as usize] = Some(picks.len());
-        picks.push(Pick { variable, dependency, passed_over, serves: Vec::new() });
-        queue.extend(problem.dependencies[variable as usize].iter().map(|&at| Choice::Dependency(at)));
+        picks.push(Pick {
+            variable,
+            dependency,
+            passed_over,
+            serves: Vec::new(),
+        });
+        queue.extend(
+            problem.dependencies[variable as usize]
+                .iter()
+                .map(|&at| Choice::Dependency(at)),
+        );
     }
     Ok(Some(picks))
 }
@@ -54,15 +76,27 @@ enum Choice {
     Dependency(usize),
 }
 
-/// Returns the first candidate that is possible. The last solution has one of them, so only those before it are in
-/// question: one question asks for all of them, and each yes leaves fewer.
+/// Returns the first candidate that is possible. The last solution has one of them, so only those
+/// before it are in question: one question asks for all of them, and each yes leaves fewer.
 fn first_possible(sat: &mut Sat<'_>, candidates: &[u32]) -> Result<Option<usize>, Halt<'static>> {
-    let Some(mut possible) = candidates.iter().position(|&candidate| sat.is_true(candidate)) else { return Ok(None) };
+    let Some(mut possible) = candidates
+        .iter()
+        .position(|&candidate| sat.is_true(candidate))
+    else {
+        return Ok(None);
+    };
     while possible > 0 {
         let question = sat.variable();
-        sat.add(candidates[..possible].iter().map(|&candidate| yes(candidate)).chain([no(question)]));
+        sat.add(
+            candidates[..possible]
+                .iter()
+                .map(|&candidate| yes(candidate))
+                .chain([no(question)]),
+        );
         let is_possible = sat.is_satisfiable(&[yes(question)])?;
-        let better = candidates[..possible].iter().position(|&candidate| is_possible && sat.is_true(candidate));
+        let better = candidates[..possible]
+            .iter()
+            .position(|&candidate| is_possible && sat.is_true(candidate));
         sat.add([no(question)]);
         match better {
             Some(better) => possible = better,
@@ -79,7 +113,8 @@ fn encode<'w>(problem: &SolverProblem<'_>, meter: &Rc<Meter<'w>>) -> Sat<'w> {
     for constraint in &problem.constraints {
         match constraint {
             // What provides an API is often all of a package.
-            SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => {
+            SolverConstraint::OneOfPackage { members, .. }
+            | SolverConstraint::OneOfApi { members, .. } => {
                 if stated.insert(members) {
                     sat.at_most_one(members, None);
                 }
@@ -94,18 +129,28 @@ fn encode<'w>(problem: &SolverProblem<'_>, meter: &Rc<Meter<'w>>) -> Sat<'w> {
 pub(crate) fn state(sat: &mut Sat<'_>, constraint: &SolverConstraint<'_>, condition: Option<u32>) {
     let unless = condition.map(no);
     match constraint {
-        SolverConstraint::Mandatory(variable) => sat.add([yes(*variable)].into_iter().chain(unless)),
+        SolverConstraint::Mandatory(variable) => {
+            sat.add([yes(*variable)].into_iter().chain(unless))
+        }
         SolverConstraint::Nothing(variable, _) | SolverConstraint::Deprecated(variable) => {
             sat.add([no(*variable)].into_iter().chain(unless));
         }
-        SolverConstraint::Dependency { variable, candidates, .. } => {
+        SolverConstraint::Dependency {
+            variable,
+            candidates,
+            ..
+        } => {
             let candidates = candidates.iter().map(|&candidate| yes(candidate));
             sat.add([no(*variable)].into_iter().chain(candidates).chain(unless));
         }
-        SolverConstraint::Replaces { variable, installed } => {
+        SolverConstraint::Replaces {
+            variable,
+            installed,
+        } => {
             sat.add([no(*variable), no(*installed)].into_iter().chain(unless));
         }
-        SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => {
+        SolverConstraint::OneOfPackage { members, .. }
+        | SolverConstraint::OneOfApi { members, .. } => {
             sat.at_most_one(members, condition);
         }
     }

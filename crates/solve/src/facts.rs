@@ -70,7 +70,9 @@ impl<'a> BundleFacts<'a> {
             let value = property.value().map_or(&b"null"[..], |value| value.raw());
             match property.kind() {
                 PropertyKind::Gvk(api) => facts.apis.push(api.into()),
-                PropertyKind::Package { package, version, .. } => {
+                PropertyKind::Package {
+                    package, version, ..
+                } => {
                     facts.packages.push(package.into());
                     facts.versions.push(version.into());
                 }
@@ -85,12 +87,18 @@ impl<'a> BundleFacts<'a> {
             facts.packages.push(name.into());
         }
         let is_new = |version: &&str| facts.versions.last().is_none_or(|last| last != version);
-        facts.versions.extend(bundle.version().filter(is_new).map(Cow::from));
+        facts
+            .versions
+            .extend(bundle.version().filter(is_new).map(Cow::from));
         facts
     }
 
-    /// Reads the properties of an installed operator, of the package of its subscriptions if they agree on one.
-    pub(crate) fn of_operator(operator: &'a InstalledOperator, subscribed: Option<&'a str>) -> Self {
+    /// Reads the properties of an installed operator, of the package of its subscriptions if they
+    /// agree on one.
+    pub(crate) fn of_operator(
+        operator: &'a InstalledOperator,
+        subscribed: Option<&'a str>,
+    ) -> Self {
         let mut facts = Self::default();
         if let Some(properties) = &operator.properties {
             for property in properties {
@@ -115,9 +123,16 @@ impl<'a> BundleFacts<'a> {
             serde_json::json!({"group": group, "kind": api.kind, "version": api.version})
         };
         let owned = operator.owned.iter().map(|api| ("olm.gvk", json(api)));
-        let required = operator.required.iter().map(|api| ("olm.gvk.required", json(api)));
-        let package = subscribed
-            .map(|name| ("olm.package", serde_json::json!({"packageName": name, "version": operator.version})));
+        let required = operator
+            .required
+            .iter()
+            .map(|api| ("olm.gvk.required", json(api)));
+        let package = subscribed.map(|name| {
+            (
+                "olm.package",
+                serde_json::json!({"packageName": name, "version": operator.version}),
+            )
+        });
         for (type_name, value) in owned.chain(required).chain(package) {
             let value = value.to_string().into_bytes();
             self.read(type_name, &value);
@@ -133,12 +148,19 @@ impl<'a> BundleFacts<'a> {
         if !["olm.gvk", "olm.label", "olm.package"].contains(&type_name) {
             return;
         }
-        let Ok(value) = serde_json::from_slice::<Value>(value) else { return };
+        let Ok(value) = serde_json::from_slice::<Value>(value) else {
+            return;
+        };
         match type_name {
             "olm.gvk" => self.apis.extend(read_api(&value)),
             "olm.label" => self.labels.extend(read_label(&value)),
             _ => {
-                let text = |key| value.get(key).and_then(Value::as_str).map(|text| Cow::from(text.to_owned()));
+                let text = |key| {
+                    value
+                        .get(key)
+                        .and_then(Value::as_str)
+                        .map(|text| Cow::from(text.to_owned()))
+                };
                 self.packages.extend(text("packageName"));
                 self.versions.extend(text("version"));
             }
@@ -147,10 +169,19 @@ impl<'a> BundleFacts<'a> {
 
     /// Ends the packages that an `olm.package` states.
     fn close_stated(&mut self) {
-        if let Some(last) = self.packages.last().filter(|_| self.packages.len() > 1).cloned() {
+        if let Some(last) = self
+            .packages
+            .last()
+            .filter(|_| self.packages.len() > 1)
+            .cloned()
+        {
             let mut seen = HashSet::new();
             self.packages.retain(|package| seen.insert(package.clone()));
-            self.package = self.packages.iter().position(|package| *package == last).unwrap_or_default();
+            self.package = self
+                .packages
+                .iter()
+                .position(|package| *package == last)
+                .unwrap_or_default();
         }
         self.stated_packages = self.packages.len();
     }
@@ -178,9 +209,15 @@ impl<'a> BundleFacts<'a> {
         comparators: usize,
         meter: &Meter<'_>,
     ) -> Result<bool, Halt<'static>> {
-        meter.draw(Step::Comparison, self.versions.len().saturating_mul(comparators))?;
+        meter.draw(
+            Step::Comparison,
+            self.versions.len().saturating_mul(comparators),
+        )?;
         if self.parsed_versions.get().is_none() {
-            meter.draw(Step::ParsedByte, self.versions.iter().map(|text| text.len()).sum())?;
+            meter.draw(
+                Step::ParsedByte,
+                self.versions.iter().map(|text| text.len()).sum(),
+            )?;
         }
         let parsed = self.parsed_versions.get_or_init(|| {
             let borrowed = self.versions.iter().filter_map(|text| match text {
@@ -192,8 +229,13 @@ impl<'a> BundleFacts<'a> {
         if parsed.iter().any(|version| range.contains(version)) {
             return Ok(true);
         }
-        // What installed operators state is read again each time: few state a version as a property.
-        for text in self.versions.iter().filter(|text| matches!(text, Cow::Owned(_))) {
+        // What installed operators state is read again each time: few state a version as a
+        // property.
+        for text in self
+            .versions
+            .iter()
+            .filter(|text| matches!(text, Cow::Owned(_)))
+        {
             meter.draw(Step::ParsedByte, text.len())?;
             if Version::parse(text).is_ok_and(|version| range.contains(&version)) {
                 return Ok(true);
@@ -203,9 +245,13 @@ impl<'a> BundleFacts<'a> {
     }
 
     /// Properties that state requirements, in order.
-    pub(crate) fn requirements(&self, meter: &Meter<'_>) -> Result<Vec<&RawProperty<'a>>, Halt<'static>> {
+    pub(crate) fn requirements(
+        &self,
+        meter: &Meter<'_>,
+    ) -> Result<Vec<&RawProperty<'a>>, Halt<'static>> {
         meter.draw(Step::Comparison, self.properties.len())?;
-        let is_requirement = |property: &&RawProperty<'_>| REQUIREMENT_TYPES.contains(&&*property.type_name);
+        let is_requirement =
+            |property: &&RawProperty<'_>| REQUIREMENT_TYPES.contains(&&*property.type_name);
         Ok(self.properties.iter().filter(is_requirement).collect())
     }
 
@@ -217,7 +263,13 @@ impl<'a> BundleFacts<'a> {
         if let Some(known) = self.values.get() {
             return rule.holds(known, meter);
         }
-        meter.draw(Step::ParsedByte, self.properties.iter().map(|property| property.value.len()).sum())?;
+        meter.draw(
+            Step::ParsedByte,
+            self.properties
+                .iter()
+                .map(|property| property.value.len())
+                .sum(),
+        )?;
         let Some(input) = RuleInput::read(&self.properties) else {
             let what = "values in the properties of one bundle, which CEL rules look at";
             return Err(limit(&format!("more than {MAX_RULE_VALUES} {what}")));
@@ -231,7 +283,17 @@ impl<'a> BundleFacts<'a> {
 }
 
 impl<'a> From<GroupVersionKind<'a>> for Api<'a> {
-    fn from(GroupVersionKind { group, version, kind }: GroupVersionKind<'a>) -> Self {
-        Self { group: group.into(), version: version.into(), kind: kind.into() }
+    fn from(
+        GroupVersionKind {
+            group,
+            version,
+            kind,
+        }: GroupVersionKind<'a>,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        }
     }
 }

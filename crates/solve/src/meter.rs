@@ -18,11 +18,12 @@ pub const MAX_QUESTIONS: usize = 10_000;
 /// Maximum number of steps that all CEL rules together may take.
 pub const MAX_RULE_STEPS: u64 = 3_000_000;
 
-/// Maximum number of steps that one evaluation of a CEL rule may take. It bounds its memory too: a step copies up to
-/// 300 bytes.
+/// Maximum number of steps that one evaluation of a CEL rule may take. It bounds its memory too: a
+/// step copies up to 300 bytes.
 pub const MAX_EVALUATION_STEPS: u64 = 100_000;
 
-/// Number of values of properties that are kept for further CEL rules; the others are read again for each.
+/// Number of values of properties that are kept for further CEL rules; the others are read again
+/// for each.
 const KEPT_RULE_VALUES: u64 = 100_000;
 
 /// Why solving ended before there was an answer.
@@ -81,7 +82,11 @@ impl<'w> Meter<'w> {
         let price = step.price_of(count);
         match self.left.get().checked_sub(price) {
             Some(left) => self.left.set(left),
-            None => return Err(limit("more work than its budget: ask for fewer packages, or name channels")),
+            None => {
+                return Err(limit(
+                    "more work than its budget: ask for fewer packages, or name channels",
+                ));
+            }
         }
         Ok(())
     }
@@ -99,7 +104,12 @@ impl<'w> Meter<'w> {
     /// Counts bundles that a constraint names.
     pub(crate) fn literals(&self, number: usize) -> Result<(), Halt<'static>> {
         self.draw(Step::Comparison, number)?;
-        count(&self.literals, number, MAX_LITERALS, "bundles named in constraints")
+        count(
+            &self.literals,
+            number,
+            MAX_LITERALS,
+            "bundles named in constraints",
+        )
     }
 
     /// Number of bundles that all constraints name so far.
@@ -110,7 +120,12 @@ impl<'w> Meter<'w> {
     /// Counts a question to the SAT solver.
     pub(crate) fn question(&self) -> Result<(), Halt<'static>> {
         self.draw(Step::Object, 1)?;
-        count(&self.questions, 1, MAX_QUESTIONS, "questions to the SAT solver")
+        count(
+            &self.questions,
+            1,
+            MAX_QUESTIONS,
+            "questions to the SAT solver",
+        )
     }
 
     /// Draws steps of compiling a CEL rule, and of estimating what an evaluation takes.
@@ -127,15 +142,19 @@ impl<'w> Meter<'w> {
         let sum = self.rule_steps.get().saturating_add(number);
         self.rule_steps.set(sum);
         if sum > MAX_RULE_STEPS {
-            return Err(limit(&format!("more than {MAX_RULE_STEPS} steps of CEL rules: simplify the rules")));
+            return Err(limit(&format!(
+                "more than {MAX_RULE_STEPS} steps of CEL rules: simplify the rules"
+            )));
         }
         self.draw(Step::Rule, usize::try_from(number).unwrap_or(usize::MAX))
     }
 
-    /// Counts values of properties that are kept for further CEL rules; returns whether they may be kept.
+    /// Counts values of properties that are kept for further CEL rules; returns whether they may be
+    /// kept.
     pub(crate) fn keeps_rule_values(&self, number: u64) -> bool {
         let left = self.rule_values.get().checked_sub(number);
-        self.rule_values.set(left.unwrap_or_else(|| self.rule_values.get()));
+        self.rule_values
+            .set(left.unwrap_or_else(|| self.rule_values.get()));
         left.is_some()
     }
 
@@ -156,11 +175,18 @@ impl<'w> Meter<'w> {
     }
 }
 
-fn count(counter: &Cell<usize>, number: usize, max: usize, what: &str) -> Result<(), Halt<'static>> {
+fn count(
+    counter: &Cell<usize>,
+    number: usize,
+    max: usize,
+    what: &str,
+) -> Result<(), Halt<'static>> {
     let sum = counter.get().saturating_add(number);
     counter.set(sum);
     if sum > max {
-        Err(limit(&format!("more than {max} {what}: ask for fewer packages, or name channels")))
+        Err(limit(&format!(
+            "more than {max} {what}: ask for fewer packages, or name channels"
+        )))
     } else {
         Ok(())
     }
@@ -169,5 +195,9 @@ fn count(counter: &Cell<usize>, number: usize, max: usize, what: &str) -> Result
 /// A refusal because a limit was exceeded.
 pub(crate) fn limit(what: &str) -> Halt<'static> {
     let message = format!("cannot solve the request: it takes {what}");
-    Halt::Refused(Box::new(SolveRefusal { code: RefusalCode::Limit, message, bundle: None }))
+    Halt::Refused(Box::new(SolveRefusal {
+        code: RefusalCode::Limit,
+        message,
+        bundle: None,
+    }))
 }

@@ -1,4 +1,5 @@
-//! The problem as constraints on variables: what must be chosen, what needs what, and what excludes what.
+//! The problem as constraints on variables: what must be chosen, what needs what, and what excludes
+//! what.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -25,7 +26,11 @@ pub(crate) enum SolverConstraint<'a> {
     /// Nothing serves a subscription: upstream's message.
     Nothing(u32, String),
     /// One of the candidates must be chosen, best first; of a subscription, or by a requirement.
-    Dependency { variable: u32, requirement: Option<usize>, candidates: Rc<[u32]> },
+    Dependency {
+        variable: u32,
+        requirement: Option<usize>,
+        candidates: Rc<[u32]>,
+    },
     /// A bundle must not be chosen.
     Deprecated(u32),
     /// An upgrade and the installed operator exclude one another.
@@ -93,7 +98,13 @@ impl<'a> SolverProblem<'a> {
     fn add_installed(&mut self, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
         for id in self.world.installed.clone() {
             let variable = self.entry(id, meter)?;
-            if matches!(self.world.entries[id].source, Source::Installed { subscription: None, .. }) {
+            if matches!(
+                self.world.entries[id].source,
+                Source::Installed {
+                    subscription: None,
+                    ..
+                }
+            ) {
                 self.require(variable);
             }
         }
@@ -117,7 +128,9 @@ impl<'a> SolverProblem<'a> {
             let installed = installed.and_then(|name| self.world.installed_named(name));
             match self.world.pool(subscription, installed, meter)? {
                 Pool::Entries(pool) => self.add_choice(variable, &pool, installed, meter)?,
-                Pool::Nothing(message) => self.constraints.push(SolverConstraint::Nothing(variable, message)),
+                Pool::Nothing(message) => self
+                    .constraints
+                    .push(SolverConstraint::Nothing(variable, message)),
                 Pool::Unordered(message) => self.fault(RefusalCode::BadChannel, message, None),
                 Pool::Invalid(message) => self.fault(RefusalCode::InvalidRequest, message, None),
             }
@@ -133,12 +146,18 @@ impl<'a> SolverProblem<'a> {
         installed: Option<EntryId>,
         meter: &Meter<'_>,
     ) -> Result<(), Halt<'static>> {
-        let mut candidates = pool.iter().map(|&id| self.entry(id, meter)).collect::<Result<Vec<_>, _>>()?;
+        let mut candidates = pool
+            .iter()
+            .map(|&id| self.entry(id, meter))
+            .collect::<Result<Vec<_>, _>>()?;
         if let Some(id) = installed {
             let installed = self.entry(id, meter)?;
             for (&upgrade, &variable) in pool.iter().zip(&candidates) {
                 self.upgrades.insert(upgrade, id);
-                self.constraints.push(SolverConstraint::Replaces { variable, installed });
+                self.constraints.push(SolverConstraint::Replaces {
+                    variable,
+                    installed,
+                });
             }
             // OLM v1 follows the catalog whatever comes of it.
             if self.world.request.policy == SolvePolicy::OlmV0 || pool.is_empty() {
@@ -157,7 +176,11 @@ impl<'a> SolverProblem<'a> {
     ) -> Result<(), Halt<'static>> {
         meter.literals(candidates.len() + 1)?;
         self.dependencies[variable as usize].push(self.constraints.len());
-        self.constraints.push(SolverConstraint::Dependency { variable, requirement, candidates });
+        self.constraints.push(SolverConstraint::Dependency {
+            variable,
+            requirement,
+            candidates,
+        });
         Ok(())
     }
 
@@ -166,10 +189,13 @@ impl<'a> SolverProblem<'a> {
         let variable = self.variable_of[&id];
         let facts = Rc::clone(&self.world.entries[id].facts);
         if facts.is_deprecated && self.world.request.policy == SolvePolicy::OlmV0 {
-            self.constraints.push(SolverConstraint::Deprecated(variable));
+            self.constraints
+                .push(SolverConstraint::Deprecated(variable));
         }
         let own = match self.world.entries[id].source {
-            Source::Catalog { at, .. } if self.world.request.policy == SolvePolicy::OlmV0 => Some(at),
+            Source::Catalog { at, .. } if self.world.request.policy == SolvePolicy::OlmV0 => {
+                Some(at)
+            }
             _ => None,
         };
         for property in facts.requirements(meter)? {
@@ -177,7 +203,11 @@ impl<'a> SolverProblem<'a> {
             let requirement = match self.world.requirement(property, meter)? {
                 Ok(requirement) => requirement,
                 Err(fault) => {
-                    let code = if fault.is_limit { RefusalCode::Limit } else { RefusalCode::BadRequirement };
+                    let code = if fault.is_limit {
+                        RefusalCode::Limit
+                    } else {
+                        RefusalCode::BadRequirement
+                    };
                     self.fault(code, fault.message, Some(id));
                     return Ok(());
                 }
@@ -211,11 +241,15 @@ impl<'a> SolverProblem<'a> {
         // Each member was counted once before.
         for (package, members) in packages.of_several() {
             meter.literals(members.len() * 2)?;
-            self.constraints.push(SolverConstraint::OneOfPackage { package: package.into_owned(), members });
+            self.constraints.push(SolverConstraint::OneOfPackage {
+                package: package.into_owned(),
+                members,
+            });
         }
         for (api, members) in apis.of_several() {
             meter.literals(members.len() * 2)?;
-            self.constraints.push(SolverConstraint::OneOfApi { api, members });
+            self.constraints
+                .push(SolverConstraint::OneOfApi { api, members });
         }
         Ok(())
     }
@@ -241,7 +275,11 @@ impl<'a> SolverProblem<'a> {
 
     fn fault(&mut self, code: RefusalCode, message: String, entry: Option<EntryId>) {
         let bundle = entry.and_then(|id| self.placed(id));
-        self.faults.push(SolveRefusal { code, message, bundle });
+        self.faults.push(SolveRefusal {
+            code,
+            message,
+            bundle,
+        });
     }
 
     /// Returns the bundle of an entry; `None` for an installed operator.
@@ -290,7 +328,10 @@ struct Groups<K> {
 
 impl<K> Default for Groups<K> {
     fn default() -> Self {
-        Self { places: HashMap::new(), groups: Vec::new() }
+        Self {
+            places: HashMap::new(),
+            groups: Vec::new(),
+        }
     }
 }
 
@@ -308,15 +349,20 @@ impl<K: Clone + Eq + std::hash::Hash> Groups<K> {
     }
 
     fn of_several(self) -> impl Iterator<Item = (K, Vec<u32>)> {
-        self.groups.into_iter().filter(|(_, members)| members.len() > 1)
+        self.groups
+            .into_iter()
+            .filter(|(_, members)| members.len() > 1)
     }
 }
 
 /// Combines faults as upstream does: one as it is, several in brackets, equal ones once.
 fn combine<'a>(faults: &mut Vec<SolveRefusal<'a>>) -> Option<SolveRefusal<'a>> {
     let mut seen = HashSet::new();
-    let messages: Vec<String> =
-        faults.iter().map(|fault| fault.message.clone()).filter(|message| seen.insert(message.clone())).collect();
+    let messages: Vec<String> = faults
+        .iter()
+        .map(|fault| fault.message.clone())
+        .filter(|message| seen.insert(message.clone()))
+        .collect();
     let first = faults.drain(..).next()?;
     let message = match &messages[..] {
         [only] => only.clone(),

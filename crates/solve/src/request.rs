@@ -34,11 +34,12 @@ pub struct SourceCatalog<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SolvePolicy {
-    /// OLM v0: dependencies are installed together with what needs them, and its order of preference decides.
+    /// OLM v0: dependencies are installed together with what needs them, and its order of
+    /// preference decides.
     #[default]
     OlmV0,
-    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever that needs; what it needs would
-    /// have to be installed beforehand, in the highest versions that fit.
+    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever that needs;
+    /// what it needs would have to be installed beforehand, in the highest versions that fit.
     OlmV1,
 }
 
@@ -46,7 +47,8 @@ pub enum SolvePolicy {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SolveRequest {
-    /// Namespaces whose catalogs are looked at; the first is that of the subscriptions and the installed operators.
+    /// Namespaces whose catalogs are looked at; the first is that of the subscriptions and the
+    /// installed operators.
     pub namespaces: Vec<String>,
     /// What is wanted.
     pub subscriptions: Vec<Subscription>,
@@ -54,7 +56,8 @@ pub struct SolveRequest {
     pub installed: Vec<InstalledOperator>,
     /// Rules to follow.
     pub policy: SolvePolicy,
-    /// `TechPreviewUnsafeFailForward` allows upgrades from failed operators; other values change nothing.
+    /// `TechPreviewUnsafeFailForward` allows upgrades from failed operators; other values change
+    /// nothing.
     pub upgrade_strategy: Option<String>,
 }
 
@@ -94,7 +97,8 @@ pub struct InstalledOperator {
     pub name: String,
     /// Version.
     pub version: String,
-    /// Its annotation `operatorframework.io/properties`; `None` derives properties from `owned` and `required`.
+    /// Its annotation `operatorframework.io/properties`; `None` derives properties from `owned` and
+    /// `required`.
     pub properties: Option<Vec<OperatorProperty>>,
     /// Custom resource definitions and API services that it owns.
     pub owned: Vec<OperatorApi>,
@@ -132,7 +136,9 @@ impl Subscription {
     /// Names of the channels to choose from; empty for any.
     pub(crate) fn channels(&self) -> Vec<&str> {
         let one = Some(&*self.channel).filter(|name| !name.is_empty());
-        one.into_iter().chain(self.channels.iter().map(String::as_str)).collect()
+        one.into_iter()
+            .chain(self.channels.iter().map(String::as_str))
+            .collect()
     }
 
     /// Whether it may be served from a catalog.
@@ -159,22 +165,37 @@ impl SolveRequest {
         if self.installed.len() > MAX_INSTALLED_OPERATORS {
             return Some(RequestFault::TooManyInstalled);
         }
-        if let Some(name) = duplicate(self.subscriptions.iter().map(|subscription| &*subscription.name)) {
+        if let Some(name) = duplicate(
+            self.subscriptions
+                .iter()
+                .map(|subscription| &*subscription.name),
+        ) {
             return Some(RequestFault::DuplicateSubscription(name.to_owned()));
         }
         if let Some(name) = duplicate(self.installed.iter().map(|operator| &*operator.name)) {
             return Some(RequestFault::DuplicateInstalled(name.to_owned()));
         }
-        let is_large = |operator: &&InstalledOperator| operator.property_bytes() > MAX_OPERATOR_PROPERTY_BYTES;
-        self.installed.iter().find(is_large).map(|operator| RequestFault::OperatorTooLarge(operator.name.clone()))
+        let is_large =
+            |operator: &&InstalledOperator| operator.property_bytes() > MAX_OPERATOR_PROPERTY_BYTES;
+        self.installed
+            .iter()
+            .find(is_large)
+            .map(|operator| RequestFault::OperatorTooLarge(operator.name.clone()))
     }
 }
 
 impl InstalledOperator {
     fn property_bytes(&self) -> usize {
-        let given = self.properties.iter().flatten().map(|one| one.type_name.len() + one.value.get().len());
+        let given = self
+            .properties
+            .iter()
+            .flatten()
+            .map(|one| one.type_name.len() + one.value.get().len());
         let derived = self.owned.iter().chain(&self.required);
-        given.sum::<usize>() + derived.map(|api| api.name.len() + api.version.len() + api.kind.len()).sum::<usize>()
+        given.sum::<usize>()
+            + derived
+                .map(|api| api.name.len() + api.version.len() + api.kind.len())
+                .sum::<usize>()
     }
 }
 
@@ -189,21 +210,30 @@ fn duplicate<'a>(texts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
 pub(crate) enum RequestFault {
     #[error("at least one namespace must be provided to resolution")]
     NoNamespace,
-    #[error("cannot solve for more than {MAX_SUBSCRIPTIONS} wanted packages: ask for fewer at once")]
+    #[error(
+        "cannot solve for more than {MAX_SUBSCRIPTIONS} wanted packages: ask for fewer at once"
+    )]
     TooManySubscriptions,
-    #[error("cannot solve with more than {MAX_INSTALLED_OPERATORS} installed operators: leave out those without APIs")]
+    #[error(
+        "cannot solve with more than {MAX_INSTALLED_OPERATORS} installed operators: leave out those without APIs"
+    )]
     TooManyInstalled,
     #[error("two wanted packages are named `{0}`: give each a name of its own")]
     DuplicateSubscription(String),
     #[error("two installed operators are named `{0}`: name each once")]
     DuplicateInstalled(String),
-    #[error("the operator `{0}` has more than {MAX_OPERATOR_PROPERTY_BYTES} bytes of properties: leave some out")]
+    #[error(
+        "the operator `{0}` has more than {MAX_OPERATOR_PROPERTY_BYTES} bytes of properties: leave some out"
+    )]
     OperatorTooLarge(String),
 }
 
 impl RequestFault {
     /// Whether a limit was exceeded.
     pub(crate) fn is_limit(&self) -> bool {
-        matches!(self, Self::TooManySubscriptions | Self::TooManyInstalled | Self::OperatorTooLarge(_))
+        matches!(
+            self,
+            Self::TooManySubscriptions | Self::TooManyInstalled | Self::OperatorTooLarge(_)
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! Requirements of bundles: properties that dependencies must meet, read as upstream reads them, with its messages.
+//! Requirements of bundles: properties that dependencies must meet, read as upstream reads them,
+//! with its messages.
 
 mod constraint;
 
@@ -24,7 +25,12 @@ pub(crate) struct ParsedRequirement {
 #[derive(Debug)]
 pub(crate) enum Predicate {
     /// It is of the package, in a version of the range.
-    Package { name: String, range: String, versions: BlangRange, comparators: usize },
+    Package {
+        name: String,
+        range: String,
+        versions: BlangRange,
+        comparators: usize,
+    },
     /// It provides the API.
     Api(Api<'static>),
     /// It has the label.
@@ -77,7 +83,10 @@ impl From<Halt<'static>> for Unreadable {
 
 impl From<String> for Fault {
     fn from(message: String) -> Self {
-        Self { message, is_limit: false }
+        Self {
+            message,
+            is_limit: false,
+        }
     }
 }
 
@@ -86,9 +95,16 @@ impl ParsedRequirement {
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.
-    pub(crate) fn read(type_name: &str, value: &[u8], meter: &Meter<'_>) -> Result<Self, Unreadable> {
+    pub(crate) fn read(
+        type_name: &str,
+        value: &[u8],
+        meter: &Meter<'_>,
+    ) -> Result<Self, Unreadable> {
         let parsed = || serde_json::from_slice::<Value>(value).map_err(|error| error.to_string());
-        let simple = |predicate| Self { predicate, failure_message: None };
+        let simple = |predicate| Self {
+            predicate,
+            failure_message: None,
+        };
         Ok(match type_name {
             "olm.gvk.required" => simple(Predicate::Api(read_api(&parsed()?)?)),
             "olm.package.required" => {
@@ -108,13 +124,20 @@ impl ParsedRequirement {
 type Fields<const N: usize> = [(&'static str, &'static str); N];
 
 const API: Fields<3> = [("Group", "group"), ("Version", "version"), ("Kind", "kind")];
-const PACKAGE: Fields<2> = [("PackageName", "packageName"), ("VersionRange", "versionRange")];
+const PACKAGE: Fields<2> = [
+    ("PackageName", "packageName"),
+    ("VersionRange", "versionRange"),
+];
 const LABEL: Fields<1> = [("Label", "label")];
 
 /// Reads the value of an `olm.gvk` or `olm.gvk.required`.
 pub(crate) fn read_api(value: &Value) -> Result<Api<'static>, String> {
     let [group, version, kind] = fields(value, API)?;
-    Ok(Api { group: group.into(), version: version.into(), kind: kind.into() })
+    Ok(Api {
+        group: group.into(),
+        version: version.into(),
+        kind: kind.into(),
+    })
 }
 
 /// Reads the value of an `olm.label`.
@@ -122,14 +145,17 @@ pub(crate) fn read_label(value: &Value) -> Result<String, String> {
     fields(value, LABEL).map(|[label]| label)
 }
 
-/// Reads strings of an object as Go does: names match in any case, unknown fields are ignored, missing ones are empty.
+/// Reads strings of an object as Go does: names match in any case, unknown fields are ignored,
+/// missing ones are empty.
 fn fields<const N: usize>(value: &Value, names: Fields<N>) -> Result<[String; N], String> {
     let mut texts = [const { String::new() }; N];
     let object = match value {
         Value::Null => return Ok(texts),
         Value::Object(object) => object,
         other => {
-            let fields = names.map(|(name, key)| format!("{name} string \"json:\\\"{key}\\\"\"")).join("; ");
+            let fields = names
+                .map(|(name, key)| format!("{name} string \"json:\\\"{key}\\\"\""))
+                .join("; ");
             return Err(format!(
                 "json: cannot unmarshal {} into Go value of type struct {{ {fields} }}",
                 json_type(other)
@@ -137,13 +163,20 @@ fn fields<const N: usize>(value: &Value, names: Fields<N>) -> Result<[String; N]
         }
     };
     for (key, value) in object {
-        let Some(at) = names.iter().position(|(_, name)| name.eq_ignore_ascii_case(key)) else { continue };
+        let Some(at) = names
+            .iter()
+            .position(|(_, name)| name.eq_ignore_ascii_case(key))
+        else {
+            continue;
+        };
         match value {
             Value::Null => {}
             Value::String(text) => texts[at].clone_from(text),
             other => {
                 let (json_type, key) = (json_type(other), names[at].1);
-                return Err(format!("json: cannot unmarshal {json_type} into Go struct field .{key} of type string"));
+                return Err(format!(
+                    "json: cannot unmarshal {json_type} into Go struct field .{key} of type string"
+                ));
             }
         }
     }
@@ -166,15 +199,29 @@ fn json_type(value: &Value) -> &'static str {
 fn package(name: String, range: String, meter: &Meter<'_>) -> Result<Predicate, Unreadable> {
     meter.draw(Step::ParsedByte, range.len())?;
     let versions = BlangRange::parse(&range).map_err(|error| error.to_string())?;
-    Ok(Predicate::Package { name, range, comparators: versions.comparators(), versions })
+    Ok(Predicate::Package {
+        name,
+        range,
+        comparators: versions.comparators(),
+        versions,
+    })
 }
 
 impl Predicate {
     /// Returns whether a bundle with these properties meets the condition.
-    pub(crate) fn holds(&self, facts: &BundleFacts<'_>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+    pub(crate) fn holds(
+        &self,
+        facts: &BundleFacts<'_>,
+        meter: &Meter<'_>,
+    ) -> Result<bool, Halt<'static>> {
         meter.draw(Step::Comparison, 1)?;
         Ok(match self {
-            Self::Package { name, versions, comparators, .. } => {
+            Self::Package {
+                name,
+                versions,
+                comparators,
+                ..
+            } => {
                 meter.draw(Step::Posting, facts.packages.len())?;
                 facts.packages.iter().any(|package| package == name)
                     && facts.has_version_in(versions, *comparators, meter)?
@@ -187,9 +234,9 @@ impl Predicate {
                 meter.draw(Step::Posting, facts.labels.len())?;
                 facts.labels.contains(label)
             }
-            Self::All(all) => {
-                all.iter().try_fold(true, |met, one| Ok::<_, Halt<'static>>(met && one.holds(facts, meter)?))?
-            }
+            Self::All(all) => all.iter().try_fold(true, |met, one| {
+                Ok::<_, Halt<'static>>(met && one.holds(facts, meter)?)
+            })?,
             Self::Any(any) => any_holds(any, facts, meter)?,
             Self::Not(not) => !any_holds(not, facts, meter)?,
             Self::Rule { rule, .. } => facts.meet(rule, meter)?,
@@ -197,8 +244,13 @@ impl Predicate {
     }
 }
 
-fn any_holds(any: &[Predicate], facts: &BundleFacts<'_>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
-    any.iter().try_fold(false, |met, one| Ok(met || one.holds(facts, meter)?))
+fn any_holds(
+    any: &[Predicate],
+    facts: &BundleFacts<'_>,
+    meter: &Meter<'_>,
+) -> Result<bool, Halt<'static>> {
+    any.iter()
+        .try_fold(false, |met, one| Ok(met || one.holds(facts, meter)?))
 }
 
 impl fmt::Display for Predicate {
@@ -213,16 +265,29 @@ impl fmt::Display for Predicate {
             })
         };
         match self {
-            Self::Package { name, range, .. } => write!(f, "with package: {name} and with version in range: {range}"),
-            Self::Api(Api { group, version, kind }) => {
-                write!(f, "providing an API with group: {group}, version: {version}, kind: {kind}")
+            Self::Package { name, range, .. } => {
+                write!(f, "with package: {name} and with version in range: {range}")
+            }
+            Self::Api(Api {
+                group,
+                version,
+                kind,
+            }) => {
+                write!(
+                    f,
+                    "providing an API with group: {group}, version: {version}, kind: {kind}"
+                )
             }
             Self::Label(label) => write!(f, "with label: {label}"),
             Self::All(list) => joined(list, " and "),
             Self::Any(list) => joined(list, " or "),
             Self::Not(list) => joined(list, " and not "),
             Self::Rule { rule, message } => {
-                write!(f, "with constraint: \"{}\" and message: \"{message}\"", rule.text())
+                write!(
+                    f,
+                    "with constraint: \"{}\" and message: \"{message}\"",
+                    rule.text()
+                )
             }
         }
     }
@@ -230,5 +295,8 @@ impl fmt::Display for Predicate {
 
 /// Returns the value of a key in any case, as Go looks fields up; the last one counts.
 fn get<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
-    object.iter().rfind(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value)
+    object
+        .iter()
+        .rfind(|(name, _)| name.eq_ignore_ascii_case(key))
+        .map(|(_, value)| value)
 }

@@ -23,14 +23,15 @@ pub(crate) use input::RuleInput;
 /// Maximum size of a CEL rule, in bytes.
 pub const MAX_RULE_BYTES: usize = 4_096;
 
-/// Maximum number of characters in a CEL rule that can nest expressions, such as operators, dots and brackets. What
-/// parses, checks and evaluates rules recurses as deep.
+/// Maximum number of characters in a CEL rule that can nest expressions, such as operators, dots
+/// and brackets. What parses, checks and evaluates rules recurses as deep.
 pub const MAX_RULE_OPERATORS: usize = 400;
 
 /// Maximum number of macros of a CEL rule inside of one another.
 pub const MAX_RULE_DEPTH: usize = 3;
 
-/// Maximum size of a compiled pattern of `matches`, in bytes: what looks for one takes time by its size.
+/// Maximum size of a compiled pattern of `matches`, in bytes: what looks for one takes time by its
+/// size.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
 /// A compiled rule.
@@ -53,24 +54,39 @@ impl Rule {
     /// # Errors
     /// If it is too long, malformed, or not well-typed; the texts begin as upstream's do.
     pub(crate) fn compile(text: &str, meter: &Meter<'_>) -> Result<Self, Unreadable> {
-        let limit = |message: String| Unreadable::Fault(Fault { message, is_limit: true });
+        let limit = |message: String| {
+            Unreadable::Fault(Fault {
+                message,
+                is_limit: true,
+            })
+        };
         if text.len() > MAX_RULE_BYTES {
-            return Err(limit(format!("the CEL rule has more than {MAX_RULE_BYTES} bytes: shorten it")));
+            return Err(limit(format!(
+                "the CEL rule has more than {MAX_RULE_BYTES} bytes: shorten it"
+            )));
         }
         if operators(text) > MAX_RULE_OPERATORS {
-            let message = format!("the CEL rule has more than {MAX_RULE_OPERATORS} operators, dots and brackets");
+            let message = format!(
+                "the CEL rule has more than {MAX_RULE_OPERATORS} operators, dots and brackets"
+            );
             return Err(limit(format!("{message}: state it with fewer")));
         }
         meter.compilation_steps(cost::parse_steps(text))?;
-        let expression = Parser::new().parse(text).map_err(|errors| parse_error(text, &errors.to_string()))?;
+        let expression = Parser::new()
+            .parse(text)
+            .map_err(|errors| parse_error(text, &errors.to_string()))?;
         match check::check(&expression) {
             Ok(true) => {}
             Ok(false) => return Err("cel expressions must have type Bool".to_owned().into()),
-            Err(reason) => return Err(format!("ERROR: <input>:1:1: {reason}\n | {text}\n | ^").into()),
+            Err(reason) => {
+                return Err(format!("ERROR: <input>:1:1: {reason}\n | {text}\n | ^").into());
+            }
         }
         check_patterns(&expression, meter)?;
         if cost::depth(&expression) > MAX_RULE_DEPTH {
-            let message = format!("the CEL rule nests more than {MAX_RULE_DEPTH} macros: state it with fewer");
+            let message = format!(
+                "the CEL rule nests more than {MAX_RULE_DEPTH} macros: state it with fewer"
+            );
             return Err(limit(message));
         }
         Ok(Self {
@@ -106,11 +122,20 @@ impl Rule {
     ///
     /// # Errors
     /// If it could take more steps than are left.
-    pub(crate) fn holds(&self, input: &RuleInput, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
+    pub(crate) fn holds(
+        &self,
+        input: &RuleInput,
+        meter: &Meter<'_>,
+    ) -> Result<bool, Halt<'static>> {
         meter.compilation_steps(self.bound_steps)?;
         meter.rule_steps(cost::steps(&self.expression, input.size()))?;
-        let result =
-            FUNCTIONS.with(|functions| evaluate(functions.get_or_init(functions_of_rules), &self.expression, input));
+        let result = FUNCTIONS.with(|functions| {
+            evaluate(
+                functions.get_or_init(functions_of_rules),
+                &self.expression,
+                input,
+            )
+        });
         Ok(matches!(result, Ok(Value::Bool(true))))
     }
 }
@@ -121,8 +146,8 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// Evaluates an expression. Lists and maps are copied with everything in them where the expression binds them to a
-/// variable or puts them into others, which [`cost`] counts.
+/// Evaluates an expression. Lists and maps are copied with everything in them where the expression
+/// binds them to a variable or puts them into others, which [`cost`] counts.
 fn evaluate<'f>(
     functions: &'f Context<'f, 'f>,
     expression: &Expression,
@@ -133,17 +158,31 @@ fn evaluate<'f>(
     context.resolve(expression)
 }
 
-/// Refuses patterns that cannot be bounded; one that is malformed fails when it is looked for, as upstream.
+/// Refuses patterns that cannot be bounded; one that is malformed fails when it is looked for, as
+/// upstream.
 fn check_patterns(rule: &Expression, meter: &Meter<'_>) -> Result<(), Unreadable> {
-    let limit = |message: String| Err(Fault { message, is_limit: true }.into());
+    let limit = |message: String| {
+        Err(Fault {
+            message,
+            is_limit: true,
+        }
+        .into())
+    };
     for pattern in cost::patterns(rule) {
         let Some(pattern) = pattern else {
-            return limit("the CEL rule matches a pattern that is not a literal: write it into the rule".to_owned());
+            return limit(
+                "the CEL rule matches a pattern that is not a literal: write it into the rule"
+                    .to_owned(),
+            );
         };
         meter.compilation_steps(cost::pattern_steps(pattern))?;
-        let built = regex::RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+        let built = regex::RegexBuilder::new(pattern)
+            .size_limit(MAX_PATTERN_BYTES)
+            .build();
         if let Err(regex::Error::CompiledTooBig(_)) = built {
-            let message = format!("the pattern `{pattern}` of the CEL rule takes more than {MAX_PATTERN_BYTES} bytes");
+            let message = format!(
+                "the pattern `{pattern}` of the CEL rule takes more than {MAX_PATTERN_BYTES} bytes"
+            );
             return limit(format!("{message}: repeat less"));
         }
     }
@@ -152,7 +191,10 @@ fn check_patterns(rule: &Expression, meter: &Meter<'_>) -> Result<(), Unreadable
 
 /// Counts what can nest expressions; in texts it counts too, which only errs on the safe side.
 fn operators(text: &str) -> usize {
-    text.bytes().filter(|byte| b"+-*/%.[({!?<>=&|".contains(byte)).count() + text.matches("in").count()
+    text.bytes()
+        .filter(|byte| b"+-*/%.[({!?<>=&|".contains(byte))
+        .count()
+        + text.matches("in").count()
 }
 
 fn parse_error(text: &str, errors: &str) -> String {
@@ -179,7 +221,8 @@ fn semver_compare(one: Value, other: Value) -> Result<i64, ExecutionError> {
         Value::Float(number) => number.to_string(),
         other => format!("{other:?}"),
     });
-    let [Some(version), Some(other_version)] = [&one, &other].map(|text| strict_version(text)) else {
+    let [Some(version), Some(other_version)] = [&one, &other].map(|text| strict_version(text))
+    else {
         return Err(unreadable(&one, &other));
     };
     match (Version::parse(&version), Version::parse(&other_version)) {
@@ -189,5 +232,8 @@ fn semver_compare(one: Value, other: Value) -> Result<i64, ExecutionError> {
 }
 
 fn unreadable(one: &str, other: &str) -> ExecutionError {
-    ExecutionError::function_error("semver_compare", format!("unable to parse '{one}' or '{other}' to semver format"))
+    ExecutionError::function_error(
+        "semver_compare",
+        format!("unable to parse '{one}' or '{other}' to semver format"),
+    )
 }

@@ -15,16 +15,19 @@ pub(crate) struct Literal {
     pub(crate) is_true: bool,
 }
 
-/// Number of members up to which "at most one" is stated for each pair; above, a ladder of more variables is shorter.
+/// Number of members up to which "at most one" is stated for each pair; above, a ladder of more
+/// variables is shorter.
 const MAX_PAIRED: usize = 5;
 
 /// Literals that a decision visits: it takes a variable from a heap and opens a level.
 const DECISION_LITERALS: usize = 15;
 
-/// Literals that the analysis of a conflict visits besides those of the clause that is learnt from it.
+/// Literals that the analysis of a conflict visits besides those of the clause that is learnt from
+/// it.
 const CONFLICT_LITERALS: usize = 250;
 
-/// Literals that the analysis of a conflict visits, and the clause is kept for, per literal of that clause.
+/// Literals that the analysis of a conflict visits, and the clause is kept for, per literal of that
+/// clause.
 const LEARNT_LITERALS: usize = 8;
 
 /// Literals that a propagated literal visits besides those of the clauses that watch it.
@@ -33,11 +36,12 @@ const PROPAGATION_LITERALS: usize = 6;
 /// Number of variables whose values are copied from a model in the time of one literal.
 const COPIED_VARIABLES: usize = 4;
 
-/// Number of propagated literals after which the search is interrupted to draw them, if each conflict assigns every
-/// variable anew.
+/// Number of propagated literals after which the search is interrupted to draw them, if each
+/// conflict assigns every variable anew.
 const INTERVAL_PROPAGATIONS: usize = 1 << 18;
 
-/// Minimum number of conflicts between two interruptions of the search: each interruption is a restart.
+/// Minimum number of conflicts between two interruptions of the search: each interruption is a
+/// restart.
 const MIN_INTERVAL_CONFLICTS: usize = 64;
 
 /// A set of clauses that questions can be asked about.
@@ -47,14 +51,16 @@ pub(crate) struct Sat<'w> {
     variables: u32,
     /// Number of literals of all clauses that were added.
     literals: usize,
-    /// Variables that are true in the last solution; the solver forgets it when there is none for the next question.
+    /// Variables that are true in the last solution; the solver forgets it when there is none for
+    /// the next question.
     solution: Vec<bool>,
 }
 
 /// Draws what the solver does while it searches, and interrupts it.
 ///
-/// Decisions and conflicts are drawn as they happen. How many literals were propagated is known only after a search; it
-/// is therefore interrupted after some conflicts, since between two of them each variable is assigned at most once.
+/// Decisions and conflicts are drawn as they happen. How many literals were propagated is known
+/// only after a search; it is therefore interrupted after some conflicts, since between two of them
+/// each variable is assigned at most once.
 struct SearchMeter<'w> {
     meter: Rc<Meter<'w>>,
     /// Conflicts until the next interruption.
@@ -64,14 +70,16 @@ struct SearchMeter<'w> {
 impl SearchMeter<'_> {
     fn begin_interval(&self, variables: u32) {
         let conflicts = INTERVAL_PROPAGATIONS / (variables as usize).max(1);
-        self.conflicts_left.set(conflicts.max(MIN_INTERVAL_CONFLICTS));
+        self.conflicts_left
+            .set(conflicts.max(MIN_INTERVAL_CONFLICTS));
     }
 }
 
 impl Callbacks for SearchMeter<'_> {
     /// Called after each conflict, with the clause that was learnt from it.
     fn on_new_clause(&mut self, clause: &[Lit], _: ClauseKind) {
-        self.conflicts_left.set(self.conflicts_left.get().saturating_sub(1));
+        self.conflicts_left
+            .set(self.conflicts_left.get().saturating_sub(1));
         let literals = CONFLICT_LITERALS + LEARNT_LITERALS * clause.len();
 
         if self.meter.interrupts(Step::Literal, literals) {
@@ -86,17 +94,26 @@ impl Callbacks for SearchMeter<'_> {
 }
 
 pub(crate) fn yes(variable: u32) -> Literal {
-    Literal { variable, is_true: true }
+    Literal {
+        variable,
+        is_true: true,
+    }
 }
 
 pub(crate) fn no(variable: u32) -> Literal {
-    Literal { variable, is_true: false }
+    Literal {
+        variable,
+        is_true: false,
+    }
 }
 
 impl<'w> Sat<'w> {
     /// Creates a solver with so many variables.
     pub(crate) fn new(variables: usize, meter: &Rc<Meter<'w>>) -> Self {
-        let search_meter = SearchMeter { meter: Rc::clone(meter), conflicts_left: Cell::new(0) };
+        let search_meter = SearchMeter {
+            meter: Rc::clone(meter),
+            conflicts_left: Cell::new(0),
+        };
         let mut sat = Self {
             solver: Solver::new(SolverOpts::default(), search_meter),
             meter: Rc::clone(meter),
@@ -119,7 +136,10 @@ impl<'w> Sat<'w> {
 
     /// Adds a clause: one of the literals must hold.
     pub(crate) fn add(&mut self, clause: impl IntoIterator<Item = Literal>) {
-        let mut literals: Vec<Lit> = clause.into_iter().map(|literal| self.literal(literal)).collect();
+        let mut literals: Vec<Lit> = clause
+            .into_iter()
+            .map(|literal| self.literal(literal))
+            .collect();
         self.literals += literals.len();
         self.solver.add_clause_reuse(&mut literals);
     }
@@ -149,18 +169,30 @@ impl<'w> Sat<'w> {
     }
 
     /// Returns whether all clauses can hold together with the assumptions.
-    pub(crate) fn is_satisfiable(&mut self, assumptions: &[Literal]) -> Result<bool, Halt<'static>> {
+    pub(crate) fn is_satisfiable(
+        &mut self,
+        assumptions: &[Literal],
+    ) -> Result<bool, Halt<'static>> {
         self.meter.question()?;
         self.meter.draw(Step::Edge, assumptions.len())?;
-        self.meter.draw(Step::Literal, self.variables as usize / COPIED_VARIABLES)?;
-        let assumptions: Vec<Lit> = assumptions.iter().map(|&literal| self.literal(literal)).collect();
+        self.meter
+            .draw(Step::Literal, self.variables as usize / COPIED_VARIABLES)?;
+        let assumptions: Vec<Lit> = assumptions
+            .iter()
+            .map(|&literal| self.literal(literal))
+            .collect();
 
         loop {
             let result = self.search(&assumptions)?;
 
             if result == lbool::TRUE {
                 self.solution.clear();
-                self.solution.extend(self.solver.get_model().iter().map(|&value| value == lbool::TRUE));
+                self.solution.extend(
+                    self.solver
+                        .get_model()
+                        .iter()
+                        .map(|&value| value == lbool::TRUE),
+                );
                 return Ok(true);
             }
             if result == lbool::FALSE {
@@ -179,16 +211,20 @@ impl<'w> Sat<'w> {
         let propagations = self.solver.num_propagations().wrapping_sub(before);
         let propagations = usize::try_from(propagations).unwrap_or(usize::MAX);
         let visited = PROPAGATION_LITERALS + self.literals / (self.variables as usize).max(1);
-        self.meter.draw(Step::Literal, propagations.saturating_mul(visited))?;
+        self.meter
+            .draw(Step::Literal, propagations.saturating_mul(visited))?;
         Ok(result)
     }
 
     /// Whether a variable is true in the last solution.
     pub(crate) fn is_true(&self, variable: u32) -> bool {
-        self.solution.get(variable as usize).is_some_and(|&is_true| is_true)
+        self.solution
+            .get(variable as usize)
+            .is_some_and(|&is_true| is_true)
     }
 
-    /// Whether an assumed variable is one of those that contradict one another, after the answer no.
+    /// Whether an assumed variable is one of those that contradict one another, after the answer
+    /// no.
     pub(crate) fn is_in_core(&mut self, variable: u32) -> bool {
         let variable = self.solver.var_of_int(variable);
         self.solver.unsat_core_contains_var(variable)

@@ -41,8 +41,10 @@ fn metas(random: &mut fastrand::Rng) -> Vec<Value> {
             for _ in 0..random.usize(0..=2) {
                 properties.push(requirement(random));
             }
-            metas.push(json!({"schema": "olm.bundle", "package": package, "name": name(version),
-                "image": name(version), "properties": properties}));
+            metas.push(
+                json!({"schema": "olm.bundle", "package": package, "name": name(version),
+                "image": name(version), "properties": properties}),
+            );
         }
     }
     metas
@@ -54,18 +56,23 @@ fn property(package: &str, version: usize) -> Value {
 
 fn requirement(random: &mut fastrand::Rng) -> Value {
     let package = PACKAGES[random.usize(..4)];
-    let versions = json!({"packageName": package, "versionRange": format!(">={}.0.0", random.usize(1..=3))});
+    let versions =
+        json!({"packageName": package, "versionRange": format!(">={}.0.0", random.usize(1..=3))});
     let api = json!({"group": "test", "version": "v1", "kind": package});
     match random.usize(..7) {
         0 => json!({"type": "olm.gvk", "value": api}),
         1 => json!({"type": "olm.gvk.required", "value": api}),
-        2 => json!({"type": "olm.constraint", "value": {"not": {"constraints": [{"package": versions}]}}}),
+        2 => {
+            json!({"type": "olm.constraint", "value": {"not": {"constraints": [{"package": versions}]}}})
+        }
         3 => {
             json!({"type": "olm.constraint", "value": {"any": {"constraints": [{"package": versions}, {"gvk": api}]}}})
         }
         4 => json!({"type": "olm.deprecated", "value": {}}),
         5 => {
-            let rule = format!("properties.exists(p, p.type == 'olm.package' && p.value.packageName != '{package}')");
+            let rule = format!(
+                "properties.exists(p, p.type == 'olm.package' && p.value.packageName != '{package}')"
+            );
             json!({"type": "olm.constraint", "value": {"failureMessage": "no", "cel": {"rule": rule}}})
         }
         _ => json!({"type": "olm.package.required", "value": versions}),
@@ -83,14 +90,19 @@ fn request(random: &mut fastrand::Rng) -> SolveRequest {
     let subscriptions: Vec<Value> = PACKAGES[..wanted]
         .iter()
         .map(|package| {
-            let name = installed.as_ref().map(|operator| operator["name"].as_str().unwrap_or_default());
-            let own = name.filter(|name| name.starts_with(package)).filter(|_| random.bool());
+            let name = installed
+                .as_ref()
+                .map(|operator| operator["name"].as_str().unwrap_or_default());
+            let own = name
+                .filter(|name| name.starts_with(package))
+                .filter(|_| random.bool());
             json!({"name": package, "package": package, "channel": "stable", "catalog": "main",
                 "catalogNamespace": "olm", "installedCSV": own.unwrap_or_default()})
         })
         .collect();
     let installed: Vec<Value> = installed.into_iter().collect();
-    let request = json!({"namespaces": ["olm"], "subscriptions": subscriptions, "installed": installed});
+    let request =
+        json!({"namespaces": ["olm"], "subscriptions": subscriptions, "installed": installed});
     serde_json::from_value(request).unwrap()
 }
 
@@ -99,10 +111,20 @@ fn holds(constraint: &SolverConstraint<'_>, chosen: u32) -> bool {
     let is_in = |variable: &u32| chosen & 1 << variable != 0;
     match constraint {
         SolverConstraint::Mandatory(variable) => is_in(variable),
-        SolverConstraint::Nothing(variable, _) | SolverConstraint::Deprecated(variable) => !is_in(variable),
-        SolverConstraint::Dependency { variable, candidates, .. } => !is_in(variable) || candidates.iter().any(is_in),
-        SolverConstraint::Replaces { variable, installed } => !is_in(variable) || !is_in(installed),
-        SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => {
+        SolverConstraint::Nothing(variable, _) | SolverConstraint::Deprecated(variable) => {
+            !is_in(variable)
+        }
+        SolverConstraint::Dependency {
+            variable,
+            candidates,
+            ..
+        } => !is_in(variable) || candidates.iter().any(is_in),
+        SolverConstraint::Replaces {
+            variable,
+            installed,
+        } => !is_in(variable) || !is_in(installed),
+        SolverConstraint::OneOfPackage { members, .. }
+        | SolverConstraint::OneOfApi { members, .. } => {
             members.iter().filter(|member| is_in(member)).count() <= 1
         }
     }
@@ -111,15 +133,28 @@ fn holds(constraint: &SolverConstraint<'_>, chosen: u32) -> bool {
 /// Returns the sets that meet these constraints.
 fn solutions(problem: &SolverProblem<'_>, constraints: &[usize]) -> Vec<u32> {
     let all = 0..1u32 << problem.variables.len();
-    all.filter(|&set| constraints.iter().all(|&at| holds(&problem.constraints[at], set))).collect()
+    all.filter(|&set| {
+        constraints
+            .iter()
+            .all(|&at| holds(&problem.constraints[at], set))
+    })
+    .collect()
 }
 
-/// Upstream's search: guesses, goes on with what a guess requires, and backtracks where nothing can be completed.
-fn search(problem: &SolverProblem<'_>, solutions: &[u32], queue: &[Vec<u32>], guessed: u32) -> Option<u32> {
+/// Upstream's search: guesses, goes on with what a guess requires, and backtracks where nothing can
+/// be completed.
+fn search(
+    problem: &SolverProblem<'_>,
+    solutions: &[u32],
+    queue: &[Vec<u32>],
+    guessed: u32,
+) -> Option<u32> {
     if !solutions.iter().any(|set| set & guessed == guessed) {
         return None;
     }
-    let Some((choice, rest)) = queue.split_first() else { return Some(guessed) };
+    let Some((choice, rest)) = queue.split_first() else {
+        return Some(guessed);
+    };
     if choice.iter().any(|candidate| guessed & 1 << candidate != 0) {
         return search(problem, solutions, rest, guessed);
     }
@@ -136,9 +171,18 @@ fn search(problem: &SolverProblem<'_>, solutions: &[u32], queue: &[Vec<u32>], gu
 
 fn check(seed: u64) -> Option<bool> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let lines: String = metas(&mut random).iter().map(|meta| meta.to_string() + "\n").collect();
+    let lines: String = metas(&mut random)
+        .iter()
+        .map(|meta| meta.to_string() + "\n")
+        .collect();
     let content = testing::fixture::catalog_of(&lines);
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &content }];
+    let catalogs = [SourceCatalog {
+        name: "main",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog: &content,
+    }];
     let request = request(&mut random);
     let work = Work::unlimited();
     let meter = Rc::new(Meter::new(&work, u64::MAX));
@@ -150,9 +194,15 @@ fn check(seed: u64) -> Option<bool> {
     let every: Vec<usize> = (0..problem.constraints.len()).collect();
     let solutions_of_all = solutions(&problem, &every);
     let found = choose(&problem, &meter).unwrap();
-    let queue: Vec<Vec<u32>> = problem.mandatory.iter().map(|&variable| vec![variable]).collect();
+    let queue: Vec<Vec<u32>> = problem
+        .mandatory
+        .iter()
+        .map(|&variable| vec![variable])
+        .collect();
     let expected = search(&problem, &solutions_of_all, &queue, 0);
-    let chosen = found.as_deref().map(|picks| picks.iter().fold(0, |set, pick| set | 1 << pick.variable));
+    let chosen = found
+        .as_deref()
+        .map(|picks| picks.iter().fold(0, |set, pick| set | 1 << pick.variable));
     assert_eq!(chosen, expected, "seed {seed}");
     match found {
         Some(picks) => check_passed_over(&problem, &picks, &solutions_of_all, &meter, seed),
@@ -163,27 +213,60 @@ fn check(seed: u64) -> Option<bool> {
 
 /// A core cannot be met with what is chosen, and can be without any one of its constraints.
 fn check_minimal(problem: &SolverProblem<'_>, chosen: &[u32], meter: &Rc<Meter<'_>>, seed: u64) {
-    let core = Explainer::new(problem, meter).unwrap().core(chosen).unwrap();
+    let core = Explainer::new(problem, meter)
+        .unwrap()
+        .core(chosen)
+        .unwrap();
     let wanted = chosen.iter().fold(0, |set, variable| set | 1 << variable);
-    let is_met = |constraints: &[usize]| solutions(problem, constraints).iter().any(|set| set & wanted == wanted);
-    assert!(!core.is_empty() && !is_met(&core), "seed {seed}: {core:?} can be met");
+    let is_met = |constraints: &[usize]| {
+        solutions(problem, constraints)
+            .iter()
+            .any(|set| set & wanted == wanted)
+    };
+    assert!(
+        !core.is_empty() && !is_met(&core),
+        "seed {seed}: {core:?} can be met"
+    );
     for at in 0..core.len() {
-        let fewer: Vec<usize> = core.iter().enumerate().filter(|(one, _)| *one != at).map(|(_, one)| *one).collect();
+        let fewer: Vec<usize> = core
+            .iter()
+            .enumerate()
+            .filter(|(one, _)| *one != at)
+            .map(|(_, one)| *one)
+            .collect();
         assert!(is_met(&fewer), "seed {seed}: {core:?} is not minimal");
     }
 }
 
 /// Each better candidate is impossible with what was chosen before, for a minimal reason.
-fn check_passed_over(problem: &SolverProblem<'_>, picks: &[Pick], solutions: &[u32], meter: &Rc<Meter<'_>>, seed: u64) {
-    for (at, pick) in picks.iter().enumerate().filter(|(_, pick)| pick.passed_over > 0) {
-        let Some(SolverConstraint::Dependency { candidates, .. }) = pick.dependency.map(|at| &problem.constraints[at])
+fn check_passed_over(
+    problem: &SolverProblem<'_>,
+    picks: &[Pick],
+    solutions: &[u32],
+    meter: &Rc<Meter<'_>>,
+    seed: u64,
+) {
+    for (at, pick) in picks
+        .iter()
+        .enumerate()
+        .filter(|(_, pick)| pick.passed_over > 0)
+    {
+        let Some(SolverConstraint::Dependency { candidates, .. }) =
+            pick.dependency.map(|at| &problem.constraints[at])
         else {
             panic!("seed {seed}: only dependencies have several candidates")
         };
         for &better in &candidates[..pick.passed_over] {
-            let chosen: Vec<u32> = picks[..at].iter().map(|pick| pick.variable).chain([better]).collect();
+            let chosen: Vec<u32> = picks[..at]
+                .iter()
+                .map(|pick| pick.variable)
+                .chain([better])
+                .collect();
             let wanted = chosen.iter().fold(0, |set, variable| set | 1 << variable);
-            assert!(!solutions.iter().any(|set| set & wanted == wanted), "seed {seed}: {better} is possible");
+            assert!(
+                !solutions.iter().any(|set| set & wanted == wanted),
+                "seed {seed}: {better} is possible"
+            );
             check_minimal(problem, &chosen, meter, seed);
         }
     }
@@ -191,23 +274,41 @@ fn check_passed_over(problem: &SolverProblem<'_>, picks: &[Pick], solutions: &[u
 
 #[test]
 fn solutions_and_reasons_of_a_thousand_small_worlds_are_those_of_brute_force() {
-    let outcomes: Vec<bool> = (0..).filter_map(check).take(usize::try_from(WORLDS).unwrap()).collect();
+    let outcomes: Vec<bool> = (0..)
+        .filter_map(check)
+        .take(usize::try_from(WORLDS).unwrap())
+        .collect();
     let solved = outcomes.iter().filter(|is_solved| **is_solved).count();
-    assert!((200..=900).contains(&solved), "{solved} of {WORLDS} have a solution: they show little");
+    assert!(
+        (200..=900).contains(&solved),
+        "{solved} of {WORLDS} have a solution: they show little"
+    );
 }
 
 /// What is answered, with the number of bundles that each step passes over.
 fn answered(seed: u64, search: CandidateSearch) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
-    let lines: String = metas(&mut random).iter().map(|meta| meta.to_string() + "\n").collect();
+    let lines: String = metas(&mut random)
+        .iter()
+        .map(|meta| meta.to_string() + "\n")
+        .collect();
     let content = testing::fixture::catalog_of(&lines);
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &content }];
+    let catalogs = [SourceCatalog {
+        name: "main",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog: &content,
+    }];
     let request = request(&mut random);
     let work = Work::unlimited();
 
     match answer(&request, &catalogs, search, u64::MAX, &work) {
         Ok(SolveOutcome::Solution(solution)) => {
-            let steps = solution.steps.iter().map(|step| (step.placed, step.passed_over, step.reasons.len()));
+            let steps = solution
+                .steps
+                .iter()
+                .map(|step| (step.placed, step.passed_over, step.reasons.len()));
             format!("{:?}", steps.collect::<Vec<_>>())
         }
         Ok(SolveOutcome::Conflict(conflict)) => conflict.message,
@@ -220,7 +321,11 @@ fn looking_at_the_first_candidates_first_changes_no_answer() {
     for seed in 0..WORLDS {
         let of_all = answered(seed, CandidateSearch::All);
         for limit in 1..=3 {
-            assert_eq!(answered(seed, CandidateSearch::First(limit)), of_all, "seed {seed}, limit {limit}");
+            assert_eq!(
+                answered(seed, CandidateSearch::First(limit)),
+                of_all,
+                "seed {seed}, limit {limit}"
+            );
         }
     }
 }

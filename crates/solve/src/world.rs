@@ -1,4 +1,5 @@
-//! The entries that a request can choose from: read from catalogs and installed operators, ordered by preference.
+//! The entries that a request can choose from: read from catalogs and installed operators, ordered
+//! by preference.
 
 mod candidates;
 mod extensions;
@@ -31,8 +32,14 @@ pub(crate) struct Entry<'a> {
 /// Where an entry comes from.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    Catalog { at: usize, entry: ChannelEntry<'a> },
-    Installed { operator: &'a InstalledOperator, subscription: Option<usize> },
+    Catalog {
+        at: usize,
+        entry: ChannelEntry<'a>,
+    },
+    Installed {
+        operator: &'a InstalledOperator,
+        subscription: Option<usize>,
+    },
 }
 
 /// Name of the catalog of installed operators.
@@ -44,7 +51,8 @@ const FAIL_FORWARD: &str = "TechPreviewUnsafeFailForward";
 /// The entries of a channel, best first, or upstream's message if they cannot be ordered.
 pub(crate) type Ordered = Result<Rc<[EntryId]>, String>;
 
-/// The entries of a channel that have a bundle, in catalog order, and those that are in the order of the channel.
+/// The entries of a channel that have a bundle, in catalog order, and those that are in the order
+/// of the channel.
 type ChannelEntries = (Rc<[EntryId]>, Ordered);
 
 /// Everything that can be chosen from, read as far as it is needed.
@@ -79,8 +87,17 @@ type RequirementKey<'a> = (Cow<'a, str>, Cow<'a, [u8]>);
 
 impl<'a> World<'a> {
     /// Reads the installed operators; catalogs are read later, where they are reached.
-    pub(crate) fn new(request: &'a SolveRequest, catalogs: &'a [SourceCatalog<'a>], search: CandidateSearch) -> Self {
-        let is_looked_at = |at: &usize| request.namespaces.iter().any(|name| name == catalogs[*at].namespace);
+    pub(crate) fn new(
+        request: &'a SolveRequest,
+        catalogs: &'a [SourceCatalog<'a>],
+        search: CandidateSearch,
+    ) -> Self {
+        let is_looked_at = |at: &usize| {
+            request
+                .namespaces
+                .iter()
+                .any(|name| name == catalogs[*at].namespace)
+        };
         let mut world = Self {
             request,
             catalogs,
@@ -100,7 +117,10 @@ impl<'a> World<'a> {
         let mut operators: Vec<_> = request.installed.iter().collect();
         operators.sort_by(|one, other| one.name.cmp(&other.name));
         let left_out = replaced_by_failed(request);
-        for operator in operators.into_iter().filter(|operator| !left_out.contains(&&*operator.name)) {
+        for operator in operators
+            .into_iter()
+            .filter(|operator| !left_out.contains(&&*operator.name))
+        {
             world.install(operator);
         }
         world
@@ -111,11 +131,22 @@ impl<'a> World<'a> {
         let is_own = |at: &usize| subscriptions[*at].installed_csv == operator.name;
         let own: Vec<usize> = (0..subscriptions.len()).filter(is_own).collect();
         let packages: HashSet<&str> = own.iter().map(|&at| &*subscriptions[at].package).collect();
-        let agreed = packages.iter().next().copied().filter(|_| packages.len() == 1);
+        let agreed = packages
+            .iter()
+            .next()
+            .copied()
+            .filter(|_| packages.len() == 1);
         let facts = Rc::new(BundleFacts::of_operator(operator, agreed));
-        let source = Source::Installed { operator, subscription: own.first().copied() };
+        let source = Source::Installed {
+            operator,
+            subscription: own.first().copied(),
+        };
         self.installed.push(self.entries.len());
-        self.entries.push(Entry { source, name: &operator.name, facts });
+        self.entries.push(Entry {
+            source,
+            name: &operator.name,
+            facts,
+        });
     }
 
     /// Returns the identifier of an entry, as upstream writes it.
@@ -123,16 +154,29 @@ impl<'a> World<'a> {
         let entry = &self.entries[id];
         match entry.source {
             Source::Catalog { at, entry: place } => {
-                let SourceCatalog { name, namespace, .. } = self.catalogs[at];
-                format!("{name}/{namespace}/{}/{}", place.channel().name(), entry.name)
+                let SourceCatalog {
+                    name, namespace, ..
+                } = self.catalogs[at];
+                format!(
+                    "{name}/{namespace}/{}/{}",
+                    place.channel().name(),
+                    entry.name
+                )
             }
-            Source::Installed { .. } => format!("{INSTALLED}/{}//{}", self.request.own_namespace(), entry.name),
+            Source::Installed { .. } => format!(
+                "{INSTALLED}/{}//{}",
+                self.request.own_namespace(),
+                entry.name
+            ),
         }
     }
 
     /// Returns the installed operator of a name.
     pub(crate) fn installed_named(&self, name: &str) -> Option<EntryId> {
-        self.installed.iter().copied().find(|&id| self.entries[id].name == name)
+        self.installed
+            .iter()
+            .copied()
+            .find(|&id| self.entries[id].name == name)
     }
 
     /// Reads a requirement, once for each value.
@@ -157,22 +201,35 @@ impl<'a> World<'a> {
         Ok(read)
     }
 
-    /// Returns the entries of a channel that have a bundle, in catalog order, and those that are in its order.
-    fn channel(&mut self, at: usize, channel: Channel<'a>, meter: &Meter<'_>) -> Result<ChannelEntries, Halt<'static>> {
+    /// Returns the entries of a channel that have a bundle, in catalog order, and those that are in
+    /// its order.
+    fn channel(
+        &mut self,
+        at: usize,
+        channel: Channel<'a>,
+        meter: &Meter<'_>,
+    ) -> Result<ChannelEntries, Halt<'static>> {
         let key = (at, channel.package().place(), channel.name());
         if let Some((entries, ordered)) = self.channels.get(&key) {
             return Ok((Rc::clone(entries), ordered.clone()));
         }
         let mut ids = Vec::new();
         for entry in channel.entries() {
-            let Some(bundle) = entry.bundle() else { continue };
+            let Some(bundle) = entry.bundle() else {
+                continue;
+            };
             let facts = self.facts_of(at, bundle, meter)?;
             ids.push(self.entries.len());
-            self.entries.push(Entry { source: Source::Catalog { at, entry }, name: entry.name(), facts });
+            self.entries.push(Entry {
+                source: Source::Catalog { at, entry },
+                name: entry.name(),
+                facts,
+            });
         }
         let ordered = self.sort(&ids, channel, meter)?.map(Rc::from);
         let ids: Rc<[EntryId]> = ids.into();
-        self.channels.insert(key, (Rc::clone(&ids), ordered.clone()));
+        self.channels
+            .insert(key, (Rc::clone(&ids), ordered.clone()));
         Ok((ids, ordered))
     }
 
@@ -203,15 +260,22 @@ impl<'a> World<'a> {
     ) -> Result<Result<Vec<EntryId>, String>, Halt<'static>> {
         let mut links = Vec::new();
         for &id in ids {
-            let Source::Catalog { entry, .. } = self.entries[id].source else { continue };
+            let Source::Catalog { entry, .. } = self.entries[id].source else {
+                continue;
+            };
             meter.draw(Step::Edge, entry.skips().len() + 1)?;
-            links.push(ChainEntry { name: entry.name(), replaces: entry.replaces(), skips: entry.skips().collect() });
+            links.push(ChainEntry {
+                name: entry.name(),
+                replaces: entry.replaces(),
+                skips: entry.skips().collect(),
+            });
         }
         let sorted = sort_channel(&links, channel.name(), channel.package().name());
         Ok(sorted.map(|places| places.into_iter().map(|at| ids[at]).collect()))
     }
 
-    /// Returns the channels of a package in the order of preference: the default one first, then by name.
+    /// Returns the channels of a package in the order of preference: the default one first, then by
+    /// name.
     fn channels_of(package: Package<'a>) -> Vec<Channel<'a>> {
         let mut channels: Vec<_> = package.channels().collect();
         channels.sort_by_key(|channel| !channel.is_default());
@@ -225,8 +289,17 @@ fn replaced_by_failed(request: &SolveRequest) -> HashSet<&str> {
     if request.upgrade_strategy.as_deref() != Some(FAIL_FORWARD) {
         return left_out;
     }
-    for operator in request.installed.iter().filter(|operator| operator.phase == "Replacing") {
-        let replacer = |name: &str| request.installed.iter().find(|other| other.replaces == name);
+    for operator in request
+        .installed
+        .iter()
+        .filter(|operator| operator.phase == "Replacing")
+    {
+        let replacer = |name: &str| {
+            request
+                .installed
+                .iter()
+                .find(|other| other.replaces == name)
+        };
         let mut seen = HashSet::new();
         let mut last = operator;
         while let Some(next) = replacer(&last.name).filter(|next| seen.insert(&*next.name)) {

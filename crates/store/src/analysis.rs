@@ -8,7 +8,8 @@ use fbc::problem::ProblemCounts;
 use fbc::{Origins, Problem, ProblemCode, Problems};
 use serde::{Deserialize, Serialize};
 
-/// Version of the file format. Analyses of another version are ignored; change it with the meaning of any field.
+/// Version of the file format. Analyses of another version are ignored; change it with the meaning
+/// of any field.
 const FORMAT: u32 = 2;
 
 /// The analysis of a content: everything that reading it finds out beside the lines.
@@ -56,10 +57,20 @@ impl Analysis {
         if file.format != FORMAT {
             return None;
         }
-        // Another build may have codes that this one does not know. Its origins are valid nevertheless.
+        // Another build may have codes that this one does not know. Its origins are valid
+        // nevertheless.
         let same_build = file.build == build;
-        let problems = if same_build { serde_json::from_value(file.problems).ok().map(read_problems) } else { None };
-        Some(Self { origins: file.origins, problems })
+        let problems = if same_build {
+            serde_json::from_value(file.problems)
+                .ok()
+                .map(read_problems)
+        } else {
+            None
+        };
+        Some(Self {
+            origins: file.origins,
+            problems,
+        })
     }
 
     /// Serializes the analysis to its file format.
@@ -68,17 +79,39 @@ impl Analysis {
             listed: problems.listed.iter().map(to_stored_problem).collect(),
             counts: problems.counts.clone(),
         });
-        let file = AnalysisFile { format: FORMAT, build: build.to_owned(), origins: &self.origins, problems };
+        let file = AnalysisFile {
+            format: FORMAT,
+            build: build.to_owned(),
+            origins: &self.origins,
+            problems,
+        };
         serde_json::to_vec(&file).expect("numbers and strings serialize to JSON")
     }
 }
 
 fn to_stored_problem(problem: &Problem) -> StoredProblem {
-    let Problem { code, message, package, channel, bundle, file, line } = problem.clone();
-    StoredProblem { code, message, package, channel, bundle, file, line }
+    let Problem {
+        code,
+        message,
+        package,
+        channel,
+        bundle,
+        file,
+        line,
+    } = problem.clone();
+    StoredProblem {
+        code,
+        message,
+        package,
+        channel,
+        bundle,
+        file,
+        line,
+    }
 }
 
-/// Converts problems from the file format. Equal names share one allocation, as they do when a catalog is built.
+/// Converts problems from the file format. Equal names share one allocation, as they do when a
+/// catalog is built.
 fn read_problems(stored: StoredProblems) -> Problems {
     let mut names: HashSet<Arc<str>> = HashSet::new();
     let mut intern = |name: Option<Arc<str>>| {
@@ -98,5 +131,8 @@ fn read_problems(stored: StoredProblems) -> Problems {
         file: intern(stored.file),
         line: stored.line,
     };
-    Problems { listed: stored.listed.into_iter().map(problem).collect(), counts: stored.counts }
+    Problems {
+        listed: stored.listed.into_iter().map(problem).collect(),
+        counts: stored.counts,
+    }
 }

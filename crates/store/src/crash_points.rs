@@ -1,12 +1,13 @@
-//! Points of writing at which tests kill the process or fill the disk: those of this crate, and with the feature
-//! `crash-points` those of crates that use the store.
+//! Points of writing at which tests kill the process or fill the disk: those of this crate, and
+//! with the feature `crash-points` those of crates that use the store.
 
 use std::cell::Cell;
 use std::io;
 
 use super::file::{CrashPoint, FileKind};
 
-/// Names the environment variable that is set, in the process that is to die, to the point at which it does.
+/// Names the environment variable that is set, in the process that is to die, to the point at which
+/// it does.
 pub(super) const DIE_AT: &str = "CATALOGQL_TEST_DIE_AT";
 
 thread_local! {

@@ -20,8 +20,8 @@ impl Store {
         file::map(&self.encoded_path(digest, coding), self.protection)
     }
 
-    /// Returns the compressed form of a content, and creates it if it is missing, which takes seconds. `None` if it does
-    /// not fit into the quota, or the store no longer holds the content.
+    /// Returns the compressed form of a content, and creates it if it is missing, which takes
+    /// seconds. `None` if it does not fit into the quota, or the store no longer holds the content.
     pub fn load_or_compress(
         &self,
         digest: &Digest,
@@ -56,7 +56,9 @@ impl Store {
             Coding::Gzip => "jsonl.gz",
             Coding::Zstd => "jsonl.zst",
         };
-        self.folder.join(CONTENT).join(format!("{}.{extension}", digest.hex()))
+        self.folder
+            .join(CONTENT)
+            .join(format!("{}.{extension}", digest.hex()))
     }
 }
 

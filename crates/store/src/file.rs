@@ -1,7 +1,8 @@
 //! Files that are written atomically, and memory maps of them.
 //!
-//! A file is written under a temporary name, synced to the disk, and renamed. Temporary files that a kill leaves behind
-//! are recognized by their names and removed at the next start. This module does not know what the files contain.
+//! A file is written under a temporary name, synced to the disk, and renamed. Temporary files that
+//! a kill leaves behind are recognized by their names and removed at the next start. This module
+//! does not know what the files contain.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -65,22 +66,36 @@ pub(super) struct TempFile {
 }
 
 impl TempFile {
-    /// Creates a temporary file in a folder. If the process is killed, the file is removed at the next start.
+    /// Creates a temporary file in a folder. If the process is killed, the file is removed at the
+    /// next start.
     pub(super) fn create(folder: &Path, kind: FileKind) -> Result<Self, StoreError> {
         let created = temporary_builder().tempfile_in(folder);
         let created = created.and_then(|file| reached(kind, CrashPoint::Created).map(|()| file));
-        let (file, path) = created.map_err(|source| io_error("create a file in", folder, source))?.into_parts();
-        Ok(Self { file, shown_path: path.to_path_buf(), temporary: path, kind })
+        let (file, path) = created
+            .map_err(|source| io_error("create a file in", folder, source))?
+            .into_parts();
+        Ok(Self {
+            file,
+            shown_path: path.to_path_buf(),
+            temporary: path,
+            kind,
+        })
     }
 
     /// Appends bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let written = self.file.write_all(bytes).and_then(|()| reached(self.kind, CrashPoint::Written));
+        let written = self
+            .file
+            .write_all(bytes)
+            .and_then(|()| reached(self.kind, CrashPoint::Written));
         written.map_err(|source| io_error("write", &self.shown_path, source))
     }
 
     /// Appends the output of a function.
-    pub(super) fn write_with(&mut self, write: impl FnOnce(&File) -> io::Result<()>) -> Result<(), StoreError> {
+    pub(super) fn write_with(
+        &mut self,
+        write: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
         let written = write(&self.file).and_then(|()| reached(self.kind, CrashPoint::Written));
         written.map_err(|source| io_error("write", &self.shown_path, source))
     }
@@ -90,14 +105,25 @@ impl TempFile {
         map_file(&self.file).map_err(|source| io_error("map", &self.shown_path, source))
     }
 
-    /// Syncs the file to the disk, unless it is ephemeral, and renames it, replacing the file of that name.
+    /// Syncs the file to the disk, unless it is ephemeral, and renames it, replacing the file of
+    /// that name.
     pub(super) fn persist(self, path: &Path, durability: Durability) -> Result<(), StoreError> {
-        if matches!(self.kind, FileKind::Content | FileKind::Encoded | FileKind::Outline) {
-            // Nobody writes to a file that is mapped by mistake. A file system without permissions has no such protection.
-            let _ = self.file.set_permissions(Permissions::from_mode(MAPPED_MODE));
+        if matches!(
+            self.kind,
+            FileKind::Content | FileKind::Encoded | FileKind::Outline
+        ) {
+            // Nobody writes to a file that is mapped by mistake. A file system without permissions
+            // has no such protection.
+            let _ = self
+                .file
+                .set_permissions(Permissions::from_mode(MAPPED_MODE));
         }
         let is_synced = durability == Durability::Synced;
-        let synced = if is_synced { self.file.sync_all() } else { Ok(()) };
+        let synced = if is_synced {
+            self.file.sync_all()
+        } else {
+            Ok(())
+        };
         let synced = synced.and_then(|()| reached(self.kind, CrashPoint::Synced));
         synced.map_err(|source| io_error("write", &self.shown_path, source))?;
         let renamed = self.temporary.persist(path).map_err(|error| error.error);
@@ -114,7 +140,12 @@ impl TempFile {
 }
 
 /// Writes a file atomically.
-pub(super) fn write(path: &Path, bytes: &[u8], kind: FileKind, durability: Durability) -> Result<(), StoreError> {
+pub(super) fn write(
+    path: &Path,
+    bytes: &[u8],
+    kind: FileKind,
+    durability: Durability,
+) -> Result<(), StoreError> {
     let mut file = TempFile::create(path.parent().unwrap_or(path), kind)?;
     file.write(bytes)?;
     file.persist(path, durability)
@@ -123,7 +154,9 @@ pub(super) fn write(path: &Path, bytes: &[u8], kind: FileKind, durability: Durab
 /// Removes a file if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(io_error("remove", path, error))
+        }
         _ => Ok(()),
     }
 }
@@ -158,16 +191,21 @@ pub(super) fn map_file(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
-    // SAFETY: this program wrote the file and renamed it once it was complete, in a folder that is locked against other
-    // processes of this program (or the file has no name). It is replaced and removed, but never changed. It belongs to the
-    // user of this process and nobody has the permission to write to it. Who may write to it nevertheless, which is root and
-    // who has the rights of this process, can end this process, as the reference of the store says.
+    // SAFETY: this program wrote the file and renamed it once it was complete, in a folder that is
+    // locked against other processes of this program (or the file has no name). It is replaced and
+    // removed, but never changed. It belongs to the user of this process and nobody has the
+    // permission to write to it. Who may write to it nevertheless, which is root and who has the
+    // rights of this process, can end this process, as the reference of the store says.
     let map = unsafe { memmap2::Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }
 
 pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
-    StoreError::Io { action, path: path.to_owned(), source }
+    StoreError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
 }
 
 /// Marks the points at which tests kill the process or fill the disk.

@@ -1,5 +1,6 @@
-//! Checks stored files against the digest of their content, long after they were opened: files are not written to again by
-//! the store, but the disk may be faulty, and who has the rights of this process can write to them.
+//! Checks stored files against the digest of their content, long after they were opened: files are
+//! not written to again by the store, but the disk may be faulty, and who has the rights of this
+//! process can write to them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,8 +22,9 @@ struct BoundedHash {
 }
 
 impl Store {
-    /// Returns a file of a content that does not have the bytes of its digest: the file of its lines, or a compressed form. A
-    /// file that is not there is not damaged. It reads all of them, which takes a second for 100 MB.
+    /// Returns a file of a content that does not have the bytes of its digest: the file of its
+    /// lines, or a compressed form. A file that is not there is not damaged. It reads all of them,
+    /// which takes a second for 100 MB.
     ///
     /// Files are read and not mapped, so that one that was truncated does not end the process.
     pub fn find_damage(&self, digest: &Digest) -> Option<PathBuf> {
@@ -44,7 +46,8 @@ impl Store {
         })
     }
 
-    /// Removes the files of a content, so that it is read from its source again. What is mapped stays readable.
+    /// Removes the files of a content, so that it is read from its source again. What is mapped
+    /// stays readable.
     pub fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
         let _writing = lock_mutex(&self.write_lock);
         for coding in Coding::ALL {
@@ -57,8 +60,15 @@ impl Store {
 }
 
 /// Returns whether what is written has this digest; no more than `length` bytes can have it.
-fn has_digest(digest: &Digest, length: u64, write: impl FnOnce(&mut BoundedHash) -> io::Result<()>) -> bool {
-    let mut hash = BoundedHash { hash: Sha256::new(), room: length };
+fn has_digest(
+    digest: &Digest,
+    length: u64,
+    write: impl FnOnce(&mut BoundedHash) -> io::Result<()>,
+) -> bool {
+    let mut hash = BoundedHash {
+        hash: Sha256::new(),
+        room: length,
+    };
     write(&mut hash).is_ok() && Digest::new(hash.hash.finalize().into()) == *digest
 }
 
@@ -74,8 +84,16 @@ fn copy(mut from: impl Read, to: &mut impl Write) -> io::Result<()> {
 
 impl Write for BoundedHash {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let too_long = || io::Error::new(io::ErrorKind::FileTooLarge, "more bytes than the content has");
-        self.room = self.room.checked_sub(bytes.len() as u64).ok_or_else(too_long)?;
+        let too_long = || {
+            io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                "more bytes than the content has",
+            )
+        };
+        self.room = self
+            .room
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(too_long)?;
         self.hash.update(bytes);
         Ok(bytes.len())
     }

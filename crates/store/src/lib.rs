@@ -1,9 +1,11 @@
-//! The store of contents on disk: canonical lines addressed by their digest, written atomically, and memory-mapped.
+//! The store of contents on disk: canonical lines addressed by their digest, written atomically,
+//! and memory-mapped.
 //!
-//! Each content is stored once, with its analysis; for each source, a small record names the content that it provided
-//! last. The folder is a cache: files that are damaged or of another format are replaced and are never an error. The
-//! store survives a kill at any moment, is locked against other processes, and keeps within a quota. No other crate
-//! knows that contents are memory-mapped.
+//! Each content is stored once, with its analysis; for each source, a small record names the
+//! content that it provided last. The folder is a cache: files that are damaged or of another
+//! format are replaced and are never an error. The store survives a kill at any moment, is locked
+//! against other processes, and keeps within a quota. No other crate knows that contents are
+//! memory-mapped.
 //!
 //! ```text
 //! FOLDER/catalogql.lock                          locked while a process uses the folder; marks it as a store
@@ -54,8 +56,9 @@ use verified::VerifiedFiles;
 /// Default quota of the folder in bytes.
 pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
-/// Number of shares of the quota: with as many sources in use or more, the content of one takes at most one share. With
-/// fewer sources, the quota has as many shares as sources. Sources that give as much as they can fill their own shares.
+/// Number of shares of the quota: with as many sources in use or more, the content of one takes at
+/// most one share. With fewer sources, the quota has as many shares as sources. Sources that give
+/// as much as they can fill their own shares.
 pub const QUOTA_SHARES: u64 = 8;
 
 /// The folder that file systems such as ext4 begin with.
@@ -75,12 +78,13 @@ pub struct Store {
     folder: PathBuf,
     /// Maximum number of bytes in the folder.
     quota: u64,
-    /// Identity of the code that reads and checks contents. Problems that another build found are not used.
+    /// Identity of the code that reads and checks contents. Problems that another build found are
+    /// not used.
     build: String,
     /// Keys of the sources that this process serves. Their contents are not evicted.
     in_use: Mutex<HashSet<String>>,
-    /// Held while writing and while removing unreferenced files, so that a content is not removed before a record refers
-    /// to it, and two contents together do not exceed the quota.
+    /// Held while writing and while removing unreferenced files, so that a content is not removed
+    /// before a record refers to it, and two contents together do not exceed the quota.
     write_lock: Mutex<()>,
     /// Contents whose files were checked against their digests.
     verified: VerifiedFiles,
@@ -157,13 +161,15 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced files. Files that others can
-    /// write to are protected or removed. `build` identifies the code that reads and checks contents.
+    /// Opens a store, creating the folder if necessary, and removes unfinished and unreferenced
+    /// files. Files that others can write to are protected or removed. `build` identifies the code
+    /// that reads and checks contents.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
         let lock = lock(folder)?;
         for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
             let part = folder.join(part);
-            fs::create_dir_all(&part).map_err(|source| io_error("create the folder", &part, source))?;
+            fs::create_dir_all(&part)
+                .map_err(|source| io_error("create the folder", &part, source))?;
         }
         let mut store = Self {
             folder: folder.to_owned(),
@@ -184,10 +190,13 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store in a new folder within this one. The folder is removed with the store; contents that are in use stay
-    /// readable. Nothing is synced to the disk, and there is no quota.
+    /// Opens a store in a new folder within this one. The folder is removed with the store;
+    /// contents that are in use stay readable. Nothing is synced to the disk, and there is no
+    /// quota.
     pub fn ephemeral(within: &Path) -> Result<Self, StoreError> {
-        let folder = tempfile::Builder::new().prefix("catalogql-").tempdir_in(within);
+        let folder = tempfile::Builder::new()
+            .prefix("catalogql-")
+            .tempdir_in(within);
         let folder = folder.map_err(|source| io_error("create a folder in", within, source))?;
         let mut store = Self::open(folder.path(), u64::MAX, "")?;
         store.ephemeral = Some(folder);
@@ -209,9 +218,11 @@ impl Store {
         self.open_record(self.record(key)?)
     }
 
-    /// Returns whether the content that a source provided last is of this revision, without opening it.
+    /// Returns whether the content that a source provided last is of this revision, without opening
+    /// it.
     pub fn has_revision(&self, key: &str, revision: Option<&str>) -> bool {
-        self.record(key).is_some_and(|record| record.revision.as_deref() == revision)
+        self.record(key)
+            .is_some_and(|record| record.revision.as_deref() == revision)
     }
 
     /// Returns the size in bytes of the content that a source provided last; 0 if it is unknown.
@@ -219,30 +230,67 @@ impl Store {
         self.record(key).map_or(0, |record| record.bytes)
     }
 
-    /// Finds the content that another source provided in the same state, and records it for this source too. `None` if
-    /// there is none, or this build has not checked it.
-    pub fn reuse(&self, key: &str, state: &SourceState) -> Result<Option<StoredContent>, StoreError> {
+    /// Finds the content that another source provided in the same state, and records it for this
+    /// source too. `None` if there is none, or this build has not checked it.
+    pub fn reuse(
+        &self,
+        key: &str,
+        state: &SourceState,
+    ) -> Result<Option<StoredContent>, StoreError> {
         let _writing = lock_mutex(&self.write_lock);
-        let others = self.records()?.into_iter().filter_map(|path| Record::read(&path));
-        let mut others =
-            others.filter(|other| other.key != key && other.revision.as_deref() == state.revision.as_deref());
-        let usable = |other| self.open_record(other).filter(|stored| stored.analysis.problems.is_some());
-        let Some(StoredContent { record, content, analysis }) = others.find_map(usable) else { return Ok(None) };
-        let record = Record::new(key, state, (record.content, record.bytes), record.analysis, self.record(key));
+        let others = self
+            .records()?
+            .into_iter()
+            .filter_map(|path| Record::read(&path));
+        let mut others = others.filter(|other| {
+            other.key != key && other.revision.as_deref() == state.revision.as_deref()
+        });
+        let usable = |other| {
+            self.open_record(other)
+                .filter(|stored| stored.analysis.problems.is_some())
+        };
+        let Some(StoredContent {
+            record,
+            content,
+            analysis,
+        }) = others.find_map(usable)
+        else {
+            return Ok(None);
+        };
+        let record = Record::new(
+            key,
+            state,
+            (record.content, record.bytes),
+            record.analysis,
+            self.record(key),
+        );
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
-        Ok(Some(StoredContent { record, content, analysis }))
+        Ok(Some(StoredContent {
+            record,
+            content,
+            analysis,
+        }))
     }
 
-    /// Maps the content of a record; `None` if a file is missing or damaged, or does not have the bytes of its digest. A
-    /// content is hashed when this process opens it first, and again when its file has changed.
+    /// Maps the content of a record; `None` if a file is missing or damaged, or does not have the
+    /// bytes of its digest. A content is hashed when this process opens it first, and again when
+    /// its file has changed.
     fn open_record(&self, record: Record) -> Option<StoredContent> {
-        let content = self.verified.open(&self.content_path(&record.content), record.content, self.protection)?;
+        let content = self.verified.open(
+            &self.content_path(&record.content),
+            record.content,
+            self.protection,
+        )?;
         if content.len() as u64 != record.bytes {
             return None;
         }
         let analysis = Analysis::read(&self.analysis_path(&record.analysis), &self.build)?;
-        Some(StoredContent { record, content, analysis })
+        Some(StoredContent {
+            record,
+            content,
+            analysis,
+        })
     }
 
     /// Returns the maximum size of a content in bytes, as [`QUOTA_SHARES`] says.
@@ -251,7 +299,8 @@ impl Store {
         self.quota / sources.clamp(1, QUOTA_SHARES)
     }
 
-    /// Starts writing a content. Blocks while another content is being written, until that is committed or dropped.
+    /// Starts writing a content. Blocks while another content is being written, until that is
+    /// committed or dropped.
     pub fn writer(&self) -> Result<ContentWriter<'_>, StoreError> {
         ContentWriter::new(self, lock_mutex(&self.write_lock))
     }
@@ -263,7 +312,8 @@ impl Store {
         self.sweep()
     }
 
-    /// Writes the analysis of a content and the record of its source. The caller must hold the write lock.
+    /// Writes the analysis of a content and the record of its source. The caller must hold the
+    /// write lock.
     fn commit(
         &self,
         key: &str,
@@ -274,7 +324,11 @@ impl Store {
         let text = analysis.to_json(&self.build);
         let content = (content.digest, content.content.len() as u64);
         let record = Record::new(key, state, content, record::digest(&text), self.record(key));
-        self.write_file(&self.analysis_path(&record.analysis), &text, FileKind::Analysis)?;
+        self.write_file(
+            &self.analysis_path(&record.analysis),
+            &text,
+            FileKind::Analysis,
+        )?;
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.sweep()?;
         Ok(record)
@@ -286,7 +340,11 @@ impl Store {
     }
 
     fn durability(&self) -> Durability {
-        if self.ephemeral.is_some() { Durability::Ephemeral } else { Durability::Synced }
+        if self.ephemeral.is_some() {
+            Durability::Ephemeral
+        } else {
+            Durability::Synced
+        }
     }
 
     /// Reads the record of a source.
@@ -295,36 +353,51 @@ impl Store {
     }
 
     fn content_path(&self, digest: &Digest) -> PathBuf {
-        self.folder.join(CONTENT).join(format!("{}.jsonl", digest.hex()))
+        self.folder
+            .join(CONTENT)
+            .join(format!("{}.jsonl", digest.hex()))
     }
 
     fn analysis_path(&self, digest: &Digest) -> PathBuf {
-        self.folder.join(ANALYSES).join(format!("{}.json", digest.hex()))
+        self.folder
+            .join(ANALYSES)
+            .join(format!("{}.json", digest.hex()))
     }
 
     fn record_path(&self, key: &str) -> PathBuf {
-        self.folder.join(SOURCES).join(format!("{}.json", record::digest(key.as_bytes()).hex()))
+        self.folder
+            .join(SOURCES)
+            .join(format!("{}.json", record::digest(key.as_bytes()).hex()))
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // Closing the file would unlock it, unless a child process that is just being started has inherited it.
+        // Closing the file would unlock it, unless a child process that is just being started has
+        // inherited it.
         let _ = self.lock.unlock();
     }
 }
 
-/// Creates the folder and locks it. The operating system releases the lock when the process ends, however it ends.
+/// Creates the folder and locks it. The operating system releases the lock when the process ends,
+/// however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
     fs::create_dir_all(folder).map_err(|source| io_error("create the folder", folder, source))?;
-    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let names = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<_> = names.map_err(|source| io_error("read the folder", folder, source))?;
-    // The lock is the first file that a store creates. A new file system of a volume has a folder of its own.
-    if names.iter().any(|name| name != LOST_AND_FOUND) && names.iter().all(|name| name != LOCK_FILE) {
+    // The lock is the first file that a store creates. A new file system of a volume has a folder
+    // of its own.
+    if names.iter().any(|name| name != LOST_AND_FOUND) && names.iter().all(|name| name != LOCK_FILE)
+    {
         return Err(StoreError::NotAStore(folder.to_owned()));
     }
     let path = folder.join(LOCK_FILE);
-    let lock = File::options().create(true).truncate(false).write(true).open(&path);
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path);
     let lock = lock.map_err(|source| io_error("open", &path, source))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -333,7 +406,8 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Locks a mutex, also after a panic of another thread: what these guard is consistent between any two statements.
+/// Locks a mutex, also after a panic of another thread: what these guard is consistent between any
+/// two statements.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,9 @@
-//! Which files of the store nobody else can write to: those that belong to the user of this process and that others have
-//! no permission to write to. Only such files are mapped.
+//! Which files of the store nobody else can write to: those that belong to the user of this process
+//! and that others have no permission to write to. Only such files are mapped.
 //!
-//! Whoever may write to the folder can remove and replace files, which changes nothing of what is mapped. The user of this
-//! process, and root, can always write to its files: [`Store::find_damage`] finds that later.
+//! Whoever may write to the folder can remove and replace files, which changes nothing of what is
+//! mapped. The user of this process, and root, can always write to its files:
+//! [`Store::find_damage`] finds that later.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -49,13 +50,20 @@ impl Protection {
         // It has no effect where the file system has no permissions.
         let _ = probe.set_permissions(Permissions::from_mode(MAPPED_MODE));
         let metadata = probe.metadata().map_err(error)?;
-        Ok(Self { owner: metadata.uid(), has_permissions: metadata.mode() & 0o777 == MAPPED_MODE })
+        Ok(Self {
+            owner: metadata.uid(),
+            has_permissions: metadata.mode() & 0o777 == MAPPED_MODE,
+        })
     }
 
-    /// Assumes that files belong to the user of this process; `None` if the system does not tell which one that is.
+    /// Assumes that files belong to the user of this process; `None` if the system does not tell
+    /// which one that is.
     fn of_process() -> Option<Self> {
         let owner = fs::metadata("/proc/self").ok()?.uid();
-        Some(Self { owner, has_permissions: true })
+        Some(Self {
+            owner,
+            has_permissions: true,
+        })
     }
 
     /// Returns whether nobody else can write to a file.
@@ -78,25 +86,31 @@ impl Store {
         self.unprotected
     }
 
-    /// Takes the permission to write to files of the store from others, and removes files that belong to others: what they
-    /// hold is read from its source again.
+    /// Takes the permission to write to files of the store from others, and removes files that
+    /// belong to others: what they hold is read from its source again.
     pub(super) fn protect(&mut self) -> Result<(), StoreError> {
         for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
             let folder = self.folder.join(part);
-            let metadata = fs::metadata(&folder).map_err(|source| io_error("read the metadata of", &folder, source))?;
+            let metadata = fs::metadata(&folder)
+                .map_err(|source| io_error("read the metadata of", &folder, source))?;
             if self.protection.is_writable_by_others(&metadata) {
                 // Where it belongs to somebody else, its files still have an owner each.
                 let _ = set_mode(&folder, metadata.mode() & !WRITABLE_BY_OTHERS);
             }
         }
         for path in self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])? {
-            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            let Ok(metadata) = fs::symlink_metadata(&path) else {
+                continue;
+            };
             if !is_store_file(&path) || self.protection.covers(&metadata) {
                 continue;
             }
             let is_read = path.extension().is_some_and(|end| end == "json");
             let mode = if is_read { READ_MODE } else { MAPPED_MODE };
-            if metadata.is_file() && self.protection.is_own(&metadata) && set_mode(&path, mode).is_ok() {
+            if metadata.is_file()
+                && self.protection.is_own(&metadata)
+                && set_mode(&path, mode).is_ok()
+            {
                 self.unprotected.repaired += 1;
             } else {
                 file::remove(&path)?;

@@ -1,4 +1,5 @@
-//! Records: for each source, the content that it provided last and the time at which that content was first read.
+//! Records: for each source, the content that it provided last and the time at which that content
+//! was first read.
 
 use std::path::Path;
 
@@ -8,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Version of the file format. Records of another version are ignored; change it with the meaning of any field.
+/// Version of the file format. Records of another version are ignored; change it with the meaning
+/// of any field.
 const FORMAT: u32 = 1;
 
 /// The content that a source provided last.
@@ -16,7 +18,8 @@ const FORMAT: u32 = 1;
 pub struct Record {
     /// Key that identifies the source.
     pub key: String,
-    /// Revision of the source that was read; `None` if an equal revision would not prove an equal content.
+    /// Revision of the source that was read; `None` if an equal revision would not prove an equal
+    /// content.
     pub revision: Option<String>,
     /// Reference by digest to the image that was read; `None` if the source is not an image.
     pub image: Option<String>,
@@ -37,10 +40,11 @@ pub struct Record {
 pub struct PreviousContent {
     /// Digest of the content.
     pub digest: Digest,
-    /// Reference by digest to the image that was read; `None` if the source is not an image, or if this is unknown.
+    /// Reference by digest to the image that was read; `None` if the source is not an image, or if
+    /// this is unknown.
     pub image: Option<String>,
-    /// Time at which the content was first read from the source; `None` if it was recorded by a build that did not keep
-    /// it.
+    /// Time at which the content was first read from the source; `None` if it was recorded by a
+    /// build that did not keep it.
     pub first_read_at: Option<Timestamp>,
 }
 
@@ -86,9 +90,9 @@ enum PreviousFile {
 }
 
 impl Record {
-    /// Creates the record that replaces `replaced` after a content was written. If the content is unchanged, its time
-    /// is kept. Otherwise its time is at least one second later than the replaced one, whatever the clock says, because
-    /// `Last-Modified` counts whole seconds.
+    /// Creates the record that replaces `replaced` after a content was written. If the content is
+    /// unchanged, its time is kept. Otherwise its time is at least one second later than the
+    /// replaced one, whatever the clock says, because `Last-Modified` counts whole seconds.
     pub(super) fn new(
         key: &str,
         state: &SourceState,
@@ -96,12 +100,17 @@ impl Record {
         analysis: Digest,
         replaced: Option<Record>,
     ) -> Self {
-        let previous = replaced.as_ref().map(|replaced| replaced.previous_before(content)).unwrap_or_default();
+        let previous = replaced
+            .as_ref()
+            .map(|replaced| replaced.previous_before(content))
+            .unwrap_or_default();
         let now = Timestamp::now();
         let first_read_at = match replaced {
             Some(replaced) if replaced.content == content => replaced.first_read_at,
             Some(replaced) => {
-                let next_second = replaced.first_read_at.checked_add(SignedDuration::from_secs(1));
+                let next_second = replaced
+                    .first_read_at
+                    .checked_add(SignedDuration::from_secs(1));
                 next_second.map_or(now, |next| next.max(now))
             }
             None => now,
@@ -120,7 +129,10 @@ impl Record {
 
     /// Returns the previous contents of a record that replaces this one with the content `next`.
     fn previous_before(&self, next: Digest) -> Vec<PreviousContent> {
-        self.contents().filter(|content| content.digest != next).take(REMEMBERED).collect()
+        self.contents()
+            .filter(|content| content.digest != next)
+            .take(REMEMBERED)
+            .collect()
     }
 
     /// The content that the source provided last, and then those before, latest first.
@@ -147,7 +159,11 @@ impl Record {
             bytes: file.bytes,
             analysis: Digest::parse(&file.analysis)?,
             first_read_at: file.first_read_at.parse().ok()?,
-            previous: file.previous.into_iter().filter_map(PreviousFile::into_content).collect(),
+            previous: file
+                .previous
+                .into_iter()
+                .filter_map(PreviousFile::into_content)
+                .collect(),
         })
     }
 
@@ -162,7 +178,11 @@ impl Record {
             bytes: self.bytes,
             analysis: self.analysis.to_string(),
             first_read_at: self.first_read_at.to_string(),
-            previous: self.previous.iter().map(PreviousFile::from_content).collect(),
+            previous: self
+                .previous
+                .iter()
+                .map(PreviousFile::from_content)
+                .collect(),
         };
         serde_json::to_vec_pretty(&file).expect("numbers and strings serialize to JSON")
     }
@@ -183,7 +203,11 @@ impl PreviousFile {
             Self::Content { content, image, at } => (content, image, at),
         };
         let first_read_at = at.and_then(|at| at.parse().ok());
-        Some(PreviousContent { digest: Digest::parse(&digest)?, image, first_read_at })
+        Some(PreviousContent {
+            digest: Digest::parse(&digest)?,
+            image,
+            first_read_at,
+        })
     }
 }
 

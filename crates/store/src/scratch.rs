@@ -1,7 +1,8 @@
 //! Scratch folders for the layers and files of an image while it is read.
 //!
-//! A scratch folder is removed when it is dropped; one that a kill leaves behind is removed at the next start. It does
-//! not count against the quota, because it is short-lived: its user bounds what it holds.
+//! A scratch folder is removed when it is dropped; one that a kill leaves behind is removed at the
+//! next start. It does not count against the quota, because it is short-lived: its user bounds what
+//! it holds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,11 +21,13 @@ impl Store {
     pub fn create_scratch_folder(&self) -> Result<ScratchFolder, StoreError> {
         let parent = self.folder.join(SCRATCH);
         // The parent is created on first use, and users may have removed it.
-        fs::create_dir_all(&parent).map_err(|source| io_error("create the folder", &parent, source))?;
+        fs::create_dir_all(&parent)
+            .map_err(|source| io_error("create the folder", &parent, source))?;
         ScratchFolder::create_in(&parent)
     }
 
-    /// Removes the scratch folders that a killed process left behind. This process must not have any.
+    /// Removes the scratch folders that a killed process left behind. This process must not have
+    /// any.
     pub(super) fn sweep_scratch(&self) -> Result<(), StoreError> {
         let parent = self.folder.join(SCRATCH);
         let error = |source| io_error("read the folder", &parent, source);
@@ -33,7 +36,11 @@ impl Store {
         }
         for entry in fs::read_dir(&parent).map_err(error)? {
             let path = entry.map_err(error)?.path();
-            if path.file_name().and_then(|name| name.to_str()).is_some_and(file::is_temporary) {
+            if path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(file::is_temporary)
+            {
                 fs::remove_dir_all(&path).map_err(|source| io_error("remove", &path, source))?;
             }
         }
@@ -45,8 +52,11 @@ impl ScratchFolder {
     /// Creates a scratch folder in a folder.
     pub fn create_in(folder: &Path) -> Result<Self, StoreError> {
         let created = file::temporary_builder().tempdir_in(folder);
-        let created = created.and_then(|folder| reached(FileKind::Scratch, CrashPoint::Created).map(|()| folder));
-        created.map(Self).map_err(|source| io_error("create a folder in", folder, source))
+        let created = created
+            .and_then(|folder| reached(FileKind::Scratch, CrashPoint::Created).map(|()| folder));
+        created
+            .map(Self)
+            .map_err(|source| io_error("create a folder in", folder, source))
     }
 
     /// Path of the folder.
@@ -57,7 +67,8 @@ impl ScratchFolder {
     /// Creates a folder with this name in it and returns the path.
     pub fn create_folder(&self, name: &str) -> Result<PathBuf, StoreError> {
         let path = self.0.path().join(name);
-        let made = fs::create_dir(&path).and_then(|()| reached(FileKind::Scratch, CrashPoint::Created));
+        let made =
+            fs::create_dir(&path).and_then(|()| reached(FileKind::Scratch, CrashPoint::Created));
         made.map_err(|source| io_error("create the folder", &path, source))?;
         Ok(path)
     }

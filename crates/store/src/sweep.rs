@@ -1,4 +1,5 @@
-//! Removes unreferenced files and evicts contents. Files whose names a store does not use are never removed.
+//! Removes unreferenced files and evicts contents. Files whose names a store does not use are never
+//! removed.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,7 +13,8 @@ use super::record::Record;
 use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, StoreUsage, lock_mutex};
 
 impl Store {
-    /// Removes the temporary files that a killed process left behind. This process must not be writing any.
+    /// Removes the temporary files that a killed process left behind. This process must not be
+    /// writing any.
     pub(super) fn sweep_unfinished(&self) -> Result<(), StoreError> {
         for path in self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])? {
             if file_name(&path).is_some_and(file::is_temporary) {
@@ -22,26 +24,34 @@ impl Store {
         Ok(())
     }
 
-    /// Removes unusable records, and contents, analyses and outlines that no record refers to. The caller must hold the
-    /// write lock.
+    /// Removes unusable records, and contents, analyses and outlines that no record refers to. The
+    /// caller must hold the write lock.
     pub(super) fn sweep(&self) -> Result<(), StoreError> {
         let mut referenced = HashSet::new();
         for path in self.records()? {
             match Record::read(&path) {
                 Some(record) => {
                     referenced.insert(self.content_path(&record.content));
-                    referenced.extend(Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)));
+                    referenced.extend(
+                        Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)),
+                    );
                     referenced.insert(self.analysis_path(&record.analysis));
-                    referenced.extend(record.contents().map(|content| self.outline_path(&content.digest)));
+                    referenced.extend(
+                        record
+                            .contents()
+                            .map(|content| self.outline_path(&content.digest)),
+                    );
                 }
                 None => file::remove(&path)?,
             }
         }
-        self.verified.retain(|digest| referenced.contains(&self.content_path(digest)));
+        self.verified
+            .retain(|digest| referenced.contains(&self.content_path(digest)));
         for path in self.files(&[CONTENT, ANALYSES, OUTLINES])? {
             if is_store_file(&path) && !referenced.contains(&path) {
                 file::remove(&path)?;
-                reached(FileKind::Content, CrashPoint::Removed).map_err(|source| io_error("remove", &path, source))?;
+                reached(FileKind::Content, CrashPoint::Removed)
+                    .map_err(|source| io_error("remove", &path, source))?;
             }
         }
         Ok(())
@@ -58,22 +68,38 @@ impl Store {
         lengths.sum()
     }
 
-    /// Returns what the store holds. It looks at each file, without the write lock: a file that is removed meanwhile does
-    /// not count.
+    /// Returns what the store holds. It looks at each file, without the write lock: a file that is
+    /// removed meanwhile does not count.
     pub fn usage(&self) -> Result<StoreUsage, StoreError> {
         let mut files = self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])?;
         files.retain(|path| is_store_file(path));
-        let bytes = files.iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
-        let contents = files.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")).count();
-        Ok(StoreUsage { bytes, quota: self.quota, contents })
+        let bytes = files
+            .iter()
+            .filter_map(|path| Some(fs::metadata(path).ok()?.len()))
+            .sum();
+        let contents = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+            .count();
+        Ok(StoreUsage {
+            bytes,
+            quota: self.quota,
+            contents,
+        })
     }
 
-    /// Evicts contents that this process does not serve, oldest first, and then compressed forms, until a new content
-    /// of `needed` bytes fits or nothing is left to evict. Returns the number of bytes that are free then.
+    /// Evicts contents that this process does not serve, oldest first, and then compressed forms,
+    /// until a new content of `needed` bytes fits or nothing is left to evict. Returns the number
+    /// of bytes that are free then.
     pub(super) fn make_room(&self, needed: u64) -> Result<u64, StoreError> {
         let in_use = lock_mutex(&self.in_use).clone();
-        let records = self.records()?.into_iter().filter_map(|path| Some((Record::read(&path)?, path)));
-        let mut unused: Vec<_> = records.filter(|(record, _)| !in_use.contains(&record.key)).collect();
+        let records = self
+            .records()?
+            .into_iter()
+            .filter_map(|path| Some((Record::read(&path)?, path)));
+        let mut unused: Vec<_> = records
+            .filter(|(record, _)| !in_use.contains(&record.key))
+            .collect();
         unused.sort_by_key(|(record, _)| std::cmp::Reverse(record.first_read_at));
         loop {
             let free = self.quota.saturating_sub(self.used_bytes()?);
@@ -82,11 +108,9 @@ impl Store {
             file::remove(&path)?;
             self.sweep()?;
         }
-        for path in self
-            .files(&[CONTENT])?
-            .iter()
-            .filter(|path| is_store_file(path) && path.extension().is_some_and(|end| end != "jsonl"))
-        {
+        for path in self.files(&[CONTENT])?.iter().filter(|path| {
+            is_store_file(path) && path.extension().is_some_and(|end| end != "jsonl")
+        }) {
             if self.quota.saturating_sub(self.used_bytes()?) >= needed {
                 break;
             }
@@ -125,6 +149,9 @@ pub(super) fn is_store_file(path: &Path) -> bool {
     let parts = file_name(path).and_then(|name| name.split_once('.'));
     parts.is_some_and(|(hex, extension)| {
         Digest::parse(&format!("sha256:{hex}")).is_some()
-            && matches!(extension, "json" | "outline" | "jsonl" | "jsonl.gz" | "jsonl.zst")
+            && matches!(
+                extension,
+                "json" | "outline" | "jsonl" | "jsonl.gz" | "jsonl.zst"
+            )
     })
 }

@@ -1,4 +1,5 @@
-//! What the folder holds after each thing that can happen to it: kills and full disks at every step, damage, quotas.
+//! What the folder holds after each thing that can happen to it: kills and full disks at every
+//! step, damage, quotas.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -48,12 +49,24 @@ pub(super) fn open_with(folder: &Path, quota: u64) -> Store {
 pub(super) fn keep_text(store: &Store, key: &str, text: &str) -> Digest {
     let mut writer = store.writer().unwrap();
     writer.write(text.as_bytes()).unwrap();
-    let notes = Analysis { origins: Origins::default(), problems: None };
-    writer.finish().unwrap().commit(key, &SourceState::default(), &notes).unwrap().content
+    let notes = Analysis {
+        origins: Origins::default(),
+        problems: None,
+    };
+    writer
+        .finish()
+        .unwrap()
+        .commit(key, &SourceState::default(), &notes)
+        .unwrap()
+        .content
 }
 
 fn notes(line: u32) -> Analysis {
-    let file = FileOrigin { path: "catalog.yaml".to_owned(), lines: vec![line], ..FileOrigin::default() };
+    let file = FileOrigin {
+        path: "catalog.yaml".to_owned(),
+        lines: vec![line],
+        ..FileOrigin::default()
+    };
     let problem = Problem {
         code: ProblemCode::ChannelMultipleHeads,
         message: format!("on line {line}"),
@@ -64,12 +77,26 @@ fn notes(line: u32) -> Analysis {
         line: Some(line),
     };
     let counts = [(problem.code, 1_001)].into_iter().collect();
-    let problems = Problems { listed: vec![problem], counts };
-    Analysis { origins: Origins { files: vec![file], ..Origins::default() }, problems: Some(problems) }
+    let problems = Problems {
+        listed: vec![problem],
+        counts,
+    };
+    Analysis {
+        origins: Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
+        problems: Some(problems),
+    }
 }
 
 /// Writes a content in two pieces and remembers it.
-fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<Record, StoreError> {
+fn keep(
+    store: &Store,
+    key: &str,
+    revision: Option<&str>,
+    text: &str,
+) -> Result<Record, StoreError> {
     let mut writer = store.writer()?;
     let (first, rest) = text.as_bytes().split_at(text.len() / 2);
     writer.write(first)?;
@@ -77,20 +104,36 @@ fn keep(store: &Store, key: &str, revision: Option<&str>, text: &str) -> Result<
     writer.write(rest)?;
     let written = writer.finish()?;
     assert_eq!(written.content, text);
-    written.commit(key, &SourceState { revision: revision.map(str::to_owned), image: None }, &notes(7))
+    written.commit(
+        key,
+        &SourceState {
+            revision: revision.map(str::to_owned),
+            image: None,
+        },
+        &notes(7),
+    )
 }
 
 fn text(store: &Store, key: &str) -> Option<String> {
-    store.get(key).map(|kept| String::from_utf8(kept.content.to_vec()).unwrap())
+    store
+        .get(key)
+        .map(|kept| String::from_utf8(kept.content.to_vec()).unwrap())
 }
 
 /// The names of all files, without the lock.
 fn files(folder: &Path) -> BTreeSet<String> {
     let part = |part: &str| {
-        let names = fs::read_dir(folder.join(part)).unwrap().map(|entry| entry.unwrap().file_name());
-        names.map(|name| format!("{part}/{}", name.to_str().unwrap())).collect::<Vec<_>>()
+        let names = fs::read_dir(folder.join(part))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
+        names
+            .map(|name| format!("{part}/{}", name.to_str().unwrap()))
+            .collect::<Vec<_>>()
     };
-    [CONTENT, ANALYSES, SOURCES].into_iter().flat_map(part).collect()
+    [CONTENT, ANALYSES, SOURCES]
+        .into_iter()
+        .flat_map(part)
+        .collect()
 }
 
 /// The files of a store that holds what these records name and nothing else.
@@ -109,7 +152,13 @@ fn files_of(records: &[&Record]) -> BTreeSet<String> {
 #[test]
 fn what_was_kept_is_given_back_by_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
-    let record = keep(&open(folder.path()), "dir:a", Some("1"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
+    let record = keep(
+        &open(folder.path()),
+        "dir:a",
+        Some("1"),
+        "{\"a\":1}\n{\"a\":2}\n",
+    )
+    .unwrap();
     assert_eq!(record.content, record::digest(b"{\"a\":1}\n{\"a\":2}\n"));
     let store = open(folder.path());
     let kept = store.get("dir:a").unwrap();
@@ -124,10 +173,25 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
     let store = open(folder.path());
     let first = keep(&store, "a", Some("1"), "a\n").unwrap();
     let before = keep(&store, "b", Some("0"), "b\n").unwrap();
-    let state =
-        |revision: &str| SourceState { revision: Some(revision.to_owned()), image: Some("image@sha256:1".to_owned()) };
-    assert_eq!(store.reuse("b", &state("2")).unwrap().map(|kept| kept.record), None);
-    assert_eq!(store.reuse("a", &state("1")).unwrap().map(|kept| kept.record), None, "it is no other source");
+    let state = |revision: &str| SourceState {
+        revision: Some(revision.to_owned()),
+        image: Some("image@sha256:1".to_owned()),
+    };
+    assert_eq!(
+        store
+            .reuse("b", &state("2"))
+            .unwrap()
+            .map(|kept| kept.record),
+        None
+    );
+    assert_eq!(
+        store
+            .reuse("a", &state("1"))
+            .unwrap()
+            .map(|kept| kept.record),
+        None,
+        "it is no other source"
+    );
 
     let kept = store.reuse("b", &state("1")).unwrap().unwrap();
     let image = Some("image@sha256:1".to_owned());
@@ -137,14 +201,26 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
         first_read_at: Some(before.first_read_at),
     };
     let (first_read_at, previous) = (kept.record.first_read_at, vec![former]);
-    let expected = Record { key: "b".to_owned(), image, first_read_at, previous, ..first.clone() };
+    let expected = Record {
+        key: "b".to_owned(),
+        image,
+        first_read_at,
+        previous,
+        ..first.clone()
+    };
     assert_eq!((&kept.record, kept.analysis), (&expected, notes(7)));
     assert!(kept.record.first_read_at > before.first_read_at);
     assert_eq!(files(folder.path()), files_of(&[&first, &expected]));
     drop(store);
     assert_eq!(open(folder.path()).get("b").unwrap().record, expected);
     let another = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "another build").unwrap();
-    assert_eq!(another.reuse("c", &state("1")).unwrap().map(|kept| kept.record), None);
+    assert_eq!(
+        another
+            .reuse("c", &state("1"))
+            .unwrap()
+            .map(|kept| kept.record),
+        None
+    );
 }
 
 #[test]
@@ -160,8 +236,16 @@ fn the_time_of_a_content_is_when_it_first_came() {
     let store = open(folder.path());
     let first = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
     let again = keep(&store, "dir:a", Some("2"), "a\n").unwrap();
-    assert_eq!((again.first_read_at, again.revision.as_deref()), (first.first_read_at, Some("2")));
-    assert!(keep(&store, "dir:a", Some("3"), "b\n").unwrap().first_read_at > first.first_read_at);
+    assert_eq!(
+        (again.first_read_at, again.revision.as_deref()),
+        (first.first_read_at, Some("2"))
+    );
+    assert!(
+        keep(&store, "dir:a", Some("3"), "b\n")
+            .unwrap()
+            .first_read_at
+            > first.first_read_at
+    );
 }
 
 #[test]
@@ -169,8 +253,18 @@ fn another_content_comes_in_another_second_whatever_the_clock_says() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let texts = ["{}\n", "{\"a\":1}\n", "{}\n", "{\"a\":1}\n"];
-    let seconds: Vec<_> = texts.map(|text| keep(&store, "key", None, text).unwrap().first_read_at.as_second()).into();
-    assert!(seconds.is_sorted_by(|before, after| before < after), "{seconds:?}");
+    let seconds: Vec<_> = texts
+        .map(|text| {
+            keep(&store, "key", None, text)
+                .unwrap()
+                .first_read_at
+                .as_second()
+        })
+        .into();
+    assert!(
+        seconds.is_sorted_by(|before, after| before < after),
+        "{seconds:?}"
+    );
 }
 
 #[test]
@@ -203,7 +297,10 @@ fn a_content_of_an_ephemeral_store_lives_as_long_as_its_bytes() {
     let content = store.get("dir:a").unwrap().content;
     assert_eq!(record.content, record::digest(b"a\n"));
     drop(store);
-    assert_eq!((fs::read_dir(folder.path()).unwrap().count(), content), (0, Bytes::from_static(b"a\n")));
+    assert_eq!(
+        (fs::read_dir(folder.path()).unwrap().count(), content),
+        (0, Bytes::from_static(b"a\n"))
+    );
 }
 
 #[test]
@@ -235,7 +332,10 @@ fn a_folder_with_other_files_is_left_alone() {
     open(folder.path());
     fs::write(folder.path().join("content/notes.json"), "a user's").unwrap();
     open(folder.path());
-    assert_eq!(files(folder.path()), BTreeSet::from(["content/notes.json".to_owned()]));
+    assert_eq!(
+        files(folder.path()),
+        BTreeSet::from(["content/notes.json".to_owned()])
+    );
 }
 
 #[test]
@@ -251,7 +351,10 @@ fn a_folder_that_cannot_be_made_is_named() {
     fs::write(folder.path().join("file"), "").unwrap();
     let path = folder.path().join("file/store");
     let error = Store::open(&path, DEFAULT_QUOTA_BYTES, "build").unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot create the folder `{}`", path.display()));
+    assert_eq!(
+        error.to_string(),
+        format!("cannot create the folder `{}`", path.display())
+    );
 }
 
 #[test]
@@ -268,25 +371,48 @@ fn a_kill_at_any_step_leaves_the_former_content_or_the_new_one() {
             keep(&store, "dir:b", None, "other\n").unwrap()
         };
         let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one"])
+            .args([
+                "--exact",
+                "tests::a_kill_at_any_step_leaves_the_former_content_or_the_new_one",
+            ])
             .env(DIE_AT, format!("{what:?} {point:?}"))
             .env(DIE_IN, folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
             .unwrap();
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(6), "{what:?} {point:?} was reached");
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&status),
+            Some(6),
+            "{what:?} {point:?} was reached"
+        );
 
         let store = open(folder.path());
-        let done = STEPS.iter().position(|step| *step == (what, point)).unwrap() >= 13;
+        let done = STEPS
+            .iter()
+            .position(|step| *step == (what, point))
+            .unwrap()
+            >= 13;
         let expected = if done { "latter\n" } else { "former\n" };
-        assert_eq!(text(&store, "dir:a").as_deref(), Some(expected), "{what:?} {point:?}");
+        assert_eq!(
+            text(&store, "dir:a").as_deref(),
+            Some(expected),
+            "{what:?} {point:?}"
+        );
         let kept = store.get("dir:a").unwrap().record;
-        assert_eq!(files(folder.path()), files_of(&[&kept, &others]), "{what:?} {point:?}");
+        assert_eq!(
+            files(folder.path()),
+            files_of(&[&kept, &others]),
+            "{what:?} {point:?}"
+        );
 
         let record = keep(&store, "dir:a", Some("2"), "latter\n").unwrap();
         assert_eq!(text(&store, "dir:a").as_deref(), Some("latter\n"));
-        assert_eq!(files(folder.path()), files_of(&[&record, &others]), "{what:?} {point:?}");
+        assert_eq!(
+            files(folder.path()),
+            files_of(&[&record, &others]),
+            "{what:?} {point:?}"
+        );
     }
 }
 
@@ -299,10 +425,22 @@ fn a_full_disk_at_any_step_is_an_error_that_names_a_path() {
         DISK_FULL_AT.set(Some(step));
         let error = keep(&store, "dir:a", Some("2"), "latter\n").unwrap_err();
         DISK_FULL_AT.set(None);
-        let StoreError::Io { path, source, .. } = error else { panic!("{step:?}: {error}") };
-        assert!(path.starts_with(folder.path()), "{step:?}: {}", path.display());
+        let StoreError::Io { path, source, .. } = error else {
+            panic!("{step:?}: {error}")
+        };
+        assert!(
+            path.starts_with(folder.path()),
+            "{step:?}: {}",
+            path.display()
+        );
         assert_eq!(source.kind(), io::ErrorKind::StorageFull);
-        assert!(matches!(text(&store, "dir:a").as_deref(), Some("former\n" | "latter\n")), "{step:?}");
+        assert!(
+            matches!(
+                text(&store, "dir:a").as_deref(),
+                Some("former\n" | "latter\n")
+            ),
+            "{step:?}"
+        );
         let record = keep(&store, "dir:a", Some("2"), "latter\n").unwrap();
         assert_eq!(files(folder.path()), files_of(&[&record]), "{step:?}");
     }
@@ -312,8 +450,17 @@ fn a_full_disk_at_any_step_is_an_error_that_names_a_path() {
 fn what_another_build_found_out_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     keep(&open(folder.path()), "dir:a", Some("1"), "a\n").unwrap();
-    let kept = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "another build").unwrap().get("dir:a").unwrap();
-    assert_eq!(kept.analysis, Analysis { origins: notes(7).origins, problems: None });
+    let kept = Store::open(folder.path(), DEFAULT_QUOTA_BYTES, "another build")
+        .unwrap()
+        .get("dir:a")
+        .unwrap();
+    assert_eq!(
+        kept.analysis,
+        Analysis {
+            origins: notes(7).origins,
+            problems: None
+        }
+    );
 }
 
 #[test]
@@ -322,9 +469,17 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
-        let paths =
-            [store.content_path(&record.content), store.analysis_path(&record.analysis), store.record_path("dir:a")];
-        change(paths.iter().find(|path| path.starts_with(folder.path().join(text))).unwrap());
+        let paths = [
+            store.content_path(&record.content),
+            store.analysis_path(&record.analysis),
+            store.record_path("dir:a"),
+        ];
+        change(
+            paths
+                .iter()
+                .find(|path| path.starts_with(folder.path().join(text)))
+                .unwrap(),
+        );
         assert!(store.get("dir:a").is_none(), "{text}");
         drop(store);
         let store = open(folder.path());
@@ -370,7 +525,9 @@ fn a_content_fits_up_to_the_quota() {
     let full = Store::open(folder.path(), 2, "build").unwrap();
     let error = keep(&full, "dir:a", None, "ab\n").unwrap_err().to_string();
     let path = folder.path().display();
-    let expected = format!("the store `{path}` would exceed its quota of 2 bytes: raise it with --store-quota");
+    let expected = format!(
+        "the store `{path}` would exceed its quota of 2 bytes: raise it with --store-quota"
+    );
     assert_eq!(error, expected);
     assert_eq!(files(folder.path()), BTreeSet::new());
 }
@@ -390,8 +547,14 @@ fn the_oldest_content_that_nobody_uses_makes_room() {
     keep(&store, "d", None, &large("d")).unwrap();
     let there = |key: &str| store.record(key).is_some();
     assert_eq!(["a", "b", "c", "d"].map(there), [true, false, true, true]);
-    assert!(matches!(keep(&store, "e", None, &"e".repeat(17_000)), Err(StoreError::QuotaExceeded { .. })));
-    assert_eq!(["a", "b", "c", "d", "e"].map(there), [true, false, false, true, false]);
+    assert!(matches!(
+        keep(&store, "e", None, &"e".repeat(17_000)),
+        Err(StoreError::QuotaExceeded { .. })
+    ));
+    assert_eq!(
+        ["a", "b", "c", "d", "e"].map(there),
+        [true, false, false, true, false]
+    );
 
     // What is no longer in use makes room like any other.
     store.release("a");
@@ -428,17 +591,27 @@ fn what_is_mapped_has_no_permission_to_be_written_to() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let record = keep(&store, "dir:a", Some("1"), "a\n").unwrap();
-    store.load_or_compress(&record.content, b"a\n", Coding::Gzip).unwrap().unwrap();
+    store
+        .load_or_compress(&record.content, b"a\n", Coding::Gzip)
+        .unwrap()
+        .unwrap();
     let mode = |path: PathBuf| path.metadata().unwrap().permissions().mode() & 0o777;
-    let modes = [store.content_path(&record.content), store.encoded_path(&record.content, Coding::Gzip)].map(mode);
+    let modes = [
+        store.content_path(&record.content),
+        store.encoded_path(&record.content, Coding::Gzip),
+    ]
+    .map(mode);
     assert_eq!(modes, [0o400, 0o400]);
 }
 
 #[test]
 fn a_content_is_hashed_when_it_is_opened_first_and_when_its_file_has_changed() {
     let folder = tempfile::tempdir().unwrap();
-    let digest = keep(&open(folder.path()), "dir:a", Some("1"), "a\n").unwrap().content;
-    // Another process: it has not checked anything, and finds what was done to the file while none ran.
+    let digest = keep(&open(folder.path()), "dir:a", Some("1"), "a\n")
+        .unwrap()
+        .content;
+    // Another process: it has not checked anything, and finds what was done to the file while none
+    // ran.
     let store = open(folder.path());
     assert_eq!(store.get("dir:a").unwrap().content, "a\n");
     let path = store.content_path(&digest);

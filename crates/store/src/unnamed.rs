@@ -1,5 +1,6 @@
-//! Files without a name, for what is made of contents and can be made again: their bytes are mapped, so that they take no heap,
-//! and gone when nobody uses them any more. They do not count against the quota: their users bound what they hold.
+//! Files without a name, for what is made of contents and can be made again: their bytes are
+//! mapped, so that they take no heap, and gone when nobody uses them any more. They do not count
+//! against the quota: their users bound what they hold.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,14 +22,20 @@ pub struct UnnamedFile {
 impl UnnamedFile {
     /// Creates a file on the file system of a folder.
     pub fn create_in(folder: &Path) -> Result<Self, StoreError> {
-        let file = tempfile::tempfile_in(folder).map_err(|source| io_error("create a file in", folder, source))?;
-        Ok(Self { file: BufWriter::new(file), folder: folder.to_owned() })
+        let file = tempfile::tempfile_in(folder)
+            .map_err(|source| io_error("create a file in", folder, source))?;
+        Ok(Self {
+            file: BufWriter::new(file),
+            folder: folder.to_owned(),
+        })
     }
 
     /// Returns what was written. Nobody can write to it any more.
     pub fn map(self) -> Result<Bytes, StoreError> {
         let Self { file, folder } = self;
-        let file = file.into_inner().map_err(|error| io_error("write a file in", &folder, error.into_error()))?;
+        let file = file
+            .into_inner()
+            .map_err(|error| io_error("write a file in", &folder, error.into_error()))?;
         map_file(&file).map_err(|source| io_error("map a file in", &folder, source))
     }
 }
@@ -60,8 +67,18 @@ mod tests {
         let mapped = file.map().unwrap();
         assert!(mapped == bytes);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(UnnamedFile::create_in(folder.path()).unwrap().map().unwrap().len(), 0);
+        assert_eq!(
+            UnnamedFile::create_in(folder.path())
+                .unwrap()
+                .map()
+                .unwrap()
+                .len(),
+            0
+        );
         let missing = UnnamedFile::create_in(&folder.path().join("missing")).unwrap_err();
-        assert!(missing.to_string().starts_with("cannot create a file in `"), "{missing}");
+        assert!(
+            missing.to_string().starts_with("cannot create a file in `"),
+            "{missing}"
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Which content files have the bytes of their digest, so that each is hashed once by a process and again only when the
-//! file system says that it changed.
+//! Which content files have the bytes of their digest, so that each is hashed once by a process and
+//! again only when the file system says that it changed.
 //!
-//! A file that another program changes while it is mapped is noticed when it is opened the next time, or by
-//! [`super::Store::find_damage`].
+//! A file that another program changes while it is mapped is noticed when it is opened the next
+//! time, or by [`super::Store::find_damage`].
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -17,14 +17,16 @@ use fbc::Digest;
 use super::protection::Protection;
 use super::{file, lock_mutex, record};
 
-/// Time after a change of a file in which another change may leave the same times: clocks of file systems are coarse.
+/// Time after a change of a file in which another change may leave the same times: clocks of file
+/// systems are coarse.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// Files that were checked, by the digest of their content.
 #[derive(Debug, Default)]
 pub(super) struct VerifiedFiles(Mutex<HashMap<Digest, FileIdentity>>);
 
-/// What the file system says of a file: equal for two looks at a file that nobody wrote to meanwhile.
+/// What the file system says of a file: equal for two looks at a file that nobody wrote to
+/// meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileIdentity {
     inode: u64,
@@ -36,8 +38,14 @@ struct FileIdentity {
 }
 
 impl VerifiedFiles {
-    /// Maps the file of a content; `None` if it is missing, does not have these bytes, or others can write to it.
-    pub(super) fn open(&self, path: &Path, digest: Digest, protection: Protection) -> Option<Bytes> {
+    /// Maps the file of a content; `None` if it is missing, does not have these bytes, or others
+    /// can write to it.
+    pub(super) fn open(
+        &self,
+        path: &Path,
+        digest: Digest,
+        protection: Protection,
+    ) -> Option<Bytes> {
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok()?;
         if !protection.covers(&metadata) {
@@ -66,7 +74,9 @@ impl VerifiedFiles {
 impl FileIdentity {
     /// Tells whether the file changed so long ago that another change would show.
     fn is_settled(self, now: SystemTime) -> bool {
-        let changed = u64::try_from(self.changed.0).ok().map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+        let changed = u64::try_from(self.changed.0)
+            .ok()
+            .map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
         let age = changed.and_then(|changed| now.duration_since(changed).ok());
         age.is_some_and(|age| age > SETTLED_AFTER)
     }
@@ -87,7 +97,12 @@ mod tests {
 
     #[test]
     fn a_file_is_settled_two_seconds_after_it_changed() {
-        let file = |changed| FileIdentity { inode: 1, bytes: 2, modified: (3, 0), changed: (changed, 999) };
+        let file = |changed| FileIdentity {
+            inode: 1,
+            bytes: 2,
+            modified: (3, 0),
+            changed: (changed, 999),
+        };
         let now = UNIX_EPOCH + Duration::from_millis(1_000_500);
         assert_eq!(
             [998, 999, 1_000, 1_001, -1].map(|changed| file(changed).is_settled(now)),
@@ -101,7 +116,11 @@ mod tests {
         let path = folder.path().join("content");
         std::fs::write(&path, "a").unwrap();
         let protection = Protection::of_folder(folder.path()).unwrap();
-        let (files, right, wrong) = (VerifiedFiles::default(), record::digest(b"a"), record::digest(b"b"));
+        let (files, right, wrong) = (
+            VerifiedFiles::default(),
+            record::digest(b"a"),
+            record::digest(b"b"),
+        );
         let is_open = |digest| files.open(&path, digest, protection).is_some();
         assert!(is_open(right) && !is_open(wrong));
         // As if this was found out before.

@@ -36,7 +36,8 @@ pub struct WrittenContent<'a> {
     guard: WriteGuard<'a>,
 }
 
-/// The write lock of a store, held until a record refers to the content: unreferenced contents are removed.
+/// The write lock of a store, held until a record refers to the content: unreferenced contents are
+/// removed.
 #[derive(Debug)]
 struct WriteGuard<'a> {
     store: &'a Store,
@@ -47,8 +48,19 @@ impl<'a> ContentWriter<'a> {
     pub(super) fn new(store: &'a Store, lock: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
         let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
         let max_bytes = store.quota.saturating_sub(store.used_bytes()?);
-        let (guard, buffer) = (WriteGuard { store, _lock: lock }, Vec::with_capacity(BUFFER_BYTES));
-        Ok(Self { guard, file, hash: Sha256::new(), buffer, written: 0, max_bytes, share: store.share() })
+        let (guard, buffer) = (
+            WriteGuard { store, _lock: lock },
+            Vec::with_capacity(BUFFER_BYTES),
+        );
+        Ok(Self {
+            guard,
+            file,
+            hash: Sha256::new(),
+            buffer,
+            written: 0,
+            max_bytes,
+            share: store.share(),
+        })
     }
 
     /// Appends lines, each with its line feed.
@@ -56,7 +68,11 @@ impl<'a> ContentWriter<'a> {
         self.written += lines.len() as u64;
         let Store { folder, quota, .. } = self.guard.store;
         if self.written > self.share && self.share < *quota {
-            return Err(StoreError::ShareExceeded { folder: folder.clone(), share: self.share, quota: *quota });
+            return Err(StoreError::ShareExceeded {
+                folder: folder.clone(),
+                share: self.share,
+                quota: *quota,
+            });
         }
         if self.written > self.max_bytes {
             self.make_room()?;
@@ -78,13 +94,22 @@ impl<'a> ContentWriter<'a> {
         let digest = Digest::new(self.hash.finalize().into());
         let content = self.file.map()?;
         let store = self.guard.store;
-        self.file.persist(&store.content_path(&digest), store.durability())?;
-        Ok(WrittenContent { digest, content, guard: self.guard })
+        self.file
+            .persist(&store.content_path(&digest), store.durability())?;
+        Ok(WrittenContent {
+            digest,
+            content,
+            guard: self.guard,
+        })
     }
 
     /// Writes the buffer to the file.
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
-        let written = if self.buffer.is_empty() { Ok(()) } else { self.file.write(&self.buffer) };
+        let written = if self.buffer.is_empty() {
+            Ok(())
+        } else {
+            self.file.write(&self.buffer)
+        };
         self.buffer.clear();
         written
     }
@@ -94,15 +119,24 @@ impl<'a> ContentWriter<'a> {
         let store = self.guard.store;
         self.max_bytes = store.make_room(self.written)?;
         if self.written > self.max_bytes {
-            return Err(StoreError::QuotaExceeded { folder: store.folder.clone(), quota: store.quota });
+            return Err(StoreError::QuotaExceeded {
+                folder: store.folder.clone(),
+                quota: store.quota,
+            });
         }
         Ok(())
     }
 }
 
 impl WrittenContent<'_> {
-    /// Records that a source provides this content, in place of the content that it provided before.
-    pub fn commit(self, key: &str, state: &SourceState, analysis: &Analysis) -> Result<Record, StoreError> {
+    /// Records that a source provides this content, in place of the content that it provided
+    /// before.
+    pub fn commit(
+        self,
+        key: &str,
+        state: &SourceState,
+        analysis: &Analysis,
+    ) -> Result<Record, StoreError> {
         self.guard.store.commit(key, state, &self, analysis)
     }
 }

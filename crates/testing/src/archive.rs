@@ -28,14 +28,18 @@ impl Archive {
         self.entry(b'1', path.as_bytes(), target.as_bytes(), b"")
     }
 
-    /// Appends an entry of any type flag. Names that do not fit into the header get GNU's long-name entries before it.
+    /// Appends an entry of any type flag. Names that do not fit into the header get GNU's long-name
+    /// entries before it.
     pub fn entry(mut self, flag: u8, path: &[u8], target: &[u8], content: &[u8]) -> Self {
         for (flag, name) in [(b'L', path), (b'K', target)] {
             if name.len() > 100 {
-                self = self.header(flag, b"././@LongLink", b"", name.len() as u64).content(name);
+                self = self
+                    .header(flag, b"././@LongLink", b"", name.len() as u64)
+                    .content(name);
             }
         }
-        self.header(flag, path, target, content.len() as u64).content(content)
+        self.header(flag, path, target, content.len() as u64)
+            .content(content)
     }
 
     /// Appends a pax extended header for the next entry, with these keys and values.
@@ -43,7 +47,8 @@ impl Archive {
         let record = |(key, value): &(&str, &str)| {
             let rest = key.len() + value.len() + 3;
             // The length counts its own digits.
-            let length = (rest + 1..rest + 9).find(|length| length.to_string().len() + rest == *length);
+            let length =
+                (rest + 1..rest + 9).find(|length| length.to_string().len() + rest == *length);
             format!("{} {key}={value}\n", length.expect("a record is short"))
         };
         let text: String = records.iter().map(record).collect();
@@ -85,7 +90,9 @@ impl Archive {
     /// Returns the finished archive, compressed with gzip.
     pub fn gzip(self) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(&self.plain()).expect("memory takes everything");
+        encoder
+            .write_all(&self.plain())
+            .expect("memory takes everything");
         encoder.finish().expect("memory takes everything")
     }
 

@@ -1,5 +1,5 @@
-//! The corpus: real catalogs, which tests and benches use where they are unpacked. Tests that need one that is not
-//! there have nothing to look at, and are reported as [skipped](crate::skipped).
+//! The corpus: real catalogs, which tests and benches use where they are unpacked. Tests that need
+//! one that is not there have nothing to look at, and are reported as [skipped](crate::skipped).
 
 use std::env;
 use std::path::PathBuf;
@@ -18,16 +18,18 @@ pub const REFUSED: [&str; 8] = [
     "sosivio",
 ];
 
-/// Returns the folder that `CATALOGQL_CORPUS` names, or else `catalogql/corpus` in the user's cache folder.
+/// Returns the folder that `CATALOGQL_CORPUS` names, or else `catalogql/corpus` in the user's cache
+/// folder.
 pub fn folder() -> PathBuf {
     let home = || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cache");
     let cache = || env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-    env::var_os("CATALOGQL_CORPUS").map_or_else(|| cache().join("catalogql").join("corpus"), PathBuf::from)
+    env::var_os("CATALOGQL_CORPUS")
+        .map_or_else(|| cache().join("catalogql").join("corpus"), PathBuf::from)
 }
 
-/// Returns the directory of a catalog of the corpus for the test that calls. `None` where it is not unpacked: the test
-/// then has nothing to look at and returns, and is reported as skipped. Where `CI` is set and not empty, this panics
-/// instead.
+/// Returns the directory of a catalog of the corpus for the test that calls. `None` where it is not
+/// unpacked: the test then has nothing to look at and returns, and is reported as skipped. Where
+/// `CI` is set and not empty, this panics instead.
 #[track_caller]
 pub fn find_catalog(name: &str) -> Option<PathBuf> {
     let directory = folder().join(name);

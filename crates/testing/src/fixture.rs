@@ -9,10 +9,11 @@
 //! {"schema":"example.com.extra","package":"etcd"}
 //! ```
 //!
-//! A bundle `v0.9.4` of package `etcd` is named `etcd.v0.9.4`, has version `0.9.4` and an image of its own. A name
-//! that a channel gives has a bundle unless it ends in `?`. `<-` means that what follows replaces what went before;
-//! a `,` begins a new chain. What a bundle displays (`display`, `describes`, `provider`, `keywords`, `categories`,
-//! `features`, `level`, `modes`) becomes an `olm.csv.metadata`. A line that begins with `{` is taken as it is.
+//! A bundle `v0.9.4` of package `etcd` is named `etcd.v0.9.4`, has version `0.9.4` and an image of
+//! its own. A name that a channel gives has a bundle unless it ends in `?`. `<-` means that what
+//! follows replaces what went before; a `,` begins a new chain. What a bundle displays (`display`,
+//! `describes`, `provider`, `keywords`, `categories`, `features`, `level`, `modes`) becomes an
+//! `olm.csv.metadata`. A line that begins with `{` is taken as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,7 +39,11 @@ pub const NEWER: &str = "
 /// Returns the canonical lines of a fixture. Panics, here and below, where it is malformed.
 pub fn lines(fixture: &str) -> String {
     let mut writer = Writer::default();
-    for line in fixture.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in fixture
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
         writer.line(line);
     }
     writer.close_package();
@@ -53,19 +58,36 @@ pub fn catalog(fixture: &str) -> Catalog {
 /// Builds the catalog of canonical lines, as if they were read from one file `catalog.json`.
 pub fn catalog_of(lines: &str) -> Catalog {
     let count = u32::try_from(lines.lines().count()).expect("a fixture is short");
-    let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), ..FileOrigin::default() };
-    Catalog::build(Bytes::from(lines.to_owned()), &Origins { files: vec![file], ..Origins::default() })
-        .expect("the lines are well-formed")
+    let file = FileOrigin {
+        path: "catalog.json".to_owned(),
+        lines: (1..=count).collect(),
+        ..FileOrigin::default()
+    };
+    Catalog::build(
+        Bytes::from(lines.to_owned()),
+        &Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
+    )
+    .expect("the lines are well-formed")
 }
 
-/// Appends the canonical lines of a file, which is named by its path, and returns where they came from.
+/// Appends the canonical lines of a file, which is named by its path, and returns where they came
+/// from.
 pub fn read_file(path: &str, file: &[u8], lines: &mut Vec<u8>) -> FileOrigin {
-    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
+    let mut origin = FileOrigin {
+        path: path.to_owned(),
+        ..FileOrigin::default()
+    };
     let mut reader = FileReader::new(ReadLimits::default());
     reader.push(file);
     reader.finish();
     loop {
-        match reader.next().expect("the blobs of the file are well-formed") {
+        match reader
+            .next()
+            .expect("the blobs of the file are well-formed")
+        {
             ReadEvent::Blob(blob) => {
                 lines.extend_from_slice(blob.line);
                 origin.lines.push(blob.at);
@@ -94,7 +116,9 @@ impl Writer {
             "channel" => self.channel(rest),
             "bundle" => self.bundle(rest),
             "deprecated" => self.deprecated(rest),
-            _ if line.starts_with('{') => writeln!(self.lines, "{line}").expect("a string takes everything"),
+            _ if line.starts_with('{') => {
+                writeln!(self.lines, "{line}").expect("a string takes everything")
+            }
             _ => panic!("no line of a fixture: {line}"),
         }
     }
@@ -103,9 +127,15 @@ impl Writer {
         self.close_package();
         let mut words = words(rest);
         self.package = words.remove(0);
-        let default = words.iter().find_map(|word| word.strip_prefix("default=")).unwrap_or_default();
-        let description = words.iter().find_map(|word| word.strip_prefix("description="));
-        let description = description.map_or(String::new(), |text| format!(r#""description":{text:?},"#));
+        let default = words
+            .iter()
+            .find_map(|word| word.strip_prefix("default="))
+            .unwrap_or_default();
+        let description = words
+            .iter()
+            .find_map(|word| word.strip_prefix("description="));
+        let description =
+            description.map_or(String::new(), |text| format!(r#""description":{text:?},"#));
         let package = &self.package;
         writeln!(
             self.lines,
@@ -125,15 +155,22 @@ impl Writer {
         if !self.deprecations.is_empty() {
             let entries = std::mem::take(&mut self.deprecations).join(",");
             let package = &self.package;
-            writeln!(self.lines, r#"{{"entries":[{entries}],"package":"{package}","schema":"olm.deprecations"}}"#)
-                .expect("a string takes everything");
+            writeln!(
+                self.lines,
+                r#"{{"entries":[{entries}],"package":"{package}","schema":"olm.deprecations"}}"#
+            )
+            .expect("a string takes everything");
         }
     }
 
     fn channel(&mut self, rest: &str) {
         let (name, chains) = rest.split_once(':').expect("a channel has a colon");
         let mut entries = Vec::new();
-        for chain in chains.split(" , ").map(str::trim).filter(|chain| !chain.is_empty()) {
+        for chain in chains
+            .split(" , ")
+            .map(str::trim)
+            .filter(|chain| !chain.is_empty())
+        {
             let mut replaces = None;
             for entry in chain.split(" <- ") {
                 let words = words(entry);
@@ -166,7 +203,13 @@ impl Writer {
         for option in options {
             match option.split_once('=').expect("an option has a value") {
                 ("replaces", name) => replaces = Some(self.full_name(name)),
-                ("skips", names) => skips = Some(names.split(',').map(|name| format!("{:?}", self.full_name(name)))),
+                ("skips", names) => {
+                    skips = Some(
+                        names
+                            .split(',')
+                            .map(|name| format!("{:?}", self.full_name(name))),
+                    )
+                }
                 ("range", text) => range = Some(text),
                 (other, _) => panic!("no option of an entry: {other}"),
             }
@@ -178,7 +221,12 @@ impl Writer {
             write!(entry, r#","skipRange":{range:?}"#).expect("a string takes everything");
         }
         if let Some(skips) = skips {
-            write!(entry, r#","skips":[{}]"#, skips.collect::<Vec<_>>().join(",")).expect("a string takes everything");
+            write!(
+                entry,
+                r#","skips":[{}]"#,
+                skips.collect::<Vec<_>>().join(",")
+            )
+            .expect("a string takes everything");
         }
         entry + "}"
     }
@@ -207,8 +255,10 @@ impl Writer {
                 }
                 ("property", text) => properties.push(text.to_owned()),
                 ("related", images) => {
-                    let images: Vec<_> =
-                        images.split(',').map(|image| format!(r#"{{"image":"{image}","name":"x"}}"#)).collect();
+                    let images: Vec<_> = images
+                        .split(',')
+                        .map(|image| format!(r#"{{"image":"{image}","name":"x"}}"#))
+                        .collect();
                     related = format!(r#""relatedImages":[{}],"#, images.join(","));
                 }
                 (other, text) => display.set(other, text),
@@ -233,10 +283,15 @@ impl Writer {
         let reference = match words[0].as_str() {
             "package" => r#"{"schema":"olm.package"}"#.to_owned(),
             "channel" => format!(r#"{{"name":"{}","schema":"olm.channel"}}"#, words[1]),
-            "bundle" => format!(r#"{{"name":"{}","schema":"olm.bundle"}}"#, self.full_name(&words[1])),
+            "bundle" => format!(
+                r#"{{"name":"{}","schema":"olm.bundle"}}"#,
+                self.full_name(&words[1])
+            ),
             other => panic!("nothing to deprecate: {other}"),
         };
-        self.deprecations.push(format!(r#"{{"message":{message:?},"reference":{reference}}}"#));
+        self.deprecations.push(format!(
+            r#"{{"message":{message:?},"reference":{reference}}}"#
+        ));
     }
 
     fn full_name(&self, short: &str) -> String {
@@ -253,18 +308,28 @@ struct Display {
 
 impl Display {
     fn set(&mut self, option: &str, text: &str) {
-        let list = |item: fn(&str) -> String| format!("[{}]", text.split(',').map(item).collect::<Vec<_>>().join(","));
+        let list = |item: fn(&str) -> String| {
+            format!(
+                "[{}]",
+                text.split(',').map(item).collect::<Vec<_>>().join(",")
+            )
+        };
         let member = match option {
             "display" => ("displayName", quoted(text)),
             "describes" => ("description", quoted(text)),
             "provider" => ("provider", format!(r#"{{"name":"{text}"}}"#)),
             "keywords" => ("keywords", list(quoted)),
-            "modes" => ("installModes", list(|mode| format!(r#"{{"supported":true,"type":"{mode}"}}"#))),
+            "modes" => (
+                "installModes",
+                list(|mode| format!(r#"{{"supported":true,"type":"{mode}"}}"#)),
+            ),
             "categories" => return self.annotate("categories", text),
             "level" => return self.annotate("capabilities", text),
             "features" => {
                 let annotation = |feature| format!("features.operators.openshift.io/{feature}");
-                return text.split(',').for_each(|feature| self.annotate(&annotation(feature), "true"));
+                return text
+                    .split(',')
+                    .for_each(|feature| self.annotate(&annotation(feature), "true"));
             }
             other => panic!("no option of a bundle: {other}"),
         };
@@ -278,10 +343,18 @@ impl Display {
     fn property(mut self) -> Option<String> {
         let object = |members: Vec<String>| format!("{{{}}}", members.join(","));
         if !self.annotations.is_empty() {
-            let annotations = self.annotations.iter().map(|(key, value)| format!(r#""{key}":{value}"#)).collect();
+            let annotations = self
+                .annotations
+                .iter()
+                .map(|(key, value)| format!(r#""{key}":{value}"#))
+                .collect();
             self.members.insert("annotations", object(annotations));
         }
-        let members: Vec<_> = self.members.iter().map(|(key, value)| format!(r#""{key}":{value}"#)).collect();
+        let members: Vec<_> = self
+            .members
+            .iter()
+            .map(|(key, value)| format!(r#""{key}":{value}"#))
+            .collect();
         let value = (!members.is_empty()).then(|| object(members));
         value.map(|value| format!(r#"{{"type":"olm.csv.metadata","value":{value}}}"#))
     }
@@ -294,8 +367,12 @@ fn quoted(text: &str) -> String {
 
 fn gvk(property: &str, api: &str) -> String {
     let parts: Vec<_> = api.split('/').collect();
-    let [group, version, kind] = parts[..] else { panic!("no API: {api}") };
-    format!(r#"{{"type":"{property}","value":{{"group":"{group}","kind":"{kind}","version":"{version}"}}}}"#)
+    let [group, version, kind] = parts[..] else {
+        panic!("no API: {api}")
+    };
+    format!(
+        r#"{{"type":"{property}","value":{{"group":"{group}","kind":"{kind}","version":"{version}"}}}}"#
+    )
 }
 
 /// Splits at blanks outside of double quotes, which are left out.
@@ -304,7 +381,9 @@ fn words(text: &str) -> Vec<String> {
     for letter in text.chars() {
         match letter {
             '"' => is_quoted = !is_quoted,
-            ' ' if !is_quoted => words.extend((!word.is_empty()).then(|| std::mem::take(&mut word))),
+            ' ' if !is_quoted => {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)))
+            }
             letter => word.push(letter),
         }
     }

@@ -30,26 +30,34 @@ impl Folders {
 
     /// Returns the same path as text.
     pub fn text(&self, name: &str) -> String {
-        self.path(name).to_str().expect("temporary paths are UTF-8").to_owned()
+        self.path(name)
+            .to_str()
+            .expect("temporary paths are UTF-8")
+            .to_owned()
     }
 
     /// Writes a file, and creates the folders above it.
     pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(path);
-        fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders can be made");
+        fs::create_dir_all(path.parent().expect("a file is in a folder"))
+            .expect("folders can be made");
         fs::write(path, bytes).expect("files can be written");
     }
 
-    /// Writes a catalog of one file, `catalog.json`, given as a [fixture](crate::fixture). The file is replaced atomically.
+    /// Writes a catalog of one file, `catalog.json`, given as a [fixture](crate::fixture). The file
+    /// is replaced atomically.
     pub fn catalog(&self, name: &str, fixture: &str) {
         self.write("new.json", lines(fixture));
         fs::create_dir_all(self.path(name)).expect("folders can be made");
-        fs::rename(self.path("new.json"), self.path(name).join("catalog.json")).expect("files can be renamed");
+        fs::rename(self.path("new.json"), self.path(name).join("catalog.json"))
+            .expect("files can be renamed");
     }
 
-    /// Replaces the path of this folder in a text by `@`, also where the symbolic links in that path are resolved.
+    /// Replaces the path of this folder in a text by `@`, also where the symbolic links in that
+    /// path are resolved.
     pub fn shown(&self, text: &str) -> String {
         let real = self.0.path().canonicalize().expect("the folder is there");
-        text.replace(real.to_str().expect("temporary paths are UTF-8"), "@").replace(&self.text(""), "@/")
+        text.replace(real.to_str().expect("temporary paths are UTF-8"), "@")
+            .replace(&self.text(""), "@/")
     }
 }

@@ -1,7 +1,8 @@
 //! A catalog made up from a seed, with the statistics of the community operators' catalog.
 //!
-//! The quantiles in [`SHAPE`] were counted over the 333 packages and 6,475 bundles of that catalog. The same seed gives
-//! the same bytes everywhere, so anybody can repeat a measurement without the real one.
+//! The quantiles in [`SHAPE`] were counted over the 333 packages and 6,475 bundles of that catalog.
+//! The same seed gives the same bytes everywhere, so anybody can repeat a measurement without the
+//! real one.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,7 +21,8 @@ struct Shape {
     channels_a_package: [usize; 8],
     apis_a_bundle: [usize; 8],
     related_images_a_bundle: [usize; 8],
-    /// Bytes of display metadata: half descriptions of resources, a third annotations, the rest prose.
+    /// Bytes of display metadata: half descriptions of resources, a third annotations, the rest
+    /// prose.
     metadata_bytes: [usize; 8],
     icon_bytes: [usize; 8],
     description_bytes: [usize; 8],
@@ -31,7 +33,9 @@ const SHAPE: Shape = Shape {
     channels_a_package: [1, 1, 1, 1, 2, 3, 14, 38],
     apis_a_bundle: [0, 1, 1, 3, 6, 15, 26, 53],
     related_images_a_bundle: [0, 1, 1, 1, 2, 3, 55, 94],
-    metadata_bytes: [1_298, 2_863, 3_341, 4_946, 10_168, 20_797, 71_357, 1_060_087],
+    metadata_bytes: [
+        1_298, 2_863, 3_341, 4_946, 10_168, 20_797, 71_357, 1_060_087,
+    ],
     icon_bytes: [2, 1_652, 4_628, 5_884, 18_044, 46_108, 242_728, 394_212],
     description_bytes: [14, 228, 670, 1_140, 2_093, 3_556, 13_048, 33_660],
 };
@@ -94,7 +98,11 @@ impl Random {
     fn quantile(&mut self, quantiles: [usize; 8]) -> usize {
         const AT: [usize; 8] = [0, 1_000, 2_500, 5_000, 7_500, 9_000, 9_900, 10_000];
         let place = self.below(10_000);
-        let step = AT.iter().rposition(|&at| at <= place).expect("the first is 0").min(6);
+        let step = AT
+            .iter()
+            .rposition(|&at| at <= place)
+            .expect("the first is 0")
+            .min(6);
         let (low, high) = (quantiles[step], quantiles[step + 1]);
         low + (high - low) * (place - AT[step]) / (AT[step + 1] - AT[step])
     }
@@ -134,16 +142,30 @@ fn package(random: &mut Random, name: &str) -> String {
 
 /// The first channel holds every version, each further one fewer of the newest.
 fn write_channel(out: &mut String, package: &str, at: usize, versions: &[String]) {
-    let channel = if at == 0 { "stable".to_owned() } else { format!("channel-{at}") };
-    let first = if at == 0 { 0 } else { versions.len() - (versions.len() / (at + 1)).max(1) };
+    let channel = if at == 0 {
+        "stable".to_owned()
+    } else {
+        format!("channel-{at}")
+    };
+    let first = if at == 0 {
+        0
+    } else {
+        versions.len() - (versions.len() / (at + 1)).max(1)
+    };
     let mut entries = Vec::new();
     for (place, version) in versions.iter().enumerate().skip(first) {
         let replaces = match place {
             0 => String::new(),
             place => format!(r#","replaces":"{package}.v{}""#, versions[place - 1]),
         };
-        let range = if place % 7 == 6 { format!(r#","skipRange":">=0.0.0 <{version}""#) } else { String::new() };
-        entries.push(format!(r#"{{"name":"{package}.v{version}"{replaces}{range}}}"#));
+        let range = if place % 7 == 6 {
+            format!(r#","skipRange":">=0.0.0 <{version}""#)
+        } else {
+            String::new()
+        };
+        entries.push(format!(
+            r#"{{"name":"{package}.v{version}"{replaces}{range}}}"#
+        ));
     }
     let entries = entries.join(",");
     writeln!(out, r#"{{"schema":"olm.channel","package":"{package}","name":"{channel}","entries":[{entries}]}}"#)
@@ -151,18 +173,24 @@ fn write_channel(out: &mut String, package: &str, at: usize, versions: &[String]
 }
 
 fn write_bundle(out: &mut String, random: &mut Random, package: &str, version: &str) {
-    let mut properties =
-        vec![format!(r#"{{"type":"olm.package","value":{{"packageName":"{package}","version":"{version}"}}}}"#)];
+    let mut properties = vec![format!(
+        r#"{{"type":"olm.package","value":{{"packageName":"{package}","version":"{version}"}}}}"#
+    )];
     for api in 0..random.quantile(SHAPE.apis_a_bundle) {
         properties.push(format!(
             r#"{{"type":"olm.gvk","value":{{"group":"{package}.example.com","kind":"Kind{api}","version":"v1alpha1"}}}}"#
         ));
     }
-    properties.push(format!(r#"{{"type":"olm.csv.metadata","value":{}}}"#, metadata(random, package)));
+    properties.push(format!(
+        r#"{{"type":"olm.csv.metadata","value":{}}}"#,
+        metadata(random, package)
+    ));
     let images: Vec<String> = (0..random.quantile(SHAPE.related_images_a_bundle))
         .map(|at| {
             let digest = format!("{:016x}", random.next_u64()).repeat(4);
-            format!(r#"{{"name":"image-{at}","image":"quay.io/example/{package}@sha256:{digest}"}}"#)
+            format!(
+                r#"{{"name":"image-{at}","image":"quay.io/example/{package}@sha256:{digest}"}}"#
+            )
         })
         .collect();
     writeln!(

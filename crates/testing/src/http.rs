@@ -1,4 +1,5 @@
-//! A client for HTTP/1.1 that sends exactly the bytes that it is given, and returns everything that comes back.
+//! A client for HTTP/1.1 that sends exactly the bytes that it is given, and returns everything that
+//! comes back.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -17,25 +18,43 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// Returns the values of a header field joined by `, `; `None` when there is none. The name is in lower case.
+    /// Returns the values of a header field joined by `, `; `None` when there is none. The name is
+    /// in lower case.
     pub fn header(&self, name: &str) -> Option<String> {
-        let values: Vec<_> =
-            self.headers.iter().filter(|(other, _)| other == name).map(|(_, value)| &**value).collect();
+        let values: Vec<_> = self
+            .headers
+            .iter()
+            .filter(|(other, _)| other == name)
+            .map(|(_, value)| &**value)
+            .collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 }
 
 /// Sends a request without a body on a connection of its own.
-pub fn send_request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> HttpResponse {
-    let headers: String = headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
-    let request = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
+pub fn send_request(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> HttpResponse {
+    let headers: String = headers
+        .iter()
+        .flat_map(|(name, value)| [name, ": ", value, "\r\n"])
+        .collect();
+    let request = format!(
+        "{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"
+    );
     exchange(address, request.as_bytes(), method == "HEAD")
 }
 
-/// Sends bytes on a connection of its own and returns the response to them. `is_head` says that it has no body.
+/// Sends bytes on a connection of its own and returns the response to them. `is_head` says that it
+/// has no body.
 pub fn exchange(address: SocketAddr, request: &[u8], is_head: bool) -> HttpResponse {
     let mut stream = TcpStream::connect_timeout(&address, TEST_TIMEOUT).expect("it listens");
-    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
+    stream
+        .set_read_timeout(Some(TEST_TIMEOUT))
+        .expect("a time-out can be set");
     // The server may stop reading early; its response counts all the same.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
@@ -63,14 +82,22 @@ fn parse(bytes: &[u8], is_head: bool) -> Option<HttpResponse> {
     let mut lines = head.split("\r\n");
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.filter_map(|line| line.split_once(':'));
-    let headers: Vec<_> = headers.map(|(name, value)| (name.to_lowercase(), value.trim().to_owned())).collect();
-    let mut response = HttpResponse { status, headers, body: Vec::new() };
+    let headers: Vec<_> = headers
+        .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+        .collect();
+    let mut response = HttpResponse {
+        status,
+        headers,
+        body: Vec::new(),
+    };
     let rest = &bytes[end + 4..];
     if status == 100 {
         return parse(rest, is_head);
     }
     if !is_head && !matches!(status, 204 | 304) {
-        let length = response.header("content-length").and_then(|length| length.parse::<usize>().ok());
+        let length = response
+            .header("content-length")
+            .and_then(|length| length.parse::<usize>().ok());
         response.body = match length {
             Some(length) => rest.get(..length)?.to_vec(),
             None if response.header("transfer-encoding").is_some() => dechunked(rest)?,

@@ -1,4 +1,5 @@
-//! What the benches of time and of memory share: a catalog as an image, and a server whose resources are measured.
+//! What the benches of time and of memory share: a catalog as an image, and a server whose
+//! resources are measured.
 
 use std::io::{BufRead, BufReader, Read, Write, copy, sink};
 use std::net::TcpStream;
@@ -28,13 +29,22 @@ impl CatalogImage {
     pub fn new(catalog: &Path, scratch: &Path) -> Self {
         let layout = Layout::new(scratch.join("layout"));
         let mut archive = tar::Builder::new(Vec::new());
-        archive.append_dir_all("configs", catalog).expect("the catalog can be read");
+        archive
+            .append_dir_all("configs", catalog)
+            .expect("the catalog can be read");
         let archive = archive.into_inner().expect("memory can be written");
         let manifest = layout.layers("v1", &[CONFIGS], &[archive]);
         let manifest = std::fs::read(layout.blob(&manifest)).expect("the layout can be read");
         let manifest: Value = serde_json::from_slice(&manifest).expect("a manifest is JSON");
-        let layer = layout.blob(manifest["layers"][0]["digest"].as_str().expect("it has a layer"));
-        Self { source: layout.source("v1"), layer }
+        let layer = layout.blob(
+            manifest["layers"][0]["digest"]
+                .as_str()
+                .expect("it has a layer"),
+        );
+        Self {
+            source: layout.source("v1"),
+            layer,
+        }
     }
 
     /// Decompresses the layer, drops what comes, and returns how many bytes that is.
@@ -51,7 +61,8 @@ pub struct MeasuredServer {
 }
 
 impl MeasuredServer {
-    /// Starts a program, the path of `catalogql`, over a source, and waits until it has answered a request.
+    /// Starts a program, the path of `catalogql`, over a source, and waits until it has answered a
+    /// request.
     pub fn start(program: &str, source: &str, store: &Path) -> Self {
         let mut child = Command::new(program)
             .args(["serve", source, "--listen", "127.0.0.1:0", "--store"])
@@ -62,7 +73,8 @@ impl MeasuredServer {
             .expect("the server starts");
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut lines = output.lines().map_while(Result::ok);
-        let line = lines.find_map(|line| Some(line.strip_prefix("Listening on http://")?.to_owned()));
+        let line =
+            lines.find_map(|line| Some(line.strip_prefix("Listening on http://")?.to_owned()));
         let address = line.expect("the server says where it listens");
         wait_for_answer(address.strip_suffix("/graphql").expect("GraphQL is there"));
         Self { child }
@@ -70,7 +82,8 @@ impl MeasuredServer {
 
     /// Returns the text of a file of the process in `/proc`, such as `status`.
     pub fn proc_file(&self, name: &str) -> String {
-        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("the server runs")
+        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id()))
+            .expect("the server runs")
     }
 
     /// Returns the CPU time of the server so far, on all threads: in user mode, and in the kernel.
@@ -96,8 +109,15 @@ fn wait_for_answer(address: &str) {
     let head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json";
     let mut stream = TcpStream::connect(address).expect("it listens");
     let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(request.as_bytes()).expect("it reads requests");
+    stream
+        .write_all(request.as_bytes())
+        .expect("it reads requests");
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers in UTF-8");
-    assert!(answer.contains(r#"{"data":{"catalogs":[{"name":""#), "{answer}");
+    stream
+        .read_to_string(&mut answer)
+        .expect("it answers in UTF-8");
+    assert!(
+        answer.contains(r#"{"data":{"catalogs":[{"name":""#),
+        "{answer}"
+    );
 }

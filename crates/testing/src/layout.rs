@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The label, with its value, of images that have their catalog in `/configs`.
-pub const CONFIGS: (&str, &str) = ("operators.operatorframework.io.index.configs.v1", "/configs");
+pub const CONFIGS: (&str, &str) = (
+    "operators.operatorframework.io.index.configs.v1",
+    "/configs",
+);
 
 /// An OCI image layout in a folder.
 pub struct Layout(PathBuf);
@@ -19,7 +22,11 @@ impl Layout {
     /// Creates an empty layout, and its folder.
     pub fn new(folder: PathBuf) -> Self {
         fs::create_dir_all(folder.join("blobs/sha256")).expect("folders can be made");
-        fs::write(folder.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#).expect("files can be written");
+        fs::write(
+            folder.join("oci-layout"),
+            r#"{"imageLayoutVersion":"1.0.0"}"#,
+        )
+        .expect("files can be written");
         let layout = Self(folder);
         layout.write_index(&[]);
         layout
@@ -46,22 +53,29 @@ impl Layout {
         self.0.join("blobs").join(digest.replace(':', "/"))
     }
 
-    /// Writes an image of one layer with these files under a name, and returns its digest. An image that had the name
-    /// loses it.
+    /// Writes an image of one layer with these files under a name, and returns its digest. An image
+    /// that had the name loses it.
     pub fn image(&self, name: &str, labels: &[(&str, &str)], files: &[(&str, &str)]) -> String {
         self.layers(name, labels, &[archive(files)])
     }
 
-    /// Writes an image as [`Self::image`] does, with these tar archives as its layers, lowest first.
+    /// Writes an image as [`Self::image`] does, with these tar archives as its layers, lowest
+    /// first.
     pub fn layers(&self, name: &str, labels: &[(&str, &str)], archives: &[Vec<u8>]) -> String {
         let layers = archives.iter().map(|archive| {
             let mut layer = GzEncoder::new(Vec::new(), Compression::default());
             layer.write_all(archive).expect("memory can be written");
-            self.put("application/vnd.oci.image.layer.v1.tar+gzip", &layer.finish().expect("memory can be written"))
+            self.put(
+                "application/vnd.oci.image.layer.v1.tar+gzip",
+                &layer.finish().expect("memory can be written"),
+            )
         });
         let layers: Vec<_> = layers.collect();
         let diff_ids: Vec<_> = archives.iter().map(|archive| digest(archive)).collect();
-        let labels: Value = labels.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let labels: Value = labels
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
         let config = json!({
             "architecture": "amd64",
             "os": "linux",
@@ -74,11 +88,17 @@ impl Layout {
             "config": self.put("application/vnd.oci.image.config.v1+json", config.to_string().as_bytes()),
             "layers": layers,
         });
-        let mut manifest = self.put("application/vnd.oci.image.manifest.v1+json", manifest.to_string().as_bytes());
+        let mut manifest = self.put(
+            "application/vnd.oci.image.manifest.v1+json",
+            manifest.to_string().as_bytes(),
+        );
         manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": name });
         let mut manifests = self.manifests();
         manifests.retain(|other| other["annotations"] != manifest["annotations"]);
-        let digest = manifest["digest"].as_str().expect("it has a digest").to_owned();
+        let digest = manifest["digest"]
+            .as_str()
+            .expect("it has a digest")
+            .to_owned();
         manifests.push(manifest);
         self.write_index(&manifests);
         digest
@@ -112,7 +132,9 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
         let mut header = tar::Header::new_ustar();
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
-        archive.append_data(&mut header, path, text.as_bytes()).expect("memory can be written");
+        archive
+            .append_data(&mut header, path, text.as_bytes())
+            .expect("memory can be written");
     }
     archive.into_inner().expect("memory can be written")
 }

@@ -1,6 +1,6 @@
-//! Support for the tests and benches of several crates: catalogs from one string, archives, image layouts, a real
-//! registry and a proxy in front of it, a real control plane of Kubernetes. Other crates may depend on it for their
-//! tests alone.
+//! Support for the tests and benches of several crates: catalogs from one string, archives, image
+//! layouts, a real registry and a proxy in front of it, a real control plane of Kubernetes. Other
+//! crates may depend on it for their tests alone.
 
 mod archive;
 mod control_plane;
@@ -30,7 +30,9 @@ pub use kubelet::Kubelet;
 pub use layout::{CONFIGS, Layout, digest};
 pub use link::Link;
 pub use proxy::{Proxy, ProxyAction, RecordedRequest, respond};
-pub use registry::{CONFIGS_LABEL, MediaTypes, Registry, RegistryImage, fixed_port, tar_archive, tool_command};
+pub use registry::{
+    CONFIGS_LABEL, MediaTypes, Registry, RegistryImage, fixed_port, tar_archive, tool_command,
+};
 pub use seeded::SeededRandom;
 pub use skipped::report_skipped;
 pub use tools::{control_plane_tools, deploy_tools, grpc_tools, informer};

@@ -41,7 +41,9 @@ impl Link {
                     return;
                 }
                 // The client sees a connection that ends when the server accepts none.
-                let Ok(server) = TcpStream::connect(server) else { continue };
+                let Ok(server) = TcpStream::connect(server) else {
+                    continue;
+                };
                 for (from, to) in [(&client, &server), (&server, &client)] {
                     let copies = (from.try_clone(), to.try_clone());
                     let (Ok(from), Ok(to)) = copies else { continue };
@@ -53,8 +55,8 @@ impl Link {
         Self { address, state }
     }
 
-    /// Lets no byte through any more, in either direction, until [`Self::mend`]. No connection ends, as where a cable is
-    /// pulled out.
+    /// Lets no byte through any more, in either direction, until [`Self::mend`]. No connection
+    /// ends, as where a cable is pulled out.
     pub fn cut(&self) {
         self.state.set(Flow::Stalled);
     }
@@ -120,8 +122,13 @@ mod tests {
 
         link.cut();
         accepted.write_all(b"two").unwrap();
-        client.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
-        assert_eq!(client.read(&mut bytes).unwrap_err().kind(), ErrorKind::WouldBlock);
+        client
+            .set_read_timeout(Some(std::time::Duration::from_millis(100)))
+            .unwrap();
+        assert_eq!(
+            client.read(&mut bytes).unwrap_err().kind(),
+            ErrorKind::WouldBlock
+        );
         link.mend();
         client.set_read_timeout(None).unwrap();
         client.read_exact(&mut bytes).unwrap();

@@ -14,7 +14,8 @@ use crate::{HttpResponse, exchange};
 /// First byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// A server on a port of its own that handles each request as a script says; it ends when it is dropped.
+/// A server on a port of its own that handles each request as a script says; it ends when it is
+/// dropped.
 pub struct Proxy {
     /// Address where the proxy listens.
     pub address: SocketAddr,
@@ -27,7 +28,8 @@ pub struct Proxy {
 pub struct RecordedRequest {
     /// Method, such as `GET`.
     pub method: String,
-    /// Target as the client wrote it: a path, or a whole URL when the client takes this for its proxy.
+    /// Target as the client wrote it: a path, or a whole URL when the client takes this for its
+    /// proxy.
     pub target: String,
     /// Value of `Authorization`.
     pub authorization: Option<String>,
@@ -102,7 +104,10 @@ impl Proxy {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let (requests, stopped) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (requests, stopped) = (
+            Arc::new(Mutex::new(Vec::new())),
+            Arc::new(AtomicBool::new(false)),
+        );
         let (log, stop, script) = (requests.clone(), stopped.clone(), Arc::new(script));
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -115,12 +120,21 @@ impl Proxy {
                     None => serve(stream, upstream, &log, &*script),
                     Some(tls) => {
                         let connection = ServerConnection::new(tls).map_err(io::Error::other)?;
-                        serve(StreamOwned::new(connection, stream), upstream, &log, &*script)
+                        serve(
+                            StreamOwned::new(connection, stream),
+                            upstream,
+                            &log,
+                            &*script,
+                        )
                     }
                 });
             }
         });
-        Self { address, requests, stopped }
+        Self {
+            address,
+            requests,
+            stopped,
+        }
     }
 
     /// Returns the requests received so far, in order.
@@ -140,23 +154,39 @@ impl Drop for Proxy {
 impl RecordedRequest {
     /// Sends the request to the registry, without its credentials, and returns the response.
     pub fn forward(&self) -> HttpResponse {
-        let passed = self.headers.iter().filter(|(name, _)| !["connection", "authorization"].contains(&&**name));
-        let headers: String = passed.flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
+        let passed = self
+            .headers
+            .iter()
+            .filter(|(name, _)| !["connection", "authorization"].contains(&&**name));
+        let headers: String = passed
+            .flat_map(|(name, value)| [name, ": ", value, "\r\n"])
+            .collect();
         // Clients send the whole URL to what they take for their proxy.
-        let path = self.target.strip_prefix("http://").and_then(|rest| Some(&rest[rest.find('/')?..]));
+        let path = self
+            .target
+            .strip_prefix("http://")
+            .and_then(|rest| Some(&rest[rest.find('/')?..]));
         let (method, target) = (&self.method, path.unwrap_or(&self.target));
         let head = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
-        exchange(self.upstream, &[head.as_bytes(), &self.body].concat(), self.method == "HEAD")
+        exchange(
+            self.upstream,
+            &[head.as_bytes(), &self.body].concat(),
+            self.method == "HEAD",
+        )
     }
 
-    /// Returns the value of `Host`: the name of the host, with its port; empty when the request has none.
+    /// Returns the value of `Host`: the name of the host, with its port; empty when the request has
+    /// none.
     pub fn host(&self) -> &str {
         self.header("host").unwrap_or_default()
     }
 
     /// Returns the value of a header field by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| &**value)
+        self.headers
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| &**value)
     }
 
     /// Returns whether the request is for a blob.
@@ -167,8 +197,15 @@ impl RecordedRequest {
 
 /// Returns the action that responds with this status, these header fields and this body.
 pub fn respond(status: u16, headers: &[(&str, &str)], body: &str) -> ProxyAction {
-    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    ProxyAction::Respond(HttpResponse { status, headers, body: body.as_bytes().to_vec() })
+    let headers = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    ProxyAction::Respond(HttpResponse {
+        status,
+        headers,
+        body: body.as_bytes().to_vec(),
+    })
 }
 
 fn serve(
@@ -179,20 +216,49 @@ fn serve(
 ) -> io::Result<()> {
     let head = read_head(&mut stream)?;
     let mut lines = head.lines();
-    let mut first = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
+    let mut first = lines
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .map(str::to_owned);
     let headers: Vec<_> = lines
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
         .collect();
-    let header = |name: &str| headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
-    let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+    let header = |name: &str| {
+        headers
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.clone())
+    };
+    let (method, target) = (
+        first.next().unwrap_or_default(),
+        first.next().unwrap_or_default(),
+    );
     let (authorization, range) = (header("authorization"), header("range"));
-    let mut body = vec![0; header("content-length").and_then(|length| length.parse().ok()).unwrap_or_default()];
+    let mut body = vec![
+        0;
+        header("content-length")
+            .and_then(|length| length.parse().ok())
+            .unwrap_or_default()
+    ];
     stream.read_exact(&mut body)?;
-    let mut request = RecordedRequest { method, target, authorization, range, earlier: 0, headers, body, upstream };
+    let mut request = RecordedRequest {
+        method,
+        target,
+        authorization,
+        range,
+        earlier: 0,
+        headers,
+        body,
+        upstream,
+    };
     {
         let mut log = log.lock().expect("nobody panicked");
-        request.earlier = log.iter().filter(|other| other.target == request.target).count();
+        request.earlier = log
+            .iter()
+            .filter(|other| other.target == request.target)
+            .count();
         log.push(request.clone());
     }
     match script(&request) {
@@ -241,8 +307,17 @@ fn read_head(stream: &mut impl Read) -> io::Result<String> {
 }
 
 /// Sends a response, with at most `bytes` bytes of its body.
-fn send(stream: &mut impl Write, response: &HttpResponse, is_sized: bool, bytes: usize) -> io::Result<()> {
-    let HttpResponse { status, headers, body } = response;
+fn send(
+    stream: &mut impl Write,
+    response: &HttpResponse,
+    is_sized: bool,
+    bytes: usize,
+) -> io::Result<()> {
+    let HttpResponse {
+        status,
+        headers,
+        body,
+    } = response;
     let mut head = format!("HTTP/1.1 {status} x\r\nconnection: close\r\n");
     for (name, value) in headers {
         if !["connection", "content-length", "transfer-encoding"].contains(&&**name) {

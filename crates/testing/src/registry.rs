@@ -49,9 +49,15 @@ pub enum MediaTypes {
 
 /// Returns a command that runs another program. Panics with how to install it when it is missing.
 pub fn tool_command(name: &str) -> Command {
-    let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).stdout(Stdio::null()).status();
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {name}")])
+        .stdout(Stdio::null())
+        .status();
     let there = found.expect("there is a shell").success();
-    assert!(there, "{name} is missing: run tests/setup.sh, or install it (Debian: apt-get install {name})");
+    assert!(
+        there,
+        "{name} is missing: run tests/setup.sh, or install it (Debian: apt-get install {name})"
+    );
     Command::new(name)
 }
 
@@ -73,7 +79,11 @@ impl Registry {
             // A registry ends by itself when the port is taken.
             Some((serve(&folders, address)?, address))
         });
-        Self { child, address, folders }
+        Self {
+            child,
+            address,
+            folders,
+        }
     }
 
     /// Stops the registry, so that connections to its address are refused until [`Self::resume`].
@@ -98,17 +108,35 @@ impl Registry {
             let target = format!("{location}{separator}digest={}", digest(blob));
             self.send("PUT", &target, "application/octet-stream", blob);
         }
-        self.send("PUT", &format!("/v2/{repository}/manifests/{tag}"), &image.media_type, &image.manifest);
+        self.send(
+            "PUT",
+            &format!("/v2/{repository}/manifests/{tag}"),
+            &image.media_type,
+            &image.manifest,
+        );
         digest(&image.manifest)
     }
 
     /// Sends a request of an upload and returns the path that its `Location` names.
     fn send(&self, method: &str, target: &str, media_type: &str, body: &[u8]) -> String {
-        let mut request = format!("{method} {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
-        let _ = write!(request, "content-type: {media_type}\r\ncontent-length: {}\r\n\r\n", body.len());
+        let mut request = format!(
+            "{method} {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n",
+            self.address
+        );
+        let _ = write!(
+            request,
+            "content-type: {media_type}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
         let answer = exchange(self.address, &[request.as_bytes(), body].concat(), false);
-        assert!((200..300).contains(&answer.status), "{target}: {}", String::from_utf8_lossy(&answer.body));
-        let location = answer.header("location").expect("the registry names a location");
+        assert!(
+            (200..300).contains(&answer.status),
+            "{target}: {}",
+            String::from_utf8_lossy(&answer.body)
+        );
+        let location = answer
+            .header("location")
+            .expect("the registry names a location");
         let host = format!("http://{}", self.address);
         location.strip_prefix(&host).unwrap_or(&location).to_owned()
     }
@@ -121,7 +149,8 @@ impl Drop for Registry {
 }
 
 impl RegistryImage {
-    /// Creates an image with these labels, and these archives as its layers, lowest first; it compresses them.
+    /// Creates an image with these labels, and these archives as its layers, lowest first; it
+    /// compresses them.
     pub fn image(types: MediaTypes, layers: &[Vec<u8>], labels: &[(&str, &str)]) -> Self {
         let [manifest, config, layer] = match types {
             MediaTypes::Oci => ["manifest.v1+json", "config.v1+json", "layer.v1.tar+gzip"]
@@ -133,15 +162,23 @@ impl RegistryImage {
             ]
             .map(str::to_owned),
         };
-        let labels: serde_json::Map<_, _> =
-            labels.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let labels: serde_json::Map<_, _> = labels
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
         let diff_ids: Vec<_> = layers.iter().map(|tar| digest(tar)).collect();
         let rootfs = json!({ "type": "layers", "diff_ids": diff_ids });
         let text = json!({
             "architecture": "amd64", "os": "linux", "config": { "Labels": labels }, "rootfs": rootfs,
         });
         let compressed: Vec<_> = layers.iter().map(|tar| gzip(tar)).collect();
-        Self::from_parts(&manifest, &config, text.to_string().into_bytes(), &layer, compressed)
+        Self::from_parts(
+            &manifest,
+            &config,
+            text.to_string().into_bytes(),
+            &layer,
+            compressed,
+        )
     }
 
     /// Creates an artifact, which has an empty config, with these archives as its layers.
@@ -150,16 +187,36 @@ impl RegistryImage {
         let empty = "application/vnd.oci.empty.v1+json";
         let layer = "application/vnd.oci.image.layer.v1.tar+gzip";
         let layers = layers.iter().map(|tar| gzip(tar)).collect();
-        Self::from_parts("application/vnd.oci.image.manifest.v1+json", empty, b"{}".to_vec(), layer, layers)
+        Self::from_parts(
+            "application/vnd.oci.image.manifest.v1+json",
+            empty,
+            b"{}".to_vec(),
+            layer,
+            layers,
+        )
     }
 
-    fn from_parts(manifest: &str, config: &str, config_bytes: Vec<u8>, layer: &str, layers: Vec<Vec<u8>>) -> Self {
+    fn from_parts(
+        manifest: &str,
+        config: &str,
+        config_bytes: Vec<u8>,
+        layer: &str,
+        layers: Vec<Vec<u8>>,
+    ) -> Self {
         let media_type = manifest.to_owned();
-        let described: Vec<_> = layers.iter().map(|bytes| descriptor(layer, bytes)).collect();
+        let described: Vec<_> = layers
+            .iter()
+            .map(|bytes| descriptor(layer, bytes))
+            .collect();
         let config = descriptor(config, &config_bytes);
         let text = json!({ "schemaVersion": 2, "mediaType": manifest, "config": config, "layers": described });
         let blobs = [vec![config_bytes], layers].concat();
-        Self { media_type, manifest: text.to_string().into_bytes(), blobs, manifests: Vec::new() }
+        Self {
+            media_type,
+            manifest: text.to_string().into_bytes(),
+            blobs,
+            manifests: Vec::new(),
+        }
     }
 
     /// Creates an index of images, each with its platform, such as `linux/amd64`.
@@ -173,7 +230,12 @@ impl RegistryImage {
         let media_type = "application/vnd.oci.image.index.v1+json".to_owned();
         let text = json!({ "schemaVersion": 2, "mediaType": media_type, "manifests": manifests.collect::<Vec<_>>() });
         let manifests = images.iter().map(|(_, image)| (*image).clone()).collect();
-        Self { media_type, manifest: text.to_string().into_bytes(), blobs: Vec::new(), manifests }
+        Self {
+            media_type,
+            manifest: text.to_string().into_bytes(),
+            blobs: Vec::new(),
+            manifests,
+        }
     }
 
     /// Returns the digest of the manifest.
@@ -188,10 +250,15 @@ impl RegistryImage {
     }
 }
 
-/// Starts a registry as it is configured in these folders, and waits until it listens at this address or ended.
+/// Starts a registry as it is configured in these folders, and waits until it listens at this
+/// address or ended.
 fn serve(folders: &Folders, address: SocketAddr) -> Option<Child> {
     let mut command = tool_command("docker-registry");
-    command.arg("serve").arg(folders.path("config.yml")).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg("serve")
+        .arg(folders.path("config.yml"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = command.spawn().expect("the registry can be started");
     let is_up = eventually(|| match child.try_wait().expect("it is a child") {
         Some(_) => Some(false),
@@ -207,13 +274,16 @@ pub fn tar_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        builder.append_data(&mut header, path, *bytes).expect("it fits into a tar");
+        builder
+            .append_data(&mut header, path, *bytes)
+            .expect("it fits into a tar");
     }
     builder.into_inner().expect("memory takes it")
 }
 
-/// Returns a port outside of the ephemeral range, for servers that cannot say which port they took. No two calls of a
-/// process give the same one until a hundred later, and processes that test at the same time mostly get others.
+/// Returns a port outside of the ephemeral range, for servers that cannot say which port they took.
+/// No two calls of a process give the same one until a hundred later, and processes that test at
+/// the same time mostly get others.
 pub fn fixed_port() -> u16 {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let block = u16::try_from(std::process::id() % 100).expect("it is less than 100");
@@ -222,7 +292,10 @@ pub fn fixed_port() -> u16 {
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes it")
+    encoder
+        .write_all(bytes)
+        .and_then(|()| encoder.finish())
+        .expect("memory takes it")
 }
 
 fn descriptor(media_type: &str, bytes: &[u8]) -> Value {

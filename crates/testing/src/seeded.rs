@@ -1,6 +1,7 @@
 //! Pseudo-random numbers that are the same in every run.
 
-/// A generator of pseudo-random numbers (splitmix64). Equal seeds give equal sequences on every machine.
+/// A generator of pseudo-random numbers (splitmix64). Equal seeds give equal sequences on every
+/// machine.
 pub struct SeededRandom(u64);
 
 impl SeededRandom {
@@ -29,8 +30,8 @@ impl SeededRandom {
         &items[self.below(items.len())]
     }
 
-    /// Returns one of the seeds with up to six changes: bytes removed, inserted, copied or flipped, one of the words
-    /// inserted, or the rest replaced by that of another seed.
+    /// Returns one of the seeds with up to six changes: bytes removed, inserted, copied or flipped,
+    /// one of the words inserted, or the rest replaced by that of another seed.
     pub fn mutate(&mut self, seeds: &[&[u8]], words: &[&[u8]]) -> Vec<u8> {
         let mut bytes = self.choose(seeds).to_vec();
         for _ in 0..=self.below(6) {

@@ -18,15 +18,20 @@ pub enum WebSocketMessage {
 }
 
 impl WebSocketClient {
-    /// Opens a WebSocket, or returns the status and the rest of the head of another response. `headers` are further ones, each
-    /// with its line end.
+    /// Opens a WebSocket, or returns the status and the rest of the head of another response.
+    /// `headers` are further ones, each with its line end.
     pub fn open(address: SocketAddr, headers: &str) -> Result<Self, String> {
         let mut stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
+        stream
+            .set_read_timeout(Some(TEST_TIMEOUT))
+            .expect("a time-out can be set");
         let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
         let head = "GET /graphql HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket";
-        write!(stream, "{head}\r\n{headers}{key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n")
-            .expect("it reads");
+        write!(
+            stream,
+            "{head}\r\n{headers}{key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n"
+        )
+        .expect("it reads");
         let mut response = Vec::new();
         while !response.ends_with(b"\r\n\r\n") {
             let mut byte = [0; 1];
@@ -34,8 +39,13 @@ impl WebSocketClient {
             response.extend(byte);
         }
         let response = String::from_utf8(response).expect("headers are ASCII");
-        let is_open = response.starts_with("HTTP/1.1 101 ") && response.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-        if is_open { Ok(Self(stream)) } else { Err(response) }
+        let is_open = response.starts_with("HTTP/1.1 101 ")
+            && response.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        if is_open {
+            Ok(Self(stream))
+        } else {
+            Err(response)
+        }
     }
 
     /// Sends a text of less than 64 KiB.
@@ -52,7 +62,9 @@ impl WebSocketClient {
     /// Sends the request of an operation.
     pub fn subscribe(&mut self, id: &str, query: &str) {
         let payload = serde_json::json!({ "query": query });
-        self.send(&serde_json::json!({ "id": id, "type": "subscribe", "payload": payload }).to_string());
+        self.send(
+            &serde_json::json!({ "id": id, "type": "subscribe", "payload": payload }).to_string(),
+        );
     }
 
     /// Reads a whole message; pings are passed over.
@@ -67,11 +79,21 @@ impl WebSocketClient {
             };
             match head & 0x0f {
                 0x8 => return WebSocketMessage::Close(u16::from_be_bytes(self.bytes())),
-                0x9 | 0xa => drop((&self.0).take(length).read_to_end(&mut Vec::new()).expect("the frame is whole")),
+                0x9 | 0xa => drop(
+                    (&self.0)
+                        .take(length)
+                        .read_to_end(&mut Vec::new())
+                        .expect("the frame is whole"),
+                ),
                 _ => {
-                    (&self.0).take(length).read_to_end(&mut message).expect("the frame is whole");
+                    (&self.0)
+                        .take(length)
+                        .read_to_end(&mut message)
+                        .expect("the frame is whole");
                     if head & 0x80 != 0 {
-                        return WebSocketMessage::Text(String::from_utf8(message).expect("it is UTF-8"));
+                        return WebSocketMessage::Text(
+                            String::from_utf8(message).expect("it is UTF-8"),
+                        );
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! Certificates as their files have them: read as a pair, checked, and with the time at which they expire.
+//! Certificates as their files have them: read as a pair, checked, and with the time at which they
+//! expire.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,8 +56,8 @@ pub(super) struct Certificate {
 }
 
 impl PemFiles {
-    /// Reads both files. While they are replaced, the certificate of one pair and the key of another could be read, so
-    /// that the certificate is read once more after the key.
+    /// Reads both files. While they are replaced, the certificate of one pair and the key of
+    /// another could be read, so that the certificate is read once more after the key.
     pub(super) fn read(files: &TlsFiles) -> Result<Self, TlsError> {
         let mut certificate = read(&files.certificate)?;
         let mut private_key = read(&files.private_key)?;
@@ -68,7 +69,10 @@ impl PemFiles {
             certificate = again;
             private_key = read(&files.private_key)?;
         }
-        Ok(Self { certificate, private_key })
+        Ok(Self {
+            certificate,
+            private_key,
+        })
     }
 }
 
@@ -81,17 +85,34 @@ impl std::fmt::Debug for PemFiles {
 
 impl Certificate {
     /// Parses a certificate and its key, and checks that they belong together.
-    pub(super) fn parse(files: &TlsFiles, pem: &PemFiles, provider: &CryptoProvider) -> Result<Self, TlsError> {
-        let TlsFiles { certificate, private_key } = files;
+    pub(super) fn parse(
+        files: &TlsFiles,
+        pem: &PemFiles,
+        provider: &CryptoProvider,
+    ) -> Result<Self, TlsError> {
+        let TlsFiles {
+            certificate,
+            private_key,
+        } = files;
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.certificate).collect();
-        let chain = chain.and_then(|chain| if chain.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(chain) });
+        let chain = chain.and_then(|chain| {
+            if chain.is_empty() {
+                Err(pem::Error::NoItemsFound)
+            } else {
+                Ok(chain)
+            }
+        });
         let chain = chain.map_err(|error| TlsError::Certificate(certificate.clone(), error))?;
         let key = PrivateKeyDer::from_pem_slice(&pem.private_key);
         let key = key.map_err(|error| TlsError::PrivateKey(private_key.clone(), error))?;
         let not_after = not_after(&chain[0]);
         let key = CertifiedKey::from_der(chain, key, provider)
             .map_err(|error| TlsError::Pair(certificate.clone(), private_key.clone(), error))?;
-        Ok(Self { key: Arc::new(key), not_after, pem: pem.clone() })
+        Ok(Self {
+            key: Arc::new(key),
+            not_after,
+            pem: pem.clone(),
+        })
     }
 }
 

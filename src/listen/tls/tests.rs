@@ -18,10 +18,14 @@ fn pair(year: i32) -> (String, String) {
 }
 
 fn files(folders: &Folders) -> TlsFiles {
-    TlsFiles { certificate: folders.path("tls.crt"), private_key: folders.path("tls.key") }
+    TlsFiles {
+        certificate: folders.path("tls.crt"),
+        private_key: folders.path("tls.key"),
+    }
 }
 
-/// Writes a pair as the kubelet does: `tls.crt` leads to `..data/tls.crt`, and `..data` to a folder that is replaced.
+/// Writes a pair as the kubelet does: `tls.crt` leads to `..data/tls.crt`, and `..data` to a folder
+/// that is replaced.
 fn publish(folders: &Folders, folder: &str, (certificate, private_key): &(String, String)) {
     folders.write(&format!("{folder}/tls.crt"), certificate);
     folders.write(&format!("{folder}/tls.key"), private_key);
@@ -59,15 +63,25 @@ fn a_certificate_is_replaced_when_its_files_change_and_one_that_cannot_be_used_r
     ] {
         publish(&folders, folder, &broken);
         reload.poll();
-        assert_eq!((tls.not_after(), reload.last.is_ok()), (Some(end_of(2042)), true), "{folder} was read");
+        assert_eq!(
+            (tls.not_after(), reload.last.is_ok()),
+            (Some(end_of(2042)), true),
+            "{folder} was read"
+        );
     }
     fs::remove_file(folders.path("..data")).unwrap();
     reload.poll();
-    assert_eq!((tls.not_after(), reload.last.is_ok()), (Some(end_of(2042)), false));
+    assert_eq!(
+        (tls.not_after(), reload.last.is_ok()),
+        (Some(end_of(2042)), false)
+    );
     publish(&folders, "..6", &third);
     reload.poll();
     assert_eq!(tls.not_after(), Some(end_of(2055)));
-    let (new, old) = (tls.current.certificate.load(), Tls::new(files(&folders), TlsVersion::Tls12).unwrap());
+    let (new, old) = (
+        tls.current.certificate.load(),
+        Tls::new(files(&folders), TlsVersion::Tls12).unwrap(),
+    );
     assert_eq!(new.key.cert, old.current.certificate.load().key.cert);
 }
 
@@ -76,8 +90,16 @@ fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
     let folders = Folders::new();
     let (first, second) = (pair(2041), pair(2042));
     for (certificate, key, expected) in [
-        (None, None, "cannot read `@/tls.crt`: No such file or directory (os error 2)"),
-        (Some(first.0.as_str()), None, "cannot read `@/tls.key`: No such file or directory (os error 2)"),
+        (
+            None,
+            None,
+            "cannot read `@/tls.crt`: No such file or directory (os error 2)",
+        ),
+        (
+            Some(first.0.as_str()),
+            None,
+            "cannot read `@/tls.key`: No such file or directory (os error 2)",
+        ),
         (
             Some("text"),
             Some(first.1.as_str()),
@@ -112,7 +134,14 @@ fn a_private_key_is_in_no_debug_output() {
     folders.write("tls.crt", certificate);
     folders.write("tls.key", &key);
     let tls = Tls::new(files(&folders), TlsVersion::Tls13).unwrap();
-    let shown = format!("{tls:?} {:?} {:?}", tls.current, PemFiles::read(&files(&folders)));
+    let shown = format!(
+        "{tls:?} {:?} {:?}",
+        tls.current,
+        PemFiles::read(&files(&folders))
+    );
     let secret = key.lines().nth(1).unwrap();
-    assert!(!shown.contains(secret) && !shown.contains(&format!("{:?}", &key.as_bytes()[28..40])), "{shown}");
+    assert!(
+        !shown.contains(secret) && !shown.contains(&format!("{:?}", &key.as_bytes()[28..40])),
+        "{shown}"
+    );
 }

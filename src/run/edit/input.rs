@@ -9,8 +9,8 @@ use edit::Operation;
 use edit::bundle::{Migration, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, read_batch};
 use edit::operation::{
-    Add, ChannelEntries, Deprecate, DeprecateTruncate, Deprecation, EntryFields, MAX_OPERATIONS, PackageFields,
-    Packages, Reference, Undeprecate,
+    Add, ChannelEntries, Deprecate, DeprecateTruncate, Deprecation, EntryFields, MAX_OPERATIONS,
+    PackageFields, Packages, Reference, Undeprecate,
 };
 
 use crate::args::{EditArgs, EditOperation};
@@ -20,31 +20,56 @@ use crate::run::render::{self, BundleImages};
 pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<RenderedBundle>>> {
     let (operations, folder) = match (&args.operation, &args.ops) {
         (Some(operation), None) => (vec![of_arguments(operation)?], PathBuf::new()),
-        (None, Some(path)) => (of_file(path)?, path.parent().map(Path::to_owned).unwrap_or_default()),
+        (None, Some(path)) => (
+            of_file(path)?,
+            path.parent().map(Path::to_owned).unwrap_or_default(),
+        ),
         _ => bail!("cannot edit: name one operation, or a file of operations with --ops"),
     };
     if operations.len() > MAX_OPERATIONS {
-        bail!("cannot do {} operations at once: the most is {MAX_OPERATIONS}", operations.len());
+        bail!(
+            "cannot do {} operations at once: the most is {MAX_OPERATIONS}",
+            operations.len()
+        );
     }
     let mut images = BundleImages::new(&args.registries)?;
     let mut rendered = |bundle| rendered(bundle, &folder, &mut images);
-    operations.into_iter().map(|operation| operation.try_map(&mut rendered)).collect()
+    operations
+        .into_iter()
+        .map(|operation| operation.try_map(&mut rendered))
+        .collect()
 }
 
 fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
     let reading = || format!("cannot read the operations in `{}`", path.display());
-    let text = if path == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    let text = if path == Path::new("-") {
+        io::read_to_string(io::stdin())
+    } else {
+        fs::read_to_string(path)
+    };
     read_batch(text.with_context(reading)?.as_bytes()).with_context(reading)
 }
 
-fn rendered(bundle: BundleInput, folder: &Path, images: &mut BundleImages<'_>) -> anyhow::Result<RenderedBundle> {
+fn rendered(
+    bundle: BundleInput,
+    folder: &Path,
+    images: &mut BundleImages<'_>,
+) -> anyhow::Result<RenderedBundle> {
     match &bundle {
-        BundleInput { directory: Some(directory), image, files: None, blob: None, .. } => {
-            render::bundle(&folder.join(directory), image, Migration::CsvMetadata)
-        }
-        BundleInput { directory: None, image, files: None, blob: None, .. } if !image.is_empty() => {
-            images.bundle(image, Migration::CsvMetadata)
-        }
+        BundleInput {
+            directory: Some(directory),
+            image,
+            files: None,
+            blob: None,
+            ..
+        } => render::bundle(&folder.join(directory), image, Migration::CsvMetadata),
+        BundleInput {
+            directory: None,
+            image,
+            files: None,
+            blob: None,
+            ..
+        } if !image.is_empty() => images.bundle(image, Migration::CsvMetadata),
         _ => Ok(bundle.render(&mut RenderBudget::unlimited())?),
     }
 }
@@ -54,80 +79,171 @@ fn image(text: &str) -> anyhow::Result<BundleInput> {
     let (image, directory) = match text.split_once('=') {
         Some((image, directory)) => (image, Some(directory.into())),
         None if Path::new(text).is_dir() => {
-            bail!("cannot add `{text}`: write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle")
+            bail!(
+                "cannot add `{text}`: write IMAGE=DIR, such as quay.io/ns/etcd-bundle:v0.9.2=bundle"
+            )
         }
         None => (text, None),
     };
-    Ok(BundleInput { directory, image: image.to_owned(), ..BundleInput::default() })
+    Ok(BundleInput {
+        directory,
+        image: image.to_owned(),
+        ..BundleInput::default()
+    })
 }
 
 fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInput>> {
     Ok(match operation {
-        EditOperation::Add { bundles, mode, overwrite_latest, enable_alpha, prune_stranded } => Operation::Add(Add {
-            bundles: bundles.iter().map(|text| image(text)).collect::<anyhow::Result<_>>()?,
+        EditOperation::Add {
+            bundles,
+            mode,
+            overwrite_latest,
+            enable_alpha,
+            prune_stranded,
+        } => Operation::Add(Add {
+            bundles: bundles
+                .iter()
+                .map(|text| image(text))
+                .collect::<anyhow::Result<_>>()?,
             mode: mode.clone(),
             overwrite_latest: *overwrite_latest,
             enable_alpha: *enable_alpha,
             prune_stranded: *prune_stranded,
         }),
-        EditOperation::Rm { packages, permissive } => {
-            Operation::Rm(Packages { packages: packages.clone(), permissive: *permissive, allow_empty: true })
-        }
-        EditOperation::Prune { packages, allow_empty } => {
-            Operation::Prune(Packages { packages: packages.clone(), permissive: false, allow_empty: *allow_empty })
-        }
+        EditOperation::Rm {
+            packages,
+            permissive,
+        } => Operation::Rm(Packages {
+            packages: packages.clone(),
+            permissive: *permissive,
+            allow_empty: true,
+        }),
+        EditOperation::Prune {
+            packages,
+            allow_empty,
+        } => Operation::Prune(Packages {
+            packages: packages.clone(),
+            permissive: false,
+            allow_empty: *allow_empty,
+        }),
         EditOperation::PruneStranded => Operation::PruneStranded {},
-        EditOperation::DeprecateTruncate { images, allow_package_removal, permissive } => {
-            Operation::DeprecateTruncate(DeprecateTruncate {
-                images: images.clone(),
-                allow_package_removal: *allow_package_removal,
-                permissive: *permissive,
-                drop_truncated: false,
-            })
-        }
-        EditOperation::RemoveChannel { package, channel, prune_stranded } => {
+        EditOperation::DeprecateTruncate {
+            images,
+            allow_package_removal,
+            permissive,
+        } => Operation::DeprecateTruncate(DeprecateTruncate {
+            images: images.clone(),
+            allow_package_removal: *allow_package_removal,
+            permissive: *permissive,
+            drop_truncated: false,
+        }),
+        EditOperation::RemoveChannel {
+            package,
+            channel,
+            prune_stranded,
+        } => {
             let (package, channel) = (package.clone(), channel.clone());
-            Operation::RemoveChannel { package, channel, prune_stranded: *prune_stranded }
+            Operation::RemoveChannel {
+                package,
+                channel,
+                prune_stranded: *prune_stranded,
+            }
         }
-        EditOperation::DeleteLatest { package, drop_empty_channels } => {
-            Operation::DeleteLatest { package: package.clone(), drop_empty_channels: *drop_empty_channels }
-        }
-        EditOperation::DeleteBundle { package, bundle, policy } => {
-            Operation::DeleteBundle { package: package.clone(), bundle: bundle.clone(), policy: (*policy).into() }
-        }
-        EditOperation::Promote { package, bundle, channel } => {
+        EditOperation::DeleteLatest {
+            package,
+            drop_empty_channels,
+        } => Operation::DeleteLatest {
+            package: package.clone(),
+            drop_empty_channels: *drop_empty_channels,
+        },
+        EditOperation::DeleteBundle {
+            package,
+            bundle,
+            policy,
+        } => Operation::DeleteBundle {
+            package: package.clone(),
+            bundle: bundle.clone(),
+            policy: (*policy).into(),
+        },
+        EditOperation::Promote {
+            package,
+            bundle,
+            channel,
+        } => {
             let (package, bundle, channel) = (package.clone(), bundle.clone(), channel.clone());
-            Operation::Promote { package, bundle, channel }
+            Operation::Promote {
+                package,
+                bundle,
+                channel,
+            }
         }
-        EditOperation::SetPackage { package, default_channel, description } => Operation::SetPackage(PackageFields {
+        EditOperation::SetPackage {
+            package,
+            default_channel,
+            description,
+        } => Operation::SetPackage(PackageFields {
             package: package.clone(),
             default_channel: default_channel.clone(),
             description: description.clone(),
             icon: None,
         }),
-        EditOperation::SetEntry { package, channel, bundle, replaces, skips, skip_range } => {
-            let (name, replaces, skip_range) = (bundle.clone(), replaces.clone(), skip_range.clone());
-            let entry = EntryFields { name, replaces, skips: skips.clone(), skip_range };
+        EditOperation::SetEntry {
+            package,
+            channel,
+            bundle,
+            replaces,
+            skips,
+            skip_range,
+        } => {
+            let (name, replaces, skip_range) =
+                (bundle.clone(), replaces.clone(), skip_range.clone());
+            let entry = EntryFields {
+                name,
+                replaces,
+                skips: skips.clone(),
+                skip_range,
+            };
             let (package, channel) = (package.clone(), channel.clone());
-            Operation::SetEntry(ChannelEntries { package, channel, entries: vec![entry] })
+            Operation::SetEntry(ChannelEntries {
+                package,
+                channel,
+                entries: vec![entry],
+            })
         }
-        EditOperation::Deprecate { package, message, channel, bundle } => {
-            deprecation(package, message, channel.as_deref(), bundle.as_deref())
-        }
+        EditOperation::Deprecate {
+            package,
+            message,
+            channel,
+            bundle,
+        } => deprecation(package, message, channel.as_deref(), bundle.as_deref()),
     })
 }
 
-fn deprecation(package: &str, message: &str, channel: Option<&str>, bundle: Option<&str>) -> Operation<BundleInput> {
+fn deprecation(
+    package: &str,
+    message: &str,
+    channel: Option<&str>,
+    bundle: Option<&str>,
+) -> Operation<BundleInput> {
     let (schema, name) = match (channel, bundle) {
         (Some(name), _) => ("olm.channel", name),
         (None, Some(name)) => ("olm.bundle", name),
         (None, None) => ("olm.package", ""),
     };
-    let reference = Reference { schema: schema.to_owned(), name: name.to_owned() };
+    let reference = Reference {
+        schema: schema.to_owned(),
+        name: name.to_owned(),
+    };
     let package = package.to_owned();
     if message.is_empty() {
-        return Operation::Undeprecate(Undeprecate { package, references: vec![reference] });
+        return Operation::Undeprecate(Undeprecate {
+            package,
+            references: vec![reference],
+        });
     }
-    let entries = vec![Deprecation { reference, message: message.to_owned() }];
+    let entries = vec![Deprecation {
+        reference,
+        message: message.to_owned(),
+    }];
     Operation::Deprecate(Deprecate { package, entries })
 }

@@ -1,8 +1,10 @@
-//! No request of any dialect holds up a thread that serves connections: probes are answered on the same ones.
+//! No request of any dialect holds up a thread that serves connections: probes are answered on the
+//! same ones.
 //!
-//! A whole server runs on a runtime with one such thread. A task that is always ready is polled there between any two other tasks,
-//! so that the processor time of the thread between two of its polls is that of one poll of a connection, whatever else the
-//! machine does: a busy machine takes the processor away from the thread, and its processor time stands still meanwhile.
+//! A whole server runs on a runtime with one such thread. A task that is always ready is polled
+//! there between any two other tasks, so that the processor time of the thread between two of its
+//! polls is that of one poll of a connection, whatever else the machine does: a busy machine takes
+//! the processor away from the thread, and its processor time stands still meanwhile.
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
@@ -29,18 +31,22 @@ use crate::run::terminal::Terminal;
 
 /// Longest processor time of a thread that serves connections for one poll.
 ///
-/// The rule is a millisecond: tokio looks for new connections and requests after 61 polls at the latest, so that a probe waits for
-/// less than a tenth of a second however many requests are there, and most polls take a hundredth of that. Without optimization
-/// the code of this project takes up to ten times as long, but that of its dependencies, which parse, compress and send, is
-/// optimized then, too: 0.2 to 1.1 ms were seen for these requests on a machine of two cores with a load of 13. What this test is
-/// for took from 2.7 ms (a new document of many fields) over 7 ms (a compressed chunk of a list) to 1.4 s (an object as YAML).
+/// The rule is a millisecond: tokio looks for new connections and requests after 61 polls at the
+/// latest, so that a probe waits for less than a tenth of a second however many requests are there,
+/// and most polls take a hundredth of that. Without optimization the code of this project takes up
+/// to ten times as long, but that of its dependencies, which parse, compress and send, is optimized
+/// then, too: 0.2 to 1.1 ms were seen for these requests on a machine of two cores with a load of
+/// 13. What this test is for took from 2.7 ms (a new document of many fields) over 7 ms (a
+/// compressed chunk of a list) to 1.4 s (an object as YAML).
 const LONGEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 3 } else { 1 });
 
-/// Number of times that each request is sent. The shortest of its longest polls counts: what is not the request's own doing, such as
-/// a page fault or an index that is made once, is not in each of them.
+/// Number of times that each request is sent. The shortest of its longest polls counts: what is not
+/// the request's own doing, such as a page fault or an index that is made once, is not in each of
+/// them.
 const ROUNDS: usize = 3;
 
-/// Stands for the number of a round in requests, so that no cache has the response or what a request is parsed to.
+/// Stands for the number of a round in requests, so that no cache has the response or what a
+/// request is parsed to.
 const ROUND: &str = "round000";
 
 /// Measures a thread that serves connections.
@@ -50,8 +56,8 @@ struct Stalls {
     longest: AtomicU64,
     /// Number of polls.
     polls: AtomicU64,
-    /// Whether connections were handed to another thread, as work does that blocks in place: what took long before that would go
-    /// unseen.
+    /// Whether connections were handed to another thread, as work does that blocks in place: what
+    /// took long before that would go unseen.
     has_moved: AtomicBool,
 }
 
@@ -81,7 +87,9 @@ impl Stalls {
         poll_fn(|context| -> Poll<()> {
             let (thread, now) = (thread::current().id(), processor_time());
             match last {
-                Some((same, before)) if same == thread => self.longest.fetch_max(now - before, Ordering::Relaxed),
+                Some((same, before)) if same == thread => {
+                    self.longest.fetch_max(now - before, Ordering::Relaxed)
+                }
                 Some(_) => u64::from(self.has_moved.swap(true, Ordering::Relaxed)),
                 None => 0,
             };
@@ -111,8 +119,12 @@ impl AllListeners {
     fn start() -> Self {
         let folders = Folders::new();
         testing::generate::generate(&folders.path("c")).unwrap();
-        folders.catalog("edited", "package etcd default=stable\nchannel stable: v1.0.0");
-        let [main, kube_api, grpc, metrics] = std::array::from_fn(|_| SocketAddr::from(([127, 0, 0, 1], fixed_port())));
+        folders.catalog(
+            "edited",
+            "package etcd default=stable\nchannel stable: v1.0.0",
+        );
+        let [main, kube_api, grpc, metrics] =
+            std::array::from_fn(|_| SocketAddr::from(([127, 0, 0, 1], fixed_port())));
         let arguments = [
             "catalogql".to_owned(),
             "serve".to_owned(),
@@ -125,42 +137,88 @@ impl AllListeners {
             format!("--store={}", folders.text("store")),
             folders.text("c"),
         ];
-        let Command::Serve(args) = Args::parse_from(arguments).command else { panic!("it serves") };
+        let Command::Serve(args) = Args::parse_from(arguments).command else {
+            panic!("it serves")
+        };
         let stalls = Arc::<Stalls>::default();
         let watching = Arc::clone(&stalls);
         thread::spawn(move || {
-            let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let runtime = Builder::new_multi_thread()
+                .worker_threads(1)
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.spawn(watching.watch());
             runtime.block_on(start(*args, Terminal::new())).unwrap();
         });
         let client = Builder::new_current_thread().enable_all().build().unwrap();
-        let all = Self { main, kube_api, grpc, metrics, stalls, client, _folders: folders };
+        let all = Self {
+            main,
+            kube_api,
+            grpc,
+            metrics,
+            stalls,
+            client,
+            _folders: folders,
+        };
         let ready = Self::get("", main, "/readyz", "", 200);
         eventually(|| (send(&ready, 0).ok()?.0 == 200).then_some(()));
         all
     }
 
     fn get(name: &str, address: SocketAddr, path: &str, headers: &str, status: u16) -> Dear {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
         let name = format!("{name} {path} {}", headers.trim_end());
-        Dear { name, address, text: request, status }
+        Dear {
+            name,
+            address,
+            text: request,
+            status,
+        }
     }
 
     fn post(&self, name: &str, path: &str, body: &Value, headers: &str, status: u16) -> Dear {
         let body = body.to_string();
-        let mut request = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
-        write!(request, "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-        Dear { name: format!("{name} {path} {headers}"), address: self.main, text: request, status }
+        let mut request =
+            format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
+        write!(
+            request,
+            "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        Dear {
+            name: format!("{name} {path} {headers}"),
+            address: self.main,
+            text: request,
+            status,
+        }
     }
 
     /// The dearest requests of each dialect over HTTP/1.1.
     fn requests(&self) -> Vec<Dear> {
         let mut all = Vec::new();
         for coding in ["", "Accept-Encoding: gzip\r\n", "Accept-Encoding: zstd\r\n"] {
-            for path in ["all", "metas?schema=olm.bundle", "metas?package=package-007"] {
-                all.push(Self::get("catalogd", self.main, &format!("/catalogs/c/api/v1/{path}"), coding, 200));
+            for path in [
+                "all",
+                "metas?schema=olm.bundle",
+                "metas?package=package-007",
+            ] {
+                all.push(Self::get(
+                    "catalogd",
+                    self.main,
+                    &format!("/catalogs/c/api/v1/{path}"),
+                    coding,
+                    200,
+                ));
             }
-            for path in ["catalogmetadata", "bundlemetadata", "packages", "operatorpackages"] {
+            for path in [
+                "catalogmetadata",
+                "bundlemetadata",
+                "packages",
+                "operatorpackages",
+            ] {
                 let path = format!("/apis/catalogd.operatorframework.io/v1beta1/{path}");
                 all.push(Self::get("list", self.kube_api, &path, coding, 200));
             }
@@ -172,13 +230,49 @@ impl AllListeners {
         let table = "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n";
         all.extend([
             Self::get("YAML", self.kube_api, blobs, yaml, 406),
-            Self::get("pretty", self.kube_api, &format!("{blobs}?pretty=true"), "", 406),
-            Self::get("YAML page", self.kube_api, &format!("{blobs}?limit=500"), yaml, 200),
-            Self::get("YAML", self.kube_api, &format!("{MANIFESTS}/package-007"), yaml, 200),
+            Self::get(
+                "pretty",
+                self.kube_api,
+                &format!("{blobs}?pretty=true"),
+                "",
+                406,
+            ),
+            Self::get(
+                "YAML page",
+                self.kube_api,
+                &format!("{blobs}?limit=500"),
+                yaml,
+                200,
+            ),
+            Self::get(
+                "YAML",
+                self.kube_api,
+                &format!("{MANIFESTS}/package-007"),
+                yaml,
+                200,
+            ),
             Self::get("table", self.kube_api, blobs, table, 200),
-            Self::get("selector", self.kube_api, &format!("{blobs}?labelSelector={requirements}%21b&limit=1"), "", 200),
-            Self::get("watch", self.kube_api, &format!("{blobs}?watch=true&timeoutSeconds=1"), "", 200),
-            Self::get("watch", self.kube_api, &format!("{MANIFESTS}?watch=true&timeoutSeconds=1"), "", 200),
+            Self::get(
+                "selector",
+                self.kube_api,
+                &format!("{blobs}?labelSelector={requirements}%21b&limit=1"),
+                "",
+                200,
+            ),
+            Self::get(
+                "watch",
+                self.kube_api,
+                &format!("{blobs}?watch=true&timeoutSeconds=1"),
+                "",
+                200,
+            ),
+            Self::get(
+                "watch",
+                self.kube_api,
+                &format!("{MANIFESTS}?watch=true&timeoutSeconds=1"),
+                "",
+                200,
+            ),
             Self::get("metrics", self.metrics, "/metrics", "", 200),
             Self::get("page", self.main, "/", "", 200),
         ]);
@@ -192,17 +286,22 @@ impl AllListeners {
     fn graphql(&self) -> Vec<Dear> {
         let long = r#"{ bundles(first: 500, filter: {versionRange: ">=0.0.0-0"}) { nodes { name metadata { description examples } } } }"#;
         let facets = "{ packages(first: 0) { facets { keywords(first: 100) { value count } } } }";
-        let graph =
-            "{ packages(first: 50) { nodes { updateGraph { replaces { reasons } skipRanges { fromCount } } } } }";
+        let graph = "{ packages(first: 50) { nodes { updateGraph { replaces { reasons } skipRanges { fromCount } } } } }";
         let named = |selection: &str| format!("query {ROUND} {selection}");
         let spread: Vec<_> = (0..600).map(|at| format!("...f{}", at % 8)).collect();
         let spread = spread.join(" ");
-        let fragments: Vec<_> = (0..8).map(|at| format!("fragment f{at} on Package {{ name }}")).collect();
+        let fragments: Vec<_> = (0..8)
+            .map(|at| format!("fragment f{at} on Package {{ name }}"))
+            .collect();
         let fragments = fragments.join(" ");
         let document = format!("{{ packages(first: 1) {{ nodes {{ {spread} }} }} }} {fragments}");
-        let equal = format!("{{ packages(first: 1) {{ nodes {{ {} }} }} }}", "name ".repeat(950));
+        let equal = format!(
+            "{{ packages(first: 1) {{ nodes {{ {} }} }} }}",
+            "name ".repeat(950)
+        );
         let invalid = format!("{{ {} }}", "nothing ".repeat(950));
-        let nested = "{ __schema { types { fields { type { kind ofType { kind ofType { kind } } } } } } }";
+        let nested =
+            "{ __schema { types { fields { type { kind ofType { kind ofType { kind } } } } } } }";
         let strings: Vec<_> = (0..1_000).map(|at| format!("{at:090}")).collect();
         let variables = json!({
             "query": format!("query {ROUND}($names: [String!]) {{ catalogs(names: $names) {{ name }} }}"), "variables": { "names": strings },
@@ -218,11 +317,20 @@ impl AllListeners {
                 let name = query.chars().take(60).collect::<String>();
                 let status = if query == invalid { 400 } else { 200 };
                 let accept = format!("{coding}Accept: application/graphql-response+json\r\n");
-                all.push(self.post(&name, "/graphql", &json!({ "query": named(query) }), &accept, status));
+                all.push(self.post(
+                    &name,
+                    "/graphql",
+                    &json!({ "query": named(query) }),
+                    &accept,
+                    status,
+                ));
             }
-            for query in
-                ["{ olmbundles(limit: 100) { name package properties { type } } }", nested, &document, &invalid]
-            {
+            for query in [
+                "{ olmbundles(limit: 100) { name package properties { type } } }",
+                nested,
+                &document,
+                &invalid,
+            ] {
                 let name = query.chars().take(60).collect::<String>();
                 all.push(self.post(&name, alpha, &json!({ "query": named(query) }), coding, 200));
             }
@@ -241,12 +349,16 @@ impl AllListeners {
             .header("x-acknowledge-experimental", "true");
         self.client.block_on(async {
             let mut client = h2::client::Builder::new();
-            client.initial_window_size(1 << 30).initial_connection_window_size(1 << 30);
+            client
+                .initial_window_size(1 << 30)
+                .initial_connection_window_size(1 << 30);
             let socket = Socket::connect(self.grpc).await.unwrap();
             let (requests, connection) = client.handshake(socket).await.unwrap();
             tokio::spawn(connection);
             let mut requests = requests.ready().await.unwrap();
-            let (response, mut sending) = requests.send_request(request.body(()).unwrap(), false).unwrap();
+            let (response, mut sending) = requests
+                .send_request(request.body(()).unwrap(), false)
+                .unwrap();
             sending.send_data(message, true).unwrap();
             let (mut body, mut length) = (response.await.unwrap().into_body(), 0);
             while let Some(data) = body.data().await {
@@ -264,7 +376,12 @@ const MANIFESTS: &str = "/apis/packages.operators.coreos.com/v1/namespaces/olm/p
 fn send(request: &Dear, round: usize) -> std::io::Result<(u16, usize)> {
     let mut stream = TcpStream::connect(request.address)?;
     stream.set_read_timeout(Some(TEST_TIMEOUT))?;
-    stream.write_all(request.text.replace(ROUND, &format!("round{round:03}")).as_bytes())?;
+    stream.write_all(
+        request
+            .text
+            .replace(ROUND, &format!("round{round:03}"))
+            .as_bytes(),
+    )?;
     let mut buffer = vec![0; 1 << 20];
     let mut length = 0;
     let mut status = 0;
@@ -273,7 +390,11 @@ fn send(request: &Dear, round: usize) -> std::io::Result<(u16, usize)> {
             0 => return Ok((status, length)),
             read if length == 0 => {
                 let line = String::from_utf8_lossy(&buffer[..read.min(12)]).into_owned();
-                status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+                status = line
+                    .split(' ')
+                    .nth(1)
+                    .and_then(|status| status.parse().ok())
+                    .unwrap_or_default();
                 length += read;
             }
             read => length += read,
@@ -293,7 +414,10 @@ fn no_poll_of_a_connection_takes_longer_than_a_moment_whatever_is_asked() {
             length = ask(round);
             shortest = shortest.min(all.stalls.take());
         }
-        eprintln!("{:8.3} ms  {length:10} bytes  {name}", shortest.as_secs_f64() * 1000.0);
+        eprintln!(
+            "{:8.3} ms  {length:10} bytes  {name}",
+            shortest.as_secs_f64() * 1000.0
+        );
         report.push((shortest, name.to_owned()));
     };
     for request in all.requests() {
@@ -308,14 +432,28 @@ fn no_poll_of_a_connection_takes_longer_than_a_moment_whatever_is_asked() {
             ("api.Registry/ListPackages", &b""[..]),
             ("api.Registry/ListBundles", b""),
             ("api.Registry/GetPackage", b"\x0a\x0bpackage-007"),
-            ("api.Registry/GetBundleForChannel", b"\x0a\x0bpackage-007\x12\x06stable"),
-            ("api.Registry/GetChannelEntriesThatReplace", b"\x0a\x12package-007.v0.0.0"),
-            ("api.ExperimentalRegistry/ExperimentalListPackageCustomSchemas", b"\x0a\x01x"),
+            (
+                "api.Registry/GetBundleForChannel",
+                b"\x0a\x0bpackage-007\x12\x06stable",
+            ),
+            (
+                "api.Registry/GetChannelEntriesThatReplace",
+                b"\x0a\x12package-007.v0.0.0",
+            ),
+            (
+                "api.ExperimentalRegistry/ExperimentalListPackageCustomSchemas",
+                b"\x0a\x01x",
+            ),
         ] {
-            measure(&format!("gRPC {method} {coding}"), &|_| all.call(method, message, coding));
+            measure(&format!("gRPC {method} {coding}"), &|_| {
+                all.call(method, message, coding)
+            });
         }
     }
-    assert!(!all.stalls.has_moved.load(Ordering::Relaxed), "work blocks in place: do it in a turn");
+    assert!(
+        !all.stalls.has_moved.load(Ordering::Relaxed),
+        "work blocks in place: do it in a turn"
+    );
     report.retain(|(longest, _)| *longest > LONGEST);
     assert!(report.is_empty(), "longer than {LONGEST:?}: {report:#?}");
 }

@@ -88,37 +88,86 @@ impl ClusterObjects {
 
     fn add(&mut self, object: OlmObject) -> anyhow::Result<()> {
         match &*object.kind {
-            "ClusterServiceVersion" if object.status.reason != "Copied" => self.installed.push(operator(object)?),
+            "ClusterServiceVersion" if object.status.reason != "Copied" => {
+                self.installed.push(operator(object)?)
+            }
             "Subscription" => self.subscriptions.push(subscription(object)),
-            _ => object.items.into_iter().try_for_each(|item| self.add(item))?,
+            _ => object
+                .items
+                .into_iter()
+                .try_for_each(|item| self.add(item))?,
         }
         Ok(())
     }
 }
 
 fn operator(object: OlmObject) -> anyhow::Result<InstalledOperator> {
-    let OlmObject { metadata, spec, status, .. } = object;
-    let properties = metadata.annotations.get(PROPERTIES).map(|text| serde_json::from_str::<Properties>(text));
-    let OlmSpec { version, replaces, customresourcedefinitions, apiservicedefinitions, .. } = spec;
+    let OlmObject {
+        metadata,
+        spec,
+        status,
+        ..
+    } = object;
+    let properties = metadata
+        .annotations
+        .get(PROPERTIES)
+        .map(|text| serde_json::from_str::<Properties>(text));
+    let OlmSpec {
+        version,
+        replaces,
+        customresourcedefinitions,
+        apiservicedefinitions,
+        ..
+    } = spec;
     let OlmApis { owned, required } = customresourcedefinitions;
     Ok(InstalledOperator {
         name: metadata.name,
         version,
-        properties: properties.transpose()?.map(|annotation| annotation.properties),
-        owned: owned.into_iter().chain(apiservicedefinitions.owned).map(api).collect(),
-        required: required.into_iter().chain(apiservicedefinitions.required).map(api).collect(),
+        properties: properties
+            .transpose()?
+            .map(|annotation| annotation.properties),
+        owned: owned
+            .into_iter()
+            .chain(apiservicedefinitions.owned)
+            .map(api)
+            .collect(),
+        required: required
+            .into_iter()
+            .chain(apiservicedefinitions.required)
+            .map(api)
+            .collect(),
         replaces,
         phase: status.phase,
     })
 }
 
-fn api(OlmApi { name, group, version, kind }: OlmApi) -> OperatorApi {
-    let name = if group.is_empty() { name } else { format!("{name}.{group}") };
-    OperatorApi { name, version, kind }
+fn api(
+    OlmApi {
+        name,
+        group,
+        version,
+        kind,
+    }: OlmApi,
+) -> OperatorApi {
+    let name = if group.is_empty() {
+        name
+    } else {
+        format!("{name}.{group}")
+    };
+    OperatorApi {
+        name,
+        version,
+        kind,
+    }
 }
 
 fn subscription(object: OlmObject) -> Subscription {
-    let OlmObject { metadata, spec, status, .. } = object;
+    let OlmObject {
+        metadata,
+        spec,
+        status,
+        ..
+    } = object;
     Subscription {
         name: metadata.name,
         package: spec.name,

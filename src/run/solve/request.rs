@@ -12,7 +12,9 @@ use loading::LoadError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serving::Content;
-use solve::{InstalledOperator, OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription};
+use solve::{
+    InstalledOperator, OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription,
+};
 
 use super::cluster::ClusterObjects;
 use crate::args::{PolicyArg, SolveArgs, WantedArg, parse_installed};
@@ -67,9 +69,8 @@ impl Input {
     /// Reads the catalogs and what is wanted and installed.
     pub(super) fn read(args: &SolveArgs) -> anyhow::Result<Self> {
         match &args.request {
-            Some(path) => {
-                Self::read_file(path, args).with_context(|| format!("cannot read the request `{}`", path.display()))
-            }
+            Some(path) => Self::read_file(path, args)
+                .with_context(|| format!("cannot read the request `{}`", path.display())),
             None => Self::read_flags(args),
         }
     }
@@ -82,20 +83,39 @@ impl Input {
     fn read_file(path: &Path, args: &SolveArgs) -> anyhow::Result<Self> {
         let file: RequestFile = serde_json::from_slice(&fs::read(path)?)?;
         let mut catalogs = Vec::new();
-        for RequestCatalog { name, namespace, priority, labels, metas, path } in file.catalogs {
+        for RequestCatalog {
+            name,
+            namespace,
+            priority,
+            labels,
+            metas,
+            path,
+        } in file.catalogs
+        {
             let content = match (metas, path) {
                 (Some(metas), None) => LoadedContent::Blobs(Box::new(index(&metas)?)),
                 (None, Some(path)) => load(&name, &path, args)?,
                 _ => bail!("the catalog `{name}` must have either `metas` or a `path`"),
             };
-            catalogs.push(LoadedCatalog { name, namespace, priority, labels, content });
+            catalogs.push(LoadedCatalog {
+                name,
+                namespace,
+                priority,
+                labels,
+                content,
+            });
         }
-        Ok(Self { request: file.request, catalogs })
+        Ok(Self {
+            request: file.request,
+            catalogs,
+        })
     }
 
     fn read_flags(args: &SolveArgs) -> anyhow::Result<Self> {
         let wanted = sources::catalogs(&args.sources, None, args.images.configs_dir.as_deref())?;
-        let named = wanted.iter().map(|entry| (entry.name.as_str(), &entry.reference));
+        let named = wanted
+            .iter()
+            .map(|entry| (entry.name.as_str(), &entry.reference));
         let mut catalogs = Vec::new();
         for (entry, content) in wanted.iter().zip(once::load(named, &args.images)?) {
             let content = content.map_err(|error| cannot_load(entry.name.as_str(), &error))?;
@@ -107,7 +127,10 @@ impl Input {
                 content: LoadedContent::Source(content),
             });
         }
-        let mut input = Self { request: SolveRequest::default(), catalogs };
+        let mut input = Self {
+            request: SolveRequest::default(),
+            catalogs,
+        };
         input.request.namespaces = vec![NAMESPACE.to_owned()];
         input.request.policy = match args.policy {
             PolicyArg::OlmV0 => SolvePolicy::OlmV0,
@@ -123,15 +146,24 @@ impl Input {
     /// Adds a bundle of the catalogs as installed, or the objects of a file.
     fn add_installed(&mut self, text: &str) -> anyhow::Result<()> {
         if Path::new(text).is_file() {
-            let objects = fs::read(text).map_err(anyhow::Error::from).and_then(|json| ClusterObjects::read(&json));
-            let objects = objects.with_context(|| format!("cannot read the installed operators in `{text}`"))?;
+            let objects = fs::read(text)
+                .map_err(anyhow::Error::from)
+                .and_then(|json| ClusterObjects::read(&json));
+            let objects = objects
+                .with_context(|| format!("cannot read the installed operators in `{text}`"))?;
             self.request.installed.extend(objects.installed);
-            let own = |subscription| Subscription { catalog_namespace: NAMESPACE.to_owned(), ..subscription };
-            self.request.subscriptions.extend(objects.subscriptions.into_iter().map(own));
+            let own = |subscription| Subscription {
+                catalog_namespace: NAMESPACE.to_owned(),
+                ..subscription
+            };
+            self.request
+                .subscriptions
+                .extend(objects.subscriptions.into_iter().map(own));
             return Ok(());
         }
-        let installed = parse_installed(text)
-            .map_err(|reason| anyhow!("`{text}` is neither a file nor an installed bundle: {reason}"))?;
+        let installed = parse_installed(text).map_err(|reason| {
+            anyhow!("`{text}` is neither a file nor an installed bundle: {reason}")
+        })?;
         let properties = self.properties_of(&installed.name);
         self.request.installed.push(InstalledOperator {
             name: installed.name,
@@ -142,15 +174,21 @@ impl Input {
         Ok(())
     }
 
-    /// The properties that OLM writes to the operator of a bundle: those of the bundle but its manifests.
+    /// The properties that OLM writes to the operator of a bundle: those of the bundle but its
+    /// manifests.
     fn properties_of(&self, bundle: &str) -> Option<Vec<OperatorProperty>> {
         let catalogs = self.catalogs();
-        let found = catalogs.iter().flat_map(|catalog| catalog.catalog.bundles()).find(|one| one.name() == bundle)?;
+        let found = catalogs
+            .iter()
+            .flat_map(|catalog| catalog.catalog.bundles())
+            .find(|one| one.name() == bundle)?;
         let properties = found.properties().filter_map(|property| {
             let type_name = property.type_name().to_owned();
             let is_shown = !matches!(&*type_name, "olm.bundle.object" | "olm.csv.metadata");
             let value = serde_json::from_slice(property.value()?.raw()).ok();
-            value.filter(|_| is_shown).map(|value| OperatorProperty { type_name, value })
+            value
+                .filter(|_| is_shown)
+                .map(|value| OperatorProperty { type_name, value })
         });
         Some(properties.collect())
     }
@@ -158,19 +196,40 @@ impl Input {
     /// Adds a subscription for each wanted package. It owns what is installed of that package.
     fn add_wanted(&mut self, wanted: &[WantedArg]) {
         let is_v1 = self.request.policy == SolvePolicy::OlmV1;
-        for WantedArg { package, channel, version } in wanted {
-            let owned = self.request.installed.iter().find(|operator| states_package(operator, package));
+        for WantedArg {
+            package,
+            channel,
+            version,
+        } in wanted
+        {
+            let owned = self
+                .request
+                .installed
+                .iter()
+                .find(|operator| states_package(operator, package));
             let subscription = Subscription {
                 name: package.clone(),
                 package: package.clone(),
                 channel: channel.clone(),
-                starting_csv: if is_v1 { String::new() } else { version.clone() },
-                version: if is_v1 { version.clone() } else { String::new() },
-                installed_csv: owned.map(|operator| operator.name.clone()).unwrap_or_default(),
+                starting_csv: if is_v1 {
+                    String::new()
+                } else {
+                    version.clone()
+                },
+                version: if is_v1 {
+                    version.clone()
+                } else {
+                    String::new()
+                },
+                installed_csv: owned
+                    .map(|operator| operator.name.clone())
+                    .unwrap_or_default(),
                 ..Subscription::default()
             };
             // What a file says of the package gives way to the command line.
-            self.request.subscriptions.retain(|one| one.package != *package);
+            self.request
+                .subscriptions
+                .retain(|one| one.package != *package);
             self.request.subscriptions.push(subscription);
         }
     }
@@ -199,9 +258,14 @@ fn states_package(operator: &InstalledOperator, package: &str) -> bool {
     struct PackageValue {
         package_name: String,
     }
-    let mut properties = operator.properties.iter().flatten().filter(|property| property.type_name == "olm.package");
+    let mut properties = operator
+        .properties
+        .iter()
+        .flatten()
+        .filter(|property| property.type_name == "olm.package");
     properties.any(|property| {
-        serde_json::from_str::<PackageValue>(property.value.get()).is_ok_and(|value| value.package_name == package)
+        serde_json::from_str::<PackageValue>(property.value.get())
+            .is_ok_and(|value| value.package_name == package)
     })
 }
 
@@ -236,5 +300,11 @@ fn index(metas: &RawValue) -> anyhow::Result<Catalog> {
             ReadEvent::NeedInput | ReadEvent::End => break,
         }
     }
-    Ok(Catalog::build(lines.into(), &Origins { files: vec![origin], ..Origins::default() })?)
+    Ok(Catalog::build(
+        lines.into(),
+        &Origins {
+            files: vec![origin],
+            ..Origins::default()
+        },
+    )?)
 }

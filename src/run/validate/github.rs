@@ -14,13 +14,20 @@ pub(super) fn print(out: &mut impl Write, findings: &[Finding<'_>]) -> io::Resul
         if let Some(line) = finding.line {
             write!(out, "line={line},")?;
         }
-        writeln!(out, "title={}::{}", property(finding.code), data(&finding.text()))?;
+        writeln!(
+            out,
+            "title={}::{}",
+            property(finding.code),
+            data(&finding.text())
+        )?;
     }
     Ok(())
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

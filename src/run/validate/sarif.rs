@@ -10,16 +10,26 @@ use super::Finding;
 use crate::args::VERSION;
 use crate::run::output;
 
-const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Prints a log of one run. Rules are the codes of problems.
 pub(super) fn print(out: &mut impl Write, findings: &[Finding<'_>]) -> io::Result<()> {
-    let rules: BTreeMap<_, _> = findings.iter().map(|finding| (finding.code, finding.level())).collect();
-    let rules = rules.iter().map(|(code, level)| json!({ "id": code, "defaultConfiguration": { "level": level } }));
-    let driver = json!({ "name": "catalogql", "version": VERSION, "rules": rules.collect::<Vec<_>>() });
+    let rules: BTreeMap<_, _> = findings
+        .iter()
+        .map(|finding| (finding.code, finding.level()))
+        .collect();
+    let rules = rules
+        .iter()
+        .map(|(code, level)| json!({ "id": code, "defaultConfiguration": { "level": level } }));
+    let driver =
+        json!({ "name": "catalogql", "version": VERSION, "rules": rules.collect::<Vec<_>>() });
     let results: Vec<_> = findings.iter().map(result).collect();
     let run = json!({ "tool": { "driver": driver }, "results": results });
-    output::json(out, &json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
+    output::json(
+        out,
+        &json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }),
+    )
 }
 
 fn result(finding: &Finding<'_>) -> Value {
@@ -30,7 +40,10 @@ fn result(finding: &Finding<'_>) -> Value {
             location["physicalLocation"]["region"] = json!({ "startLine": line });
         }
     }
-    let logical: Vec<_> = finding.owners().map(|(kind, name)| json!({ "name": name, "kind": kind })).collect();
+    let logical: Vec<_> = finding
+        .owners()
+        .map(|(kind, name)| json!({ "name": name, "kind": kind }))
+        .collect();
     if !logical.is_empty() {
         location["logicalLocations"] = json!(logical);
     }

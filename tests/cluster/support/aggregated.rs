@@ -40,8 +40,8 @@ impl Drop for Server {
 }
 
 impl Aggregated {
-    /// Starts a control plane and a server with these arguments, and waits until its packages can be listed. `folders` keep its
-    /// store. `None` as for [`ControlPlane::start`].
+    /// Starts a control plane and a server with these arguments, and waits until its packages can
+    /// be listed. `folders` keep its store. `None` as for [`ControlPlane::start`].
     #[track_caller]
     pub(crate) fn start(folders: Folders, arguments: Vec<String>) -> Option<Self> {
         let plane = plane()?;
@@ -49,14 +49,23 @@ impl Aggregated {
         let authority = certificate(&folders);
         let server = serve(&plane, &folders, (address, "store"), &arguments);
         register(&plane, address.port(), &authority);
-        Some(Self { plane, folders, address, arguments, server, second: None })
+        Some(Self {
+            plane,
+            folders,
+            address,
+            arguments,
+            server,
+            second: None,
+        })
     }
 
-    /// As [`Self::start`] with two servers, each with a store of its own, which the API server reaches in turn.
+    /// As [`Self::start`] with two servers, each with a store of its own, which the API server
+    /// reaches in turn.
     #[track_caller]
     pub(crate) fn start_two(folders: Folders, arguments: Vec<String>) -> Option<(Self, Turns)> {
         let plane = plane()?;
-        let addresses = [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let addresses =
+            [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         let authority = certificate(&folders);
         let server = serve(&plane, &folders, (addresses[0], "store"), &arguments);
         // Versions have the time of the first state: it is not the same for both.
@@ -64,25 +73,42 @@ impl Aggregated {
         let second = serve(&plane, &folders, (addresses[1], "second-store"), &arguments);
         let turns = Turns::start(addresses);
         register(&plane, turns.address.port(), &authority);
-        let api = Self { plane, folders, address: addresses[0], arguments, server, second: Some(second) };
+        let api = Self {
+            plane,
+            folders,
+            address: addresses[0],
+            arguments,
+            server,
+            second: Some(second),
+        };
         Some((api, turns))
     }
 
-    /// Kills the server and starts it again, after `meanwhile`, and waits until its packages can be listed.
+    /// Kills the server and starts it again, after `meanwhile`, and waits until its packages can be
+    /// listed.
     pub(crate) fn restart(&mut self, meanwhile: impl FnOnce()) {
         let _ = (self.server.child.kill(), self.server.child.wait());
         meanwhile();
-        self.server = serve(&self.plane, &self.folders, (self.address, "store"), &self.arguments);
+        self.server = serve(
+            &self.plane,
+            &self.folders,
+            (self.address, "store"),
+            &self.arguments,
+        );
         wait_until_listed(&self.plane);
     }
 
     /// The addresses of both servers.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
-        [Some(&self.server), self.second.as_ref()].into_iter().flatten().map(|server| server.address).collect()
+        [Some(&self.server), self.second.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|server| server.address)
+            .collect()
     }
 
-    /// Asks the server at this address itself, with a certificate of these files if there is a name, and returns the status and the body; `None`
-    /// where no connection comes about.
+    /// Asks the server at this address itself, with a certificate of these files if there is a
+    /// name, and returns the status and the body; `None` where no connection comes about.
     pub(crate) fn ask(
         &self,
         address: SocketAddr,
@@ -91,11 +117,26 @@ impl Aggregated {
         path: &str,
     ) -> Option<(u16, String)> {
         let mut command = Command::new("openssl");
-        command.args(["s_client", "-quiet", "-verify_quiet", "-connect", &address.to_string()]);
-        command.args(["-servername", "catalogql.olm.svc", "-CAfile", &self.folders.text("ca.crt")]);
+        command.args([
+            "s_client",
+            "-quiet",
+            "-verify_quiet",
+            "-connect",
+            &address.to_string(),
+        ]);
+        command.args([
+            "-servername",
+            "catalogql.olm.svc",
+            "-CAfile",
+            &self.folders.text("ca.crt"),
+        ]);
         if let Some(name) = certificate {
-            command.arg("-cert").arg(self.plane.file(&format!("{name}.pem")));
-            command.arg("-key").arg(self.plane.file(&format!("{name}.key")));
+            command
+                .arg("-cert")
+                .arg(self.plane.file(&format!("{name}.pem")));
+            command
+                .arg("-key")
+                .arg(self.plane.file(&format!("{name}.key")));
         }
         let mut child = command
             .stdin(Stdio::piped())
@@ -103,9 +144,11 @@ impl Aggregated {
             .stderr(Stdio::null())
             .spawn()
             .expect("openssl is there");
-        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         let mut stdin = child.stdin.take().expect("it is a pipe");
-        // It may end before it has read everything. It ends with the connection, not with its input.
+        // It may end before it has read everything. It ends with the connection, not with its
+        // input.
         let _ = stdin.write_all(request.as_bytes());
         let output = child.wait_with_output().expect("it is a child");
         drop(stdin);
@@ -114,11 +157,14 @@ impl Aggregated {
         Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
 
-    /// Ends the server that is reached, as an upgrade does, while new connections go to the other one; then it starts again.
+    /// Ends the server that is reached, as an upgrade does, while new connections go to the other
+    /// one; then it starts again.
     pub(crate) fn replace(&mut self, turns: &Turns) {
         turns.next();
         let ended = &mut self.server;
-        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {}", ended.child.id())]).status();
+        let sent = Command::new("sh")
+            .args(["-c", &format!("kill -TERM {}", ended.child.id())])
+            .status();
         assert!(sent.expect("there is a shell").success());
         let status = eventually(|| ended.child.try_wait().expect("it is a child"));
         assert!(status.success(), "{status}");
@@ -135,19 +181,42 @@ fn plane() -> Option<ControlPlane> {
     plane.kubectl(&["create", "namespace", "olm"]);
     plane.kubectl(&["create", "serviceaccount", "catalogql", "--namespace=olm"]);
     let subject = "--serviceaccount=olm:catalogql";
-    plane.kubectl(&["create", "clusterrolebinding", "catalogql", "--clusterrole=system:auth-delegator", subject]);
+    plane.kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "catalogql",
+        "--clusterrole=system:auth-delegator",
+        subject,
+    ]);
     let role = "--role=extension-apiserver-authentication-reader";
-    plane.kubectl(&["create", "rolebinding", "catalogql", "--namespace=kube-system", role, subject]);
+    plane.kubectl(&[
+        "create",
+        "rolebinding",
+        "catalogql",
+        "--namespace=kube-system",
+        role,
+        subject,
+    ]);
     Some(plane)
 }
 
 /// The certificate that the program makes for its Service; its authority in base64.
 fn certificate(folders: &Folders) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_catalogql")).args(["certificate", "--for=catalogql.olm"]).output();
-    let secret: Value = serde_saphyr::from_slice(&output.expect("it can be started").stdout).expect("it prints YAML");
-    let data = |name: &str| secret["data"][name].as_str().unwrap_or_else(|| panic!("{name}: {secret}"));
+    let output = Command::new(env!("CARGO_BIN_EXE_catalogql"))
+        .args(["certificate", "--for=catalogql.olm"])
+        .output();
+    let secret: Value = serde_saphyr::from_slice(&output.expect("it can be started").stdout)
+        .expect("it prints YAML");
+    let data = |name: &str| {
+        secret["data"][name]
+            .as_str()
+            .unwrap_or_else(|| panic!("{name}: {secret}"))
+    };
     for name in ["ca.crt", "tls.crt", "tls.key"] {
-        folders.write(name, BASE64_STANDARD.decode(data(name)).expect("it is base64"));
+        folders.write(
+            name,
+            BASE64_STANDARD.decode(data(name)).expect("it is base64"),
+        );
     }
     data("ca.crt").to_owned()
 }
@@ -161,13 +230,28 @@ fn serve(
 ) -> Server {
     let mut command = Command::new(env!("CARGO_BIN_EXE_catalogql"));
     command.args(["serve", "--listen=127.0.0.1:0", "--kube-api-auth=delegated"]);
-    command.arg(format!("--kube-api-listen={address}")).arg("--store").arg(folders.path(store));
+    command
+        .arg(format!("--kube-api-listen={address}"))
+        .arg("--store")
+        .arg(folders.path(store));
     command.arg("--tls-cert-file").arg(folders.path("tls.crt"));
-    command.arg("--tls-private-key-file").arg(folders.path("tls.key"));
+    command
+        .arg("--tls-private-key-file")
+        .arg(folders.path("tls.key"));
     command.args(arguments);
-    command.env("KUBECONFIG", plane.service_account_kubeconfig("olm", "catalogql", plane.address));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let server = Server { child: command.spawn().expect("it can be started"), address, store };
+    command.env(
+        "KUBECONFIG",
+        plane.service_account_kubeconfig("olm", "catalogql", plane.address),
+    );
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let server = Server {
+        child: command.spawn().expect("it can be started"),
+        address,
+        store,
+    };
     eventually(|| TcpStream::connect(address).ok());
     server
 }
@@ -187,11 +271,22 @@ fn register(plane: &ControlPlane, port: u16, authority: &str) {
         },
     });
     plane.apply(&[service, api_service]);
-    plane.kubectl(&["wait", "--for=condition=Available", "--timeout=60s", "apiservice", &name]);
+    plane.kubectl(&[
+        "wait",
+        "--for=condition=Available",
+        "--timeout=60s",
+        "apiservice",
+        &name,
+    ]);
     // The API server learns of the group once a minute, or when its registration changes.
     wait_until_listed(plane);
 }
 
 fn wait_until_listed(plane: &ControlPlane) {
-    eventually(|| plane.try_kubectl(&["get", "packagemanifests", "-n", "olm"], "").success.then_some(()));
+    eventually(|| {
+        plane
+            .try_kubectl(&["get", "packagemanifests", "-n", "olm"], "")
+            .success
+            .then_some(())
+    });
 }

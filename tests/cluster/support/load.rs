@@ -57,7 +57,12 @@ impl Load {
         self.state.is_over.store(true, Ordering::SeqCst);
         let failures = self.thread.join().expect("the client does not panic");
         let answered = self.state.answered.load(Ordering::SeqCst);
-        assert!(failures.is_empty(), "{} failed, {answered} did not: {:?}", failures.len(), failures.first());
+        assert!(
+            failures.is_empty(),
+            "{} failed, {answered} did not: {:?}",
+            failures.len(),
+            failures.first()
+        );
         answered
     }
 }

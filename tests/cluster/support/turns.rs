@@ -22,15 +22,23 @@ impl Turns {
     pub(crate) fn start(servers: [SocketAddr; 2]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let state = Arc::new(Mutex::new(State { servers, open: Vec::new() }));
+        let state = Arc::new(Mutex::new(State {
+            servers,
+            open: Vec::new(),
+        }));
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let mut state = lock(&shared);
                 // The client sees a connection that ends when the server accepts none.
-                let Ok(server) = TcpStream::connect(state.servers[0]) else { continue };
+                let Ok(server) = TcpStream::connect(state.servers[0]) else {
+                    continue;
+                };
                 for (from, to) in [(&client, &server), (&server, &client)] {
-                    let (from, to) = (from.try_clone().expect("a handle"), to.try_clone().expect("a handle"));
+                    let (from, to) = (
+                        from.try_clone().expect("a handle"),
+                        to.try_clone().expect("a handle"),
+                    );
                     thread::spawn(move || forward(from, to));
                 }
                 state.open.extend([client, server]);

@@ -1,6 +1,7 @@
 //! Which recorded answers are not ours, on purpose.
 
-/// Why some cases differ, and each of them by name with what differs: its status, its body, names of headers.
+/// Why some cases differ, and each of them by name with what differs: its status, its body, names
+/// of headers.
 pub(super) type Difference = (&'static str, &'static [(&'static str, &'static str)]);
 
 #[rustfmt::skip]

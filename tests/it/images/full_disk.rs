@@ -1,5 +1,5 @@
-//! A disk that is full at each write of a pull, and at each file and folder that it makes. The disk is a real one: a
-//! file system in memory, of so many bytes and files, which only the server sees.
+//! A disk that is full at each write of a pull, and at each file and folder that it makes. The disk
+//! is a real one: a file system in memory, of so many bytes and files, which only the server sees.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -9,7 +9,8 @@ use std::process::Command;
 use http_facts::coding::MIN_ENCODED_BYTES;
 
 use crate::support::{
-    CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, eventually, graphql, lines, packages,
+    CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, eventually, graphql, lines,
+    packages,
 };
 
 /// What a file takes at least, and the bytes of the disk are counted in.
@@ -18,19 +19,22 @@ const PAGE: usize = 4096;
 /// More than a pull of these tests needs: pages, or files and folders.
 const ENOUGH: usize = 100;
 
-/// Has a disk of its own over the folder of the store, with what is in the store already, and runs the program there.
+/// Has a disk of its own over the folder of the store, with what is in the store already, and runs
+/// the program there.
 const ON_A_DISK: &str = r#"
     mount -t tmpfs -o "$1" tmpfs "$2" && cp -a "$3/." "$2" || exit
     shift 3
     exec "$0" "$@"
 "#;
 
-/// Three files of a package each, in folders; together a dozen pages that no compression makes fewer.
+/// Three files of a package each, in folders; together a dozen pages that no compression makes
+/// fewer.
 fn files() -> Vec<(String, String)> {
     let mut random = fastrand::Rng::with_seed(11);
     let mut file = |name: &str| {
         let text: String = (0..3 * PAGE).map(|_| random.alphanumeric()).collect();
-        let blob = serde_json::json!({ "schema": "olm.package", "name": name, "description": text });
+        let blob =
+            serde_json::json!({ "schema": "olm.package", "name": name, "description": text });
         (format!("configs/{name}/catalog.json"), blob.to_string())
     };
     ["a", "b", "c"].map(&mut file).to_vec()
@@ -66,9 +70,11 @@ impl Replaced {
         layout.image("v1", &[CONFIGS], &[("configs/catalog.json", &lines(ETCD))]);
         let source = layout.source("v1");
         let server = Server::start(&folders, &[&source]);
-        // What a server writes beside a content after it is served is there, and so takes no room while another pulls.
+        // What a server writes beside a content after it is served is there, and so takes no room
+        // while another pulls.
         let named = |folder: &str, end: &str| {
-            let entries = fs::read_dir(folders.path("store").join(folder)).expect("the store can be read");
+            let entries =
+                fs::read_dir(folders.path("store").join(folder)).expect("the store can be read");
             entries
                 .map(|entry| entry.expect("the store can be read").path())
                 .find(|path| path.to_string_lossy().ends_with(end))
@@ -76,22 +82,34 @@ impl Replaced {
         eventually(|| named("outlines", ".outline"));
         let content = named("content", ".jsonl").expect("a content is kept");
         let bytes = fs::metadata(content).expect("the store can be read").len();
-        assert!(bytes < MIN_ENCODED_BYTES as u64, "it would be compressed as well");
+        assert!(
+            bytes < MIN_ENCODED_BYTES as u64,
+            "it would be compressed as well"
+        );
         drop(server);
         let files = files();
-        let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
         layout.image("v1", &[CONFIGS], &files);
         Self { folders, source }
     }
 
-    /// Serves from a disk of this size, and says what failed; goes on with larger ones until nothing does.
+    /// Serves from a disk of this size, and says what failed; goes on with larger ones until
+    /// nothing does.
     fn serve(&self, size: &str) -> ControlFlow<(), String> {
         let own = Folders::new();
         let store = own.path("store");
         fs::create_dir(&store).expect("folders can be made");
         let mut command = Command::new("unshare");
-        command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_DISK]).arg(catalogql().get_program());
-        command.arg(size).arg(&store).arg(self.folders.path("store"));
+        command
+            .args(["--map-root-user", "--mount", "sh", "-c", ON_A_DISK])
+            .arg(catalogql().get_program());
+        command
+            .arg(size)
+            .arg(&store)
+            .arg(self.folders.path("store"));
         let server = Server::start_as(command, &own, &[&self.source]);
         let outcome = loop {
             let line = server.logs("");
@@ -102,12 +120,26 @@ impl Replaced {
                 break ControlFlow::Continue(line);
             }
         };
-        let expected: &[&str] = if outcome.is_break() { &["a", "b", "c"] } else { &["etcd"] };
-        assert_eq!(graphql(server.address, PACKAGES), packages(expected), "{size}: {outcome:?}");
+        let expected: &[&str] = if outcome.is_break() {
+            &["a", "b", "c"]
+        } else {
+            &["etcd"]
+        };
+        assert_eq!(
+            graphql(server.address, PACKAGES),
+            packages(expected),
+            "{size}: {outcome:?}"
+        );
         // As the server sees it.
         let seen = PathBuf::from(format!("/proc/{}/root", server.id()));
-        let scratch = seen.join(store.strip_prefix("/").expect("the path is absolute")).join("scratch");
-        assert_eq!(fs::read_dir(scratch).map_or(0, Iterator::count), 0, "{size}");
+        let scratch = seen
+            .join(store.strip_prefix("/").expect("the path is absolute"))
+            .join("scratch");
+        assert_eq!(
+            fs::read_dir(scratch).map_or(0, Iterator::count),
+            0,
+            "{size}"
+        );
         outcome
     }
 
@@ -117,7 +149,11 @@ impl Replaced {
         for more in 0..ENOUGH {
             match self.serve(&size(more)) {
                 ControlFlow::Continue(line) => {
-                    assert!(line.contains("No space left on device"), "{}: {line}", size(more));
+                    assert!(
+                        line.contains("No space left on device"),
+                        "{}: {line}",
+                        size(more)
+                    );
                     failures.push(line);
                 }
                 ControlFlow::Break(()) => return failures,
@@ -131,7 +167,10 @@ impl Replaced {
 #[track_caller]
 fn failed_at(failures: &[String], places: &[&str]) {
     for place in places {
-        assert!(failures.iter().any(|line| line.contains(place)), "nothing fails at {place}: {failures:#?}");
+        assert!(
+            failures.iter().any(|line| line.contains(place)),
+            "nothing fails at {place}: {failures:#?}"
+        );
     }
 }
 
@@ -140,7 +179,14 @@ fn a_disk_that_is_full_at_each_page_of_a_pull_leaves_the_former_content_served()
     let replaced = Replaced::new();
     let (pages, _) = used(&replaced.folders.path("store"));
     let failures = replaced.failures(|more| format!("size={}", (pages + more) * PAGE));
-    failed_at(&failures, &["/layers/", "cannot write files of the image to ", "/content/"]);
+    failed_at(
+        &failures,
+        &[
+            "/layers/",
+            "cannot write files of the image to ",
+            "/content/",
+        ],
+    );
 }
 
 #[test]
@@ -150,5 +196,8 @@ fn a_disk_without_room_for_each_file_and_folder_of_a_pull_leaves_the_former_cont
     let failures = replaced.failures(|more| format!("size=16m,nr_inodes={}", files + more));
     let file = "cannot unpack the image: cannot create a file in ";
     // The analysis and the record take the place that the layers and the unpacked files had.
-    failed_at(&failures, &["/scratch`", "/layers`", "/layers/", file, "/content`"]);
+    failed_at(
+        &failures,
+        &["/scratch`", "/layers`", "/layers/", file, "/content`"],
+    );
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use images::{ImageKind, PullLimits};
 
 use super::{Fixture, at, pull, settings};
-use crate::support::{CONFIGS_LABEL, Folders, MediaTypes, Registry, RegistryImage, run, tar_archive, tool_command};
+use crate::support::{
+    CONFIGS_LABEL, Folders, MediaTypes, Registry, RegistryImage, run, tar_archive, tool_command,
+};
 
 #[tokio::test]
 async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
@@ -22,8 +24,11 @@ async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
     }
     let digest = image.digest();
     let (layout, archive) = (folders.text("layout"), folders.text("archive.tar"));
-    let (in_registry, in_layout, in_archive) =
-        (format!("{address}/ns/catalog"), format!("oci:{layout}"), format!("oci:{archive}"));
+    let (in_registry, in_layout, in_archive) = (
+        format!("{address}/ns/catalog"),
+        format!("oci:{layout}"),
+        format!("oci:{archive}"),
+    );
     for (source, by_digest) in [
         (at(address), &in_registry),
         (format!("docker://{}", at(address)), &in_registry),
@@ -36,41 +41,75 @@ async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
         (format!("oci:{archive}:v1"), &in_archive),
         (format!("oci:{archive}@{digest}"), &in_archive),
     ] {
-        let pulled = pull(settings(&[address]), &source).await.unwrap_or_else(|error| panic!("{source}: {error}"));
+        let pulled = pull(settings(&[address]), &source)
+            .await
+            .unwrap_or_else(|error| panic!("{source}: {error}"));
         assert_eq!(pulled.layers, image.layers(), "{source}");
         let resolved = pulled.resolved;
         assert_eq!(resolved.digest.to_string(), digest, "{source}");
-        assert_eq!(resolved.pinned_reference, format!("{by_digest}@{digest}"), "{source}");
+        assert_eq!(
+            resolved.pinned_reference,
+            format!("{by_digest}@{digest}"),
+            "{source}"
+        );
         assert_eq!(resolved.platform, None, "{source}");
         let labels = BTreeMap::from([(CONFIGS_LABEL.to_owned(), "/configs".to_owned())]);
         assert_eq!(resolved.kind, ImageKind::Container { labels }, "{source}");
-        assert!(resolved.layers.iter().all(|layer| layer.diff_id.is_some()), "{source}");
+        assert!(
+            resolved.layers.iter().all(|layer| layer.diff_id.is_some()),
+            "{source}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
     let registry = Registry::start();
-    let of = |name: &str| RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("configs/a", name.as_bytes())])], &[]);
+    let of = |name: &str| {
+        RegistryImage::image(
+            MediaTypes::Oci,
+            &[tar_archive(&[("configs/a", name.as_bytes())])],
+            &[],
+        )
+    };
     let (amd, arm, windows, attestation) = (of("amd"), of("arm"), of("windows"), of("attestation"));
     let unknown = ("unknown/unknown", &attestation);
     for (tag, images, chosen) in [
-        ("all", &[unknown, ("linux/arm64", &arm), ("linux/amd64", &amd)][..], Some(("linux/amd64", &amd))),
-        ("linux", &[unknown, ("windows/amd64", &windows), ("linux/arm64", &arm)], Some(("linux/arm64", &arm))),
-        ("windows", &[unknown, ("windows/amd64", &windows)], Some(("windows/amd64", &windows))),
+        (
+            "all",
+            &[unknown, ("linux/arm64", &arm), ("linux/amd64", &amd)][..],
+            Some(("linux/amd64", &amd)),
+        ),
+        (
+            "linux",
+            &[unknown, ("windows/amd64", &windows), ("linux/arm64", &arm)],
+            Some(("linux/arm64", &arm)),
+        ),
+        (
+            "windows",
+            &[unknown, ("windows/amd64", &windows)],
+            Some(("windows/amd64", &windows)),
+        ),
         ("none", &[unknown], None),
     ] {
         let digest = registry.push("ns/catalog", tag, &RegistryImage::index(images));
         let source = format!("{}/ns/catalog:{tag}", registry.address);
         let pulled = pull(settings(&[registry.address]), &source).await;
         let Some((platform, image)) = chosen else {
-            assert_eq!(pulled.unwrap_err(), format!("cannot use the index `{source}`: it lists no image"));
+            assert_eq!(
+                pulled.unwrap_err(),
+                format!("cannot use the index `{source}`: it lists no image")
+            );
             continue;
         };
         let pulled = pulled.unwrap();
         assert_eq!(pulled.layers, image.layers());
         assert_eq!(pulled.resolved.platform.as_deref(), Some(platform));
-        assert_eq!(pulled.resolved.digest.to_string(), digest, "the digest is that of the index");
+        assert_eq!(
+            pulled.resolved.digest.to_string(),
+            digest,
+            "the digest is that of the index"
+        );
     }
 }
 
@@ -84,11 +123,22 @@ async fn indexes_may_lie_in_each_other_up_to_their_limit() {
         registry.push("ns/catalog", &format!("v{depth}"), &nested);
     }
     let of = |depth| format!("{}/ns/catalog:v{depth}", registry.address);
-    assert_eq!(pull(settings(&[registry.address]), &of(2)).await.unwrap().layers, image.layers());
-    let error = pull(settings(&[registry.address]), &of(3)).await.unwrap_err();
+    assert_eq!(
+        pull(settings(&[registry.address]), &of(2))
+            .await
+            .unwrap()
+            .layers,
+        image.layers()
+    );
+    let error = pull(settings(&[registry.address]), &of(3))
+        .await
+        .unwrap_err();
     assert_eq!(
         error,
-        format!("cannot use `{}`: its indexes are nested too deeply; name one of its images by digest", of(3))
+        format!(
+            "cannot use `{}`: its indexes are nested too deeply; name one of its images by digest",
+            of(3)
+        )
     );
 }
 
@@ -100,17 +150,35 @@ async fn media_types_of_docker_are_understood_and_an_artifact_is_its_only_layer(
     registry.push("ns/docker", "v1", &docker);
     let artifact = RegistryImage::artifact(std::slice::from_ref(&layer));
     registry.push("ns/artifact", "v1", &artifact);
-    registry.push("ns/two", "v1", &RegistryImage::artifact(&[layer.clone(), layer]));
+    registry.push(
+        "ns/two",
+        "v1",
+        &RegistryImage::artifact(&[layer.clone(), layer]),
+    );
     let of = |name: &str| format!("{}/ns/{name}:v1", registry.address);
 
-    let pulled = pull(settings(&[registry.address]), &of("docker")).await.unwrap();
+    let pulled = pull(settings(&[registry.address]), &of("docker"))
+        .await
+        .unwrap();
     assert_eq!(
         (pulled.layers.as_slice(), pulled.resolved.kind),
-        (docker.layers(), ImageKind::Container { labels: BTreeMap::new() })
+        (
+            docker.layers(),
+            ImageKind::Container {
+                labels: BTreeMap::new()
+            }
+        )
     );
-    let pulled = pull(settings(&[registry.address]), &of("artifact")).await.unwrap();
-    assert_eq!((pulled.layers.as_slice(), pulled.resolved.kind), (artifact.layers(), ImageKind::Artifact));
-    let error = pull(settings(&[registry.address]), &of("two")).await.unwrap_err();
+    let pulled = pull(settings(&[registry.address]), &of("artifact"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (pulled.layers.as_slice(), pulled.resolved.kind),
+        (artifact.layers(), ImageKind::Artifact)
+    );
+    let error = pull(settings(&[registry.address]), &of("two"))
+        .await
+        .unwrap_err();
     assert!(
         error.ends_with(
             "it is an artifact with 2 layers, not an image; the only layer of an artifact must be a tar of the catalog"
@@ -125,24 +193,63 @@ async fn an_image_has_as_much_as_its_limits_and_no_more() {
     let address = registry.address;
     let bytes: u64 = image.layers().iter().map(|layer| layer.len() as u64).sum();
     let config =
-        serde_json::from_slice::<serde_json::Value>(&image.manifest).unwrap()["config"]["size"].as_u64().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&image.manifest).unwrap()["config"]["size"]
+            .as_u64()
+            .unwrap();
     let manifest = image.manifest.len() as u64;
-    let exact = PullLimits { manifest_bytes: manifest, config_bytes: config, layers: 2, layer_bytes: bytes };
-    let with = |limits| images::RegistrySettings { limits, ..settings(&[address]) };
-    assert_eq!(pull(with(exact), &at(address)).await.unwrap().layers, image.layers());
+    let exact = PullLimits {
+        manifest_bytes: manifest,
+        config_bytes: config,
+        layers: 2,
+        layer_bytes: bytes,
+    };
+    let with = |limits| images::RegistrySettings {
+        limits,
+        ..settings(&[address])
+    };
+    assert_eq!(
+        pull(with(exact), &at(address)).await.unwrap().layers,
+        image.layers()
+    );
     for (limits, error) in [
         (
-            PullLimits { manifest_bytes: manifest - 1, ..exact },
-            format!("cannot read the tag `v1` of `{address}/ns/catalog`: it has more than {} bytes", manifest - 1),
+            PullLimits {
+                manifest_bytes: manifest - 1,
+                ..exact
+            },
+            format!(
+                "cannot read the tag `v1` of `{address}/ns/catalog`: it has more than {} bytes",
+                manifest - 1
+            ),
         ),
         (
-            PullLimits { config_bytes: config - 1, ..exact },
-            format!("cannot pull the config of `{}`: {config} bytes exceed the limit of {}", at(address), config - 1),
+            PullLimits {
+                config_bytes: config - 1,
+                ..exact
+            },
+            format!(
+                "cannot pull the config of `{}`: {config} bytes exceed the limit of {}",
+                at(address),
+                config - 1
+            ),
         ),
-        (PullLimits { layers: 1, ..exact }, format!("cannot pull `{}`: 2 layers exceed the limit of 1", at(address))),
         (
-            PullLimits { layer_bytes: bytes - 1, ..exact },
-            format!("cannot pull the layers of `{}`: {bytes} bytes exceed the limit of {}", at(address), bytes - 1),
+            PullLimits { layers: 1, ..exact },
+            format!(
+                "cannot pull `{}`: 2 layers exceed the limit of 1",
+                at(address)
+            ),
+        ),
+        (
+            PullLimits {
+                layer_bytes: bytes - 1,
+                ..exact
+            },
+            format!(
+                "cannot pull the layers of `{}`: {bytes} bytes exceed the limit of {}",
+                at(address),
+                bytes - 1
+            ),
         ),
     ] {
         assert_eq!(pull(with(limits), &at(address)).await.unwrap_err(), error);
@@ -157,30 +264,49 @@ async fn a_layout_is_verified_and_says_what_it_has() {
         let mut copy = tool_command("skopeo");
         let from = format!("docker://{}", at(registry.address));
         copy.args(["--insecure-policy", "copy", "--src-tls-verify=false", &from]);
-        assert_eq!(run(copy.arg(format!("oci:{}:{tag}", folders.text("layout")))).status, Some(0));
+        assert_eq!(
+            run(copy.arg(format!("oci:{}:{tag}", folders.text("layout")))).status,
+            Some(0)
+        );
     }
     let layout = folders.text("layout");
     let pulled = async |source: String| pull(settings(&[]), &source).await;
     let error = pulled(format!("oci:{layout}")).await.unwrap_err();
     assert_eq!(
         error,
-        format!("cannot select an image: `oci:{layout}` matches 2 images; append one of these to its path: :v1 :v2")
+        format!(
+            "cannot select an image: `oci:{layout}` matches 2 images; append one of these to its path: :v1 :v2"
+        )
     );
     let error = pulled(format!("oci:{layout}:v3")).await.unwrap_err();
     assert_eq!(
         error,
-        format!("cannot select an image: `oci:{layout}:v3` matches 0 images; append one of these to its path: :v1 :v2")
+        format!(
+            "cannot select an image: `oci:{layout}:v3` matches 0 images; append one of these to its path: :v1 :v2"
+        )
     );
-    let layers = pulled(format!("oci:{layout}:v2")).await.unwrap().resolved.layers;
-    let error = pulled(format!("oci:{}", folders.text(""))).await.unwrap_err();
-    assert!(error.ends_with("as an OCI layout: it has no index.json"), "{error}");
+    let layers = pulled(format!("oci:{layout}:v2"))
+        .await
+        .unwrap()
+        .resolved
+        .layers;
+    let error = pulled(format!("oci:{}", folders.text("")))
+        .await
+        .unwrap_err();
+    assert!(
+        error.ends_with("as an OCI layout: it has no index.json"),
+        "{error}"
+    );
 
     let blob = format!("layout/blobs/sha256/{}", layers[0].digest.hex());
     let mut bytes = std::fs::read(folders.path(&blob)).unwrap();
     bytes[20] ^= 1;
     folders.write(&blob, &bytes);
     let error = pulled(format!("oci:{layout}:v2")).await.unwrap_err();
-    let expected = format!("cannot verify the blob {} of `{layout}`: its digest is sha256:", layers[0].digest);
+    let expected = format!(
+        "cannot verify the blob {} of `{layout}`: its digest is sha256:",
+        layers[0].digest
+    );
     assert!(error.starts_with(&expected), "{error}");
     bytes.push(0);
     folders.write(&blob, &bytes);
@@ -189,7 +315,10 @@ async fn a_layout_is_verified_and_says_what_it_has() {
         "cannot verify the blob {} of `{layout}`: it has more bytes instead of {}",
         layers[0].digest, layers[0].bytes
     );
-    assert!(error == expected || error.contains(&format!("it has {} bytes", bytes.len())), "{error}");
+    assert!(
+        error == expected || error.contains(&format!("it has {} bytes", bytes.len())),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -200,8 +329,21 @@ async fn layouts_of_umoci_are_understood() {
     for arguments in [
         &["init", "--layout", &layout][..],
         &["new", "--image", &image],
-        &["insert", "--rootless", "--image", &image, &folders.text("files"), "/configs"],
-        &["config", "--image", &image, "--config.label", &format!("{CONFIGS_LABEL}=/configs")],
+        &[
+            "insert",
+            "--rootless",
+            "--image",
+            &image,
+            &folders.text("files"),
+            "/configs",
+        ],
+        &[
+            "config",
+            "--image",
+            &image,
+            "--config.label",
+            &format!("{CONFIGS_LABEL}=/configs"),
+        ],
     ] {
         let done = run(tool_command("umoci").args(arguments));
         assert_eq!(done.status, Some(0), "{arguments:?}: {}", done.stderr);

@@ -1,5 +1,5 @@
-//! A whole server in front of a real registry on bad days: what it serves meanwhile, what it says of it, and that it
-//! serves the new content once that can be had.
+//! A whole server in front of a real registry on bad days: what it serves meanwhile, what it says
+//! of it, and that it serves the new content once that can be had.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -9,8 +9,9 @@ use std::thread;
 use serde_json::Value;
 
 use crate::support::{
-    ARGO, Archive, CONFIGS_LABEL, ETCD, Folders, MediaTypes, PACKAGES, Proxy, ProxyAction, RecordedRequest, Registry,
-    RegistryImage, Server, eventually, graphql, lines, packages, respond, tar_archive,
+    ARGO, Archive, CONFIGS_LABEL, ETCD, Folders, MediaTypes, PACKAGES, Proxy, ProxyAction,
+    RecordedRequest, Registry, RegistryImage, Server, eventually, graphql, lines, packages,
+    respond, tar_archive,
 };
 
 /// What a registry does.
@@ -45,7 +46,10 @@ impl Gate {
 
 fn serve(address: SocketAddr, folders: &Folders, repository: &str) -> Server {
     let (host, source) = (address.to_string(), format!("a={address}/{repository}:v1"));
-    Server::start(folders, &["--insecure-registry", &host, "--poll", "50ms", &source])
+    Server::start(
+        folders,
+        &["--insecure-registry", &host, "--poll", "50ms", &source],
+    )
 }
 
 /// An image of one file.
@@ -59,7 +63,10 @@ fn labelled(layers: &[Vec<u8>]) -> RegistryImage {
 
 /// The error that is logged while the former content is served.
 fn failure(server: &Server) -> String {
-    let line: Value = server.logs("still serving the last content").parse().expect("a log line is JSON");
+    let line: Value = server
+        .logs("still serving the last content")
+        .parse()
+        .expect("a log line is JSON");
     line["error"].as_str().expect("it says why").to_owned()
 }
 
@@ -84,7 +91,13 @@ struct Case {
 const BAD_WAYS: [Case; 7] = [
     Case {
         name: "gone",
-        script: |request| if is_manifest(request) { respond(404, &[], "") } else { ProxyAction::Forward },
+        script: |request| {
+            if is_manifest(request) {
+                respond(404, &[], "")
+            } else {
+                ProxyAction::Forward
+            }
+        },
         image: argo,
         error: "cannot read the source: cannot find the tag `v1` in `@`",
     },
@@ -145,7 +158,11 @@ const BAD_IMAGES: [Case; 6] = [
         script: |_| ProxyAction::Forward,
         image: || {
             let labels = [("operators.operatorframework.io.bundle.package.v1", "etcd")];
-            RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("manifests/etcd.yaml", b"")])], &labels)
+            RegistryImage::image(
+                MediaTypes::Oci,
+                &[tar_archive(&[("manifests/etcd.yaml", b"")])],
+                &labels,
+            )
         },
         error: "cannot unpack the image: the image is a bundle of the package `etcd`, not a catalog",
     },
@@ -153,8 +170,15 @@ const BAD_IMAGES: [Case; 6] = [
         name: "database",
         script: |_| ProxyAction::Forward,
         image: || {
-            let labels = [("operators.operatorframework.io.index.database.v1", "/database/index.db")];
-            RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("database/index.db", b"SQLite format 3")])], &labels)
+            let labels = [(
+                "operators.operatorframework.io.index.database.v1",
+                "/database/index.db",
+            )];
+            RegistryImage::image(
+                MediaTypes::Oci,
+                &[tar_archive(&[("database/index.db", b"SQLite format 3")])],
+                &labels,
+            )
         },
         error: "/database/index.db",
     },
@@ -167,10 +191,19 @@ const BAD_IMAGES: [Case; 6] = [
     Case {
         name: "device",
         script: |_| ProxyAction::Forward,
-        image: || labelled(&[Archive::default().entry(b'3', b"configs/null", b"", b"").plain()]),
+        image: || {
+            labelled(&[Archive::default()
+                .entry(b'3', b"configs/null", b"", b"")
+                .plain()])
+        },
         error: ", not a regular file",
     },
-    Case { name: "no-json", script: |_| ProxyAction::Forward, image: || image("{"), error: "catalog.json:1: " },
+    Case {
+        name: "no-json",
+        script: |_| ProxyAction::Forward,
+        image: || image("{"),
+        error: "catalog.json:1: ",
+    },
     Case {
         name: "elsewhere",
         script: |_| ProxyAction::Forward,
@@ -194,19 +227,35 @@ fn a_tag_that_goes_bad_leaves_the_former_content_served_until_it_is_mended() {
     });
 }
 
-fn goes_bad_and_is_mended(Case { name, script, image, error }: &Case, registry: &Registry) {
+fn goes_bad_and_is_mended(
+    Case {
+        name,
+        script,
+        image,
+        error,
+    }: &Case,
+    registry: &Registry,
+) {
     let repository = format!("ns/{name}");
     registry.push(&repository, "v1", &self::image(&lines(ETCD)));
     let (gate, folders) = (Gate::before(registry.address), Folders::new());
     let server = gate.serve(&folders, &repository);
-    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{name}");
+    assert_eq!(
+        graphql(server.address, PACKAGES),
+        packages(&["etcd"]),
+        "{name}"
+    );
 
     gate.set(*script);
     registry.push(&repository, "v1", &image());
     let said = failure(&server);
     let place = format!("{}/{repository}", gate.proxy.address);
     assert!(said.contains(&error.replace('@', &place)), "{name}: {said}");
-    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{name}");
+    assert_eq!(
+        graphql(server.address, PACKAGES),
+        packages(&["etcd"]),
+        "{name}"
+    );
 
     gate.set(|_| ProxyAction::Forward);
     registry.push(&repository, "v1", &argo());
@@ -223,9 +272,19 @@ fn scratch(folders: &Folders) -> usize {
 fn a_blob_that_breaks_off_or_never_ends_gives_the_right_content_all_the_same() {
     let scripts: [Script; 2] = [
         |request| {
-            if is_layer(request) && request.earlier == 0 { ProxyAction::Truncate(50) } else { ProxyAction::Forward }
+            if is_layer(request) && request.earlier == 0 {
+                ProxyAction::Truncate(50)
+            } else {
+                ProxyAction::Forward
+            }
         },
-        |request| if is_layer(request) { ProxyAction::Endless } else { ProxyAction::Forward },
+        |request| {
+            if is_layer(request) {
+                ProxyAction::Endless
+            } else {
+                ProxyAction::Forward
+            }
+        },
     ];
     let registry = Registry::start();
     registry.push("ns/catalog", "v1", &argo());
@@ -249,12 +308,19 @@ fn a_restart_while_the_registry_is_down_serves_the_former_content_at_once_and_go
     let server = start(&registry);
     let said = server.table.last().expect("it says what it serves");
     assert!(
-        said.starts_with("a serves its stored content, read ") && said.ends_with(" ago until its source answers"),
+        said.starts_with("a serves its stored content, read ")
+            && said.ends_with(" ago until its source answers"),
         "{said}"
     );
     assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
     let error = failure(&server);
-    assert!(error.starts_with(&format!("cannot read the source: cannot reach `{}`: ", registry.address)), "{error}");
+    assert!(
+        error.starts_with(&format!(
+            "cannot read the source: cannot reach `{}`: ",
+            registry.address
+        )),
+        "{error}"
+    );
     assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
 
     registry.resume();
@@ -269,27 +335,73 @@ fn catalogs_of_one_digest_pull_its_layers_once() {
     let digest = registry.push("ns/catalog", "v1", &image);
     registry.push("ns/catalog", "v2", &image);
     let (gate, folders) = (Gate::before(registry.address), Folders::new());
-    let (host, repository) = (gate.proxy.address.to_string(), format!("{}/ns/catalog", gate.proxy.address));
-    let sources = [format!("a={repository}:v1"), format!("b={repository}:v2"), format!("c={repository}@{digest}")];
-    let server = Server::start(&folders, &["--insecure-registry", &host, &sources[0], &sources[1], &sources[2]]);
-    let answer: Value = graphql(server.address, "{ catalogs { image } }").parse().expect("an answer is JSON");
-    let images: Vec<_> = answer["data"]["catalogs"].as_array().expect("a list").iter().collect();
-    assert_eq!(images, [&serde_json::json!({ "image": format!("{repository}@{digest}") }); 3]);
+    let (host, repository) = (
+        gate.proxy.address.to_string(),
+        format!("{}/ns/catalog", gate.proxy.address),
+    );
+    let sources = [
+        format!("a={repository}:v1"),
+        format!("b={repository}:v2"),
+        format!("c={repository}@{digest}"),
+    ];
+    let server = Server::start(
+        &folders,
+        &[
+            "--insecure-registry",
+            &host,
+            &sources[0],
+            &sources[1],
+            &sources[2],
+        ],
+    );
+    let answer: Value = graphql(server.address, "{ catalogs { image } }")
+        .parse()
+        .expect("an answer is JSON");
+    let images: Vec<_> = answer["data"]["catalogs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .collect();
+    assert_eq!(
+        images,
+        [&serde_json::json!({ "image": format!("{repository}@{digest}") }); 3]
+    );
     let layer = crate::support::digest(&image.layers()[0]);
-    let pulls = gate.proxy.requests().iter().filter(|request| request.target.ends_with(&layer)).count();
+    let pulls = gate
+        .proxy
+        .requests()
+        .iter()
+        .filter(|request| request.target.ends_with(&layer))
+        .count();
     assert_eq!(pulls, 1);
 }
 
 #[test]
-fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_and_then_the_new_one() {
-    let steps: [(&str, Script); 3] =
-        [
-            ("manifest", |request| if is_manifest(request) { ProxyAction::Stall(10) } else { ProxyAction::Forward }),
-            ("config", |request| {
-                if request.is_blob() && !is_layer(request) { ProxyAction::Stall(10) } else { ProxyAction::Forward }
-            }),
-            ("layer", |request| if is_layer(request) { ProxyAction::Stall(50) } else { ProxyAction::Forward }),
-        ];
+fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_and_then_the_new_one()
+ {
+    let steps: [(&str, Script); 3] = [
+        ("manifest", |request| {
+            if is_manifest(request) {
+                ProxyAction::Stall(10)
+            } else {
+                ProxyAction::Forward
+            }
+        }),
+        ("config", |request| {
+            if request.is_blob() && !is_layer(request) {
+                ProxyAction::Stall(10)
+            } else {
+                ProxyAction::Forward
+            }
+        }),
+        ("layer", |request| {
+            if is_layer(request) {
+                ProxyAction::Stall(50)
+            } else {
+                ProxyAction::Forward
+            }
+        }),
+    ];
     let registry = Registry::start();
     for (step, script) in steps {
         let repository = format!("ns/{step}");
@@ -301,17 +413,31 @@ fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_
         let before = gate.proxy.requests().len();
         let server = gate.serve(&folders, &repository);
         let waits = |request: &RecordedRequest| matches!(script(request), ProxyAction::Stall(_));
-        eventually(|| gate.proxy.requests()[before..].iter().any(waits).then_some(()));
-        assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]), "{step}");
+        eventually(|| {
+            gate.proxy.requests()[before..]
+                .iter()
+                .any(waits)
+                .then_some(())
+        });
+        assert_eq!(
+            graphql(server.address, PACKAGES),
+            packages(&["etcd"]),
+            "{step}"
+        );
         server.signal("KILL");
         server.ended();
         assert_eq!(scratch(&folders), usize::from(step == "layer"), "{step}");
 
         gate.set(|_| respond(503, &[], ""));
         let server = gate.serve(&folders, &repository);
-        assert_eq!((graphql(server.address, PACKAGES), scratch(&folders)), (packages(&["etcd"]), 0), "{step}");
+        assert_eq!(
+            (graphql(server.address, PACKAGES), scratch(&folders)),
+            (packages(&["etcd"]), 0),
+            "{step}"
+        );
         drop(server);
         gate.set(|_| ProxyAction::Forward);
-        gate.serve(&folders, &repository).answers_in_time(PACKAGES, &packages(&["argo"]));
+        gate.serve(&folders, &repository)
+            .answers_in_time(PACKAGES, &packages(&["argo"]));
     }
 }

@@ -1,4 +1,5 @@
-//! Bundles: by name, by image, by what they provide, all of them, and their properties; and the blobs as they are.
+//! Bundles: by name, by image, by what they provide, all of them, and their properties; and the
+//! blobs as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +14,32 @@ fn each_bundle_is_looked_up_by_its_name_and_some_by_their_image() {
     let bundles = &community.model.bundles;
     assert_eq!(bundles.len(), 6_475);
     for bundle in bundles {
-        let name = json!({ "catalog": "community", "package": bundle.package, "bundle": bundle.name });
+        let name =
+            json!({ "catalog": "community", "package": bundle.package, "bundle": bundle.name });
         let expected = json!({ "bundle": community.whole(bundle) });
-        assert_eq!(community.ask("GetBundle", &name), expected, "{}", bundle.name);
+        assert_eq!(
+            community.ask("GetBundle", &name),
+            expected,
+            "{}",
+            bundle.name
+        );
     }
     for bundle in some(bundles, 500) {
         let expected = json!({ "bundle": community.whole(&bundle) });
         let found = community.with_images(&[bundle.image()]);
-        assert!(found.as_array().expect("a list").contains(&expected["bundle"]), "{}", bundle.image());
+        assert!(
+            found
+                .as_array()
+                .expect("a list")
+                .contains(&expected["bundle"]),
+            "{}",
+            bundle.image()
+        );
     }
-    assert_eq!(community.with_images(&["registry.example/no/such:image"]), json!([]));
+    assert_eq!(
+        community.with_images(&["registry.example/no/such:image"]),
+        json!([])
+    );
 }
 
 #[test]
@@ -30,14 +47,18 @@ fn bundles_that_provide_an_api_are_found_in_any_version_of_it_and_in_one() {
     let Some(community) = community() else { return };
     let mut providers: BTreeMap<(&str, Option<&str>, &str), Vec<Bundle>> = BTreeMap::new();
     for bundle in &community.model.bundles {
-        let provided = bundle
-            .provided()
-            .flat_map(|(group, version, kind)| [None, Some(version)].map(|version| (group, version, kind)));
+        let provided = bundle.provided().flat_map(|(group, version, kind)| {
+            [None, Some(version)].map(|version| (group, version, kind))
+        });
         for api in provided.collect::<BTreeSet<_>>() {
             providers.entry(api).or_default().push(*bundle);
         }
     }
-    let apis: Vec<_> = providers.keys().filter(|(_, version, _)| version.is_some()).copied().collect();
+    let apis: Vec<_> = providers
+        .keys()
+        .filter(|(_, version, _)| version.is_some())
+        .copied()
+        .collect();
     assert_eq!(apis.len(), 1_683);
     for (group, version, kind) in some(&apis, 200) {
         for version in [version, None] {
@@ -46,7 +67,10 @@ fn bundles_that_provide_an_api_are_found_in_any_version_of_it_and_in_one() {
         }
     }
     community.assert_provided(&json!({ "group": "no.such.group", "kind": "Nothing" }), &[]);
-    community.assert_provided(&json!({ "group": apis[0].0, "version": "v0", "kind": apis[0].2 }), &[]);
+    community.assert_provided(
+        &json!({ "group": apis[0].0, "version": "v0", "kind": apis[0].2 }),
+        &[],
+    );
 }
 
 #[test]
@@ -60,14 +84,19 @@ fn bundles_are_listed_over_all_pages_of_one_content_and_of_no_other() {
     let listed = |bundle: &Bundle| {
         let mut whole = community.whole(bundle);
         let members = whole.as_object_mut().expect("a bundle is an object");
-        members.retain(|member, _| !["providedApis", "requiredApis", "requiredPackages"].contains(&member.as_str()));
+        members.retain(|member, _| {
+            !["providedApis", "requiredApis", "requiredPackages"].contains(&member.as_str())
+        });
         whole
     };
     let expected: Vec<_> = community.model.bundles.iter().map(listed).collect();
     assert_all_equal(&nodes, &expected, "bundles");
 
     let other = format!("sha256:{}", "0".repeat(64));
-    let answer = community.answer("ListBundles", json!({ "catalog": "community", "digest": other }));
+    let answer = community.answer(
+        "ListBundles",
+        json!({ "catalog": "community", "digest": other }),
+    );
     assert_eq!(answer["data"], json!({ "catalog": null }));
     assert_eq!(answer["errors"][0]["extensions"]["code"], "CATALOG_CHANGED");
 }
@@ -79,13 +108,17 @@ fn blobs_of_a_schema_come_as_they_are_in_the_files() {
     let blobs = || community.model.blobs.iter();
     for schema in ["olm.package", "olm.channel", "no.such.schema"] {
         let nodes = community.nodes("CustomSchemas", &json!({ "schema": schema }), "/metas");
-        let expected: Vec<_> = blobs().filter(|blob| blob["schema"] == schema).map(node).collect();
+        let expected: Vec<_> = blobs()
+            .filter(|blob| blob["schema"] == schema)
+            .map(node)
+            .collect();
         assert_all_equal(&nodes, &expected, schema);
     }
     for package in some(&community.model.packages.keys().collect::<Vec<_>>(), 30) {
         let variables = json!({ "schema": "olm.bundle", "package": package });
         let nodes = community.nodes("CustomSchemas", &variables, "/metas");
-        let expected = blobs().filter(|blob| blob["schema"] == "olm.bundle" && blob["package"] == **package);
+        let expected =
+            blobs().filter(|blob| blob["schema"] == "olm.bundle" && blob["package"] == **package);
         assert_all_equal(&nodes, &expected.map(node).collect::<Vec<_>>(), package);
     }
 }
@@ -104,11 +137,22 @@ fn properties_come_as_they_are_and_with_what_they_mean() {
     chosen.extend(some(bundles, 300));
     let mut seen = BTreeSet::new();
     for bundle in chosen {
-        let name = json!({ "catalog": "community", "package": bundle.package, "bundle": bundle.name });
+        let name =
+            json!({ "catalog": "community", "package": bundle.package, "bundle": bundle.name });
         let answer = community.ask("Properties", &name);
         let expected: Vec<_> = bundle.properties().iter().map(property).collect();
-        assert_eq!(answer, json!({ "bundle": { "properties": expected } }), "{}", bundle.name);
-        seen.extend(bundle.properties().iter().map(|property| property["type"].to_string()));
+        assert_eq!(
+            answer,
+            json!({ "bundle": { "properties": expected } }),
+            "{}",
+            bundle.name
+        );
+        seen.extend(
+            bundle
+                .properties()
+                .iter()
+                .map(|property| property["type"].to_string()),
+        );
     }
     assert_eq!(seen.len(), 7, "{seen:?}");
 }
@@ -116,14 +160,23 @@ fn properties_come_as_they_are_and_with_what_they_mean() {
 impl Community {
     /// The bundles with one of these images, as `GetBundle` selects them.
     fn with_images(&self, images: &[&str]) -> Value {
-        let selection = super::OPERATIONS.split("query GetBundle").nth(1).expect("there is such an operation");
-        let selection =
-            selection.split_once("bundle(").expect("it has one field").1.split_once('{').expect("with fields").1;
+        let selection = super::OPERATIONS
+            .split("query GetBundle")
+            .nth(1)
+            .expect("there is such an operation");
+        let selection = selection
+            .split_once("bundle(")
+            .expect("it has one field")
+            .1
+            .split_once('{')
+            .expect("with fields")
+            .1;
         let selection = &selection[..selection.find("\n  }").expect("the fields end")];
         let query = format!(
             "query($images: [String!]) {{ bundles(filter: {{images: $images}}, first: 500) {{ nodes {{ {selection} }} }} }}"
         );
-        crate::served::data(&self.engine, &query, &json!({ "images": images }))["bundles"]["nodes"].take()
+        crate::served::data(&self.engine, &query, &json!({ "images": images }))["bundles"]["nodes"]
+            .take()
     }
 
     /// All that is asked of a bundle.
@@ -150,7 +203,8 @@ impl Community {
         })
     }
 
-    /// Asserts that just these bundles provide an API, and of those at the head of a channel just these as well.
+    /// Asserts that just these bundles provide an API, and of those at the head of a channel just
+    /// these as well.
     #[track_caller]
     fn assert_provided(&self, gvk: &Value, by: &[Bundle]) {
         let node = |bundle: &Bundle| {
@@ -163,11 +217,24 @@ impl Community {
                 "channelEntries": places.iter().map(place).collect::<Vec<_>>(),
             })
         };
-        let is_head = |bundle: &&Bundle| self.model.packages[bundle.package].heads.contains(bundle.name);
+        let is_head = |bundle: &&Bundle| {
+            self.model.packages[bundle.package]
+                .heads
+                .contains(bundle.name)
+        };
         let heads: Vec<_> = by.iter().filter(is_head).map(node).collect();
         for (latest, expected) in [(None, by.iter().map(node).collect()), (Some(true), heads)] {
-            let mut pages = self.pages("Providers", &json!({ "gvk": gvk, "latest": latest }), "/bundles");
-            assert!(pages.iter().all(|page| page["totalCount"] == expected.len()), "{gvk} {latest:?}");
+            let mut pages = self.pages(
+                "Providers",
+                &json!({ "gvk": gvk, "latest": latest }),
+                "/bundles",
+            );
+            assert!(
+                pages
+                    .iter()
+                    .all(|page| page["totalCount"] == expected.len()),
+                "{gvk} {latest:?}"
+            );
             let nodes: Vec<_> = pages.iter_mut().flat_map(super::take_nodes).collect();
             assert_all_equal(&nodes, &expected, &format!("{gvk} {latest:?}"));
         }
@@ -201,7 +268,11 @@ fn property(property: &'static Value) -> Value {
 
 /// A constraint that asks for any of some packages, which is all that the corpus has.
 fn constraint(value: &'static Value) -> Value {
-    let any = value["any"]["constraints"].as_array().expect("the constraints of the corpus are of this kind");
-    let any = any.iter().map(|one| json!({ "gvk": one["gvk"], "package": one["package"] }));
+    let any = value["any"]["constraints"]
+        .as_array()
+        .expect("the constraints of the corpus are of this kind");
+    let any = any
+        .iter()
+        .map(|one| json!({ "gvk": one["gvk"], "package": one["package"] }));
     json!({ "failureMessage": value["failureMessage"], "any": any.collect::<Vec<_>>() })
 }

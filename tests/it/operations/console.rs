@@ -1,11 +1,13 @@
-//! The two pages of a console, tiles and a package, each in one request: what they hold, and how large they are.
+//! The two pages of a console, tiles and a package, each in one request: what they hold, and how
+//! large they are.
 
 use serde_json::{Map, Value, json};
 
 use super::model::text;
 use super::{Community, OPERATIONS, community, display};
 
-/// Bytes of the same tile page before the schema had fields for it: with long descriptions, labels and all catalogs.
+/// Bytes of the same tile page before the schema had fields for it: with long descriptions, labels
+/// and all catalogs.
 const TILES_BEFORE: usize = 117_916;
 
 /// Bytes of the page of `project-quay` before: with all entries, and problems through the catalog.
@@ -14,11 +16,18 @@ const PACKAGE_BEFORE: usize = 14_486;
 impl Community {
     /// The body of the answer to one of the operations.
     fn body(&self, operation: &str, variables: Value) -> String {
-        let Value::Object(variables) = variables else { panic!("variables are an object") };
+        let Value::Object(variables) = variables else {
+            panic!("variables are an object")
+        };
         let variables: Option<Map<String, Value>> = Some(variables);
         let operation_name = Some(operation.into());
         let query = Some(OPERATIONS.into());
-        let request = graphql::Request { query, operation_name, variables, ..graphql::Request::default() };
+        let request = graphql::Request {
+            query,
+            operation_name,
+            variables,
+            ..graphql::Request::default()
+        };
         String::from_utf8(self.engine.execute(&request).body).expect("an answer is UTF-8")
     }
 }
@@ -30,10 +39,14 @@ fn a_page_of_tiles_has_at_most_half_the_bytes_that_it_had() {
     println!("{} bytes of tiles", body.len());
     assert!(2 * body.len() <= TILES_BEFORE, "{} bytes", body.len());
     let answer: Value = body.parse().expect("an answer is JSON");
-    let nodes = answer["data"]["packages"]["nodes"].as_array().expect("a list");
+    let nodes = answer["data"]["packages"]["nodes"]
+        .as_array()
+        .expect("a list");
     assert_eq!(nodes.len(), 60);
     for (package, node) in community.model.packages.values().zip(nodes) {
-        let metadata = package.metadata().expect("packages of the corpus have metadata");
+        let metadata = package
+            .metadata()
+            .expect("packages of the corpus have metadata");
         let head = package.default_channel().and_then(|channel| channel.head());
         let expected = json!({
             "name": package.name,
@@ -48,19 +61,30 @@ fn a_page_of_tiles_has_at_most_half_the_bytes_that_it_had() {
             "provider": node["metadata"]["provider"]["shortName"],
         });
         assert_eq!(shown, expected);
-        assert!(node["summary"].as_str().is_none_or(|summary| summary.chars().count() <= 300), "{}", package.name);
+        assert!(
+            node["summary"]
+                .as_str()
+                .is_none_or(|summary| summary.chars().count() <= 300),
+            "{}",
+            package.name
+        );
     }
 }
 
 #[test]
 fn the_page_of_a_package_has_at_most_half_the_bytes_that_it_had() {
     let Some(community) = community() else { return };
-    let body = community.body("Details", json!({ "catalog": "community", "package": "project-quay" }));
+    let body = community.body(
+        "Details",
+        json!({ "catalog": "community", "package": "project-quay" }),
+    );
     println!("{} bytes of project-quay", body.len());
     assert!(2 * body.len() <= PACKAGE_BEFORE, "{} bytes", body.len());
     let answer: Value = body.parse().expect("an answer is JSON");
     let package = &community.model.packages["project-quay"];
-    let channels = answer["data"]["package"]["channels"].as_array().expect("a list");
+    let channels = answer["data"]["package"]["channels"]
+        .as_array()
+        .expect("a list");
     assert_eq!(channels.len(), package.channels.len());
     for channel in channels {
         let name = channel["name"].as_str().expect("a text");
@@ -68,5 +92,10 @@ fn the_page_of_a_package_has_at_most_half_the_bytes_that_it_had() {
         assert_eq!(channel["entryCount"], known.entries.len());
         assert_eq!(channel["head"]["bundle"]["name"].as_str(), known.head());
     }
-    assert_eq!(answer["data"]["package"]["latest"]["channelNames"].as_array().map(Vec::is_empty), Some(false));
+    assert_eq!(
+        answer["data"]["package"]["latest"]["channelNames"]
+            .as_array()
+            .map(Vec::is_empty),
+        Some(false)
+    );
 }

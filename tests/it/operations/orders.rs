@@ -1,4 +1,5 @@
-//! Orders of packages, bundles and channels over the whole catalog, against sorting by what the files say.
+//! Orders of packages, bundles and channels over the whole catalog, against sorting by what the
+//! files say.
 
 use std::cmp::Reverse;
 
@@ -8,7 +9,8 @@ use super::model::{Channel, Package, compare_versions, text};
 use super::{Community, community, display};
 
 impl Community {
-    /// The nodes of a connection at the root in an order, each by what identifies it, over all its pages.
+    /// The nodes of a connection at the root in an order, each by what identifies it, over all its
+    /// pages.
     fn in_order(&self, connection: &str, order: &str, selection: &str) -> Vec<Value> {
         let query = format!(
             "query($after: String) {{ {connection}(orderBy: {order}, first: 500, after: $after) {{ \
@@ -28,17 +30,28 @@ impl Community {
 
     fn names(&self, connection: &str, order: &str) -> Vec<String> {
         let nodes = self.in_order(connection, order, "name");
-        nodes.iter().map(|node| node["name"].as_str().expect("a text").to_owned()).collect()
+        nodes
+            .iter()
+            .map(|node| node["name"].as_str().expect("a text").to_owned())
+            .collect()
     }
 }
 
 /// What a display name is ordered by: its words in lower case.
 fn folded(package: &Package) -> String {
-    let shown = package.metadata().and_then(|metadata| text(metadata, "displayName")).unwrap_or(package.name);
-    assert!(shown.is_ascii() || shown.contains(['®', '™', '–', '’']), "{shown}");
+    let shown = package
+        .metadata()
+        .and_then(|metadata| text(metadata, "displayName"))
+        .unwrap_or(package.name);
+    assert!(
+        shown.is_ascii() || shown.contains(['®', '™', '–', '’']),
+        "{shown}"
+    );
     let words = shown.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '™');
-    let words: Vec<_> =
-        words.filter(|word| !word.is_empty()).map(|word| word.replace('™', "tm").to_lowercase()).collect();
+    let words: Vec<_> = words
+        .filter(|word| !word.is_empty())
+        .map(|word| word.replace('™', "tm").to_lowercase())
+        .collect();
     words.join(" ")
 }
 
@@ -48,32 +61,70 @@ fn packages_are_ordered_by_display_name_level_and_creation() {
     let by = |order: &dyn Fn(&Package) -> Option<String>| {
         let mut packages: Vec<_> = community.model.packages.values().collect();
         packages.sort_by_key(|package| (order(package).is_none(), order(package)));
-        packages.iter().map(|package| package.name.to_owned()).collect::<Vec<_>>()
+        packages
+            .iter()
+            .map(|package| package.name.to_owned())
+            .collect::<Vec<_>>()
     };
     let by_name = by(&|package| Some(folded(package)));
-    assert_eq!(community.names("packages", "{field: DISPLAY_NAME}"), by_name);
-    let levels = ["BASIC_INSTALL", "SEAMLESS_UPGRADES", "FULL_LIFECYCLE", "DEEP_INSIGHTS", "AUTO_PILOT"];
+    assert_eq!(
+        community.names("packages", "{field: DISPLAY_NAME}"),
+        by_name
+    );
+    let levels = [
+        "BASIC_INSTALL",
+        "SEAMLESS_UPGRADES",
+        "FULL_LIFECYCLE",
+        "DEEP_INSIGHTS",
+        "AUTO_PILOT",
+    ];
     let by_level = by(&|package| {
         let level = display::capability_level(package.metadata()?)?;
-        levels.iter().position(|known| *known == level).map(|at| at.to_string())
+        levels
+            .iter()
+            .position(|known| *known == level)
+            .map(|at| at.to_string())
     });
-    assert_eq!(community.names("packages", "{field: CAPABILITY_LEVEL}"), by_level);
-    let by_creation = by(&|package| display::created_at(package.metadata()?).map(|at| at.to_string()));
-    assert_eq!(community.names("packages", "{field: CREATED_AT}"), by_creation);
+    assert_eq!(
+        community.names("packages", "{field: CAPABILITY_LEVEL}"),
+        by_level
+    );
+    let by_creation =
+        by(&|package| display::created_at(package.metadata()?).map(|at| at.to_string()));
+    assert_eq!(
+        community.names("packages", "{field: CREATED_AT}"),
+        by_creation
+    );
 }
 
 #[test]
 fn bundles_are_ordered_by_creation() {
     let Some(community) = community() else { return };
-    let nodes = community.in_order("bundles", "{field: CREATED_AT}", "name package { name } metadata { createdAt }");
+    let nodes = community.in_order(
+        "bundles",
+        "{field: CREATED_AT}",
+        "name package { name } metadata { createdAt }",
+    );
     let key = |node: &Value| {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let created_at = text(&node["metadata"]["createdAt"]).map(|at| at.parse::<jiff::Timestamp>().expect("a time"));
-        (created_at.is_none(), created_at.map(Reverse), text(&node["package"]["name"]), text(&node["name"]))
+        let created_at = text(&node["metadata"]["createdAt"])
+            .map(|at| at.parse::<jiff::Timestamp>().expect("a time"));
+        (
+            created_at.is_none(),
+            created_at.map(Reverse),
+            text(&node["package"]["name"]),
+            text(&node["name"]),
+        )
     };
     assert_eq!(nodes.len(), 6_475);
     assert!(nodes.is_sorted_by_key(key));
-    assert!(nodes.iter().filter(|node| node["metadata"]["createdAt"].is_null()).count() < 1_000);
+    assert!(
+        nodes
+            .iter()
+            .filter(|node| node["metadata"]["createdAt"].is_null())
+            .count()
+            < 1_000
+    );
 }
 
 #[test]
@@ -89,19 +140,40 @@ fn channels_are_ordered_by_name_and_by_version_of_their_head() {
             let mut data = crate::served::data(&community.engine, query, &variables);
             let channels = data["package"]["channels"].take();
             let name = |channel: &Value| channel["name"].as_str().expect("a text").to_owned();
-            channels.as_array().expect("a list").iter().map(name).collect::<Vec<_>>()
+            channels
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(name)
+                .collect::<Vec<_>>()
         };
-        let by_number: Vec<_> = package.channels_in_order().iter().map(|channel| channel.name.to_owned()).collect();
+        let by_number: Vec<_> = package
+            .channels_in_order()
+            .iter()
+            .map(|channel| channel.name.to_owned())
+            .collect();
         assert_eq!(names(Value::Null), by_number, "{}", package.name);
         moved += usize::from(!by_number.is_sorted());
         let version = |channel: &Channel| Some(package.bundles.get(channel.head()?)?.version());
-        let mut channels: Vec<_> = package.channels.values().map(|channel| (version(channel), channel.name)).collect();
+        let mut channels: Vec<_> = package
+            .channels
+            .values()
+            .map(|channel| (version(channel), channel.name))
+            .collect();
         channels.sort_by(|(a, _), (b, _)| match (a, b) {
             (Some(a), Some(b)) => compare_versions(b, a),
             (a, b) => a.is_none().cmp(&b.is_none()),
         });
-        let by_head: Vec<_> = channels.into_iter().map(|(_, name)| name.to_owned()).collect();
-        assert_eq!(names(json!({ "field": "HEAD_VERSION", "direction": "DESC" })), by_head, "{}", package.name);
+        let by_head: Vec<_> = channels
+            .into_iter()
+            .map(|(_, name)| name.to_owned())
+            .collect();
+        assert_eq!(
+            names(json!({ "field": "HEAD_VERSION", "direction": "DESC" })),
+            by_head,
+            "{}",
+            package.name
+        );
     }
     assert!(moved > 5, "{moved}");
 }

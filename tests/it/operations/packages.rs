@@ -33,23 +33,43 @@ fn tiles_show_every_package_with_everything_on_a_tile() {
     assert_all_equal(&nodes, &expected, "tiles");
     // What the corpus has is what makes this test one of every kind of value.
     let (icons, versions) = (with(&nodes, "/icon/url"), with(&nodes, "/latest/version"));
-    assert_eq!((icons, versions, with(&nodes, "/metadata/provider/shortName")), (331, 333, 333));
+    assert_eq!(
+        (
+            icons,
+            versions,
+            with(&nodes, "/metadata/provider/shortName")
+        ),
+        (331, 333, 333)
+    );
 }
 
 #[test]
 fn tiles_of_a_category_are_those_that_are_in_it() {
     let Some(community) = community() else { return };
     let packages: Vec<_> = community.model.packages.values().collect();
-    let known: BTreeSet<_> = packages.iter().flat_map(|package| categories(package)).collect();
+    let known: BTreeSet<_> = packages
+        .iter()
+        .flat_map(|package| categories(package))
+        .collect();
     assert!(known.len() > 15, "{known:?}");
     let all_categories = facets(&packages)["categories"].clone();
     let mut wanted: Vec<Vec<&str>> = known.iter().map(|category| vec![*category]).collect();
-    wanted.extend([vec!["Database", "Security"], vec!["Storage", "no such category"], vec!["no such category"]]);
+    wanted.extend([
+        vec!["Database", "Security"],
+        vec!["Storage", "no such category"],
+        vec!["no such category"],
+    ]);
     wanted.push(vec![]);
     for wanted in wanted {
-        let is_in = |package: &&&Package| wanted.is_empty() || categories(package).iter().any(|of| wanted.contains(of));
+        let is_in = |package: &&&Package| {
+            wanted.is_empty() || categories(package).iter().any(|of| wanted.contains(of))
+        };
         let found: Vec<_> = packages.iter().filter(is_in).copied().collect();
-        let mut pages = community.pages("Tiles", &json!({ "filter": { "categories": wanted } }), "/packages");
+        let mut pages = community.pages(
+            "Tiles",
+            &json!({ "filter": { "categories": wanted } }),
+            "/packages",
+        );
         // The facet of the condition itself leaves the condition out.
         let mut facets = facets(&found);
         facets["categories"] = all_categories.clone();
@@ -60,7 +80,11 @@ fn tiles_of_a_category_are_those_that_are_in_it() {
         );
         let mut nodes: Vec<_> = pages.iter_mut().flat_map(take_nodes).collect();
         nodes.iter_mut().for_each(take_ids);
-        assert_all_equal(&nodes, &found.into_iter().map(tile).collect::<Vec<_>>(), &format!("{wanted:?}"));
+        assert_all_equal(
+            &nodes,
+            &found.into_iter().map(tile).collect::<Vec<_>>(),
+            &format!("{wanted:?}"),
+        );
     }
 }
 
@@ -69,7 +93,10 @@ fn details_show_each_package_with_its_latest_bundle_and_its_channels() {
     let Some(community) = community() else { return };
     let (mut entries, mut moments) = (0, 0);
     for package in community.model.packages.values() {
-        let mut answer = community.ask("Details", &json!({ "catalog": "community", "package": package.name }));
+        let mut answer = community.ask(
+            "Details",
+            &json!({ "catalog": "community", "package": package.name }),
+        );
         let details = &mut answer["package"];
         take_ids(details);
         let channel = |channel: &Channel| {
@@ -91,31 +118,56 @@ fn details_show_each_package_with_its_latest_bundle_and_its_channels() {
             let channels = channels.as_array_mut().expect("a list");
             channels.sort_by_key(|channel| channel["name"].as_str().map(str::to_owned));
         };
-        let mut channels = package.channels_in_order().iter().map(channel).collect::<Value>();
+        let mut channels = package
+            .channels_in_order()
+            .iter()
+            .map(channel)
+            .collect::<Value>();
         by_name(&mut channels);
         by_name(&mut details["channels"]);
         assert_eq!(details["channels"], channels, "{}", package.name);
-        let head = package.default_channel().and_then(|channel| package.bundles.get(channel.head()?));
+        let head = package
+            .default_channel()
+            .and_then(|channel| package.bundles.get(channel.head()?));
         let latest = details["latest"].take();
-        assert_eq!(latest["metadata"], head.map_or(Value::Null, display::in_details), "{}", package.name);
+        assert_eq!(
+            latest["metadata"],
+            head.map_or(Value::Null, display::in_details),
+            "{}",
+            package.name
+        );
         assert_eq!(latest["name"].as_str(), head.map(|head| head.name));
         assert_eq!(latest["image"].as_str(), head.map(Bundle::image));
         assert_eq!(details["description"].as_str(), package.text("description"));
         assert_eq!(details["icon"], icon(package));
-        let default_channel = package.default_channel().map(|channel| json!({ "name": channel.name }));
+        let default_channel = package
+            .default_channel()
+            .map(|channel| json!({ "name": channel.name }));
         assert_eq!(details["defaultChannel"], json!(default_channel));
         moments += usize::from(!latest["metadata"]["createdAt"].is_null());
     }
     assert_eq!((entries, moments), (10_011, 299));
-    let none = community.ask("Details", &json!({ "catalog": "community", "package": "no-such-package" }));
+    let none = community.ask(
+        "Details",
+        &json!({ "catalog": "community", "package": "no-such-package" }),
+    );
     assert_eq!(none, json!({ "package": null }));
 }
 
 #[test]
 fn the_list_of_packages_has_the_name_of_each() {
     let Some(community) = community() else { return };
-    let nodes = community.nodes("ListPackages", &json!({ "catalog": "community" }), "/catalog/packages");
-    let expected: Vec<_> = community.model.packages.keys().map(|name| json!({ "name": name })).collect();
+    let nodes = community.nodes(
+        "ListPackages",
+        &json!({ "catalog": "community" }),
+        "/catalog/packages",
+    );
+    let expected: Vec<_> = community
+        .model
+        .packages
+        .keys()
+        .map(|name| json!({ "name": name }))
+        .collect();
     assert_all_equal(&nodes, &expected, "packages");
     let none = community.ask("ListPackages", &json!({ "catalog": "no-such-catalog" }));
     assert_eq!(none, json!({ "catalog": null }));
@@ -125,7 +177,10 @@ fn the_list_of_packages_has_the_name_of_each() {
 fn each_package_is_looked_up_with_its_channels_and_their_heads() {
     let Some(community) = community() else { return };
     for package in community.model.packages.values() {
-        let answer = community.ask("GetPackage", &json!({ "catalog": "community", "name": package.name }));
+        let answer = community.ask(
+            "GetPackage",
+            &json!({ "catalog": "community", "name": package.name }),
+        );
         let channel = |channel: &Channel| {
             let head = channel.head().map(|name| json!({ "name": name }));
             json!({ "name": channel.name, "head": head, "deprecation": null })
@@ -142,9 +197,13 @@ fn each_package_is_looked_up_with_its_channels_and_their_heads() {
 
 /// A tile without its ids, which only the program knows.
 fn tile(package: &Package) -> Value {
-    let head = package.default_channel().and_then(|channel| package.bundles.get(channel.head()?));
+    let head = package
+        .default_channel()
+        .and_then(|channel| package.bundles.get(channel.head()?));
     let metadata = package.metadata();
-    let provider = metadata.and_then(display::provider).map(|name| json!({ "shortName": display::short_name(name) }));
+    let provider = metadata
+        .and_then(display::provider)
+        .map(|name| json!({ "shortName": display::short_name(name) }));
     json!({
         "name": package.name,
         "displayName": metadata.and_then(|metadata| text(metadata, "displayName")).unwrap_or(package.name),
@@ -157,21 +216,31 @@ fn tile(package: &Package) -> Value {
 }
 
 fn icon(package: &Package) -> Value {
-    let Some(data) = package.blob["icon"]["base64data"].as_str() else { return Value::Null };
-    let image = STANDARD.decode(data).expect("icons of the corpus are base64");
-    let url = Sha256::digest(image).iter().fold("icons/".to_owned(), |mut url, byte| {
-        write!(url, "{byte:02x}").expect("a string takes all text");
-        url
-    });
+    let Some(data) = package.blob["icon"]["base64data"].as_str() else {
+        return Value::Null;
+    };
+    let image = STANDARD
+        .decode(data)
+        .expect("icons of the corpus are base64");
+    let url = Sha256::digest(image)
+        .iter()
+        .fold("icons/".to_owned(), |mut url, byte| {
+            write!(url, "{byte:02x}").expect("a string takes all text");
+            url
+        });
     json!({ "url": url })
 }
 
-/// The facets of a page with the values that are filtered by, after a look at what is shown in their place.
+/// The facets of a page with the values that are filtered by, after a look at what is shown in
+/// their place.
 pub(super) fn counted(facets: &Value) -> Value {
     let mut counted = facets.clone();
     for (name, values) in counted.as_object_mut().expect("an object") {
         for value in values.as_array_mut().expect("a list") {
-            let shown = value.as_object_mut().and_then(|value| value.remove("displayName")).expect("it is there");
+            let shown = value
+                .as_object_mut()
+                .and_then(|value| value.remove("displayName"))
+                .expect("it is there");
             if !["capabilityLevels", "installModes"].contains(&name.as_str()) {
                 assert_eq!(shown, value["value"], "{name}");
             }
@@ -184,13 +253,20 @@ pub(super) fn counted(facets: &Value) -> Value {
 pub(super) fn facets(packages: &[&Package]) -> Value {
     let facet = |values: &dyn Fn(&'static Value) -> Vec<&'static str>| {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for value in packages.iter().filter_map(|package| package.metadata()).flat_map(values) {
+        for value in packages
+            .iter()
+            .filter_map(|package| package.metadata())
+            .flat_map(values)
+        {
             *counts.entry(value).or_default() += 1;
         }
         display::facet(counts, FACET_VALUES)
     };
-    let found =
-        if packages.is_empty() { json!([]) } else { json!([{ "value": "community", "count": packages.len() }]) };
+    let found = if packages.is_empty() {
+        json!([])
+    } else {
+        json!([{ "value": "community", "count": packages.len() }])
+    };
     json!({
         "catalogs": found,
         "architectures": architectures(packages),
@@ -202,7 +278,10 @@ pub(super) fn facets(packages: &[&Package]) -> Value {
 }
 
 fn categories(package: &Package) -> Vec<&'static str> {
-    package.metadata().map(display::categories).unwrap_or_default()
+    package
+        .metadata()
+        .map(display::categories)
+        .unwrap_or_default()
 }
 
 fn architectures(packages: &[&Package]) -> Value {
@@ -233,5 +312,8 @@ fn take_ids(value: &mut Value) {
 
 /// How many nodes have something there.
 fn with(nodes: &[Value], pointer: &str) -> usize {
-    nodes.iter().filter(|node| node.pointer(pointer).is_some_and(|value| !value.is_null())).count()
+    nodes
+        .iter()
+        .filter(|node| node.pointer(pointer).is_some_and(|value| !value.is_null()))
+        .count()
 }

@@ -34,7 +34,10 @@ const NEEDED: &str = "query($package: String!, $bundle: String!) {
 fn named(connection: &Value) -> BTreeSet<Named> {
     let of = |value: &Value| value.as_str().expect("a text").to_owned();
     let nodes = connection["nodes"].as_array().expect("a list");
-    let found: BTreeSet<_> = nodes.iter().map(|node| (of(&node["package"]["name"]), of(&node["name"]))).collect();
+    let found: BTreeSet<_> = nodes
+        .iter()
+        .map(|node| (of(&node["package"]["name"]), of(&node["name"])))
+        .collect();
     assert_eq!(connection["totalCount"], nodes.len());
     assert_eq!(found.len(), nodes.len());
     found
@@ -43,7 +46,11 @@ fn named(connection: &Value) -> BTreeSet<Named> {
 /// Whether a version is in a range of comparators; the corpus has no other form.
 fn is_in(range: &str, version: &str) -> bool {
     let meets = |comparator: &str| {
-        let (operator, bound) = comparator.split_at(comparator.find(|letter: char| letter.is_ascii_digit()).unwrap());
+        let (operator, bound) = comparator.split_at(
+            comparator
+                .find(|letter: char| letter.is_ascii_digit())
+                .unwrap(),
+        );
         let order = compare_versions(version, bound);
         match operator {
             ">=" => order != Ordering::Less,
@@ -54,7 +61,9 @@ fn is_in(range: &str, version: &str) -> bool {
             other => panic!("{other} in {range}"),
         }
     };
-    range.split("||").any(|group| group.split_whitespace().all(meets))
+    range
+        .split("||")
+        .any(|group| group.split_whitespace().all(meets))
 }
 
 fn api(value: &'static Value) -> [&'static str; 3] {
@@ -64,11 +73,16 @@ fn api(value: &'static Value) -> [&'static str; 3] {
 impl Community {
     fn bundles_where(&self, meets: impl Fn(&Bundle) -> bool) -> BTreeSet<Named> {
         let found = self.model.bundles.iter().filter(|bundle| meets(bundle));
-        found.map(|bundle| (bundle.package.to_owned(), bundle.name.to_owned())).collect()
+        found
+            .map(|bundle| (bundle.package.to_owned(), bundle.name.to_owned()))
+            .collect()
     }
 
     fn in_range(&self, required: &'static Value) -> BTreeSet<Named> {
-        let (name, range) = (text(required, "packageName").unwrap(), text(required, "versionRange").unwrap());
+        let (name, range) = (
+            text(required, "packageName").unwrap(),
+            text(required, "versionRange").unwrap(),
+        );
         self.bundles_where(|bundle| bundle.package == name && is_in(range, bundle.version()))
     }
 }
@@ -84,35 +98,79 @@ fn requirements_are_in_words_and_lead_to_what_meets_them() {
         if packages.is_empty() && apis.is_empty() && constraints == 0 {
             continue;
         }
-        let variables = json!({ "catalog": "community", "package": bundle.package, "bundle": bundle.name });
+        let variables =
+            json!({ "catalog": "community", "package": bundle.package, "bundle": bundle.name });
         let answer = served::data(&community.engine, NEEDS, &variables);
         let answer = &answer["bundle"];
         let found = answer["requirements"].as_array().expect("a list");
         requirements += found.len();
-        assert_eq!(found.len(), packages.len() + apis.len() + constraints, "{}", bundle.name);
-        for (required, own) in packages.iter().zip(answer["requiredPackages"].as_array().expect("a list")) {
-            let (name, range) = (text(required, "packageName").unwrap(), text(required, "versionRange").unwrap());
+        assert_eq!(
+            found.len(),
+            packages.len() + apis.len() + constraints,
+            "{}",
+            bundle.name
+        );
+        for (required, own) in packages
+            .iter()
+            .zip(answer["requiredPackages"].as_array().expect("a list"))
+        {
+            let (name, range) = (
+                text(required, "packageName").unwrap(),
+                text(required, "versionRange").unwrap(),
+            );
             let words = format!("with package: {name} and with version in range: {range}");
             let expected = community.in_range(required);
             met += usize::from(!expected.is_empty());
-            let package = community.model.packages.get(name).map(|package| json!({ "name": package.name }));
-            assert_eq!((&own["package"], named(&own["providers"])), (&json!(package), expected.clone()), "{words}");
-            let own = found.iter().find(|own| own["text"] == words).expect("it is in the list");
-            assert_eq!((&own["propertyType"], &own["label"]), (&json!("olm.package.required"), &json!(null)));
-            assert_eq!(own["constraint"]["package"], json!({ "packageName": name, "versionRange": range }));
+            let package = community
+                .model
+                .packages
+                .get(name)
+                .map(|package| json!({ "name": package.name }));
+            assert_eq!(
+                (&own["package"], named(&own["providers"])),
+                (&json!(package), expected.clone()),
+                "{words}"
+            );
+            let own = found
+                .iter()
+                .find(|own| own["text"] == words)
+                .expect("it is in the list");
+            assert_eq!(
+                (&own["propertyType"], &own["label"]),
+                (&json!("olm.package.required"), &json!(null))
+            );
+            assert_eq!(
+                own["constraint"]["package"],
+                json!({ "packageName": name, "versionRange": range })
+            );
             assert_eq!(named(&own["providers"]), expected, "{words}");
         }
-        for (required, own) in apis.iter().zip(answer["requiredApis"].as_array().expect("a list")) {
+        for (required, own) in apis
+            .iter()
+            .zip(answer["requiredApis"].as_array().expect("a list"))
+        {
             let [group, version, kind] = api(required);
-            let words = format!("providing an API with group: {group}, version: {version}, kind: {kind}");
-            let provides = |bundle: &Bundle| bundle.provided().any(|own| own == (group, version, kind));
-            let is_head = |bundle: &Bundle| community.model.packages[bundle.package].heads.contains(bundle.name);
+            let words =
+                format!("providing an API with group: {group}, version: {version}, kind: {kind}");
+            let provides =
+                |bundle: &Bundle| bundle.provided().any(|own| own == (group, version, kind));
+            let is_head = |bundle: &Bundle| {
+                community.model.packages[bundle.package]
+                    .heads
+                    .contains(bundle.name)
+            };
             let heads = community.bundles_where(|bundle| provides(bundle) && is_head(bundle));
             assert_eq!(named(&own["providers"]), heads, "{words}");
             let expected = community.bundles_where(provides);
             met += usize::from(!expected.is_empty());
-            let own = found.iter().find(|own| own["text"] == words).expect("it is in the list");
-            assert_eq!(own["constraint"]["gvk"], json!({ "group": group, "version": version, "kind": kind }));
+            let own = found
+                .iter()
+                .find(|own| own["text"] == words)
+                .expect("it is in the list");
+            assert_eq!(
+                own["constraint"]["gvk"],
+                json!({ "group": group, "version": version, "kind": kind })
+            );
             assert_eq!(named(&own["providers"]), expected, "{words}");
         }
     }
@@ -127,14 +185,30 @@ fn the_last_openshift_version_is_that_of_its_property() {
     }";
     let mut given = 0;
     for package in community.model.packages.values() {
-        let data = served::data(&community.engine, query, &json!({ "package": package.name }));
-        for node in data["package"]["bundles"]["nodes"].as_array().expect("a list") {
+        let data = served::data(
+            &community.engine,
+            query,
+            &json!({ "package": package.name }),
+        );
+        for node in data["package"]["bundles"]["nodes"]
+            .as_array()
+            .expect("a list")
+        {
             let bundle = package.bundles[node["name"].as_str().expect("a text")];
             let mut versions = bundle.values("olm.maxOpenShiftVersion");
-            let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), |text| text.replace('"', ""));
+            let plain = |value: &Value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), |text| text.replace('"', ""))
+            };
             let expected = versions.next().map(plain);
             given += usize::from(expected.is_some());
-            assert_eq!(node["maxOpenShiftVersion"], json!(expected), "{}", bundle.name);
+            assert_eq!(
+                node["maxOpenShiftVersion"],
+                json!(expected),
+                "{}",
+                bundle.name
+            );
         }
     }
     assert_eq!(given, 550);
@@ -152,17 +226,34 @@ fn what_others_require_leads_back_to_them() {
     let needs_package = |needs: &Bundle, name: &str, version: Option<&str>| {
         needs.values("olm.package.required").any(|required| {
             let range = text(required, "versionRange").unwrap();
-            text(required, "packageName") == Some(name) && version.is_none_or(|version| is_in(range, version))
+            text(required, "packageName") == Some(name)
+                && version.is_none_or(|version| is_in(range, version))
         })
     };
     let names: BTreeSet<_> = ["olm.package.required", "olm.gvk.required"]
         .iter()
-        .flat_map(|kind| community.model.bundles.iter().flat_map(|bundle| bundle.values(kind)))
+        .flat_map(|kind| {
+            community
+                .model
+                .bundles
+                .iter()
+                .flat_map(|bundle| bundle.values(kind))
+        })
         .filter_map(|value| text(value, "packageName").or_else(|| text(value, "group")))
         .collect();
-    let is_needed =
-        |bundle: &&Bundle| names.contains(bundle.package) || bundle.provided().any(|(group, ..)| names.contains(group));
-    let mut chosen: Vec<_> = some(&community.model.bundles.iter().filter(is_needed).copied().collect::<Vec<_>>(), 60);
+    let is_needed = |bundle: &&Bundle| {
+        names.contains(bundle.package) || bundle.provided().any(|(group, ..)| names.contains(group))
+    };
+    let mut chosen: Vec<_> = some(
+        &community
+            .model
+            .bundles
+            .iter()
+            .filter(is_needed)
+            .copied()
+            .collect::<Vec<_>>(),
+        60,
+    );
     chosen.extend(some(&community.model.bundles, 20));
     let mut found_any = 0;
     for bundle in chosen {
@@ -174,12 +265,23 @@ fn what_others_require_leads_back_to_them() {
                 && (needs_package(needs, bundle.package, None)
                     || package.bundles.values().any(|own| needs_api(needs, own)))
         });
-        assert_eq!(named(&data["package"]["requiredBy"]), by_package, "{}", bundle.package);
+        assert_eq!(
+            named(&data["package"]["requiredBy"]),
+            by_package,
+            "{}",
+            bundle.package
+        );
         let by_bundle = community.bundles_where(|needs| {
             needs.package != bundle.package
-                && (needs_package(needs, bundle.package, Some(bundle.version())) || needs_api(needs, &bundle))
+                && (needs_package(needs, bundle.package, Some(bundle.version()))
+                    || needs_api(needs, &bundle))
         });
-        assert_eq!(named(&data["package"]["bundle"]["requiredBy"]), by_bundle, "{}", bundle.name);
+        assert_eq!(
+            named(&data["package"]["bundle"]["requiredBy"]),
+            by_bundle,
+            "{}",
+            bundle.name
+        );
         found_any += usize::from(!by_bundle.is_empty());
     }
     assert!(found_any > 20, "{found_any}");
@@ -201,7 +303,11 @@ fn upgrades_of_many_installed_bundles_are_those_of_each() {
         "query($installed: [InstalledPackage!]!) {{ availableUpgrades(installed: $installed) {{ \
          index package {{ name }} bundle {{ name }} successors {{ {edge} }} deprecations {{ name }} }} }}"
     );
-    let data = served::data(&community.engine, &query, &json!({ "installed": installed }));
+    let data = served::data(
+        &community.engine,
+        &query,
+        &json!({ "installed": installed }),
+    );
     let all = data["availableUpgrades"].as_array().expect("a list");
     assert_eq!(all.len(), 200);
     let one = format!(

@@ -9,7 +9,8 @@ use super::packages::{counted, facets};
 use super::{Community, community, display, take_nodes};
 use crate::served;
 
-/// Words that users type; each is spelled as the catalog has it, alone or as the beginning of a word.
+/// Words that users type; each is spelled as the catalog has it, alone or as the beginning of a
+/// word.
 const WORDS: [&str; 24] = [
     "database",
     "Database",
@@ -38,8 +39,14 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Several words, which all count.
-const PHRASES: [&str; 6] =
-    ["red hat", "amazon database", "kafka streaming", "backup storage kubernetes", "the apache", "  cert--manager "];
+const PHRASES: [&str; 6] = [
+    "red hat",
+    "amazon database",
+    "kafka streaming",
+    "backup storage kubernetes",
+    "the apache",
+    "  cert--manager ",
+];
 
 /// Fields by how much a word counts there, best first.
 const FIELDS: usize = 5;
@@ -50,8 +57,10 @@ fn a_word_is_found_wherever_it_stands_and_the_best_places_come_first() {
     let indexed = community.indexed();
     for word in WORDS {
         let folded = words(word).remove(0);
-        let mut expected: Vec<_> =
-            indexed.iter().filter_map(|package| Some((package.tier(&folded)?, package.name()))).collect();
+        let mut expected: Vec<_> = indexed
+            .iter()
+            .filter_map(|package| Some((package.tier(&folded)?, package.name())))
+            .collect();
         expected.sort_unstable();
         let literal: Vec<_> = expected.iter().map(|(_, name)| *name).collect();
         assert!(!literal.is_empty(), "{word} is a word of the catalog");
@@ -60,17 +69,31 @@ fn a_word_is_found_wherever_it_stands_and_the_best_places_come_first() {
         assert_eq!(first, literal, "{word}: {expected:?}");
         // Behind what has the word comes what has it but for one letter.
         for name in rest {
-            let package = indexed.iter().find(|package| package.name() == *name).expect("it is in the catalog");
-            assert!(folded.chars().count() >= 5 && package.has_nearly(&folded), "{word}: {name}");
+            let package = indexed
+                .iter()
+                .find(|package| package.name() == *name)
+                .expect("it is in the catalog");
+            assert!(
+                folded.chars().count() >= 5 && package.has_nearly(&folded),
+                "{word}: {name}"
+            );
         }
     }
 }
 
 #[test]
 fn an_edge_says_where_each_word_stands() {
-    const MATCHED: &str = "query($search: String!) { packages(first: 500, filter: {search: $search}) {
+    const MATCHED: &str =
+        "query($search: String!) { packages(first: 500, filter: {search: $search}) {
         edges { node { name } matched } } }";
-    const NAMES: [&str; 6] = ["NAME", "NAME", "DISPLAY_NAME", "KEYWORDS", "PROVIDER", "DESCRIPTION"];
+    const NAMES: [&str; 6] = [
+        "NAME",
+        "NAME",
+        "DISPLAY_NAME",
+        "KEYWORDS",
+        "PROVIDER",
+        "DESCRIPTION",
+    ];
     let Some(community) = community() else { return };
     let indexed = community.indexed();
     for search in WORDS.into_iter().chain(PHRASES) {
@@ -79,15 +102,27 @@ fn an_edge_says_where_each_word_stands() {
         let edges = data["packages"]["edges"].as_array().expect("a list");
         let mut literal = 0;
         for edge in edges {
-            let package = indexed.iter().find(|package| edge["node"]["name"] == package.name()).expect("it is there");
+            let package = indexed
+                .iter()
+                .find(|package| edge["node"]["name"] == package.name())
+                .expect("it is there");
             // What has a word but for one letter is not looked for in this plain way.
-            let Some(mut tiers) = words.iter().map(|word| package.tier(word)).collect::<Option<Vec<_>>>() else {
+            let Some(mut tiers) = words
+                .iter()
+                .map(|word| package.tier(word))
+                .collect::<Option<Vec<_>>>()
+            else {
                 continue;
             };
             tiers.sort_unstable();
             let mut expected: Vec<_> = tiers.into_iter().map(|tier| NAMES[tier]).collect();
             expected.dedup();
-            assert_eq!(edge["matched"], json!(expected), "{search}: {}", package.name());
+            assert_eq!(
+                edge["matched"],
+                json!(expected),
+                "{search}: {}",
+                package.name()
+            );
             literal += 1;
         }
         assert!(literal > 0, "{search}");
@@ -106,11 +141,20 @@ fn every_word_of_a_phrase_counts() {
         let found = community.found(phrase);
         let set: BTreeSet<_> = found.iter().map(String::as_str).collect();
         assert_eq!(set.len(), found.len(), "{phrase}");
-        assert!(set.is_superset(&literal), "{phrase}: {:?} lacks", literal.difference(&set));
+        assert!(
+            set.is_superset(&literal),
+            "{phrase}: {:?} lacks",
+            literal.difference(&set)
+        );
         for name in set.difference(&literal) {
-            let package = indexed.iter().find(|package| package.name() == *name).expect("it is in the catalog");
-            let has =
-                |word: &String| package.tier(word).is_some() || word.chars().count() >= 5 && package.has_nearly(word);
+            let package = indexed
+                .iter()
+                .find(|package| package.name() == *name)
+                .expect("it is in the catalog");
+            let has = |word: &String| {
+                package.tier(word).is_some()
+                    || word.chars().count() >= 5 && package.has_nearly(word)
+            };
             assert!(words.iter().all(has), "{phrase}: {name}");
         }
     }
@@ -121,7 +165,10 @@ fn a_package_is_the_first_to_be_found_by_its_whole_name() {
     let Some(community) = community() else { return };
     for name in community.model.packages.keys() {
         assert_eq!(community.found(name)[0], *name);
-        assert_eq!(community.found(&name.to_uppercase().replace('-', " "))[0], *name);
+        assert_eq!(
+            community.found(&name.to_uppercase().replace('-', " "))[0],
+            *name
+        );
     }
 }
 
@@ -129,14 +176,21 @@ fn a_package_is_the_first_to_be_found_by_its_whole_name() {
 fn one_typo_is_forgiven_in_a_long_word_and_none_in_a_short_one() {
     let Some(community) = community() else { return };
     for (right, wrong) in [
-        ("prometheus", ["promeheus", "promteheus", "prometjeus", "prommetheus"]),
+        (
+            "prometheus",
+            ["promeheus", "promteheus", "prometjeus", "prommetheus"],
+        ),
         ("grafana", ["grfana", "garfana", "grafxna", "graffana"]),
         ("mongodb", ["mogodb", "mongobd", "mongedb", "mmongodb"]),
     ] {
         let literal: BTreeSet<_> = community.indexed_names(right);
         for wrong in wrong {
             let found: BTreeSet<_> = community.found(wrong).into_iter().collect();
-            assert!(found.is_superset(&literal), "{wrong}: {:?} lacks", literal.difference(&found));
+            assert!(
+                found.is_superset(&literal),
+                "{wrong}: {:?} lacks",
+                literal.difference(&found)
+            );
         }
     }
     for nothing in ["etdc", "qqqqqqqq", "xkafkaxx"] {
@@ -148,11 +202,22 @@ fn one_typo_is_forgiven_in_a_long_word_and_none_in_a_short_one() {
 fn facets_count_what_was_found() {
     let Some(community) = community() else { return };
     for search in ["database", "red hat", "zzzzzzzzz"] {
-        let mut page = community.pages("Tiles", &json!({ "filter": { "search": search } }), "/packages").remove(0);
+        let mut page = community
+            .pages(
+                "Tiles",
+                &json!({ "filter": { "search": search } }),
+                "/packages",
+            )
+            .remove(0);
         let found: BTreeSet<_> = community.found(search).into_iter().collect();
         let packages = community.model.packages.values();
-        let packages: Vec<_> = packages.filter(|package| found.contains(package.name)).collect();
-        assert_eq!((page["totalCount"].take(), counted(&page["facets"])), (json!(found.len()), facets(&packages)));
+        let packages: Vec<_> = packages
+            .filter(|package| found.contains(package.name))
+            .collect();
+        assert_eq!(
+            (page["totalCount"].take(), counted(&page["facets"])),
+            (json!(found.len()), facets(&packages))
+        );
     }
 }
 
@@ -160,8 +225,17 @@ impl Community {
     /// Names of the packages that are found, in the order of the answer.
     #[track_caller]
     fn found(&self, search: &str) -> Vec<String> {
-        let mut pages = self.pages("Tiles", &json!({ "filter": { "search": search } }), "/packages");
-        let name = |node: Value| node["name"].as_str().expect("a package has a name").to_owned();
+        let mut pages = self.pages(
+            "Tiles",
+            &json!({ "filter": { "search": search } }),
+            "/packages",
+        );
+        let name = |node: Value| {
+            node["name"]
+                .as_str()
+                .expect("a package has a name")
+                .to_owned()
+        };
         pages.iter_mut().flat_map(take_nodes).map(name).collect()
     }
 
@@ -171,12 +245,15 @@ impl Community {
 
     fn indexed_names(&self, word: &str) -> BTreeSet<String> {
         let indexed = self.indexed();
-        let having = indexed.iter().filter(|package| package.tier(word).is_some());
+        let having = indexed
+            .iter()
+            .filter(|package| package.tier(word).is_some());
         having.map(|package| package.name().to_owned()).collect()
     }
 }
 
-/// A package with the words of each of its fields: name, display name, keywords, provider, descriptions.
+/// A package with the words of each of its fields: name, display name, keywords, provider,
+/// descriptions.
 struct Indexed<'a> {
     package: &'a Package,
     fields: [BTreeSet<String>; FIELDS],
@@ -184,22 +261,31 @@ struct Indexed<'a> {
 
 impl<'a> Indexed<'a> {
     fn new(package: &'a Package) -> Self {
-        let metadata = package.metadata().expect("packages of the corpus have metadata");
+        let metadata = package
+            .metadata()
+            .expect("packages of the corpus have metadata");
         let fields = [
             vec![package.name],
             text(metadata, "displayName").into_iter().collect(),
             display::keywords(metadata).collect(),
             display::provider(metadata).into_iter().collect(),
-            [package.text("description"), text(metadata, "description")].into_iter().flatten().collect(),
+            [package.text("description"), text(metadata, "description")]
+                .into_iter()
+                .flatten()
+                .collect(),
         ];
-        Self { package, fields: fields.map(|texts| texts.into_iter().flat_map(words).collect()) }
+        Self {
+            package,
+            fields: fields.map(|texts| texts.into_iter().flat_map(words).collect()),
+        }
     }
 
     fn name(&self) -> &'a str {
         self.package.name
     }
 
-    /// How well a word matches, the best being 0: it is the name, or begins a word of one of the fields.
+    /// How well a word matches, the best being 0: it is the name, or begins a word of one of the
+    /// fields.
     fn tier(&self, word: &str) -> Option<usize> {
         if self.package.name == word {
             return Some(0);
@@ -210,16 +296,22 @@ impl<'a> Indexed<'a> {
 
     /// Whether a word but for one edit begins one of the words.
     fn has_nearly(&self, word: &str) -> bool {
-        self.fields.iter().flatten().any(|other| begins_nearly(other, word))
+        self.fields
+            .iter()
+            .flatten()
+            .any(|other| begins_nearly(other, word))
     }
 }
 
-/// Whether one edit of a word is what another one begins with: a letter less, more or other, or two exchanged.
+/// Whether one edit of a word is what another one begins with: a letter less, more or other, or two
+/// exchanged.
 fn begins_nearly(other: &str, word: &str) -> bool {
     let (other, word): (Vec<char>, Vec<char>) = (other.chars().collect(), word.chars().collect());
     (0..=word.len()).any(|at| {
         let (before, rest) = word.split_at(at);
-        let Some(left) = other.strip_prefix(before) else { return false };
+        let Some(left) = other.strip_prefix(before) else {
+            return false;
+        };
         let less = !rest.is_empty() && left.starts_with(&rest[1..]);
         let more = !left.is_empty() && left[1..].starts_with(rest);
         let wrong = !rest.is_empty() && !left.is_empty() && left[1..].starts_with(&rest[1..]);
@@ -233,6 +325,8 @@ fn begins_nearly(other: &str, word: &str) -> bool {
 /// The words of a text in lower case: what letters and digits make up.
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
 }

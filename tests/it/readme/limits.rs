@@ -52,7 +52,10 @@ fn prices() -> Vec<(&'static str, String)> {
         Step::Rule => "rule step",
         Step::Literal => "literal",
     };
-    Step::ALL.into_iter().map(|step| (name(step), step.price().to_string())).collect()
+    Step::ALL
+        .into_iter()
+        .map(|step| (name(step), step.price().to_string()))
+        .collect()
 }
 
 fn request_limits() -> Vec<(&'static str, String)> {
@@ -67,20 +70,47 @@ fn request_limits() -> Vec<(&'static str, String)> {
         streams,
         ..
     } = limits.clone();
-    let StreamLimits { streams, operations, ping, init, renewal } = streams;
+    let StreamLimits {
+        streams,
+        operations,
+        ping,
+        init,
+        renewal,
+    } = streams;
     let mut all = vec![
         ("long requests", graphql::MAX_WAITING.to_string()),
-        ("long requests of a peer", graphql::MAX_WAITING_OF_PEER.to_string()),
+        (
+            "long requests of a peer",
+            graphql::MAX_WAITING_OF_PEER.to_string(),
+        ),
         ("turn", format!("{} s", graphql::MAX_WAIT.as_secs())),
         ("in flight", in_flight_bytes.to_string()),
         ("bodies", graphql_http::READING_BYTES.to_string()),
-        ("body not counted", graphql_http::UNCOUNTED_BODY_BYTES.to_string()),
-        ("unfinished message", graphql_http::UNCOUNTED_MESSAGE_BYTES.to_string()),
+        (
+            "body not counted",
+            graphql_http::UNCOUNTED_BODY_BYTES.to_string(),
+        ),
+        (
+            "unfinished message",
+            graphql_http::UNCOUNTED_MESSAGE_BYTES.to_string(),
+        ),
         ("waiting", graphql_http::WAITING_BYTES.to_string()),
-        ("large requests", graphql_http::LARGE_REQUESTS_BYTES.to_string()),
-        ("small request", graphql_http::SMALL_REQUEST_BYTES.to_string()),
-        ("subscription requests", graphql_http::SUBSCRIPTION_BYTES.to_string()),
-        ("small answer", graphql_http::SMALL_RESPONSE_BYTES.to_string()),
+        (
+            "large requests",
+            graphql_http::LARGE_REQUESTS_BYTES.to_string(),
+        ),
+        (
+            "small request",
+            graphql_http::SMALL_REQUEST_BYTES.to_string(),
+        ),
+        (
+            "subscription requests",
+            graphql_http::SUBSCRIPTION_BYTES.to_string(),
+        ),
+        (
+            "small answer",
+            graphql_http::SMALL_RESPONSE_BYTES.to_string(),
+        ),
         ("documents", documents.to_string()),
         ("document memory", document_bytes.to_string()),
         ("response cache", cache_bytes.to_string()),
@@ -89,18 +119,32 @@ fn request_limits() -> Vec<(&'static str, String)> {
         ("streams", streams.to_string()),
         ("operations", operations.to_string()),
         ("sign of life", format!("{} s", ping.as_secs())),
-        ("event wait", format!("{} s", graphql_http::EVENT_TIMEOUT.as_secs())),
+        (
+            "event wait",
+            format!("{} s", graphql_http::EVENT_TIMEOUT.as_secs()),
+        ),
         ("`connection_init`", format!("{} s", init.as_secs())),
         ("renewal", format!("{} s", renewal.as_secs())),
-        ("renewal wait", format!("{} s", graphql::RENEWAL_TIMEOUT.as_secs())),
+        (
+            "renewal wait",
+            format!("{} s", graphql::RENEWAL_TIMEOUT.as_secs()),
+        ),
     ];
-    all.extend(limits.list().iter().map(|limit| (row_name(limit.name), row_value(limit))));
+    all.extend(
+        limits
+            .list()
+            .iter()
+            .map(|limit| (row_name(limit.name), row_value(limit))),
+    );
     all
 }
 
 fn editing_limits() -> Vec<(&'static str, String)> {
     vec![
-        ("operations of a batch", edit::operation::MAX_OPERATIONS.to_string()),
+        (
+            "operations of a batch",
+            edit::operation::MAX_OPERATIONS.to_string(),
+        ),
         ("bundle file", edit::bundle::MAX_FILE_BYTES.to_string()),
         ("edited depth", edit::value::MAX_DEPTH.to_string()),
         ("posted batch", edit_http::MAX_BATCH_BYTES.to_string()),
@@ -110,20 +154,32 @@ fn editing_limits() -> Vec<(&'static str, String)> {
         ("changed edges", edit_http::LIMITS.edges.to_string()),
         ("changed bytes", edit_http::LIMITS.bytes.to_string()),
         ("reasons", edit::error::MAX_REASONS.to_string()),
-        ("publishing", format!("{} s", edit_http::MAX_PUBLISHING.as_secs())),
+        (
+            "publishing",
+            format!("{} s", edit_http::MAX_PUBLISHING.as_secs()),
+        ),
         ("rendered batch", edit_http::MAX_RENDERED_BYTES.to_string()),
         ("pending batches", edit_http::PENDING_BYTES.to_string()),
         ("idempotency key", edit_http::MAX_KEY_BYTES.to_string()),
         ("idempotency keys", edit::journal::MAX_KEYS.to_string()),
-        ("kept response", edit::journal::MAX_RESPONSE_BYTES.to_string()),
+        (
+            "kept response",
+            edit::journal::MAX_RESPONSE_BYTES.to_string(),
+        ),
     ]
 }
 
 fn solving_limits() -> Vec<(&'static str, String)> {
     vec![
         ("wanted packages", solve::MAX_SUBSCRIPTIONS.to_string()),
-        ("installed operators", solve::MAX_INSTALLED_OPERATORS.to_string()),
-        ("operator properties", solve::MAX_OPERATOR_PROPERTY_BYTES.to_string()),
+        (
+            "installed operators",
+            solve::MAX_INSTALLED_OPERATORS.to_string(),
+        ),
+        (
+            "operator properties",
+            solve::MAX_OPERATOR_PROPERTY_BYTES.to_string(),
+        ),
         ("variables", solve::MAX_VARIABLES.to_string()),
         ("literals", solve::MAX_LITERALS.to_string()),
         ("questions", solve::MAX_QUESTIONS.to_string()),
@@ -140,7 +196,12 @@ fn solving_limits() -> Vec<(&'static str, String)> {
 }
 
 fn image_limits() -> Vec<(&'static str, String)> {
-    let images::PullLimits { manifest_bytes, config_bytes, layers, layer_bytes } = images::PullLimits::default();
+    let images::PullLimits {
+        manifest_bytes,
+        config_bytes,
+        layers,
+        layer_bytes,
+    } = images::PullLimits::default();
     let images::RetryPolicy {
         connect_timeout,
         read_timeout,
@@ -188,7 +249,14 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         handshake_timeout: handshake,
         http2,
     } = listen::ConnectionLimits::default();
-    let listen::Http2Limits { streams, window_bytes, unsent_bytes, reset_streams, error_streams, .. } = http2;
+    let listen::Http2Limits {
+        streams,
+        window_bytes,
+        unsent_bytes,
+        reset_streams,
+        error_streams,
+        ..
+    } = http2;
     vec![
         ("connections", connections.to_string()),
         ("connections of a peer", peer_connections.to_string()),
@@ -217,10 +285,19 @@ fn http_limits() -> Vec<(&'static str, String)> {
     vec![
         ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
         ("ranges", catalogd_http::MAX_RANGES.to_string()),
-        ("compressed blobs", catalogd_http::MAX_ENCODED_BYTES.to_string()),
-        ("compressed streams", catalogd_http::MAX_COMPRESSED_STREAMS.to_string()),
+        (
+            "compressed blobs",
+            catalogd_http::MAX_ENCODED_BYTES.to_string(),
+        ),
+        (
+            "compressed streams",
+            catalogd_http::MAX_COMPRESSED_STREAMS.to_string(),
+        ),
         ("places", catalogd_http::MAX_PLACES_BYTES.to_string()),
-        ("places not counted", catalogd_http::UNCOUNTED_PLACES_BYTES.to_string()),
+        (
+            "places not counted",
+            catalogd_http::UNCOUNTED_PLACES_BYTES.to_string(),
+        ),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }
@@ -229,40 +306,79 @@ fn alpha_limits() -> Vec<(&'static str, String)> {
     vec![
         ("alpha body", alpha_graphql::MAX_BODY_BYTES.to_string()),
         ("alpha query", alpha_graphql::MAX_QUERY_BYTES.to_string()),
-        ("alpha variables", alpha_graphql::MAX_VARIABLES_BYTES.to_string()),
+        (
+            "alpha variables",
+            alpha_graphql::MAX_VARIABLES_BYTES.to_string(),
+        ),
         ("alpha depth", alpha_graphql::MAX_DEPTH.to_string()),
-        ("alpha introspection depth", alpha_graphql::MAX_INTROSPECTION_DEPTH.to_string()),
+        (
+            "alpha introspection depth",
+            alpha_graphql::MAX_INTROSPECTION_DEPTH.to_string(),
+        ),
         ("alpha aliases", alpha_graphql::MAX_ALIASES.to_string()),
         ("alpha fields", alpha_graphql::MAX_FIELDS.to_string()),
         ("alpha page size", alpha_graphql::PAGE_SIZE.to_string()),
-        ("alpha introspection", graphql::runtime_schema::MAX_INTROSPECTED_VALUES.to_string()),
+        (
+            "alpha introspection",
+            graphql::runtime_schema::MAX_INTROSPECTED_VALUES.to_string(),
+        ),
         ("alpha schemas", alpha_graphql::MAX_SCHEMAS.to_string()),
         ("alpha keys", alpha_graphql::MAX_KEYS.to_string()),
         ("alpha names", alpha_graphql::MAX_NAME_BYTES.to_string()),
-        ("alpha build", format!("{} s", alpha_graphql::BUILD_TIME.as_secs())),
-        ("kept alpha schemas", alpha_graphql::MAX_SCHEMAS_KEPT.to_string()),
-        ("kept alpha schema bytes", alpha_graphql::MAX_SCHEMA_BYTES.to_string()),
+        (
+            "alpha build",
+            format!("{} s", alpha_graphql::BUILD_TIME.as_secs()),
+        ),
+        (
+            "kept alpha schemas",
+            alpha_graphql::MAX_SCHEMAS_KEPT.to_string(),
+        ),
+        (
+            "kept alpha schema bytes",
+            alpha_graphql::MAX_SCHEMA_BYTES.to_string(),
+        ),
         ("alpha requests", alpha_graphql::REQUEST_BYTES.to_string()),
-        ("alpha request not counted", alpha_graphql::UNCOUNTED_REQUEST_BYTES.to_string()),
-        ("alpha in flight", alpha_graphql::IN_FLIGHT_BYTES.to_string()),
-        ("alpha response not counted", alpha_graphql::UNCOUNTED_RESPONSE_BYTES.to_string()),
+        (
+            "alpha request not counted",
+            alpha_graphql::UNCOUNTED_REQUEST_BYTES.to_string(),
+        ),
+        (
+            "alpha in flight",
+            alpha_graphql::IN_FLIGHT_BYTES.to_string(),
+        ),
+        (
+            "alpha response not counted",
+            alpha_graphql::UNCOUNTED_RESPONSE_BYTES.to_string(),
+        ),
     ]
 }
 
 fn search_limits() -> Vec<(&'static str, String)> {
     vec![
-        ("completed letters", fbc::catalog::MAX_COMPLETED_LETTERS.to_string()),
+        (
+            "completed letters",
+            fbc::catalog::MAX_COMPLETED_LETTERS.to_string(),
+        ),
         ("compared name", fbc::similar::MAX_LETTERS.to_string()),
         ("similar names", fbc::similar::MAX_SUGGESTIONS.to_string()),
-        ("suggested fields", graphql::MAX_SUGGESTED_FIELDS.to_string()),
+        (
+            "suggested fields",
+            graphql::MAX_SUGGESTED_FIELDS.to_string(),
+        ),
         ("variable errors", graphql::MAX_VARIABLE_ERRORS.to_string()),
         ("shown value", graphql::MAX_SHOWN_BYTES.to_string()),
         ("compared names", graphql::MAX_COMPARED_NAMES.to_string()),
-        ("search letters", fbc::catalog::MAX_SEARCH_LETTERS.to_string()),
+        (
+            "search letters",
+            fbc::catalog::MAX_SEARCH_LETTERS.to_string(),
+        ),
         ("search words", fbc::catalog::MAX_SEARCH_WORDS.to_string()),
         ("word letters", fbc::catalog::MAX_WORD_LETTERS.to_string()),
         ("package words", fbc::catalog::MAX_PACKAGE_WORDS.to_string()),
-        ("description", fbc::catalog::MAX_DESCRIPTION_BYTES.to_string()),
+        (
+            "description",
+            fbc::catalog::MAX_DESCRIPTION_BYTES.to_string(),
+        ),
     ]
 }
 
@@ -299,7 +415,12 @@ fn layer_limits() -> Vec<(&'static str, String)> {
 }
 
 fn catalog_limits() -> Vec<(&'static str, String)> {
-    let ReadLimits { blob_bytes, depth, indicators, members } = ReadLimits::default();
+    let ReadLimits {
+        blob_bytes,
+        depth,
+        indicators,
+        members,
+    } = ReadLimits::default();
     vec![
         ("entries", loading::directory::ENTRIES.to_string()),
         ("`.indexignore`", fbc::ignore::IGNORE_FILE_BYTES.to_string()),
@@ -310,12 +431,21 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("YAML indicators", indicators.to_string()),
         ("members", members.to_string()),
         ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
-        ("objects of a catalog", fbc::catalog::FREE_OBJECTS.to_string()),
-        ("documents of a catalog", loading::FREE_DOCUMENTS.to_string()),
+        (
+            "objects of a catalog",
+            fbc::catalog::FREE_OBJECTS.to_string(),
+        ),
+        (
+            "documents of a catalog",
+            loading::FREE_DOCUMENTS.to_string(),
+        ),
         ("store check", seconds(loading::CHECK_INTERVAL)),
         ("growth", loading::MAX_GROWTH.to_string()),
         ("problems", problem::MAX_PROBLEMS_PER_CODE.to_string()),
-        ("problem texts", problem::MAX_PROBLEM_BYTES_PER_CODE.to_string()),
+        (
+            "problem texts",
+            problem::MAX_PROBLEM_BYTES_PER_CODE.to_string(),
+        ),
         ("problem message", problem::MAX_MESSAGE_BYTES.to_string()),
         ("quoted text", problem::MAX_QUOTED_BYTES.to_string()),
         ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
@@ -327,7 +457,11 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
 }
 
 fn controller_limits() -> Vec<(&'static str, String)> {
-    let controller::LeaseDurations { lease, renew, retry } = controller::LeaseDurations::default();
+    let controller::LeaseDurations {
+        lease,
+        renew,
+        retry,
+    } = controller::LeaseDurations::default();
     let seconds = [
         ("lease", lease),
         ("lease renewal", renew),
@@ -341,16 +475,26 @@ fn controller_limits() -> Vec<(&'static str, String)> {
         ("settings", SETTINGS_INTERVAL),
     ];
     let counts = [
-        ("condition message", controller::MAX_MESSAGE_BYTES.to_string()),
+        (
+            "condition message",
+            controller::MAX_MESSAGE_BYTES.to_string(),
+        ),
         ("listed problems", controller::LISTED_PROBLEMS.to_string()),
     ];
-    seconds.map(|(name, time)| (name, format!("{} s", time.as_secs()))).into_iter().chain(counts).collect()
+    seconds
+        .map(|(name, time)| (name, format!("{} s", time.as_secs())))
+        .into_iter()
+        .chain(counts)
+        .collect()
 }
 
 fn auth_limits() -> Vec<(&'static str, String)> {
     vec![
         ("answer about a caller", seconds(auth::CACHE_TIME)),
-        ("answer about an unknown caller", seconds(auth::ERROR_CACHE_TIME)),
+        (
+            "answer about an unknown caller",
+            seconds(auth::ERROR_CACHE_TIME),
+        ),
         ("callers", auth::CACHED_ANSWERS.to_string()),
         ("questions about callers", auth::QUESTIONS.to_string()),
         ("expired token", seconds(auth::EXPIRED_TIME)),
@@ -359,12 +503,24 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
         ("reason", auth::MAX_REASON_BYTES.to_string()),
         ("sets of catalogs", serving::NARROWED_SNAPSHOTS.to_string()),
-        ("waiting lines", catalogql::exchange::WAITING_LINES.to_string()),
-        ("waiting spans", catalogql::traces::WAITING_SPANS.to_string()),
-        ("spans of a batch", catalogql::traces::BATCH_SPANS.to_string()),
+        (
+            "waiting lines",
+            catalogql::exchange::WAITING_LINES.to_string(),
+        ),
+        (
+            "waiting spans",
+            catalogql::traces::WAITING_SPANS.to_string(),
+        ),
+        (
+            "spans of a batch",
+            catalogql::traces::BATCH_SPANS.to_string(),
+        ),
         ("batch delay", seconds(catalogql::traces::BATCH_DELAY)),
         ("export", seconds(catalogql::traces::EXPORT_TIMEOUT)),
-        ("last export", seconds(catalogql::traces::LAST_EXPORT_TIMEOUT)),
+        (
+            "last export",
+            seconds(catalogql::traces::LAST_EXPORT_TIMEOUT),
+        ),
     ]
 }
 
@@ -376,8 +532,14 @@ fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
         ("lists being sent", kube_api::MAX_STREAMED_LISTS.to_string()),
         ("list time", seconds(kube_api::LIST_TIME)),
         ("requirements", kube_api::MAX_REQUIREMENTS.to_string()),
-        ("compressed list", kube_api::MAX_COMPRESSED_BYTES.to_string()),
-        ("converted response", kube_api::MAX_CONVERTED_BYTES.to_string()),
+        (
+            "compressed list",
+            kube_api::MAX_COMPRESSED_BYTES.to_string(),
+        ),
+        (
+            "converted response",
+            kube_api::MAX_CONVERTED_BYTES.to_string(),
+        ),
         ("watches", kube_api::MAX_WATCHES.to_string()),
         ("watch time", seconds(kube_api::MAX_WATCH_TIME)),
         ("watch events", kube_api::MAX_EVENTS.to_string()),
@@ -390,7 +552,10 @@ fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
         ("later state", seconds(kube_api::RESOURCE_VERSION_WAIT)),
         ("gRPC streams", http2.streams.to_string()),
         ("gRPC idle", seconds(http2.idle_timeout)),
-        ("gRPC ping", http2.ping_interval.map_or_else(String::new, seconds)),
+        (
+            "gRPC ping",
+            http2.ping_interval.map_or_else(String::new, seconds),
+        ),
         ("gRPC pong", seconds(http2.ping_timeout)),
         ("gRPC request", grpc::MAX_REQUEST_BYTES.to_string()),
         ("gRPC responses", grpc::LARGE_RESPONSES.to_string()),
@@ -403,7 +568,10 @@ fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
 fn pull_limits() -> Vec<(&'static str, String)> {
     vec![
         ("pulls", loading::PULLS.to_string()),
-        ("first attempt", format!("{} s", loading::READY_AFTER.as_secs())),
+        (
+            "first attempt",
+            format!("{} s", loading::READY_AFTER.as_secs()),
+        ),
         ("poll", format!("{} s", loading::POLL.as_secs())),
         ("retry", format!("{} s", loading::RETRY.as_secs())),
         ("jitter", format!("{} %", loading::JITTER * 100.0)),

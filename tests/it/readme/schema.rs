@@ -1,11 +1,13 @@
-//! `docs/reference/schema.md` is what a reader makes of `schema.graphql`: every type with its fields and arguments, each
-//! with its description and a link to its type.
+//! `docs/reference/schema.md` is what a reader makes of `schema.graphql`: every type with its
+//! fields and arguments, each with its description and a link to its type.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use apollo_compiler::Node;
-use apollo_compiler::ast::{Definition, DirectiveList, Document, FieldDefinition, InputValueDefinition, Type};
+use apollo_compiler::ast::{
+    Definition, DirectiveList, Document, FieldDefinition, InputValueDefinition, Type,
+};
 use graphql::SDL;
 
 use super::holds;
@@ -109,23 +111,51 @@ fn reference(schema: &Document) -> String {
         "# The schema\n\nEvery type of [schema.graphql](../../schema.graphql), made from it by a test; `!` marks \
                    what is never `null`.\n\n"
             .to_owned();
-    let about = schema.definitions.iter().find_map(Definition::as_schema_definition);
-    let about = about.and_then(|schema| schema.description.as_deref()).expect("the schema has a description");
-    about.split("\n\n").for_each(|paragraph| line(&mut out, &format!("{}\n", one_line(paragraph))));
+    let about = schema
+        .definitions
+        .iter()
+        .find_map(Definition::as_schema_definition);
+    let about = about
+        .and_then(|schema| schema.description.as_deref())
+        .expect("the schema has a description");
+    about
+        .split("\n\n")
+        .for_each(|paragraph| line(&mut out, &format!("{}\n", one_line(paragraph))));
     for section in SECTIONS {
         let names = types(schema, section).map(|(name, _)| {
-            if section == DIRECTIVES { format!("[{name}](#{}-directive)", name.to_lowercase()) } else { link(name) }
+            if section == DIRECTIVES {
+                format!("[{name}](#{}-directive)", name.to_lowercase())
+            } else {
+                link(name)
+            }
         });
         let names: Vec<_> = names.collect();
-        line(&mut out, &format!("- [{section}](#{}): {}", section.to_lowercase(), names.join(", ")));
+        line(
+            &mut out,
+            &format!(
+                "- [{section}](#{}): {}",
+                section.to_lowercase(),
+                names.join(", ")
+            ),
+        );
     }
-    let mut headings: BTreeSet<_> = SECTIONS.iter().map(|section| section.to_lowercase()).collect();
+    let mut headings: BTreeSet<_> = SECTIONS
+        .iter()
+        .map(|section| section.to_lowercase())
+        .collect();
     for section in SECTIONS {
         heading(&mut out, &format!("## {section}"));
         for (name, definition) in types(schema, section) {
             // A directive and a type may have the same name.
-            let title = if section == DIRECTIVES { format!("{name} directive") } else { name.to_owned() };
-            assert!(headings.insert(title.to_lowercase()), "two headings have the anchor of {name}");
+            let title = if section == DIRECTIVES {
+                format!("{name} directive")
+            } else {
+                name.to_owned()
+            };
+            assert!(
+                headings.insert(title.to_lowercase()),
+                "two headings have the anchor of {name}"
+            );
             heading(&mut out, &format!("### {title}"));
             write_type(schema, name, definition, &mut out);
         }
@@ -135,9 +165,20 @@ fn reference(schema: &Document) -> String {
 }
 
 /// The types of a section, in the order of the schema.
-fn types<'a>(schema: &'a Document, section: &'a str) -> impl Iterator<Item = (&'a str, &'a Definition)> {
-    let definitions = schema.definitions.iter().filter(move |definition| section_of(definition) == Some(section));
-    definitions.map(|definition| (definition.name().expect("a type has a name").as_str(), definition))
+fn types<'a>(
+    schema: &'a Document,
+    section: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a Definition)> {
+    let definitions = schema
+        .definitions
+        .iter()
+        .filter(move |definition| section_of(definition) == Some(section));
+    definitions.map(|definition| {
+        (
+            definition.name().expect("a type has a name").as_str(),
+            definition,
+        )
+    })
 }
 
 /// The section that a definition is in; nothing for what is not a type.
@@ -156,43 +197,93 @@ fn section_of(definition: &Definition) -> Option<&'static str> {
 }
 
 fn write_type(schema: &Document, name: &str, definition: &Definition, out: &mut String) {
-    let links = |names: &[apollo_compiler::Name]| names.iter().map(|name| link(name)).collect::<Vec<_>>().join(", ");
+    let links = |names: &[apollo_compiler::Name]| {
+        names
+            .iter()
+            .map(|name| link(name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match definition {
         Definition::ObjectTypeDefinition(of) => {
             let more = format!(" It is a {}.", links(&of.implements_interfaces));
-            describe(of.description.as_ref(), if of.implements_interfaces.is_empty() { "" } else { &more }, out);
+            describe(
+                of.description.as_ref(),
+                if of.implements_interfaces.is_empty() {
+                    ""
+                } else {
+                    &more
+                },
+                out,
+            );
             of.fields.iter().for_each(|field| write_field(field, out));
         }
         Definition::InterfaceTypeDefinition(of) => {
             let is_one = |object: &&Node<apollo_compiler::ast::ObjectTypeDefinition>| {
-                object.implements_interfaces.iter().any(|interface| interface == name)
+                object
+                    .implements_interfaces
+                    .iter()
+                    .any(|interface| interface == name)
             };
-            let objects = schema.definitions.iter().filter_map(Definition::as_object_type_definition);
-            let objects: Vec<_> = objects.filter(is_one).map(|object| object.name.clone()).collect();
-            describe(of.description.as_ref(), &format!(" An interface of {}.", links(&objects)), out);
+            let objects = schema
+                .definitions
+                .iter()
+                .filter_map(Definition::as_object_type_definition);
+            let objects: Vec<_> = objects
+                .filter(is_one)
+                .map(|object| object.name.clone())
+                .collect();
+            describe(
+                of.description.as_ref(),
+                &format!(" An interface of {}.", links(&objects)),
+                out,
+            );
             of.fields.iter().for_each(|field| write_field(field, out));
         }
         Definition::UnionTypeDefinition(of) => {
-            describe(of.description.as_ref(), &format!(" It is a {}.", links(&of.members)), out);
+            describe(
+                of.description.as_ref(),
+                &format!(" It is a {}.", links(&of.members)),
+                out,
+            );
         }
         Definition::InputObjectTypeDefinition(of) => {
-            let one = if of.directives.has("oneOf") { " Just one of its fields is given." } else { "" };
+            let one = if of.directives.has("oneOf") {
+                " Just one of its fields is given."
+            } else {
+                ""
+            };
             describe(of.description.as_ref(), one, out);
-            of.fields.iter().for_each(|field| write_input("", field, out));
+            of.fields
+                .iter()
+                .for_each(|field| write_input("", field, out));
         }
         Definition::EnumTypeDefinition(of) => {
             describe(of.description.as_ref(), "", out);
             for value in &of.values {
-                line(out, &format!("- `{}` — {}", value.value, described(value.description.as_ref())));
+                line(
+                    out,
+                    &format!(
+                        "- `{}` — {}",
+                        value.value,
+                        described(value.description.as_ref())
+                    ),
+                );
             }
         }
         Definition::ScalarTypeDefinition(of) => {
             let url = specified_by(&of.directives);
-            describe(of.description.as_ref(), &format!(" It is written as [its specification]({url}) says."), out);
+            describe(
+                of.description.as_ref(),
+                &format!(" It is written as [its specification]({url}) says."),
+                out,
+            );
         }
         Definition::DirectiveDefinition(of) => {
             describe(of.description.as_ref(), "", out);
-            of.arguments.iter().for_each(|argument| write_input("", argument, out));
+            of.arguments
+                .iter()
+                .for_each(|argument| write_input("", argument, out));
         }
         other => panic!("{other} is no type"),
     }
@@ -200,15 +291,31 @@ fn write_type(schema: &Document, name: &str, definition: &Definition, out: &mut 
 
 fn write_field(field: &FieldDefinition, out: &mut String) {
     let text = described(field.description.as_ref());
-    line(out, &format!("- `{}`: {} — {text}", field.name, shown(&field.ty)));
-    field.arguments.iter().for_each(|argument| write_input("  ", argument, out));
+    line(
+        out,
+        &format!("- `{}`: {} — {text}", field.name, shown(&field.ty)),
+    );
+    field
+        .arguments
+        .iter()
+        .for_each(|argument| write_input("  ", argument, out));
 }
 
 fn write_input(indent: &str, input: &InputValueDefinition, out: &mut String) {
-    let default =
-        input.default_value.as_ref().map(|value| format!(" = `{}`", value.serialize().no_indent())).unwrap_or_default();
+    let default = input
+        .default_value
+        .as_ref()
+        .map(|value| format!(" = `{}`", value.serialize().no_indent()))
+        .unwrap_or_default();
     let text = described(input.description.as_ref());
-    line(out, &format!("{indent}- `{}`: {}{default} — {text}", input.name, shown(&input.ty)));
+    line(
+        out,
+        &format!(
+            "{indent}- `{}`: {}{default} — {text}",
+            input.name,
+            shown(&input.ty)
+        ),
+    );
 }
 
 /// A paragraph of a description and something more.
@@ -235,12 +342,20 @@ fn shown(of: &Type) -> String {
 }
 
 fn link(name: &str) -> String {
-    if BUILT_IN.contains(&name) { name.to_owned() } else { format!("[{name}](#{})", name.to_lowercase()) }
+    if BUILT_IN.contains(&name) {
+        name.to_owned()
+    } else {
+        format!("[{name}](#{})", name.to_lowercase())
+    }
 }
 
 fn specified_by(directives: &DirectiveList) -> &str {
-    let directive = directives.get("specifiedBy").expect("every scalar says where it is specified");
-    let url = directive.specified_argument_by_name("url").and_then(|url| url.as_str());
+    let directive = directives
+        .get("specifiedBy")
+        .expect("every scalar says where it is specified");
+    let url = directive
+        .specified_argument_by_name("url")
+        .and_then(|url| url.as_str());
     url.expect("its URL is a string")
 }
 

@@ -65,7 +65,9 @@ impl Collector {
 
     /// Waits for the next span.
     pub(crate) fn next(&self) -> ReceivedSpan {
-        self.received.recv_timeout(TIMEOUT).expect("a span is received in time")
+        self.received
+            .recv_timeout(TIMEOUT)
+            .expect("a span is received in time")
     }
 
     /// Waits for spans until one has this name, and returns them all.
@@ -95,14 +97,25 @@ fn serve(mut stream: TcpStream, spans: &mpsc::Sender<ReceivedSpan>) -> io::Resul
         head.push(line.trim_end().to_owned());
     }
     assert_eq!(head[0], "POST /v1/traces HTTP/1.1");
-    assert!(head.iter().any(|line| line == "content-type: application/x-protobuf"), "{head:?}");
-    let length = head.iter().find_map(|line| line.strip_prefix("content-length: ")).expect("a body has a length");
+    assert!(
+        head.iter()
+            .any(|line| line == "content-type: application/x-protobuf"),
+        "{head:?}"
+    );
+    let length = head
+        .iter()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .expect("a body has a length");
     let mut body = vec![0; length.parse().expect("a length is a number")];
     reader.read_exact(&mut body)?;
     let request = ExportTraceServiceRequest::decode(&*body).expect("a request is protobuf");
     for of_resource in request.resource_spans {
         let resource = attributes(&of_resource.resource.unwrap_or_default().attributes);
-        for span in of_resource.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+        for span in of_resource
+            .scope_spans
+            .into_iter()
+            .flat_map(|scope| scope.spans)
+        {
             // Nobody waits any more at the end of a test.
             let _ = spans.send(ReceivedSpan::new(span, resource.clone()));
         }
@@ -119,7 +132,10 @@ impl ReceivedSpan {
             parent: hex(&span.parent_span_id),
             attributes: attributes(&span.attributes),
             resource,
-            status: span.status.filter(|status| status.code != 0).map(|status| (status.code, status.message)),
+            status: span
+                .status
+                .filter(|status| status.code != 0)
+                .map(|status| (status.code, status.message)),
             is_server: span.kind == 2,
             nanoseconds: span.end_time_unix_nano - span.start_time_unix_nano,
         }
@@ -127,7 +143,9 @@ impl ReceivedSpan {
 }
 
 fn attributes(list: &[KeyValue]) -> BTreeMap<String, String> {
-    list.iter().map(|KeyValue { key, value, .. }| (key.clone(), text(value.as_ref()))).collect()
+    list.iter()
+        .map(|KeyValue { key, value, .. }| (key.clone(), text(value.as_ref())))
+        .collect()
 }
 
 fn text(value: Option<&AnyValue>) -> String {

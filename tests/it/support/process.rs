@@ -53,16 +53,28 @@ pub(crate) fn run(command: &mut Command) -> Output {
 }
 
 impl Server {
-    /// Serves with these arguments, on a port of its own and with a store in this folder, until it prints its address.
+    /// Serves with these arguments, on a port of its own and with a store in this folder, until it
+    /// prints its address.
     pub(crate) fn start(folders: &Folders, arguments: &[&str]) -> Self {
         Self::start_as(catalogql(), folders, arguments)
     }
 
     /// Serves by a command that takes the arguments of the program.
     pub(crate) fn start_as(mut command: Command, folders: &Folders, arguments: &[&str]) -> Self {
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store", &folders.text("store")]).args(arguments);
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
+        command
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--store",
+                &folders.text("store"),
+            ])
+            .args(arguments);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program can be started");
         let lines = lines_of(child.stdout.take().expect("it is a pipe"));
         let errors = lines_of(child.stderr.take().expect("it is a pipe"));
         let mut table = Vec::new();
@@ -71,12 +83,26 @@ impl Server {
                 let errors: Vec<_> = errors.try_iter().collect();
                 panic!("no address was printed: {table:?} {errors:?}");
             };
-            match line.strip_prefix(ADDRESS.0).and_then(|line| line.strip_suffix(ADDRESS.1)) {
-                Some(address) => break address.trim_start_matches(['s', ':', '/']).parse().expect("an address"),
+            match line
+                .strip_prefix(ADDRESS.0)
+                .and_then(|line| line.strip_suffix(ADDRESS.1))
+            {
+                Some(address) => {
+                    break address
+                        .trim_start_matches(['s', ':', '/'])
+                        .parse()
+                        .expect("an address");
+                }
                 None => table.push(line),
             }
         };
-        Self { child, lines, errors, address, table }
+        Self {
+            child,
+            lines,
+            errors,
+            address,
+            table,
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -86,15 +112,21 @@ impl Server {
     /// Sends a signal, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
         // The shell's own command: not every machine has a program of this name.
-        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.id())]).status();
+        let sent = Command::new("sh")
+            .args(["-c", &format!("kill -{name} {}", self.id())])
+            .status();
         assert!(sent.expect("there is a shell").success());
     }
 
-    /// Waits until it ends by itself. Gives its status, and what it printed besides its table and its addresses, both as
-    /// lines.
+    /// Waits until it ends by itself. Gives its status, and what it printed besides its table and
+    /// its addresses, both as lines.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>, Vec<String>) {
         let status = eventually(|| self.child.try_wait().expect("it is a child"));
-        let printed = self.lines.iter().filter(|line| !PAGES.iter().any(|page| line.starts_with(page))).collect();
+        let printed = self
+            .lines
+            .iter()
+            .filter(|line| !PAGES.iter().any(|page| line.starts_with(page)))
+            .collect();
         (status, printed, self.errors.iter().collect())
     }
 
@@ -115,8 +147,10 @@ impl Server {
     /// Waits for a log line that says this.
     pub(crate) fn logs(&self, text: &str) -> String {
         loop {
-            let line =
-                self.errors.recv_timeout(TEST_TIMEOUT).unwrap_or_else(|error| panic!("{text} is not logged: {error}"));
+            let line = self
+                .errors
+                .recv_timeout(TEST_TIMEOUT)
+                .unwrap_or_else(|error| panic!("{text} is not logged: {error}"));
             if line.contains(text) {
                 return line;
             }
@@ -140,32 +174,54 @@ pub(crate) fn graphql(address: SocketAddr, query: &str) -> String {
 /// As [`graphql`], of another endpoint.
 pub(crate) fn graphql_at(address: SocketAddr, path: &str, query: &str) -> String {
     let body = serde_json::json!({ "query": query }).to_string();
-    let head =
-        format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json");
-    let (status, body) = exchange(address, &format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json"
+    );
+    let (status, body) = exchange(
+        address,
+        &format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()),
+    );
     assert_eq!(status, 200, "{body}");
     body
 }
 
 /// The status and the body of a resource.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    exchange(address, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
+    exchange(
+        address,
+        &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"),
+    )
 }
 
 fn exchange(address: SocketAddr, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect_timeout(&address, TEST_TIMEOUT).expect("it listens");
-    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time-out can be set");
-    stream.write_all(request.as_bytes()).expect("it reads requests");
+    stream
+        .set_read_timeout(Some(TEST_TIMEOUT))
+        .expect("a time-out can be set");
+    stream
+        .write_all(request.as_bytes())
+        .expect("it reads requests");
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers in UTF-8");
+    stream
+        .read_to_string(&mut answer)
+        .expect("it answers in UTF-8");
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("an answer has a status");
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .expect("an answer has a status");
     (status, body.to_owned())
 }
 
 fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = channel();
     // Ends with the stream, or when nobody receives any more.
-    thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    thread::spawn(move || {
+        BufReader::new(stream)
+            .lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| sender.send(line))
+    });
     lines
 }

@@ -58,11 +58,15 @@ pub(super) struct GatheredField {
 }
 
 impl GatheredField {
-    /// Returns whether it is of the scalar type `Float`, or a list of these, or of objects with such fields.
+    /// Returns whether it is of the scalar type `Float`, or a list of these, or of objects with
+    /// such fields.
     pub(super) fn has_floats(&self) -> bool {
         match &self.nested {
             Some(nested) => nested.iter().any(Self::has_floats),
-            None => matches!(self.first, First::Scalar(Scalar::Float) | First::List(Scalar::Float)),
+            None => matches!(
+                self.first,
+                First::Scalar(Scalar::Float) | First::List(Scalar::Float)
+            ),
         }
     }
 }
@@ -87,7 +91,10 @@ struct Gathered<'c> {
 
 impl Gathering {
     /// Gathers the schemas of a catalog, by name.
-    pub(super) fn of(catalog: &Catalog, work: &Work<'_>) -> Result<BTreeMap<String, GatheredObject>, ShapeError> {
+    pub(super) fn of(
+        catalog: &Catalog,
+        work: &Work<'_>,
+    ) -> Result<BTreeMap<String, GatheredObject>, ShapeError> {
         let mut gathering = Self::default();
         if catalog.schemas().len() > MAX_SCHEMAS {
             return Err(ShapeError::Schemas);
@@ -109,7 +116,13 @@ impl Gathering {
             return Err(ShapeError::NameBytes);
         }
         let done = schemas.into_iter().map(|(schema, (blobs, gathered))| {
-            (schema.to_owned(), GatheredObject { blobs, fields: gathered.into_fields() })
+            (
+                schema.to_owned(),
+                GatheredObject {
+                    blobs,
+                    fields: gathered.into_fields(),
+                },
+            )
         });
         Ok(done.collect())
     }
@@ -125,7 +138,12 @@ impl Gathering {
         // A damaged line has no more members.
         let _ = object.each_member(|key, value| {
             if result.is_ok() {
-                result = self.member(gathered, (key.raw(), || key.decode().into_owned()), value, is_top);
+                result = self.member(
+                    gathered,
+                    (key.raw(), || key.decode().into_owned()),
+                    value,
+                    is_top,
+                );
             }
         });
         result
@@ -165,7 +183,9 @@ impl Gathering {
         list: JsonValue<'c>,
     ) -> Result<(), ShapeError> {
         let elements = first_elements(list);
-        let mut objects = elements.iter().filter(|element| kind_of(element.raw()) == Kind::Object);
+        let mut objects = elements
+            .iter()
+            .filter(|element| kind_of(element.raw()) == Kind::Object);
         if objects.clone().all(|object| object.raw() == b"{}") {
             return Ok(());
         }
@@ -179,8 +199,17 @@ impl<'c> Gathered<'c> {
     fn add(&mut self, key: &'c [u8], decoded: &str, value: JsonValue<'c>, is_top: bool) -> usize {
         let name = names::field_name(decoded);
         let field = *self.by_name.entry(name).or_insert_with_key(|name| {
-            let first = if is_top { First::of(value) } else { First::of_nested(value) };
-            self.fields.push(GatheredField { name: name.clone(), first, keys: Vec::new(), nested: None });
+            let first = if is_top {
+                First::of(value)
+            } else {
+                First::of_nested(value)
+            };
+            self.fields.push(GatheredField {
+                name: name.clone(),
+                first,
+                keys: Vec::new(),
+                nested: None,
+            });
             self.fields.len() - 1
         });
         self.by_key.insert(key, field);
@@ -208,7 +237,11 @@ impl First {
     /// The type that a value of an object in a list gives to its field.
     fn of_nested(value: JsonValue<'_>) -> Self {
         match kind_of(value.raw()) {
-            Kind::List => Self::List(first_elements(value).first().map_or(Scalar::String, |first| scalar(first.raw()))),
+            Kind::List => Self::List(
+                first_elements(value)
+                    .first()
+                    .map_or(Scalar::String, |first| scalar(first.raw())),
+            ),
             _ => Self::Scalar(scalar(value.raw())),
         }
     }
@@ -223,9 +256,13 @@ impl First {
 
 /// The type of the elements of a list of scalars, by its first elements.
 fn element_type(elements: &[JsonValue<'_>]) -> Scalar {
-    let mut kinds =
-        elements.iter().map(|element| (kind_of(element.raw()), element)).filter(|(kind, _)| *kind != Kind::Null);
-    let Some((first, element)) = kinds.clone().next() else { return Scalar::String };
+    let mut kinds = elements
+        .iter()
+        .map(|element| (kind_of(element.raw()), element))
+        .filter(|(kind, _)| *kind != Kind::Null);
+    let Some((first, element)) = kinds.clone().next() else {
+        return Scalar::String;
+    };
     let has_objects = kinds.clone().any(|(kind, _)| kind == Kind::Object);
     if !has_objects && kinds.any(|(kind, _)| kind != first) {
         return Scalar::String;
@@ -257,7 +294,9 @@ fn scalar(raw: &[u8]) -> Scalar {
 /// Whether a number is integral and fits 64 bits once it is read as a double.
 fn is_integral(raw: &[u8]) -> bool {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    let number = std::str::from_utf8(raw).ok().and_then(|text| text.parse::<f64>().ok());
+    let number = std::str::from_utf8(raw)
+        .ok()
+        .and_then(|text| text.parse::<f64>().ok());
     number.is_some_and(|number| number.fract() == 0.0 && (-LIMIT..LIMIT).contains(&number))
 }
 

@@ -1,4 +1,5 @@
-//! Shapes of small catalogs: which types and fields their blobs make. This module knows neither GraphQL nor responses.
+//! Shapes of small catalogs: which types and fields their blobs make. This module knows neither
+//! GraphQL nor responses.
 
 use super::*;
 
@@ -11,7 +12,10 @@ fn described(fields: &Fields) -> String {
     let field = |(name, field): (&String, &Field)| match &field.kind {
         FieldKind::Scalar(scalar) => format!("{name}:{}", scalar.name()),
         FieldKind::List(scalar) => format!("{name}:[{}]", scalar.name()),
-        FieldKind::Objects { name: ty, fields: nested } => format!("{name}:[{ty}{{{}}}]", described(nested)),
+        FieldKind::Objects {
+            name: ty,
+            fields: nested,
+        } => format!("{name}:[{ty}{{{}}}]", described(nested)),
     };
     fields.iter().map(field).collect::<Vec<_>>().join(" ")
 }
@@ -37,8 +41,14 @@ fn the_first_value_of_a_field_says_its_type() {
         ("[[1]]", "[String]"),
         ("[{}]", "[String]"),
     ] {
-        let shape = shape(&format!("{{\"schema\":\"s\",\"v\":{value}}}\n{{\"schema\":\"s\",\"v\":[true]}}\n"));
-        assert_eq!(described(&shape.types["ss"].fields), format!("schema:String v:{expected}"), "{value}");
+        let shape = shape(&format!(
+            "{{\"schema\":\"s\",\"v\":{value}}}\n{{\"schema\":\"s\",\"v\":[true]}}\n"
+        ));
+        assert_eq!(
+            described(&shape.types["ss"].fields),
+            format!("schema:String v:{expected}"),
+            "{value}"
+        );
     }
 }
 
@@ -53,22 +63,37 @@ fn a_list_with_an_object_makes_a_type_of_all_objects_that_are_seen() {
 #[test]
 fn a_field_has_all_keys_of_its_name() {
     let shape = shape("{\"a-b\":1,\"a.b\":2,\"schema\":\"s\"}\n{\"aB\":1,\"schema\":\"s\"}\n");
-    let keys: Vec<_> = shape.types["ss"].fields["aB"].keys.iter().map(|key| str::from_utf8(key).unwrap()).collect();
+    let keys: Vec<_> = shape.types["ss"].fields["aB"]
+        .keys
+        .iter()
+        .map(|key| str::from_utf8(key).unwrap())
+        .collect();
     assert_eq!(keys, ["\"a-b\"", "\"a.b\"", "\"aB\""]);
 }
 
 #[test]
 fn a_shape_takes_no_more_work_than_it_may() {
     let catalog = testing::fixture::catalog_of("{\"schema\":\"s\"}\n");
-    assert_eq!(Shape::of(&catalog, &Work::new(&|_| None)).map(drop), Err(ShapeError::Stopped));
+    assert_eq!(
+        Shape::of(&catalog, &Work::new(&|_| None)).map(drop),
+        Err(ShapeError::Stopped)
+    );
 }
 
 #[test]
 fn a_schema_has_the_name_of_the_scalar_float_where_no_field_has_that_scalar() {
     let float = "{\"name\":\"f\",\"schema\":\"float\"}\n";
-    for other in ["", "{\"schema\":\"s\",\"v\":[1,1.5]}\n", "{\"schema\":\"s\",\"v\":[{\"n\":2}]}\n"] {
+    for other in [
+        "",
+        "{\"schema\":\"s\",\"v\":[1,1.5]}\n",
+        "{\"schema\":\"s\",\"v\":[{\"n\":2}]}\n",
+    ] {
         let shape = shape(&format!("{float}{other}"));
-        assert_eq!((&*shape.types["floats"].name, shape.left_out), ("Float", Vec::new()), "{other}");
+        assert_eq!(
+            (&*shape.types["floats"].name, shape.left_out),
+            ("Float", Vec::new()),
+            "{other}"
+        );
     }
     for other in [
         "{\"schema\":\"s\",\"v\":1.5}\n",
@@ -76,14 +101,23 @@ fn a_schema_has_the_name_of_the_scalar_float_where_no_field_has_that_scalar() {
         "{\"schema\":\"s\",\"v\":[{\"n\":2.5}]}\n",
         "{\"schema\":\"float\",\"v\":1e300}\n",
     ] {
-        let expected = LeftOut::Name { schema: "float".to_owned(), name: FLOAT.to_owned() };
-        assert_eq!(shape(&format!("{float}{other}")).left_out, [expected], "{other}");
+        let expected = LeftOut::Name {
+            schema: "float".to_owned(),
+            name: FLOAT.to_owned(),
+        };
+        assert_eq!(
+            shape(&format!("{float}{other}")).left_out,
+            [expected],
+            "{other}"
+        );
     }
 }
 
 #[test]
 fn what_is_left_out_is_said() {
-    let shape = shape("{\"schema\":\"a.b\"}\n{\"schema\":\"a_b\"}\n{\"schema\":\"1\"}\n{\"schema\":\"query\"}\n");
+    let shape = shape(
+        "{\"schema\":\"a.b\"}\n{\"schema\":\"a_b\"}\n{\"schema\":\"1\"}\n{\"schema\":\"query\"}\n",
+    );
     let texts: Vec<_> = shape.left_out.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,

@@ -1,5 +1,5 @@
-//! Single values: JSON of a canonical line as a value of a scalar type, coerced as upstream coerces it where the type can
-//! hold it, and `null` where not.
+//! Single values: JSON of a canonical line as a value of a scalar type, coerced as upstream coerces
+//! it where the type can hold it, and `null` where not.
 
 use std::io::Write as _;
 
@@ -10,12 +10,18 @@ use crate::shape::{Kind, Scalar, kind_of};
 /// Appends a value as this type.
 pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
     let number = |out: &mut Vec<u8>, number: Option<f64>| match number {
-        Some(number) => out.write_fmt(format_args!("{number}")).expect("a vector takes all text"),
+        Some(number) => out
+            .write_fmt(format_args!("{number}"))
+            .expect("a vector takes all text"),
         None => out.extend_from_slice(b"null"),
     };
     match (scalar, kind_of(raw)) {
-        (_, Kind::Null) | (Scalar::Int | Scalar::Float, Kind::List | Kind::Object) => out.extend_from_slice(b"null"),
-        (Scalar::String, Kind::String) | (Scalar::Boolean, Kind::Boolean) | (Scalar::Float, Kind::Number) => {
+        (_, Kind::Null) | (Scalar::Int | Scalar::Float, Kind::List | Kind::Object) => {
+            out.extend_from_slice(b"null")
+        }
+        (Scalar::String, Kind::String)
+        | (Scalar::Boolean, Kind::Boolean)
+        | (Scalar::Float, Kind::Number) => {
             out.extend_from_slice(raw);
         }
         (Scalar::String, _) => json_text(out, raw),
@@ -23,14 +29,24 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
         (Scalar::Int, Kind::Number) => {
             number(
                 out,
-                decimal(raw).filter(|number| number.fract() == 0.0 && is_int(*number)).map(|number| number + 0.0),
+                decimal(raw)
+                    .filter(|number| number.fract() == 0.0 && is_int(*number))
+                    .map(|number| number + 0.0),
             );
         }
         (Scalar::Int, Kind::String) => {
-            number(out, written(raw).map(f64::trunc).filter(|number| is_int(*number)).map(|number| number + 0.0));
+            number(
+                out,
+                written(raw)
+                    .map(f64::trunc)
+                    .filter(|number| is_int(*number))
+                    .map(|number| number + 0.0),
+            );
         }
         (Scalar::Float, Kind::String) => number(out, written(raw)),
-        (Scalar::Int | Scalar::Float, Kind::Boolean) => out.push(if raw == b"true" { b'1' } else { b'0' }),
+        (Scalar::Int | Scalar::Float, Kind::Boolean) => {
+            out.push(if raw == b"true" { b'1' } else { b'0' })
+        }
         (Scalar::Boolean, kind) => {
             let is_true = match kind {
                 Kind::String => !matches!(raw, b"\"\"" | b"\"false\""),
@@ -75,7 +91,8 @@ pub(super) fn text(out: &mut Vec<u8>, text: &str) {
 
 /// Appends a number of things.
 pub(super) fn count(out: &mut Vec<u8>, count: usize) {
-    out.write_fmt(format_args!("{count}")).expect("a vector takes all text");
+    out.write_fmt(format_args!("{count}"))
+        .expect("a vector takes all text");
 }
 
 fn is_int(number: f64) -> bool {
@@ -83,17 +100,23 @@ fn is_int(number: f64) -> bool {
 }
 
 fn decimal(raw: &[u8]) -> Option<f64> {
-    std::str::from_utf8(raw).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
+    std::str::from_utf8(raw)
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
 }
 
 /// The number that a string says in decimal digits.
 fn written(raw: &[u8]) -> Option<f64> {
     let text = &raw[1..raw.len().checked_sub(1)?];
-    let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
+    let is_part =
+        |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
     decimal(text).filter(|_| text.iter().all(is_part))
 }
 
-/// Appends the JSON text of a value as a string, with `<`, `>` and `&` escaped in it, as Go's encoder escapes them.
+/// Appends the JSON text of a value as a string, with `<`, `>` and `&` escaped in it, as Go's
+/// encoder escapes them.
 fn json_text(out: &mut Vec<u8>, raw: &[u8]) {
     // Room for a quote or backslash in each fourth byte.
     out.reserve(raw.len() + raw.len() / 4 + 2);
@@ -121,14 +144,18 @@ fn plain_prefix(text: &[u8]) -> usize {
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         // With a bit set, `<` and `>` are one byte, and so are `"` and `&`.
-        let special = equal(word | (ONES * 2), b'>') | equal(word | (ONES * 4), b'&') | equal(word, b'\\');
+        let special =
+            equal(word | (ONES * 2), b'>') | equal(word | (ONES * 4), b'&') | equal(word, b'\\');
         if special != 0 {
             return at + special.trailing_zeros() as usize / 8;
         }
         at += 8;
     }
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
-    text[at..].iter().position(is_special).map_or(text.len(), |more| at + more)
+    text[at..]
+        .iter()
+        .position(is_special)
+        .map_or(text.len(), |more| at + more)
 }
 
 /// One in each byte.
@@ -167,13 +194,22 @@ mod tests {
             ("-0", ["\"-0\"", "0", "-0", "false"]),
             ("1e3", ["\"1e3\"", "1000", "1e3", "true"]),
             ("1.9", ["\"1.9\"", "null", "1.9", "true"]),
-            ("2147483647", ["\"2147483647\"", "2147483647", "2147483647", "true"]),
-            ("2147483648", ["\"2147483648\"", "null", "2147483648", "true"]),
+            (
+                "2147483647",
+                ["\"2147483647\"", "2147483647", "2147483647", "true"],
+            ),
+            (
+                "2147483648",
+                ["\"2147483648\"", "null", "2147483648", "true"],
+            ),
             ("true", ["\"true\"", "1", "1", "true"]),
             ("false", ["\"false\"", "0", "0", "false"]),
             ("null", ["null", "null", "null", "null"]),
             ("[1]", ["\"[1]\"", "null", "null", "true"]),
-            ("{\"a\":\"<\"}", [r#""{\"a\":\"\\u003c\"}""#, "null", "null", "true"]),
+            (
+                "{\"a\":\"<\"}",
+                [r#""{\"a\":\"\\u003c\"}""#, "null", "null", "true"],
+            ),
         ] {
             let kinds = [Scalar::String, Scalar::Int, Scalar::Float, Scalar::Boolean];
             assert_eq!(kinds.map(|kind| written_as(kind, raw)), expected, "{raw}");
@@ -182,22 +218,35 @@ mod tests {
 
     #[test]
     fn json_text_reads_back_as_the_text_that_go_writes() {
-        let every: String = (' '..='\u{7f}').chain("é😀\u{2027}".chars()).cycle().take(997).collect();
+        let every: String = (' '..='\u{7f}')
+            .chain("é😀\u{2027}".chars())
+            .cycle()
+            .take(997)
+            .collect();
         let raw = serde_json::to_string(&[every, "a\nb\u{1}".to_owned()]).unwrap();
         for from in 0..9 {
             let raw = &raw[from..];
             let mut out = Vec::new();
             json_text(&mut out, raw.as_bytes());
-            let Value::String(text) = serde_json::from_slice(&out).unwrap() else { panic!("it is a string") };
-            let expected = raw.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+            let Value::String(text) = serde_json::from_slice(&out).unwrap() else {
+                panic!("it is a string")
+            };
+            let expected = raw
+                .replace('<', "\\u003c")
+                .replace('>', "\\u003e")
+                .replace('&', "\\u0026");
             assert_eq!(text, expected);
         }
     }
 
     #[test]
     fn a_list_of_scalars_is_a_list_and_everything_else_is_null() {
-        for (raw, expected) in [("[]", "[]"), ("[1,\"2\",null,[3]]", "[1,2,null,null]"), ("1", "null"), ("{}", "null")]
-        {
+        for (raw, expected) in [
+            ("[]", "[]"),
+            ("[1,\"2\",null,[3]]", "[1,2,null,null]"),
+            ("1", "null"),
+            ("{}", "null"),
+        ] {
             let mut out = Vec::new();
             list(&mut out, Scalar::Int, raw.as_bytes());
             assert_eq!(String::from_utf8(out).unwrap(), expected);

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 
-/// Time for a request that is refused or bounded, on a busy machine, in a build that is not optimized.
+/// Time for a request that is refused or bounded, on a busy machine, in a build that is not
+/// optimized.
 const SHORT: Duration = Duration::from_secs(10);
 
 const DEPTH: &str = "MAX_DEPTH_LIMIT";
@@ -18,9 +19,13 @@ const WORK: &str = "COST_ACTUAL_TOO_EXPENSIVE";
 /// A catalog with 100 blobs of 20 kB, 400 objects in a list of each.
 fn server(limits: Limits) -> Server {
     let mut server = Server::with(limits);
-    let list: Vec<_> = (0..400).map(|number| json!({ "type": "t", "value": { "<number>": [number] } })).collect();
+    let list: Vec<_> = (0..400)
+        .map(|number| json!({ "type": "t", "value": { "<number>": [number] } }))
+        .collect();
     let blob = |number: usize| json!({ "schema": "olm.bundle", "name": format!("b{number}"), "properties": list });
-    let blobs: String = (0..100).map(|number| blob(number).to_string() + "\n").collect();
+    let blobs: String = (0..100)
+        .map(|number| blob(number).to_string() + "\n")
+        .collect();
     server.publish_text("c", &blobs);
     server
 }
@@ -29,9 +34,16 @@ fn server(limits: Limits) -> Server {
 async fn code(server: &Server, query: &str) -> String {
     let begun = Instant::now();
     let answer = server.ask("c", query).await;
-    assert!(begun.elapsed() < SHORT, "{query:.200} takes {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < SHORT,
+        "{query:.200} takes {:?}",
+        begun.elapsed()
+    );
     assert_eq!(answer["data"], Value::Null, "{query:.200} {answer:.500}");
-    answer["errors"][0]["extensions"]["code"].as_str().unwrap().to_owned()
+    answer["errors"][0]["extensions"]["code"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn repeat(count: usize, part: impl Fn(usize) -> String) -> String {
@@ -73,16 +85,30 @@ async fn documents_that_are_made_to_cost_much_are_refused() {
 async fn fragments_that_multiply_cost_no_more_than_what_is_selected() {
     let server = server(Limits::default());
     // Each level doubles the fields of the one below.
-    let fragments = repeat(8, |at| format!("fragment F{at} on Query {{ ...F{} ...F{} }} ", at + 1, at + 1));
+    let fragments = repeat(8, |at| {
+        format!(
+            "fragment F{at} on Query {{ ...F{} ...F{} }} ",
+            at + 1,
+            at + 1
+        )
+    });
     let query = format!("{{ ...F0 }} {fragments} fragment F8 on Query {{ __typename }}");
-    assert_eq!(server.ask("c", &query).await, json!({ "data": { "__typename": "Query" } }));
+    assert_eq!(
+        server.ask("c", &query).await,
+        json!({ "data": { "__typename": "Query" } })
+    );
     // Spreads of one another in every order.
     let spreads = repeat(40, |at| format!("...F{at} "));
     let fragments = repeat(40, |at| {
-        format!("fragment F{at} on Query {{ {} __typename }} ", repeat(at, |other| format!("...F{other} ")))
+        format!(
+            "fragment F{at} on Query {{ {} __typename }} ",
+            repeat(at, |other| format!("...F{other} "))
+        )
     });
     let begun = Instant::now();
-    server.ask("c", &format!("{{ {spreads} }} {fragments}")).await;
+    server
+        .ask("c", &format!("{{ {spreads} }} {fragments}"))
+        .await;
     assert!(begun.elapsed() < SHORT);
 }
 
@@ -92,12 +118,39 @@ async fn a_response_is_bounded_in_bytes_and_in_work() {
         let page = |at| format!("a{at}: olmbundles {{ name properties {{ type value }} }} ");
         format!("{{ {} }}", repeat(aliases, page))
     };
-    let one = server(Limits::default()).ask("c", &all(1)).await.to_string().len();
-    let small = server(Limits { response_bytes: one, ..Limits::default() });
+    let one = server(Limits::default())
+        .ask("c", &all(1))
+        .await
+        .to_string()
+        .len();
+    let small = server(Limits {
+        response_bytes: one,
+        ..Limits::default()
+    });
     assert_eq!(small.ask("c", &all(1)).await["errors"], Value::Null);
     assert_eq!(code(&small, &all(2)).await, SIZE);
-    assert_eq!(code(&server(Limits { work: 1_000, ..Limits::default() }), &all(1)).await, WORK);
-    assert_eq!(code(&server(Limits { time: Duration::ZERO, ..Limits::default() }), &all(1)).await, "TIMEOUT");
+    assert_eq!(
+        code(
+            &server(Limits {
+                work: 1_000,
+                ..Limits::default()
+            }),
+            &all(1)
+        )
+        .await,
+        WORK
+    );
+    assert_eq!(
+        code(
+            &server(Limits {
+                time: Duration::ZERO,
+                ..Limits::default()
+            }),
+            &all(1)
+        )
+        .await,
+        "TIMEOUT"
+    );
     assert_eq!(code(&server(Limits::default()), &all(50)).await, WORK);
 }
 
@@ -105,17 +158,31 @@ async fn a_response_is_bounded_in_bytes_and_in_work() {
 async fn introspection_is_bounded_and_may_be_turned_off() {
     let query = "{ __schema { types { name } } }";
     let off = graphql::limits::IntrospectionPolicy::Disabled;
-    let server = server(Limits { introspection: off, ..Limits::default() });
+    let server = server(Limits {
+        introspection: off,
+        ..Limits::default()
+    });
     assert_eq!(code(&server, query).await, "GRAPHQL_VALIDATION_FAILED");
     let mut server = Server::new();
-    let blob = |number: usize| json!({ "schema": format!("s{number}"), "a": 1, "b": 2, "c": 3 }).to_string() + "\n";
+    let blob = |number: usize| {
+        json!({ "schema": format!("s{number}"), "a": 1, "b": 2, "c": 3 }).to_string() + "\n"
+    };
     server.publish_text("c", &repeat(4_000, blob));
-    let fields = repeat(40, |at| format!("a{at}: fields {{ name type {{ name kind }} }} "));
+    let fields = repeat(40, |at| {
+        format!("a{at}: fields {{ name type {{ name kind }} }} ")
+    });
     assert_eq!(
-        code(&server, &format!("{{ __schema {{ types {{ {fields} }} }} }}")).await,
+        code(
+            &server,
+            &format!("{{ __schema {{ types {{ {fields} }} }} }}")
+        )
+        .await,
         "COST_ESTIMATED_TOO_EXPENSIVE"
     );
-    let mut small = Server::with(Limits { response_bytes: 10_000, ..Limits::default() });
+    let mut small = Server::with(Limits {
+        response_bytes: 10_000,
+        ..Limits::default()
+    });
     small.publish_text("c", &repeat(4_000, blob));
     assert_eq!(code(&small, query).await, SIZE);
     let types = server.ask("c", query).await;

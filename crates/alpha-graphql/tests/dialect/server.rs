@@ -40,7 +40,12 @@ impl Server {
         let (writer, reader) = catalogs();
         let engine = Arc::new(Engine::new(reader.clone(), "test", limits));
         let alpha = AlphaGraphql::new(engine, reader.clone(), name_of);
-        Self { writer, router: alpha.router(), alpha, catalogs: reader }
+        Self {
+            writer,
+            router: alpha.router(),
+            alpha,
+            catalogs: reader,
+        }
     }
 
     /// Lets requests see these catalogs only.
@@ -56,28 +61,53 @@ impl Server {
     /// Serves a catalog of files.
     pub(crate) fn publish(&mut self, name: &str, files: &BTreeMap<String, Vec<u8>>) {
         let mut lines = Vec::new();
-        let files = files.iter().filter(|(path, _)| !path.ends_with(".indexignore"));
-        let origins = files.map(|(path, file)| testing::fixture::read_file(path, file, &mut lines)).collect();
-        let catalog = Catalog::build(lines.into(), &Origins { files: origins, ..Origins::default() }).unwrap();
+        let files = files
+            .iter()
+            .filter(|(path, _)| !path.ends_with(".indexignore"));
+        let origins = files
+            .map(|(path, file)| testing::fixture::read_file(path, file, &mut lines))
+            .collect();
+        let catalog = Catalog::build(
+            lines.into(),
+            &Origins {
+                files: origins,
+                ..Origins::default()
+            },
+        )
+        .unwrap();
         let digest = Digest::new(Sha256::digest(catalog.content()).into());
-        self.writer.publish(Served::new(name, Content::new(catalog, digest), CatalogMetadata::default()));
+        self.writer.publish(Served::new(
+            name,
+            Content::new(catalog, digest),
+            CatalogMetadata::default(),
+        ));
     }
 
     /// Serves a catalog of one file.
     pub(crate) fn publish_text(&mut self, name: &str, text: &str) {
-        self.publish(name, &BTreeMap::from([("x.json".to_owned(), text.as_bytes().to_vec())]));
+        self.publish(
+            name,
+            &BTreeMap::from([("x.json".to_owned(), text.as_bytes().to_vec())]),
+        );
     }
 
     pub(crate) async fn post(&self, catalog: &str, body: &str) -> Answer {
-        let request = Request::post(format!("/catalogs/{catalog}/api/v1/graphql")).body(Body::from(body.to_owned()));
+        let request = Request::post(format!("/catalogs/{catalog}/api/v1/graphql"))
+            .body(Body::from(body.to_owned()));
         let response = self.router.clone().oneshot(request.unwrap()).await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
+        Answer {
+            status,
+            headers,
+            text: String::from_utf8(body.to_vec()).unwrap(),
+        }
     }
 
     pub(crate) async fn ask(&self, catalog: &str, query: &str) -> Value {
-        self.post(catalog, &json!({ "query": query }).to_string()).await.json()
+        self.post(catalog, &json!({ "query": query }).to_string())
+            .await
+            .json()
     }
 
     /// The message of the first error of a query.
@@ -94,7 +124,11 @@ impl Answer {
     }
 }
 
-#[expect(clippy::result_large_err, clippy::unnecessary_wraps, reason = "the type of `ParseName`")]
+#[expect(
+    clippy::result_large_err,
+    clippy::unnecessary_wraps,
+    reason = "the type of `ParseName`"
+)]
 fn name_of(uri: &Uri) -> Result<String, Response> {
     Ok(uri.path().split('/').nth(2).unwrap().to_owned())
 }

@@ -15,8 +15,8 @@ use super::Slices;
 /// Maximum number of bytes that are compressed in a turn: less than a millisecond of work.
 pub(super) const STEP_BYTES: usize = 64 * 1024;
 
-/// The outputs of steps that compress slices. The memory is that of one encoder and the output of one step, whatever the length
-/// of the slices; the length of all is unknown.
+/// The outputs of steps that compress slices. The memory is that of one encoder and the output of
+/// one step, whatever the length of the slices; the length of all is unknown.
 pub(in super::super) struct CompressedSlices {
     slices: Slices,
     /// `None` after the end of the stream.
@@ -27,21 +27,36 @@ pub(in super::super) struct CompressedSlices {
 
 impl CompressedSlices {
     /// Prepares to compress slices for one response.
-    pub(in super::super) fn new(slices: Slices, coding: Coding, permit: Permit) -> io::Result<Self> {
+    pub(in super::super) fn new(
+        slices: Slices,
+        coding: Coding,
+        permit: Permit,
+    ) -> io::Result<Self> {
         let encoder = Some(StreamEncoder::new(coding, CompressionLevel::Fast)?);
-        Ok(Self { slices, encoder, _permit: permit })
+        Ok(Self {
+            slices,
+            encoder,
+            _permit: permit,
+        })
     }
 
     /// Returns a body that does the steps in turns of a peer.
     pub(in super::super) fn body(self, turns: &FairSemaphore<Peer>, peer: Peer) -> Body {
-        let outputs = turns.stream(peer, self).map(|step| step.map_err(axum::Error::new)?.map_err(axum::Error::new));
+        let outputs = turns
+            .stream(peer, self)
+            .map(|step| step.map_err(axum::Error::new)?.map_err(axum::Error::new));
         // A frame of no bytes would end a chunked body.
-        Body::from_stream(outputs.filter(|output| ready(output.as_ref().map_or(true, |bytes| !bytes.is_empty()))))
+        Body::from_stream(
+            outputs.filter(|output| ready(output.as_ref().map_or(true, |bytes| !bytes.is_empty()))),
+        )
     }
 
-    /// Compresses up to [`STEP_BYTES`] and returns the output, which may be empty; `None` after the end of the stream.
+    /// Compresses up to [`STEP_BYTES`] and returns the output, which may be empty; `None` after the
+    /// end of the stream.
     fn step(&mut self) -> io::Result<Option<Bytes>> {
-        let Some(encoder) = &mut self.encoder else { return Ok(None) };
+        let Some(encoder) = &mut self.encoder else {
+            return Ok(None);
+        };
         let mut budget = STEP_BYTES;
         while budget > 0 {
             let Some(bytes) = self.slices.pop(budget) else {

@@ -9,7 +9,10 @@ fn frames(content: &Bytes, mut slices: Slices) -> Vec<(String, bool)> {
     let mut waiting = Context::from_waker(std::task::Waker::noop());
     while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut slices).poll_frame(&mut waiting) {
         let bytes = frame.into_data().unwrap();
-        frames.push((String::from_utf8(bytes.to_vec()).unwrap(), place.contains(&bytes.as_ptr())));
+        frames.push((
+            String::from_utf8(bytes.to_vec()).unwrap(),
+            place.contains(&bytes.as_ptr()),
+        ));
     }
     frames
 }
@@ -23,15 +26,34 @@ fn neighbours_are_one_slice_and_nothing_is_copied() {
     }
     slices.push_inserted("own".into());
     slices.push(8..10);
-    assert_eq!((slices.length(), slices.size_hint().exact(), slices.is_end_stream()), (13, Some(13), false));
-    let expected = [("0123", true), ("67", true), ("45", true), ("own", false), ("89", true)];
-    assert_eq!(frames(&content, slices), expected.map(|(text, ours)| (text.to_owned(), ours)));
+    assert_eq!(
+        (
+            slices.length(),
+            slices.size_hint().exact(),
+            slices.is_end_stream()
+        ),
+        (13, Some(13), false)
+    );
+    let expected = [
+        ("0123", true),
+        ("67", true),
+        ("45", true),
+        ("own", false),
+        ("89", true),
+    ];
+    assert_eq!(
+        frames(&content, slices),
+        expected.map(|(text, ours)| (text.to_owned(), ours))
+    );
 }
 
 #[test]
 fn all_bytes_in_one_are_copied_where_they_are_several() {
     let content = Bytes::from(b"0123456789".to_vec());
-    assert_eq!(Slices::whole(content.clone()).concat().as_ptr(), content.as_ptr());
+    assert_eq!(
+        Slices::whole(content.clone()).concat().as_ptr(),
+        content.as_ptr()
+    );
     let mut slices = Slices::new(content);
     assert_eq!(std::mem::take(&mut slices.queue).len(), 0);
     slices.push(8..10);

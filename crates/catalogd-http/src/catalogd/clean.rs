@@ -1,5 +1,5 @@
-//! Redirects paths with empty, `.` or `..` segments to their shortest equivalent, as Go's `ServeMux` does. Clients that
-//! join a base URL that ends with a slash and a path rely on it.
+//! Redirects paths with empty, `.` or `..` segments to their shortest equivalent, as Go's
+//! `ServeMux` does. Clients that join a base URL that ends with a slash and a path rely on it.
 
 use std::fmt::Write;
 
@@ -16,15 +16,24 @@ pub const MAX_TARGET_BYTES: usize = 16 * 1024;
 /// Middleware that redirects such paths and refuses targets that are too long.
 pub(super) async fn redirect(request: Request, next: Next) -> Response {
     let uri = request.uri();
-    if uri.path_and_query().is_some_and(|target| target.as_str().len() > MAX_TARGET_BYTES) {
+    if uri
+        .path_and_query()
+        .is_some_and(|target| target.as_str().len() > MAX_TARGET_BYTES)
+    {
         return texts::target_too_long();
     }
     let clean = clean(uri.path());
     if clean == uri.path() || request.method() == Method::CONNECT {
         return next.run(request).await;
     }
-    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    texts::redirect(request.method(), &encode_non_ascii(&format!("{clean}{query}")))
+    let query = uri
+        .query()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
+    texts::redirect(
+        request.method(),
+        &encode_non_ascii(&format!("{clean}{query}")),
+    )
 }
 
 /// Returns the shortest equivalent path, like Go's `path.Clean`, but keeps a slash at the end.
@@ -37,7 +46,11 @@ fn clean(path: &str) -> String {
             segment => segments.push(segment),
         }
     }
-    let trailing_slash = if path.ends_with('/') && !segments.is_empty() { "/" } else { "" };
+    let trailing_slash = if path.ends_with('/') && !segments.is_empty() {
+        "/"
+    } else {
+        ""
+    };
     format!("/{}{trailing_slash}", segments.join("/"))
 }
 

@@ -12,23 +12,24 @@ use http_facts::permits::Permits;
 
 use super::super::body::Slices;
 
-/// Maximum size in bytes of the places of filtered blobs, of all responses that are not sent yet: memory that slow
-/// clients hold.
+/// Maximum size in bytes of the places of filtered blobs, of all responses that are not sent yet:
+/// memory that slow clients hold.
 pub const MAX_PLACES_BYTES: usize = 32 << 20;
 
-/// Size in bytes of the places of one response up to which they are not counted: so few cost less than the connection.
+/// Size in bytes of the places of one response up to which they are not counted: so few cost less
+/// than the connection.
 pub const UNCOUNTED_PLACES_BYTES: usize = 4 << 10;
 
-/// Blobs whose lines are adjacent: the indexes of the first and the last one. There are at most half as many runs as
-/// blobs, and one more, so that places have 4 bytes a blob at most.
+/// Blobs whose lines are adjacent: the indexes of the first and the last one. There are at most
+/// half as many runs as blobs, and one more, so that places have 4 bytes a blob at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     first: u32,
     last: u32,
 }
 
-/// Finds the lines of the blobs that match a filter, as far as an account of work allows it; `None` if `room` has none for their
-/// places.
+/// Finds the lines of the blobs that match a filter, as far as an account of work allows it; `None`
+/// if `room` has none for their places.
 pub(super) fn find_lines(
     catalog: &Arc<Catalog>,
     filter: &MetaFilter<'_>,
@@ -37,7 +38,10 @@ pub(super) fn find_lines(
 ) -> Result<Option<Slices>, WorkStopped> {
     let found = catalog.find_metas(filter, work)?;
     let runs = runs(catalog, &found);
-    let length = runs.iter().map(|run| span(catalog, *run).len() as u64).sum();
+    let length = runs
+        .iter()
+        .map(|run| span(catalog, *run).len() as u64)
+        .sum();
     let bytes = size_of_val(&*runs);
     let is_counted = bytes > UNCOUNTED_PLACES_BYTES;
     let permit = is_counted.then(|| room.try_acquire(peer, bytes));
@@ -59,7 +63,10 @@ fn runs(catalog: &Catalog, metas: &[u32]) -> Box<[Run]> {
     for &meta in metas {
         match runs.last_mut() {
             Some(run) if line(run.last).end == line(meta).start => run.last = meta,
-            _ => runs.push(Run { first: meta, last: meta }),
+            _ => runs.push(Run {
+                first: meta,
+                last: meta,
+            }),
         }
     }
     runs.into()
@@ -78,51 +85,109 @@ mod tests {
 
     /// A catalog of lines whose packages alternate.
     fn alternating(lines: u32) -> Arc<Catalog> {
-        let line = |number| format!("{{\"package\":\"p{}\",\"schema\":\"s{}\"}}\n", number % 2, number % 8 / 4);
+        let line = |number| {
+            format!(
+                "{{\"package\":\"p{}\",\"schema\":\"s{}\"}}\n",
+                number % 2,
+                number % 8 / 4
+            )
+        };
         let text: String = (0..lines).map(line).collect();
-        let file = FileOrigin { path: "c.json".into(), lines: (1..=lines).collect(), ..FileOrigin::default() };
-        Catalog::build(text.into(), &Origins { files: vec![file], ..Origins::default() }).unwrap().into()
+        let file = FileOrigin {
+            path: "c.json".into(),
+            lines: (1..=lines).collect(),
+            ..FileOrigin::default()
+        };
+        Catalog::build(
+            text.into(),
+            &Origins {
+                files: vec![file],
+                ..Origins::default()
+            },
+        )
+        .unwrap()
+        .into()
     }
 
     fn by_package(package: &str) -> MetaFilter<'_> {
-        MetaFilter { package: Some(package), ..MetaFilter::default() }
+        MetaFilter {
+            package: Some(package),
+            ..MetaFilter::default()
+        }
     }
 
     #[test]
     fn adjacent_lines_are_one_run_and_others_have_four_bytes_a_blob() {
         let catalog = alternating(100_000);
-        let by_schema = MetaFilter { schema: Some("s1"), ..MetaFilter::default() };
-        let found = runs(&catalog, &catalog.find_metas(&by_schema, &Work::unlimited()).unwrap());
+        let by_schema = MetaFilter {
+            schema: Some("s1"),
+            ..MetaFilter::default()
+        };
+        let found = runs(
+            &catalog,
+            &catalog.find_metas(&by_schema, &Work::unlimited()).unwrap(),
+        );
         assert_eq!((found.len(), found[0]), (12_500, Run { first: 4, last: 7 }));
-        let found = runs(&catalog, &catalog.find_metas(&by_package("p1"), &Work::unlimited()).unwrap());
-        assert_eq!((size_of_val(&*found), found[0]), (100_000 * 4, Run { first: 1, last: 1 }));
+        let found = runs(
+            &catalog,
+            &catalog
+                .find_metas(&by_package("p1"), &Work::unlimited())
+                .unwrap(),
+        );
+        assert_eq!(
+            (size_of_val(&*found), found[0]),
+            (100_000 * 4, Run { first: 1, last: 1 })
+        );
     }
 
     #[test]
     fn places_of_unread_responses_have_a_bound() {
         let catalog = alternating(100_000);
         let peer = |last: u8| Peer::new([192, 0, 2, last].into());
-        let find =
-            |room, last| find_lines(&catalog, &by_package("p1"), &Work::unlimited(), (room, peer(last))).unwrap();
+        let find = |room, last| {
+            find_lines(
+                &catalog,
+                &by_package("p1"),
+                &Work::unlimited(),
+                (room, peer(last)),
+            )
+            .unwrap()
+        };
         let room = Permits::new(1_000_000);
         let unread: Vec<_> = (0..100).filter_map(|last| find(&room, last)).collect();
         assert_eq!(unread.len(), 2);
-        let expected: Vec<_> =
-            catalog.content().split_inclusive(|byte| *byte == b'\n').skip(1).step_by(2).flatten().copied().collect();
+        let expected: Vec<_> = catalog
+            .content()
+            .split_inclusive(|byte| *byte == b'\n')
+            .skip(1)
+            .step_by(2)
+            .flatten()
+            .copied()
+            .collect();
         for lines in unread {
             assert_eq!(lines.length(), expected.len() as u64);
             assert!(*lines.concat() == expected[..]);
         }
         let own = [find(&room, 1), find(&room, 1)].map(|lines| lines.is_some());
-        assert_eq!(own, [true, false], "they were read, and half of the bound is for others");
+        assert_eq!(
+            own,
+            [true, false],
+            "they were read, and half of the bound is for others"
+        );
     }
 
     #[test]
     fn a_short_list_of_places_is_never_refused() {
         let short = u32::try_from(UNCOUNTED_PLACES_BYTES / size_of::<Run>() * 2).unwrap();
         let room = Permits::new(0);
-        let find =
-            |lines| find_lines(&alternating(lines), &by_package("p1"), &Work::unlimited(), (&room, Peer::default()));
+        let find = |lines| {
+            find_lines(
+                &alternating(lines),
+                &by_package("p1"),
+                &Work::unlimited(),
+                (&room, Peer::default()),
+            )
+        };
         let found = |lines| find(lines).unwrap().is_some();
         assert_eq!((found(short), found(short + 2)), (true, false));
     }

@@ -1,4 +1,5 @@
-//! The catalog name in a path, validated like a Kubernetes object name and with the same error texts.
+//! The catalog name in a path, validated like a Kubernetes object name and with the same error
+//! texts.
 
 use axum::http::Uri;
 use serving::CatalogName;

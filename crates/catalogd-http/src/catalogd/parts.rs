@@ -1,4 +1,5 @@
-//! Bodies with several ranges of a content: `multipart/byteranges` (RFC 9110 §14.6), spelled as Go writes them.
+//! Bodies with several ranges of a content: `multipart/byteranges` (RFC 9110 §14.6), spelled as Go
+//! writes them.
 
 use std::ops::Range;
 
@@ -19,8 +20,8 @@ pub(super) fn unsatisfied_range(size: usize) -> HeaderValue {
     header(&format!("bytes */{size}"))
 }
 
-/// Derives the boundary between parts from the entity tag, so that equal requests get equal responses. A content that
-/// contains it would have to contain a hash of its own digest.
+/// Derives the boundary between parts from the entity tag, so that equal requests get equal
+/// responses. A content that contains it would have to contain a hash of its own digest.
 pub(super) fn boundary(tag: &str) -> String {
     let mut boundary = Digest::new(Sha256::digest(tag).into()).hex();
     // Go's boundaries have 60 digits.
@@ -34,13 +35,23 @@ pub(super) fn content_type(boundary: &str) -> HeaderValue {
 }
 
 /// Assembles the body: the ranges, each with its boundary and headers before it.
-pub(super) fn body(content: Bytes, parts: &[Range<usize>], boundary: &str, media_type: &str) -> Slices {
+pub(super) fn body(
+    content: Bytes,
+    parts: &[Range<usize>],
+    boundary: &str,
+    media_type: &str,
+) -> Slices {
     let size = content.len();
     let mut slices = Slices::new(content);
     let mut line_break = "";
     for part in parts {
-        let range = format!("Content-Range: bytes {}-{}/{size}", part.start, part.end - 1);
-        let head = format!("{line_break}--{boundary}\r\n{range}\r\nContent-Type: {media_type}\r\n\r\n");
+        let range = format!(
+            "Content-Range: bytes {}-{}/{size}",
+            part.start,
+            part.end - 1
+        );
+        let head =
+            format!("{line_break}--{boundary}\r\n{range}\r\nContent-Type: {media_type}\r\n\r\n");
         slices.push_inserted(head.into());
         slices.push(part.clone());
         line_break = "\r\n";

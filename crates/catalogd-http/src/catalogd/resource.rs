@@ -1,11 +1,12 @@
-//! The resources of this view: all lines of a content, or those of the blobs that match a filter; their representations
-//! in each coding, and the responses with them.
+//! The resources of this view: all lines of a content, or those of the blobs that match a filter;
+//! their representations in each coding, and the responses with them.
 //!
 //! This module does not know the paths of resources.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED, RANGE,
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED,
+    RANGE,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -23,12 +24,13 @@ use super::super::ranges::Ranges;
 use super::parameters::Parameters;
 use super::{parts, texts};
 
-/// Maximum length in bytes of filtered blobs that are compressed before the response begins, which then has a
-/// `Content-Length`. Longer ones are compressed while they are sent: in one piece they would hold up other requests.
+/// Maximum length in bytes of filtered blobs that are compressed before the response begins, which
+/// then has a `Content-Length`. Longer ones are compressed while they are sent: in one piece they
+/// would hold up other requests.
 pub const MAX_ENCODED_BYTES: usize = 128 * 1024;
 
-/// Maximum number of responses that are compressed while they are sent, at one time. Further ones are not compressed.
-/// The memory of their encoders is about 1 MiB each.
+/// Maximum number of responses that are compressed while they are sent, at one time. Further ones
+/// are not compressed. The memory of their encoders is about 1 MiB each.
 pub const MAX_COMPRESSED_STREAMS: usize = 32;
 
 const JSON_LINES: &str = "application/jsonl";
@@ -62,7 +64,9 @@ impl Representation {
     fn coding(&self) -> Option<Coding> {
         match self {
             Self::Plain => None,
-            Self::Stored(coding, _) | Self::Compressed(coding) | Self::Streamed(coding, _) => Some(*coding),
+            Self::Stored(coding, _) | Self::Compressed(coding) | Self::Streamed(coding, _) => {
+                Some(*coding)
+            }
             Self::NotNeeded(coding) => *coding,
         }
     }
@@ -72,49 +76,88 @@ impl<'s> Resource<'s> {
     /// Creates the resource of all lines.
     pub(super) fn all(served: &'s Served) -> Self {
         let lines = Slices::whole(served.content.catalog.content().clone());
-        Self { served, lines, is_whole: true, has_ranges: true, tag: served.content.digest.hex() }
+        Self {
+            served,
+            lines,
+            is_whole: true,
+            has_ranges: true,
+            tag: served.content.digest.hex(),
+        }
     }
 
     /// Creates the resource of the blobs that match a filter, whose lines these are.
-    pub(super) fn metas(served: &'s Served, parameters: &Parameters, build: &str, lines: Slices) -> Self {
+    pub(super) fn metas(
+        served: &'s Served,
+        parameters: &Parameters,
+        build: &str,
+        lines: Slices,
+    ) -> Self {
         let tag = metas_tag(served, parameters, build);
-        Self { served, lines, is_whole: parameters.is_empty(), has_ranges: false, tag }
+        Self {
+            served,
+            lines,
+            is_whole: parameters.is_empty(),
+            has_ranges: false,
+            tag,
+        }
     }
 
     /// Responds to a `GET` or `HEAD` request.
-    pub(super) async fn respond(self, head: &Parts, permits: &Permits, turns: &FairSemaphore<Peer>) -> Response {
+    pub(super) async fn respond(
+        self,
+        head: &Parts,
+        permits: &Permits,
+        turns: &FairSemaphore<Peer>,
+    ) -> Response {
         let representation = self.select(head, permits);
         let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
-            PreconditionResult::Satisfied => self.send(representation, head, &validators, turns).await,
-            PreconditionResult::NotModified => {
-                (StatusCode::NOT_MODIFIED, validator_headers(&validators), Body::new(EmptyBody)).into_response()
+            PreconditionResult::Satisfied => {
+                self.send(representation, head, &validators, turns).await
             }
+            PreconditionResult::NotModified => (
+                StatusCode::NOT_MODIFIED,
+                validator_headers(&validators),
+                Body::new(EmptyBody),
+            )
+                .into_response(),
             PreconditionResult::Failed => {
                 let mut headers = validator_headers(&validators);
-                // catalogd serves whole catalogs with Go's `http.ServeContent`, which sends the type also here.
+                // catalogd serves whole catalogs with Go's `http.ServeContent`, which sends the
+                // type also here.
                 if self.has_ranges {
                     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_LINES));
                 }
                 // Go sends `Content-Length: 0` with a 412 to `GET` and none with one to `HEAD`.
-                let body = if head.method == Method::HEAD { Body::new(EmptyBody) } else { Body::empty() };
+                let body = if head.method == Method::HEAD {
+                    Body::new(EmptyBody)
+                } else {
+                    Body::empty()
+                };
                 (StatusCode::PRECONDITION_FAILED, headers, body).into_response()
             }
         }
     }
 
-    /// Selects the representation for a request: the one that the client has stored, or else the best available one.
+    /// Selects the representation for a request: the one that the client has stored, or else the
+    /// best available one.
     fn select(&self, head: &Parts, permits: &Permits) -> Representation {
-        // Ranges are ranges of the plain lines, and the length in a response to `HEAD` is that of the plain lines.
+        // Ranges are ranges of the plain lines, and the length in a response to `HEAD` is that of
+        // the plain lines.
         let is_range = self.has_ranges && first_value(&head.headers, &RANGE).is_some();
         if head.method != Method::GET || is_range {
             return Representation::Plain;
         }
-        let codings = AcceptableCodings::from_headers(&head.headers).available_in(|coding| self.is_available(coding));
-        if let Some(stored) = codings.stored_by_client(&head.headers, |coding| self.validators(coding).etag) {
+        let codings = AcceptableCodings::from_headers(&head.headers)
+            .available_in(|coding| self.is_available(coding));
+        if let Some(stored) =
+            codings.stored_by_client(&head.headers, |coding| self.validators(coding).etag)
+        {
             return Representation::NotNeeded(stored.coding);
         }
-        let Some(coding) = codings.preferred() else { return Representation::Plain };
+        let Some(coding) = codings.preferred() else {
+            return Representation::Plain;
+        };
         if let Some(bytes) = self.stored_encoding(coding) {
             return Representation::Stored(coding, bytes.clone());
         }
@@ -123,11 +166,13 @@ impl<'s> Resource<'s> {
         }
         permits
             .try_acquire(Peer::of(&head.extensions), 1)
-            .map_or(Representation::Plain, |permit| Representation::Streamed(coding, permit))
+            .map_or(Representation::Plain, |permit| {
+                Representation::Streamed(coding, permit)
+            })
     }
 
-    /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if its compressed form
-    /// is stored, which is made in the background.
+    /// Returns whether the lines can be sent in a coding. A whole catalog that is long can only if
+    /// its compressed form is stored, which is made in the background.
     fn is_available(&self, coding: Coding) -> bool {
         let is_streamed = !self.is_whole && self.length() >= MIN_ENCODED_BYTES;
         self.is_compressed_at_once() || is_streamed || self.stored_encoding(coding).is_some()
@@ -142,12 +187,21 @@ impl<'s> Resource<'s> {
     }
 
     fn stored_encoding(&self, coding: Coding) -> Option<&Bytes> {
-        self.served.content.encodings.get(coding).filter(|_| self.is_whole)
+        self.served
+            .content
+            .encodings
+            .get(coding)
+            .filter(|_| self.is_whole)
     }
 
     fn validators(&self, coding: Option<Coding>) -> Validators {
-        // The store makes the modification times of two contents of a source differ by a second at least.
-        let modified = self.served.content.last_unpacked.and_then(|at| u64::try_from(at.as_second()).ok());
+        // The store makes the modification times of two contents of a source differ by a second at
+        // least.
+        let modified = self
+            .served
+            .content
+            .last_unpacked
+            .and_then(|at| u64::try_from(at.as_second()).ok());
         Validators::new(&format!("{}{}", self.tag, etag_suffix(coding)), modified)
     }
 
@@ -159,20 +213,33 @@ impl<'s> Resource<'s> {
         validators: &Validators,
         turns: &FairSemaphore<Peer>,
     ) -> Response {
-        let Some(coding) = representation.coding() else { return self.send_plain(&head.headers, validators) };
+        let Some(coding) = representation.coding() else {
+            return self.send_plain(&head.headers, validators);
+        };
         let peer = Peer::of(&head.extensions);
         let body = match representation {
             Representation::Stored(_, bytes) => Some(Body::from(Slices::whole(bytes))),
             Representation::Streamed(_, permit) => {
-                CompressedSlices::new(self.lines, coding, permit).ok().map(|slices| slices.body(turns, peer))
+                CompressedSlices::new(self.lines, coding, permit)
+                    .ok()
+                    .map(|slices| slices.body(turns, peer))
             }
             _ => {
                 let lines = self.lines;
-                let compress = move || coding.compress_to_vec(&lines.concat(), CompressionLevel::Fast);
-                turns.acquire(&peer).await.run(compress).await.ok().map(Body::from)
+                let compress =
+                    move || coding.compress_to_vec(&lines.concat(), CompressionLevel::Fast);
+                turns
+                    .acquire(&peer)
+                    .await
+                    .run(compress)
+                    .await
+                    .ok()
+                    .map(Body::from)
             }
         };
-        let Some(body) = body else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+        let Some(body) = body else {
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        };
         let mut headers = representation_headers(validators);
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
         (headers, body).into_response()
@@ -185,11 +252,13 @@ impl<'s> Resource<'s> {
             return (headers, Body::from(self.lines)).into_response();
         }
         let content = self.served.content.catalog.content().clone();
-        let range = first_value(request, &RANGE).filter(|_| validators.allows_partial_response(request));
-        let ranges = match range.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
-            Ok(ranges) => ranges,
-            Err(error) => return texts::range_not_satisfiable(error, content.len()),
-        };
+        let range =
+            first_value(request, &RANGE).filter(|_| validators.allows_partial_response(request));
+        let ranges =
+            match range.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
+                Ok(ranges) => ranges,
+                Err(error) => return texts::range_not_satisfiable(error, content.len()),
+            };
         headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         let (status, body) = match ranges {
             Ranges::Whole => (StatusCode::OK, self.lines),
@@ -202,21 +271,28 @@ impl<'s> Resource<'s> {
             Ranges::Many(ranges) => {
                 let boundary = parts::boundary(&validators.etag);
                 headers.insert(CONTENT_TYPE, parts::content_type(&boundary));
-                (StatusCode::PARTIAL_CONTENT, parts::body(content, &ranges, &boundary, JSON_LINES))
+                (
+                    StatusCode::PARTIAL_CONTENT,
+                    parts::body(content, &ranges, &boundary, JSON_LINES),
+                )
             }
         };
         (status, headers, Body::from(body)).into_response()
     }
 }
 
-/// Returns the opaque part of the entity tag of filtered blobs: a hash of the build, the content and the filter.
+/// Returns the opaque part of the entity tag of filtered blobs: a hash of the build, the content
+/// and the filter.
 fn metas_tag(served: &Served, parameters: &Parameters, build: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("{build:?}"));
     hash.update(served.content.digest.hex());
     for text in parameters.texts() {
         // The length comes first, so that no two lists of texts are hashed as the same bytes.
-        hash.update(text.map_or(u64::MAX, |text| text.len() as u64).to_be_bytes());
+        hash.update(
+            text.map_or(u64::MAX, |text| text.len() as u64)
+                .to_be_bytes(),
+        );
         hash.update(text.unwrap_or_default());
     }
     fbc::Digest::new(hash.finalize().into()).hex()
@@ -224,8 +300,11 @@ fn metas_tag(served: &Served, parameters: &Parameters, build: &str) -> String {
 
 /// Returns the headers with the validators, which responses have with and without a representation.
 fn validator_headers(validators: &Validators) -> HeaderMap {
-    let etag: Option<(HeaderName, HeaderValue)> = validators.etag_header().ok().map(|etag| (ETAG, etag));
-    let last_modified = validators.last_modified_header().map(|date| (LAST_MODIFIED, date));
+    let etag: Option<(HeaderName, HeaderValue)> =
+        validators.etag_header().ok().map(|etag| (ETAG, etag));
+    let last_modified = validators
+        .last_modified_header()
+        .map(|date| (LAST_MODIFIED, date));
     etag.into_iter().chain(last_modified).collect()
 }
 

@@ -1,7 +1,9 @@
 //! The responses of catalogd that carry no content, word for word.
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    ALLOW, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_facts::preconditions::EmptyBody;
@@ -35,7 +37,10 @@ impl IntoResponse for Refusal {
 
 /// Returns a plain-text response; a line feed is appended.
 fn text(status: StatusCode, text: &str) -> Response {
-    let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    let headers = [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
     (status, headers, format!("{text}\n")).into_response()
 }
 
@@ -47,7 +52,9 @@ pub(super) fn not_found() -> Response {
 /// Returns the 405 for a method other than `GET` and `HEAD`.
 pub(super) fn method_not_allowed() -> Response {
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     response
 }
 
@@ -59,7 +66,9 @@ pub(super) fn target_too_long() -> Response {
 /// Returns the 503 for a response that finds no room among those that clients have not read yet.
 pub(super) fn overloaded() -> Response {
     let mut response = text(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
@@ -67,20 +76,34 @@ pub(super) fn overloaded() -> Response {
 pub(super) fn range_not_satisfiable(error: RangeError, size: usize) -> Response {
     let mut response = text(StatusCode::RANGE_NOT_SATISFIABLE, &error.to_string());
     if error == RangeError::Unsatisfiable {
-        response.headers_mut().insert(CONTENT_RANGE, parts::unsatisfied_range(size));
+        response
+            .headers_mut()
+            .insert(CONTENT_RANGE, parts::unsatisfied_range(size));
     }
     response
 }
 
 /// Redirects to another path, with the body that Go's `http.Redirect` writes.
 pub(super) fn redirect(method: &Method, location: &str) -> Response {
-    let Ok(to) = HeaderValue::try_from(location) else { return Refusal::Query.into_response() };
+    let Ok(to) = HeaderValue::try_from(location) else {
+        return Refusal::Query.into_response();
+    };
     let mut response = (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, to)]).into_response();
     let is_get = method == Method::GET;
     if is_get || method == Method::HEAD {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        let link = format!("<a href=\"{}\">Temporary Redirect</a>.\n\n", escape_html(location));
-        *response.body_mut() = if is_get { link.into() } else { Body::new(EmptyBody) };
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/html; charset=utf-8"),
+        );
+        let link = format!(
+            "<a href=\"{}\">Temporary Redirect</a>.\n\n",
+            escape_html(location)
+        );
+        *response.body_mut() = if is_get {
+            link.into()
+        } else {
+            Body::new(EmptyBody)
+        };
     }
     response
 }

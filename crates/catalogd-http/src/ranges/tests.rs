@@ -55,6 +55,12 @@ fn of_nothing_there_is_all_or_no_end() {
 #[test]
 fn a_request_for_too_many_ranges_gets_the_whole() {
     let text = |count: usize| format!("bytes={}", vec!["1-1"; count].join(","));
-    assert_eq!(Ranges::parse(text(MAX_RANGES).as_bytes(), 1000), Ok(Many(vec![1..2; MAX_RANGES])));
-    assert_eq!(Ranges::parse(text(MAX_RANGES + 1).as_bytes(), 1000), Ok(Whole));
+    assert_eq!(
+        Ranges::parse(text(MAX_RANGES).as_bytes(), 1000),
+        Ok(Many(vec![1..2; MAX_RANGES]))
+    );
+    assert_eq!(
+        Ranges::parse(text(MAX_RANGES + 1).as_bytes(), 1000),
+        Ok(Whole)
+    );
 }

@@ -19,8 +19,18 @@ fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
             "observedGeneration": 2, "lastTransitionTime": BEFORE })
 }
 
-fn status_of(object: &ClusterCatalog, invalid: Option<&str>, report: Option<&Report>) -> Option<Value> {
-    let observed = Observed { object, invalid, report, is_late: false, base_url: "http://catalogs.olm.svc" };
+fn status_of(
+    object: &ClusterCatalog,
+    invalid: Option<&str>,
+    report: Option<&Report>,
+) -> Option<Value> {
+    let observed = Observed {
+        object,
+        invalid,
+        report,
+        is_late: false,
+        base_url: "http://catalogs.olm.svc",
+    };
     Some(serde_json::to_value(observed.status(NOW.parse().unwrap())?).unwrap())
 }
 
@@ -28,14 +38,32 @@ fn status_of(object: &ClusterCatalog, invalid: Option<&str>, report: Option<&Rep
 fn conditions_of(status: &Value) -> Vec<(String, String, String, String, bool)> {
     let text = |condition: &Value, name: &str| condition[name].as_str().unwrap().to_owned();
     let row = |condition: &Value| {
-        let [kind, status, reason, message] = ["type", "status", "reason", "message"].map(|name| text(condition, name));
+        let [kind, status, reason, message] =
+            ["type", "status", "reason", "message"].map(|name| text(condition, name));
         assert_eq!(condition["observedGeneration"], 3);
-        (kind, status, reason, message, condition["lastTransitionTime"] == NOW)
+        (
+            kind,
+            status,
+            reason,
+            message,
+            condition["lastTransitionTime"] == NOW,
+        )
     };
-    status["conditions"].as_array().unwrap().iter().map(row).collect()
+    status["conditions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(row)
+        .collect()
 }
 
-fn row(kind: &str, status: &str, reason: &str, message: &str, is_new: bool) -> (String, String, String, String, bool) {
+fn row(
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    is_new: bool,
+) -> (String, String, String, String, bool) {
     let [kind, status, reason, message] = [kind, status, reason, message].map(str::to_owned);
     (kind, status, reason, message, is_new)
 }
@@ -43,17 +71,40 @@ fn row(kind: &str, status: &str, reason: &str, message: &str, is_new: bool) -> (
 #[test]
 fn a_loaded_catalog_is_served_from_its_resolved_source() {
     let object = catalog(json!({}));
-    let status = status_of(&object, None, Some(&report(TAG, Some(content(CATALOG)), SyncStatus::Synced))).unwrap();
+    let status = status_of(
+        &object,
+        None,
+        Some(&report(TAG, Some(content(CATALOG)), SyncStatus::Synced)),
+    )
+    .unwrap();
     assert_eq!(
         conditions_of(&status),
         [
-            row("Progressing", "True", "Succeeded", progressing::UNPACKED, true),
-            row("Serving", "True", "Available", serving::SERVING_DESIRED, true),
+            row(
+                "Progressing",
+                "True",
+                "Succeeded",
+                progressing::UNPACKED,
+                true
+            ),
+            row(
+                "Serving",
+                "True",
+                "Available",
+                serving::SERVING_DESIRED,
+                true
+            ),
             row("Valid", "True", "NoErrors", "0 errors and 0 warnings", true),
         ]
     );
-    assert_eq!(status["resolvedSource"], json!({ "type": "Image", "image": { "ref": pinned() } }));
-    assert_eq!(status["urls"], json!({ "base": "http://catalogs.olm.svc/catalogs/a" }));
+    assert_eq!(
+        status["resolvedSource"],
+        json!({ "type": "Image", "image": { "ref": pinned() } })
+    );
+    assert_eq!(
+        status["urls"],
+        json!({ "base": "http://catalogs.olm.svc/catalogs/a" })
+    );
     assert_eq!(status["lastUnpacked"], "2026-01-02T03:04:05Z");
 }
 
@@ -69,26 +120,52 @@ fn a_status_that_is_true_stays_as_it_is() {
         "lastUnpacked": BEFORE,
     });
     let object = catalog(json!({ "status": former }));
-    let status = status_of(&object, None, Some(&report(TAG, Some(content(CATALOG)), SyncStatus::Synced))).unwrap();
-    let changed: Vec<_> =
-        conditions_of(&status).into_iter().filter(|(.., is_new)| *is_new).map(|(kind, ..)| kind).collect();
-    assert_eq!((changed, &status["lastUnpacked"]), (vec!["Valid".to_owned()], &json!(BEFORE)));
+    let status = status_of(
+        &object,
+        None,
+        Some(&report(TAG, Some(content(CATALOG)), SyncStatus::Synced)),
+    )
+    .unwrap();
+    let changed: Vec<_> = conditions_of(&status)
+        .into_iter()
+        .filter(|(.., is_new)| *is_new)
+        .map(|(kind, ..)| kind)
+        .collect();
+    assert_eq!(
+        (changed, &status["lastUnpacked"]),
+        (vec!["Valid".to_owned()], &json!(BEFORE))
+    );
 }
 
 #[test]
 fn failures_are_blocked_or_retried_by_their_cause_and_what_was_served_stays() {
     let digest = pinned();
-    let sqlite = || UnpackError::SqliteIndex { database: "/index.db".to_owned() };
+    let sqlite = || UnpackError::SqliteIndex {
+        database: "/index.db".to_owned(),
+    };
     let forbidden = || ImageError::Forbidden {
         resource: "the manifest `c`".to_owned(),
         location: "quay.io/a/b".to_owned(),
         credentials: "nobody".to_owned(),
         error_body: String::new(),
     };
-    let grown = || LoadError::Grown { file_bytes: 1, max: 2 };
+    let grown = || LoadError::Grown {
+        file_bytes: 1,
+        max: 2,
+    };
     let cases: [(&str, SyncStatus, &str, &str); 7] = [
-        (TAG, failed(not_found()), "Retrying", "source catalog content: cannot read the source: cannot find "),
-        (&digest, failed(not_found()), "Blocked", "source catalog content: cannot read the source: cannot find "),
+        (
+            TAG,
+            failed(not_found()),
+            "Retrying",
+            "source catalog content: cannot read the source: cannot find ",
+        ),
+        (
+            &digest,
+            failed(not_found()),
+            "Blocked",
+            "source catalog content: cannot read the source: cannot find ",
+        ),
         (
             TAG,
             failed(UnpackError::NoRoot),
@@ -101,8 +178,18 @@ fn failures_are_blocked_or_retried_by_their_cause_and_what_was_served_stays() {
             "Blocked",
             "source catalog content: cannot unpack the image: the image is an SQLite index",
         ),
-        (TAG, failed(forbidden()), "Retrying", "source catalog content: cannot read the source: cannot get "),
-        (TAG, failed(grown()), "Retrying", "error storing fbc: cannot read the source: "),
+        (
+            TAG,
+            failed(forbidden()),
+            "Retrying",
+            "source catalog content: cannot read the source: cannot get ",
+        ),
+        (
+            TAG,
+            failed(grown()),
+            "Retrying",
+            "error storing fbc: cannot read the source: ",
+        ),
         (
             TAG,
             failed(LoadError::Panicked("x".to_owned())),
@@ -113,14 +200,29 @@ fn failures_are_blocked_or_retried_by_their_cause_and_what_was_served_stays() {
     for (reference, failure, reason, message) in cases {
         let object = catalog(json!({ "spec": { "source": { "image": { "ref": reference } } } }));
         for served in [None, Some(content(CATALOG))] {
-            let status = status_of(&object, None, Some(&report(reference, served.clone(), failure.clone()))).unwrap();
+            let status = status_of(
+                &object,
+                None,
+                Some(&report(reference, served.clone(), failure.clone())),
+            )
+            .unwrap();
             let conditions = conditions_of(&status);
             let (kind, state, found, text, _) = &conditions[0];
             let expected = if reason == "Blocked" { "False" } else { "True" };
-            assert_eq!((kind.as_str(), state.as_str(), found.as_str()), ("Progressing", expected, reason), "{message}");
+            assert_eq!(
+                (kind.as_str(), state.as_str(), found.as_str()),
+                ("Progressing", expected, reason),
+                "{message}"
+            );
             assert!(text.starts_with(message), "{text}");
             let serving = match served {
-                Some(_) => row("Serving", "True", "Available", serving::SERVING_DESIRED, true),
+                Some(_) => row(
+                    "Serving",
+                    "True",
+                    "Available",
+                    serving::SERVING_DESIRED,
+                    true,
+                ),
                 None => row("Serving", "False", "Unavailable", "", true),
             };
             assert_eq!(conditions[1], serving);
@@ -132,23 +234,51 @@ fn failures_are_blocked_or_retried_by_their_cause_and_what_was_served_stays() {
 #[test]
 fn content_that_cannot_be_read_is_not_valid_and_the_former_one_is_served() {
     let object = catalog(json!({}));
-    let failure = failed(LoadError::Grown { file_bytes: 1, max: 2 });
-    let status = status_of(&object, None, Some(&report(TAG, Some(content(CATALOG)), failure))).unwrap();
+    let failure = failed(LoadError::Grown {
+        file_bytes: 1,
+        max: 2,
+    });
+    let status = status_of(
+        &object,
+        None,
+        Some(&report(TAG, Some(content(CATALOG)), failure)),
+    )
+    .unwrap();
     let conditions = conditions_of(&status);
-    assert_eq!((conditions[1].2.as_str(), conditions[2].2.as_str()), ("Available", "Unreadable"));
+    assert_eq!(
+        (conditions[1].2.as_str(), conditions[2].2.as_str()),
+        ("Available", "Unreadable")
+    );
     assert_eq!(conditions[0].3, conditions[2].3);
 }
 
 #[test]
 fn problems_are_counted_and_the_first_ones_told_with_errors_first() {
     let object = catalog(json!({}));
-    let content = content("package etcd default=missing\nchannel stable: v0.9.0\nchannel alpha: v0.9.0 <- v0.9.0");
-    let errors = content.catalog.all_problems().counts.of_severity(Severity::Error);
+    let content = content(
+        "package etcd default=missing\nchannel stable: v0.9.0\nchannel alpha: v0.9.0 <- v0.9.0",
+    );
+    let errors = content
+        .catalog
+        .all_problems()
+        .counts
+        .of_severity(Severity::Error);
     assert!(errors > 0, "the fixture has errors");
-    let status = status_of(&object, None, Some(&report(TAG, Some(content), SyncStatus::Synced))).unwrap();
+    let status = status_of(
+        &object,
+        None,
+        Some(&report(TAG, Some(content), SyncStatus::Synced)),
+    )
+    .unwrap();
     let (kind, state, reason, message, _) = conditions_of(&status).pop().unwrap();
-    assert_eq!((kind.as_str(), state.as_str(), reason.as_str()), ("Valid", "False", "ErrorsFound"));
-    assert!(message.starts_with(&format!("{} and ", counted(errors, "error"))), "{message}");
+    assert_eq!(
+        (kind.as_str(), state.as_str(), reason.as_str()),
+        ("Valid", "False", "ErrorsFound")
+    );
+    assert!(
+        message.starts_with(&format!("{} and ", counted(errors, "error"))),
+        "{message}"
+    );
     assert!(message.contains("; "), "{message}");
 }
 
@@ -156,14 +286,29 @@ fn problems_are_counted_and_the_first_ones_told_with_errors_first() {
 fn a_retry_that_fails_alike_changes_nothing() {
     let failure = |downloaded| {
         let (resource, location) = ("the blob".to_owned(), "quay.io/a/b".to_owned());
-        failed(ImageError::Interrupted { resource, location, downloaded, bytes: 900, source: None })
+        failed(ImageError::Interrupted {
+            resource,
+            location,
+            downloaded,
+            bytes: 900,
+            source: None,
+        })
     };
-    let first = status_of(&catalog(json!({})), None, Some(&report(TAG, None, failure(12)))).unwrap();
+    let first = status_of(
+        &catalog(json!({})),
+        None,
+        Some(&report(TAG, None, failure(12))),
+    )
+    .unwrap();
     let mut former = first.clone();
     former["conditions"][0]["lastTransitionTime"] = json!(BEFORE);
     former["conditions"][1]["lastTransitionTime"] = json!(BEFORE);
-    let second =
-        status_of(&catalog(json!({ "status": former })), None, Some(&report(TAG, None, failure(800)))).unwrap();
+    let second = status_of(
+        &catalog(json!({ "status": former })),
+        None,
+        Some(&report(TAG, None, failure(800))),
+    )
+    .unwrap();
     assert_eq!(second, former);
 }
 
@@ -171,7 +316,11 @@ fn a_retry_that_fails_alike_changes_nothing() {
 fn a_report_for_another_source_says_nothing_of_this_one() {
     let object = catalog(json!({}));
     assert_eq!(status_of(&object, None, None), None);
-    let other = report("quay.io/a/b:before", Some(content(CATALOG)), SyncStatus::Synced);
+    let other = report(
+        "quay.io/a/b:before",
+        Some(content(CATALOG)),
+        SyncStatus::Synced,
+    );
     assert_eq!(status_of(&object, None, Some(&other)), None);
 }
 
@@ -179,12 +328,22 @@ fn a_report_for_another_source_says_nothing_of_this_one() {
 fn what_was_said_of_progress_stands_while_the_source_is_contacted() {
     let pending = report(TAG, Some(content(CATALOG)), SyncStatus::Pending);
     let kinds = |status: Value| -> Vec<_> {
-        status["conditions"].as_array().unwrap().iter().map(|one| one["type"].clone()).collect()
+        status["conditions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["type"].clone())
+            .collect()
     };
     let status = status_of(&catalog(json!({})), None, Some(&pending)).unwrap();
     assert_eq!(kinds(status), ["Serving", "Valid"]);
     let former = condition("Progressing", "True", "Retrying", "x");
-    let status = status_of(&catalog(json!({ "status": { "conditions": [former] } })), None, Some(&pending)).unwrap();
+    let status = status_of(
+        &catalog(json!({ "status": { "conditions": [former] } })),
+        None,
+        Some(&pending),
+    )
+    .unwrap();
     assert_eq!(status["conditions"][0], former);
     assert_eq!(kinds(status), ["Progressing", "Serving", "Valid"]);
 }
@@ -193,7 +352,13 @@ fn what_was_said_of_progress_stands_while_the_source_is_contacted() {
 fn a_catalog_that_takes_long_to_load_is_not_said_to_be_served() {
     let status_of = |former: &[Value], is_late| {
         let object = catalog(json!({ "status": { "conditions": former } }));
-        let observed = Observed { object: &object, invalid: None, report: None, is_late, base_url: "http://a" };
+        let observed = Observed {
+            object: &object,
+            invalid: None,
+            report: None,
+            is_late,
+            base_url: "http://a",
+        };
         Some(serde_json::to_value(observed.status(NOW.parse().unwrap())?).unwrap())
     };
     let served = [
@@ -203,7 +368,10 @@ fn a_catalog_that_takes_long_to_load_is_not_said_to_be_served() {
     assert_eq!(status_of(&served, false), None);
     let status = status_of(&served, true).unwrap();
     assert_eq!(status["conditions"][0], served[0]);
-    assert_eq!((&status["conditions"][1]["status"], &status["urls"]), (&json!("False"), &Value::Null));
+    assert_eq!(
+        (&status["conditions"][1]["status"], &status["urls"]),
+        (&json!("False"), &Value::Null)
+    );
     // Nobody was told that it is served.
     assert_eq!(status_of(&[], true), None);
 }
@@ -217,20 +385,42 @@ fn an_unavailable_catalog_says_so_once_it_is_withdrawn() {
     assert_eq!(
         conditions_of(&status),
         [
-            row("Progressing", "True", "Succeeded", serving::SET_UNAVAILABLE, true),
-            row("Serving", "False", "UserSpecifiedUnavailable", serving::SET_UNAVAILABLE, true),
+            row(
+                "Progressing",
+                "True",
+                "Succeeded",
+                serving::SET_UNAVAILABLE,
+                true
+            ),
+            row(
+                "Serving",
+                "False",
+                "UserSpecifiedUnavailable",
+                serving::SET_UNAVAILABLE,
+                true
+            ),
         ]
     );
-    assert_eq!(status.as_object().unwrap().keys().collect::<Vec<_>>(), ["conditions"]);
+    assert_eq!(
+        status.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["conditions"]
+    );
 }
 
 #[test]
 fn a_source_that_cannot_be_used_blocks_and_leaves_what_is_served() {
     let object = catalog(json!({}));
-    let former = report("quay.io/a/b:before", Some(content(CATALOG)), SyncStatus::Synced);
+    let former = report(
+        "quay.io/a/b:before",
+        Some(content(CATALOG)),
+        SyncStatus::Synced,
+    );
     for (served, expected) in [(None, "Unavailable"), (Some(&former), "Available")] {
         let conditions = conditions_of(&status_of(&object, Some("no reference"), served).unwrap());
-        assert_eq!(conditions[0], row("Progressing", "False", "Blocked", "no reference", true));
+        assert_eq!(
+            conditions[0],
+            row("Progressing", "False", "Blocked", "no reference", true)
+        );
         assert_eq!(conditions[1].2, expected);
     }
 }
@@ -247,5 +437,9 @@ fn a_long_message_is_cut_at_a_character() {
     let short = "ä".repeat(MAX_MESSAGE_BYTES / 2);
     assert_eq!(shorten(&short), short);
     let cut = shorten(&format!("x{short}"));
-    assert!(cut.len() <= MAX_MESSAGE_BYTES && cut.ends_with('…'), "{} bytes", cut.len());
+    assert!(
+        cut.len() <= MAX_MESSAGE_BYTES && cut.ends_with('…'),
+        "{} bytes",
+        cut.len()
+    );
 }

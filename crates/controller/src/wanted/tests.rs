@@ -11,7 +11,15 @@ fn client() -> Registries {
 
 fn wanted_of(objects: &[ClusterCatalog], mode: Mode, former: &Wanted) -> Wanted {
     let catalogs: Vec<_> = objects.iter().cloned().map(Arc::new).collect();
-    Wanted::new(&ClusterObjects { mode, catalogs: &catalogs, catalog_sources: &[] }, former, |_| client())
+    Wanted::new(
+        &ClusterObjects {
+            mode,
+            catalogs: &catalogs,
+            catalog_sources: &[],
+        },
+        former,
+        |_| client(),
+    )
 }
 
 /// The only wanted catalog.
@@ -41,14 +49,22 @@ fn an_object_says_what_is_loaded_and_how_it_is_shown() {
         Mode::Manage,
     );
     let spec = spec.unwrap();
-    assert_eq!((spec.name.as_str(), &spec.source.source), ("a", &source("quay.io/a/b:c")));
+    assert_eq!(
+        (spec.name.as_str(), &spec.source.source),
+        ("a", &source("quay.io/a/b:c"))
+    );
     assert_eq!(spec.source.configs_dir, None);
-    let labels = [("olm.operatorframework.io/metadata.name", "a"), ("team", "x")];
+    let labels = [
+        ("olm.operatorframework.io/metadata.name", "a"),
+        ("team", "x"),
+    ];
     let expected = CatalogMetadata {
         priority: -7,
         display_name: Some("A".to_owned()),
         publisher: Some("P".to_owned()),
-        labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+        labels: labels
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
         ..CatalogMetadata::default()
     };
     assert_eq!(spec.metadata, expected);
@@ -58,16 +74,28 @@ fn an_object_says_what_is_loaded_and_how_it_is_shown() {
 fn the_label_with_the_name_is_there_before_it_is_set() {
     let object = catalog(json!({ "metadata": { "labels": null } }));
     let wanted = wanted_of(&[object], Mode::Manage, &Wanted::default());
-    let labels: Vec<_> = wanted.specs.values().flat_map(|spec| &spec.metadata.labels).collect();
+    let labels: Vec<_> = wanted
+        .specs
+        .values()
+        .flat_map(|spec| &spec.metadata.labels)
+        .collect();
     assert_eq!(labels, [(&NAME_LABEL.to_owned(), &"a".to_owned())]);
 }
 
 #[test]
 fn a_tag_is_polled_as_often_as_the_object_says_and_otherwise_only_after_failures() {
-    for (minutes, expected) in [(json!(null), None), (json!(1), Some(60)), (json!(i64::MAX), Some(u64::MAX))] {
-        let image = json!({ "spec": { "source": { "image": { "pollIntervalMinutes": minutes } } } });
+    for (minutes, expected) in [
+        (json!(null), None),
+        (json!(1), Some(60)),
+        (json!(i64::MAX), Some(u64::MAX)),
+    ] {
+        let image =
+            json!({ "spec": { "source": { "image": { "pollIntervalMinutes": minutes } } } });
         let images = only(image, Mode::Manage).unwrap().source.refresh.images;
-        let expected = PollPolicy { interval: expected.map(Duration::from_secs), ..PollPolicy::default() };
+        let expected = PollPolicy {
+            interval: expected.map(Duration::from_secs),
+            ..PollPolicy::default()
+        };
         assert_eq!(images, Some(expected), "{minutes}");
     }
 }
@@ -91,11 +119,19 @@ fn what_catalogd_resolved_is_followed_while_it_serves_it() {
         let time = "2026-01-01T00:00:00Z";
         json!([{ "type": "Serving", "status": status, "reason": "x", "message": "", "lastTransitionTime": time }])
     };
-    let of = |status: Value| only(json!({ "status": status }), Mode::Follow).map(|spec| spec.source.source);
+    let of = |status: Value| {
+        only(json!({ "status": status }), Mode::Follow).map(|spec| spec.source.source)
+    };
     let expected = Some(source(&pinned()));
-    assert_eq!(of(json!({ "resolvedSource": resolved, "conditions": serving("True") })), expected);
+    assert_eq!(
+        of(json!({ "resolvedSource": resolved, "conditions": serving("True") })),
+        expected
+    );
     assert_eq!(of(json!({ "resolvedSource": resolved })), expected);
-    assert_eq!(of(json!({ "resolvedSource": resolved, "conditions": serving("False") })), None);
+    assert_eq!(
+        of(json!({ "resolvedSource": resolved, "conditions": serving("False") })),
+        None
+    );
     assert_eq!(of(json!({ "conditions": serving("True") })), None);
 }
 
@@ -108,8 +144,11 @@ fn a_reference_must_name_its_registry_and_parse() {
     let unqualified = "source catalog content: error parsing image reference \"a/b:c\": it does not name its registry: \
                        write docker.io/a/b:c if you mean that";
     assert_eq!(reason_of("a/b:c").as_deref(), Some(unqualified));
-    for bad in [format!("quay.io/a/b{digest}{}", "1".repeat(40)), "quay.io/A/b:c".to_owned(), "quay.io/a/b:".to_owned()]
-    {
+    for bad in [
+        format!("quay.io/a/b{digest}{}", "1".repeat(40)),
+        "quay.io/A/b:c".to_owned(),
+        "quay.io/a/b:".to_owned(),
+    ] {
         let expected = format!("source catalog content: error parsing image reference {bad:?}: ");
         let reason = reason_of(&bad).unwrap_or_else(|| panic!("{bad} is accepted"));
         assert!(reason.starts_with(&expected), "{reason}");
@@ -121,16 +160,30 @@ fn a_source_that_cannot_be_used_leaves_the_one_before() {
     let before = wanted_of(&[catalog(json!({}))], Mode::Manage, &Wanted::default());
     let broken = json!({ "spec": { "source": { "image": { "ref": "b:c" } } } });
     let after = wanted_of(&[catalog(broken.clone())], Mode::Manage, &before);
-    let sources: Vec<_> = after.specs.values().map(|spec| &spec.source.source).collect();
-    assert_eq!((sources, after.invalid.len()), (vec![&source("quay.io/a/b:c")], 1));
+    let sources: Vec<_> = after
+        .specs
+        .values()
+        .map(|spec| &spec.source.source)
+        .collect();
+    assert_eq!(
+        (sources, after.invalid.len()),
+        (vec![&source("quay.io/a/b:c")], 1)
+    );
 
     // After a restart it is the one that status names.
     let mut object = catalog(broken);
     let status = json!({ "resolvedSource": { "type": "Image", "image": { "ref": pinned() } } });
     object.status = serde_json::from_value(status).unwrap();
     let after = wanted_of(&[object], Mode::Manage, &Wanted::default());
-    let sources: Vec<_> = after.specs.values().map(|spec| &spec.source.source).collect();
-    assert_eq!((sources, after.invalid.len()), (vec![&source(&pinned())], 1));
+    let sources: Vec<_> = after
+        .specs
+        .values()
+        .map(|spec| &spec.source.source)
+        .collect();
+    assert_eq!(
+        (sources, after.invalid.len()),
+        (vec![&source(&pinned())], 1)
+    );
 }
 
 #[test]
@@ -138,7 +191,10 @@ fn a_catalog_without_a_source_of_its_own_or_a_former_one_cannot_be_loaded() {
     let broken = catalog(json!({ "spec": { "source": { "image": { "ref": "b:c" } } } }));
     let other = catalog(json!({ "metadata": { "name": "b" } }));
     let first = wanted_of(&[broken.clone(), other], Mode::Manage, &Wanted::default());
-    assert_eq!(first.without_source(), BTreeSet::from([CatalogName::new("a").unwrap()]));
+    assert_eq!(
+        first.without_source(),
+        BTreeSet::from([CatalogName::new("a").unwrap()])
+    );
 
     let before = wanted_of(&[catalog(json!({}))], Mode::Manage, &Wanted::default());
     let after = wanted_of(&[broken], Mode::Manage, &before);
@@ -151,8 +207,18 @@ fn a_source_of_a_newer_version_is_named_and_harms_no_other() {
     let other = catalog(json!({ "metadata": { "name": "b" } }));
     let wanted = wanted_of(&[newer, other], Mode::Manage, &Wanted::default());
     let names: Vec<_> = wanted.specs.keys().map(CatalogName::as_str).collect();
-    let invalid: Vec<_> = wanted.invalid.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect();
-    assert_eq!((names, invalid), (vec!["b"], vec![("a", "unknown source type: only Image is known")]));
+    let invalid: Vec<_> = wanted
+        .invalid
+        .iter()
+        .map(|(name, reason)| (name.as_str(), reason.as_str()))
+        .collect();
+    assert_eq!(
+        (names, invalid),
+        (
+            vec!["b"],
+            vec![("a", "unknown source type: only Image is known")]
+        )
+    );
 }
 
 #[test]
@@ -168,22 +234,51 @@ fn a_catalog_source_with_an_image_is_served_under_its_namespace_and_name() {
     };
     let poll = json!({ "registryPoll": { "interval": "45m" } });
     let objects = [
-        object("image", json!({ "image": "quay.io/a/b", "publisher": "P", "priority": 2, "updateStrategy": poll })),
-        object("address", json!({ "sourceType": "grpc", "address": "a:50051" })),
+        object(
+            "image",
+            json!({ "image": "quay.io/a/b", "publisher": "P", "priority": 2, "updateStrategy": poll }),
+        ),
+        object(
+            "address",
+            json!({ "sourceType": "grpc", "address": "a:50051" }),
+        ),
         object("broken", json!({ "image": "quay.io/A" })),
     ];
-    let all = ClusterObjects { mode: Mode::Manage, catalogs: &[], catalog_sources: &objects };
+    let all = ClusterObjects {
+        mode: Mode::Manage,
+        catalogs: &[],
+        catalog_sources: &objects,
+    };
     let wanted = Wanted::new(&all, &Wanted::default(), |_| client());
     let invalid: Vec<_> = wanted.invalid.keys().map(CatalogName::as_str).collect();
     assert_eq!(invalid, ["olm.broken"]);
-    let [(name, spec)] = &wanted.specs.iter().collect::<Vec<_>>()[..] else { panic!("{wanted:?}") };
-    assert_eq!((name.as_str(), &spec.source.source), ("olm.image", &source("quay.io/a/b:latest")));
+    let [(name, spec)] = &wanted.specs.iter().collect::<Vec<_>>()[..] else {
+        panic!("{wanted:?}")
+    };
+    assert_eq!(
+        (name.as_str(), &spec.source.source),
+        ("olm.image", &source("quay.io/a/b:latest"))
+    );
     let images = spec.source.refresh.images.unwrap();
     assert_eq!(images.interval, Some(Duration::from_mins(45)));
-    let labels: Vec<_> = spec.metadata.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    let expected = [("catalogql.io/catalogsource-name", "image"), ("catalogql.io/catalogsource-namespace", "olm")];
+    let labels: Vec<_> = spec
+        .metadata
+        .labels
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    let expected = [
+        ("catalogql.io/catalogsource-name", "image"),
+        ("catalogql.io/catalogsource-namespace", "olm"),
+    ];
     assert_eq!(labels, [&expected[..], &[("team", "x")]].concat());
-    assert_eq!((spec.metadata.publisher.as_deref(), spec.metadata.display_name.as_deref()), (Some("P"), None));
+    assert_eq!(
+        (
+            spec.metadata.publisher.as_deref(),
+            spec.metadata.display_name.as_deref()
+        ),
+        (Some("P"), None)
+    );
     assert_eq!(spec.metadata.priority, 2);
 }
 
@@ -195,15 +290,28 @@ fn a_cluster_catalog_takes_the_place_of_a_catalog_source_of_its_name() {
     });
     let sources = [Arc::new(serde_json::from_value(broken).unwrap())];
     let catalogs = [Arc::new(catalog(json!({ "metadata": { "name": "a.b" } })))];
-    let all = ClusterObjects { mode: Mode::Manage, catalogs: &catalogs, catalog_sources: &sources };
+    let all = ClusterObjects {
+        mode: Mode::Manage,
+        catalogs: &catalogs,
+        catalog_sources: &sources,
+    };
     let wanted = Wanted::new(&all, &Wanted::default(), |_| client());
     assert_eq!((wanted.specs.len(), wanted.invalid.len()), (1, 0));
 }
 
 #[test]
 fn intervals_are_durations_of_go_and_at_least_a_minute() {
-    for (text, seconds) in [("45m", Some(2700)), ("1h30m0s", Some(5400)), ("10s", Some(60)), ("", None), ("soon", None)]
-    {
-        assert_eq!(parse_interval(text), seconds.map(Duration::from_secs), "{text}");
+    for (text, seconds) in [
+        ("45m", Some(2700)),
+        ("1h30m0s", Some(5400)),
+        ("10s", Some(60)),
+        ("", None),
+        ("soon", None),
+    ] {
+        assert_eq!(
+            parse_interval(text),
+            seconds.map(Duration::from_secs),
+            "{text}"
+        );
     }
 }

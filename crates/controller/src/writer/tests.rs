@@ -9,12 +9,24 @@ use crate::fixture::{TAG, catalog, content, failed, not_found, report};
 const NOW: &str = "2026-05-06T07:08:09Z";
 
 fn write_to(object: &ClusterCatalog, report: Option<&Report>) -> Option<Write> {
-    let observed = Observed { object, invalid: None, report, is_late: false, base_url: "http://catalogs.olm.svc" };
+    let observed = Observed {
+        object,
+        invalid: None,
+        report,
+        is_late: false,
+        base_url: "http://catalogs.olm.svc",
+    };
     next_write(&observed, NOW.parse().unwrap())
 }
 
 fn loaded() -> Report {
-    report(TAG, Some(content("package etcd default=stable\nchannel stable: v0.9.0")), SyncStatus::Synced)
+    report(
+        TAG,
+        Some(content(
+            "package etcd default=stable\nchannel stable: v0.9.0",
+        )),
+        SyncStatus::Synced,
+    )
 }
 
 fn status_of(write: Option<Write>) -> ClusterCatalogStatus {
@@ -31,9 +43,16 @@ fn a_status_is_written_once() {
     assert_eq!(write_to(&object, Some(&loaded())), None);
     object.metadata.generation = Some(4);
     let generations = |status: ClusterCatalogStatus| -> Vec<_> {
-        status.conditions.iter().map(|condition| condition.observed_generation).collect()
+        status
+            .conditions
+            .iter()
+            .map(|condition| condition.observed_generation)
+            .collect()
     };
-    assert_eq!(generations(status_of(write_to(&object, Some(&loaded())))), [Some(4); 3]);
+    assert_eq!(
+        generations(status_of(write_to(&object, Some(&loaded())))),
+        [Some(4); 3]
+    );
 }
 
 #[test]
@@ -75,10 +94,14 @@ fn the_finalizer_of_catalogd_is_removed_once_the_content_is_withdrawn() {
 #[test]
 fn what_another_program_wrote_is_removed_when_it_is_not_true_any_more() {
     let served = status_of(write_to(&catalog(json!({})), Some(&loaded())));
-    let failed = status_of(write_to(&catalog(json!({})), Some(&report(TAG, None, failed(not_found())))));
+    let failed = status_of(write_to(
+        &catalog(json!({})),
+        Some(&report(TAG, None, failed(not_found()))),
+    ));
     assert_eq!(leftovers(Some(&served), &served), None);
     assert_eq!(leftovers(None, &failed), None);
-    let expected = json!({ "status": { "resolvedSource": null, "urls": null, "lastUnpacked": null } });
+    let expected =
+        json!({ "status": { "resolvedSource": null, "urls": null, "lastUnpacked": null } });
     assert_eq!(leftovers(Some(&served), &failed), Some(expected));
 }
 
@@ -86,11 +109,16 @@ fn what_another_program_wrote_is_removed_when_it_is_not_true_any_more() {
 fn events_tell_of_conditions_that_change_and_of_nothing_else() {
     let object = catalog(json!({}));
     let reasons = |former: &ClusterCatalogStatus, status: &ClusterCatalogStatus| -> Vec<String> {
-        transitions(former, status).map(|condition| condition.reason.clone()).collect()
+        transitions(former, status)
+            .map(|condition| condition.reason.clone())
+            .collect()
     };
     let nothing = ClusterCatalogStatus::default();
     let served = status_of(write_to(&object, Some(&loaded())));
-    let failed = status_of(write_to(&object, Some(&report(TAG, None, failed(not_found())))));
+    let failed = status_of(write_to(
+        &object,
+        Some(&report(TAG, None, failed(not_found()))),
+    ));
     assert_eq!(reasons(&nothing, &served), ["Succeeded", "Available"]);
     assert_eq!(reasons(&served, &served), Vec::<String>::new());
     assert_eq!(reasons(&served, &failed), ["Retrying", "Unavailable"]);
@@ -103,16 +131,29 @@ fn events_tell_of_conditions_that_change_and_of_nothing_else() {
 #[test]
 fn an_event_names_the_object_and_what_happened() {
     let object = catalog(json!({ "metadata": { "uid": "u" } }));
-    let failed = status_of(write_to(&object, Some(&report(TAG, None, failed(not_found())))));
-    let event = event(&object, &failed.conditions[0], "pod-1", NOW.parse().unwrap());
+    let failed = status_of(write_to(
+        &object,
+        Some(&report(TAG, None, failed(not_found()))),
+    ));
+    let event = event(
+        &object,
+        &failed.conditions[0],
+        "pod-1",
+        NOW.parse().unwrap(),
+    );
     let event = serde_json::to_value(event).unwrap();
     let of = |field: &str| event[field].as_str().map(str::to_owned);
     let expected = ["Warning", "Retrying", "Progressing", "catalogql", "pod-1"];
-    let fields = ["type", "reason", "action", "reportingController", "reportingInstance"];
+    let fields = [
+        "type",
+        "reason",
+        "action",
+        "reportingController",
+        "reportingInstance",
+    ];
     assert_eq!(fields.map(|field| of(field).unwrap()), expected);
     assert_eq!(of("note"), Some(failed.conditions[0].message.clone()));
-    let regarding =
-        json!({ "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "name": "a", "uid": "u" });
+    let regarding = json!({ "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterCatalog", "name": "a", "uid": "u" });
     assert_eq!(event["regarding"], regarding);
 }
 
@@ -120,10 +161,21 @@ fn an_event_names_the_object_and_what_happened() {
 fn an_event_keeps_the_limits_of_the_api_server_whatever_its_object_is_called() {
     let name = format!("{}-{}", "a".repeat(199), "b".repeat(53));
     let object = catalog(json!({ "metadata": { "name": name } }));
-    let mut condition = status_of(write_to(&catalog(json!({})), Some(&loaded()))).conditions.remove(0);
+    let mut condition = status_of(write_to(&catalog(json!({})), Some(&loaded())))
+        .conditions
+        .remove(0);
     condition.message = "ä".repeat(1000);
     let event = event(&object, &condition, &"p".repeat(253), NOW.parse().unwrap());
     let name = event.metadata.name.unwrap();
-    assert!(name.len() <= 253 && name.starts_with(&format!("{}.progressing.", "a".repeat(199))), "{name}");
-    assert_eq!((event.note.unwrap().len(), event.reporting_instance.unwrap().len()), (1024, 128));
+    assert!(
+        name.len() <= 253 && name.starts_with(&format!("{}.progressing.", "a".repeat(199))),
+        "{name}"
+    );
+    assert_eq!(
+        (
+            event.note.unwrap().len(),
+            event.reporting_instance.unwrap().len()
+        ),
+        (1024, 128)
+    );
 }

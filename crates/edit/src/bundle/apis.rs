@@ -20,11 +20,16 @@ pub(super) struct Api {
 
 impl fmt::Display for Api {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{} ({})", self.group, self.version, self.kind, self.plural)
+        write!(
+            f,
+            "{}/{}/{} ({})",
+            self.group, self.version, self.kind, self.plural
+        )
     }
 }
 
-/// Checks that each custom resource definition that the CSV owns has a manifest; the error says which has none.
+/// Checks that each custom resource definition that the CSV owns has a manifest; the error says
+/// which has none.
 pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> {
     let provided = provided(csv, defined);
     for owned in csv.list(&["spec", "customresourcedefinitions", "owned"]) {
@@ -35,7 +40,10 @@ pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> 
         let api = api(group, owned.str("version"), owned.str("kind"), plural);
         if !provided.contains(&api) {
             let found: Vec<_> = provided.iter().map(|api| format!("{api}:{{}}")).collect();
-            return Err(format!("couldn't find {api} in bundle. found: map[{}]", found.join(" ")));
+            return Err(format!(
+                "couldn't find {api} in bundle. found: map[{}]",
+                found.join(" ")
+            ));
         }
     }
     Ok(())
@@ -44,34 +52,71 @@ pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> 
 /// Finds the APIs that a manifest defines: none, unless it is a custom resource definition.
 pub(super) fn defined(manifest: &Value) -> Vec<Api> {
     let is_definition = manifest.str("kind") == "CustomResourceDefinition";
-    let Some(spec) = manifest.get("spec").filter(|_| is_definition) else { return Vec::new() };
-    let name = |key: &str| spec.at(&["names", key]).and_then(Value::as_str).unwrap_or_default();
-    let versions = spec.list(&["versions"]).iter().map(|version| version.str("name"));
+    let Some(spec) = manifest.get("spec").filter(|_| is_definition) else {
+        return Vec::new();
+    };
+    let name = |key: &str| {
+        spec.at(&["names", key])
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let versions = spec
+        .list(&["versions"])
+        .iter()
+        .map(|version| version.str("name"));
     // Only definitions of v1beta1 have one version.
-    let versions = versions.chain([spec.str("version")]).filter(|version| !version.is_empty());
-    versions.map(|version| api(spec.str("group"), version, name("kind"), name("plural"))).collect()
+    let versions = versions
+        .chain([spec.str("version")])
+        .filter(|version| !version.is_empty());
+    versions
+        .map(|version| api(spec.str("group"), version, name("kind"), name("plural")))
+        .collect()
 }
 
 /// Adds the APIs of the API services that the CSV owns to those that manifests define.
 pub(super) fn provided(csv: &Value, defined: &BTreeSet<Api>) -> BTreeSet<Api> {
-    defined.iter().cloned().chain(services(csv, "owned")).collect()
+    defined
+        .iter()
+        .cloned()
+        .chain(services(csv, "owned"))
+        .collect()
 }
 
 /// Finds the APIs that the CSV requires.
 pub(super) fn required(csv: &Value) -> BTreeSet<Api> {
-    let definitions = csv.list(&["spec", "customresourcedefinitions", "required"]).iter().filter_map(|required| {
-        let (plural, group) = required.str("name").split_once('.')?;
-        Some(api(group, required.str("version"), required.str("kind"), plural))
-    });
+    let definitions = csv
+        .list(&["spec", "customresourcedefinitions", "required"])
+        .iter()
+        .filter_map(|required| {
+            let (plural, group) = required.str("name").split_once('.')?;
+            Some(api(
+                group,
+                required.str("version"),
+                required.str("kind"),
+                plural,
+            ))
+        });
     definitions.chain(services(csv, "required")).collect()
 }
 
 fn services<'v>(csv: &'v Value, which: &str) -> impl Iterator<Item = Api> + use<'v> {
     let services = csv.list(&["spec", "apiservicedefinitions", which]).iter();
-    services.map(|service| api(service.str("group"), service.str("version"), service.str("kind"), service.str("name")))
+    services.map(|service| {
+        api(
+            service.str("group"),
+            service.str("version"),
+            service.str("kind"),
+            service.str("name"),
+        )
+    })
 }
 
 fn api(group: &str, version: &str, kind: &str, plural: &str) -> Api {
     let [group, version, kind, plural] = [group, version, kind, plural].map(str::to_owned);
-    Api { group, version, kind, plural }
+    Api {
+        group,
+        version,
+        kind,
+        plural,
+    }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::value::{Members, Value};
 
-/// Fields of descriptions of custom resource definitions and of API services, with the descriptors among them.
+/// Fields of descriptions of custom resource definitions and of API services, with the descriptors
+/// among them.
 const DESCRIPTION: [&str; 12] = [
     "name",
     "version",
@@ -20,12 +21,17 @@ const DESCRIPTION: [&str; 12] = [
     "actionDescriptors",
 ];
 
-/// Lists the images that a bundle uses, sorted by image: those that the CSV names, the bundle's own, and those of its
-/// deployments that the CSV does not name.
+/// Lists the images that a bundle uses, sorted by image: those that the CSV names, the bundle's
+/// own, and those of its deployments that the CSV does not name.
 pub(super) fn related_images(csv: &Value, bundle_image: &str) -> Vec<Value> {
-    let related = |name: &str, image: &str| Value::object([("name", Value::text(name)), ("image", Value::text(image))]);
+    let related = |name: &str, image: &str| {
+        Value::object([("name", Value::text(name)), ("image", Value::text(image))])
+    };
     let named = csv.list(&["spec", "relatedImages"]);
-    let mut images: Vec<Value> = named.iter().map(|image| related(image.str("name"), image.str("image"))).collect();
+    let mut images: Vec<Value> = named
+        .iter()
+        .map(|image| related(image.str("name"), image.str("image")))
+        .collect();
     let mut known: BTreeSet<&str> = named.iter().map(|image| image.str("image")).collect();
     if !bundle_image.is_empty() && known.insert(bundle_image) {
         images.push(related("", bundle_image));
@@ -46,7 +52,10 @@ pub(super) fn related_images(csv: &Value, bundle_image: &str) -> Vec<Value> {
 /// Makes the icon of a package of the icon of a CSV, whose base64 may have spaces.
 pub(super) fn icon(icon: &Value) -> Option<Value> {
     let data: String = icon.str("base64data").split_whitespace().collect();
-    let members = [("base64data", Value::text(data)), ("mediatype", Value::text(icon.str("mediatype")))];
+    let members = [
+        ("base64data", Value::text(data)),
+        ("mediatype", Value::text(icon.str("mediatype"))),
+    ];
     (!icon.str("base64data").is_empty()).then(|| Value::object(members))
 }
 
@@ -61,32 +70,52 @@ pub(super) fn csv_metadata(csv: &Value) -> Value {
     };
     add("annotations", csv.at(&["metadata", "annotations"]).cloned());
     add("labels", csv.at(&["metadata", "labels"]).cloned());
-    for key in ["description", "displayName", "maturity", "minKubeVersion", "keywords"] {
+    for key in [
+        "description",
+        "displayName",
+        "maturity",
+        "minKubeVersion",
+        "keywords",
+    ] {
         add(key, spec(key).cloned());
     }
-    for (key, fields) in
-        [("installModes", &["type", "supported"][..]), ("links", &["name", "url"]), ("maintainers", &["name", "email"])]
-    {
+    for (key, fields) in [
+        ("installModes", &["type", "supported"][..]),
+        ("links", &["name", "url"]),
+        ("maintainers", &["name", "email"]),
+    ] {
         add(key, spec(key).map(|value| with_fields(value, fields)));
     }
-    add("nativeAPIs", spec("nativeAPIs").map(|value| with_fields(value, &["group", "version", "kind"])));
+    add(
+        "nativeAPIs",
+        spec("nativeAPIs").map(|value| with_fields(value, &["group", "version", "kind"])),
+    );
     // These three are there even when they are empty.
-    for (key, field) in
-        [("crdDescriptions", "customresourcedefinitions"), ("apiServiceDefinitions", "apiservicedefinitions")]
-    {
+    for (key, field) in [
+        ("crdDescriptions", "customresourcedefinitions"),
+        ("apiServiceDefinitions", "apiservicedefinitions"),
+    ] {
         members.insert(key.to_owned(), descriptions(spec(field)));
     }
     let provider = spec("provider").map(|value| with_fields(value, &["name", "url"]));
-    members.insert("provider".to_owned(), provider.unwrap_or(Value::Object(Members::new())));
+    members.insert(
+        "provider".to_owned(),
+        provider.unwrap_or(Value::Object(Members::new())),
+    );
     Value::Object(members)
 }
 
 fn descriptions(definitions: Option<&Value>) -> Value {
     let mut members = Members::new();
     for which in ["owned", "required"] {
-        let list = definitions.map(|definitions| definitions.list(&[which])).unwrap_or_default();
+        let list = definitions
+            .map(|definitions| definitions.list(&[which]))
+            .unwrap_or_default();
         if !list.is_empty() {
-            let kept = list.iter().map(|description| with_fields(description, &DESCRIPTION)).collect();
+            let kept = list
+                .iter()
+                .map(|description| with_fields(description, &DESCRIPTION))
+                .collect();
             members.insert(which.to_owned(), Value::Array(kept));
         }
     }
@@ -96,10 +125,17 @@ fn descriptions(definitions: Option<&Value>) -> Value {
 /// Keeps these fields of an object, or of each object of an array.
 fn with_fields(value: &Value, fields: &[&str]) -> Value {
     match value {
-        Value::Array(items) => Value::Array(items.iter().map(|item| with_fields(item, fields)).collect()),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| with_fields(item, fields)).collect())
+        }
         Value::Object(members) => {
-            let kept = members.iter().filter(|(key, value)| fields.contains(&key.as_str()) && !is_empty(value));
-            Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+            let kept = members
+                .iter()
+                .filter(|(key, value)| fields.contains(&key.as_str()) && !is_empty(value));
+            Value::Object(
+                kept.map(|(key, value)| (key.clone(), value.clone()))
+                    .collect(),
+            )
         }
         plain => plain.clone(),
     }

@@ -9,8 +9,8 @@ use super::apis::{self, Api};
 use super::{BundleError, BundleFile, MAX_FILE_BYTES, UnreadFiles, is_csv, property};
 use crate::value::{MAX_DEPTH, Value};
 
-/// Bytes of files that may still be read, of one bundle or several. A file counts as its canonical line does, with what
-/// aliases in YAML repeat.
+/// Bytes of files that may still be read, of one bundle or several. A file counts as its canonical
+/// line does, with what aliases in YAML repeat.
 #[derive(Debug)]
 pub struct RenderBudget(usize);
 
@@ -22,7 +22,8 @@ enum DocumentError {
     TooLarge,
 }
 
-/// What is kept of the manifests of a bundle. The others are dropped one by one: together they may be large.
+/// What is kept of the manifests of a bundle. The others are dropped one by one: together they may
+/// be large.
 pub(super) struct ParsedManifests {
     pub(super) csv: Value,
     /// APIs of custom resource definitions.
@@ -62,21 +63,33 @@ pub(crate) fn first_document(bytes: &[u8]) -> Result<Value, String> {
     read_document(bytes, &mut RenderBudget::unlimited()).map_err(DocumentError::into_text)
 }
 
-/// Reads a rendered blob as files of catalogs are read, so that whatever is accepted here can be read from the file that it is
-/// written to.
+/// Reads a rendered blob as files of catalogs are read, so that whatever is accepted here can be
+/// read from the file that it is written to.
 pub(crate) fn rendered_blob(json: &str) -> Result<Value, String> {
     // What is no JSON is read as YAML, which makes texts of numbers beyond the range of a double.
     Value::parse(json).map_err(|error| error.to_string())?;
-    let limits = ReadLimits { depth: MAX_DEPTH, ..ReadLimits::default() };
-    read_within(json.as_bytes(), limits, &mut RenderBudget::unlimited()).map_err(DocumentError::into_text)
+    let limits = ReadLimits {
+        depth: MAX_DEPTH,
+        ..ReadLimits::default()
+    };
+    read_within(json.as_bytes(), limits, &mut RenderBudget::unlimited())
+        .map_err(DocumentError::into_text)
 }
 
 fn read_document(bytes: &[u8], budget: &mut RenderBudget) -> Result<Value, DocumentError> {
-    let limits = ReadLimits { blob_bytes: MAX_FILE_BYTES, depth: MAX_DEPTH, ..ReadLimits::default() };
+    let limits = ReadLimits {
+        blob_bytes: MAX_FILE_BYTES,
+        depth: MAX_DEPTH,
+        ..ReadLimits::default()
+    };
     read_within(bytes, limits, budget)
 }
 
-fn read_within(bytes: &[u8], limits: ReadLimits, budget: &mut RenderBudget) -> Result<Value, DocumentError> {
+fn read_within(
+    bytes: &[u8],
+    limits: ReadLimits,
+    budget: &mut RenderBudget,
+) -> Result<Value, DocumentError> {
     let unreadable = |fault: &dyn ToString| DocumentError::Unreadable(fault.to_string());
     let mut reader = FileReader::new(limits);
     reader.push(bytes);
@@ -95,7 +108,8 @@ fn read_within(bytes: &[u8], limits: ReadLimits, budget: &mut RenderBudget) -> R
     }
 }
 
-/// Reads the manifests in the order of their names: objects with a kind, and of several CSVs the first.
+/// Reads the manifests in the order of their names: objects with a kind, and of several CSVs the
+/// first.
 pub(super) fn manifests(
     files: &[BundleFile],
     wants_objects: bool,
@@ -111,11 +125,17 @@ pub(super) fn manifests(
                 continue;
             }
             Ok(object) if object.str("kind").is_empty() => {
-                warnings.push(format!("cannot read manifest `{}`: it has no kind", file.name));
+                warnings.push(format!(
+                    "cannot read manifest `{}`: it has no kind",
+                    file.name
+                ));
                 continue;
             }
             Ok(object) if is_csv(&object) && csv.is_some() => {
-                warnings.push(format!("cannot use manifest `{}`: the bundle has another CSV", file.name));
+                warnings.push(format!(
+                    "cannot use manifest `{}`: the bundle has another CSV",
+                    file.name
+                ));
                 continue;
             }
             Ok(object) => object,
@@ -133,10 +153,15 @@ pub(super) fn manifests(
         return Err(BundleError::NoObjects(UnreadFiles(warnings.clone())));
     }
     let csv = csv.ok_or_else(|| BundleError::NoCsv(UnreadFiles(warnings.clone())))?;
-    Ok(ParsedManifests { csv, defined, objects: bundle_objects(data) })
+    Ok(ParsedManifests {
+        csv,
+        defined,
+        objects: bundle_objects(data),
+    })
 }
 
-/// Reads the metadata in the order of the names of its files. Those that are no objects do not count; `unread` says why.
+/// Reads the metadata in the order of the names of its files. Those that are no objects do not
+/// count; `unread` says why.
 pub(super) fn metadata(
     files: &[BundleFile],
     budget: &mut RenderBudget,
@@ -156,7 +181,10 @@ pub(super) fn metadata(
 }
 
 fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
-    let mut files: Vec<_> = files.iter().filter(|file| !file.name.starts_with('.')).collect();
+    let mut files: Vec<_> = files
+        .iter()
+        .filter(|file| !file.name.starts_with('.'))
+        .collect();
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files.into_iter()
 }
@@ -164,12 +192,21 @@ fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
 /// Makes an `olm.bundle.object` of the base64 of each manifest, sorted.
 fn bundle_objects(mut data: Vec<String>) -> Vec<Value> {
     data.sort();
-    data.into_iter().map(|data| property("olm.bundle.object", Value::object([("data", Value::text(data))]))).collect()
+    data.into_iter()
+        .map(|data| {
+            property(
+                "olm.bundle.object",
+                Value::object([("data", Value::text(data))]),
+            )
+        })
+        .collect()
 }
 
 /// Escapes what Go's encoder escapes in JSON for HTML.
 fn escape_html(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
 #[cfg(test)]
@@ -178,7 +215,10 @@ mod tests {
     use super::*;
 
     fn file(name: &str, text: &str) -> BundleFile {
-        BundleFile { name: name.to_owned(), bytes: text.as_bytes().to_vec() }
+        BundleFile {
+            name: name.to_owned(),
+            bytes: text.as_bytes().to_vec(),
+        }
     }
 
     #[test]
@@ -186,9 +226,17 @@ mod tests {
         let annotations = "annotations: {operators.operatorframework.io.bundle.package.v1: a}\n";
         let csv = "kind: ClusterServiceVersion\nmetadata: {name: a.v1}\n";
         let render = |manifests: &[(&str, &str)], metadata: &str| {
-            let manifests = manifests.iter().map(|(name, text)| file(name, text)).collect();
-            let files = BundleFiles { manifests, metadata: vec![file("annotations.yaml", metadata)] };
-            render(&files, "image", Migration::CsvMetadata).unwrap_err().to_string()
+            let manifests = manifests
+                .iter()
+                .map(|(name, text)| file(name, text))
+                .collect();
+            let files = BundleFiles {
+                manifests,
+                metadata: vec![file("annotations.yaml", metadata)],
+            };
+            render(&files, "image", Migration::CsvMetadata)
+                .unwrap_err()
+                .to_string()
         };
         assert_eq!(render(&[], annotations), "no bundle objects found");
         let unread = "error converting YAML to JSON: yaml: unknown anchor referenced";
@@ -197,16 +245,30 @@ mod tests {
             format!("no bundle objects found: cannot read manifest `csv.yaml`: line 1: {unread}")
         );
         assert_eq!(
-            render(&[("a.yaml", "kind: X\n"), ("csv.yaml", "kind: *a\n")], annotations),
+            render(
+                &[("a.yaml", "kind: X\n"), ("csv.yaml", "kind: *a\n")],
+                annotations
+            ),
             format!("no csv in bundle: cannot read manifest `csv.yaml`: line 1: {unread}")
         );
         assert_eq!(
             render(&[("csv.yaml", csv)], "annotations: *a\n"),
-            format!("Could not find annotations file: cannot read metadata `annotations.yaml`: line 1: {unread}")
+            format!(
+                "Could not find annotations file: cannot read metadata `annotations.yaml`: line 1: {unread}"
+            )
         );
-        let many = [("a", "*a"), ("b", ""), ("c", "[]"), ("d", "1"), ("e", "x: y")];
+        let many = [
+            ("a", "*a"),
+            ("b", ""),
+            ("c", "[]"),
+            ("d", "1"),
+            ("e", "x: y"),
+        ];
         let told = render(&many, annotations);
-        assert!(told.contains("`c`") && !told.contains("`d`") && told.ends_with("; and 2 more"), "{told}");
+        assert!(
+            told.contains("`c`") && !told.contains("`d`") && told.ends_with("; and 2 more"),
+            "{told}"
+        );
     }
 
     #[test]
@@ -224,8 +286,18 @@ mod tests {
             r#"{"annotations":{"operators.operatorframework.io.bundle.package.v1":"a"}}"#,
         ];
         let bytes = lines.iter().map(|line| line.len() + 1).sum();
-        let within = |bytes| render_within(&files, "image", Migration::CsvMetadata, &mut RenderBudget::new(bytes));
-        assert_eq!(within(bytes), render(&files, "image", Migration::CsvMetadata));
+        let within = |bytes| {
+            render_within(
+                &files,
+                "image",
+                Migration::CsvMetadata,
+                &mut RenderBudget::new(bytes),
+            )
+        };
+        assert_eq!(
+            within(bytes),
+            render(&files, "image", Migration::CsvMetadata)
+        );
         assert_eq!(within(bytes - 1), Err(BundleError::TooLarge));
         assert_eq!(within(lines[0].len()), Err(BundleError::TooLarge));
     }

@@ -14,7 +14,8 @@ pub(super) struct Layout<'f> {
     file: &'f SourceFile,
     bytes: &'f [u8],
     format: Format,
-    /// Place of each blob; `None` when they are not known, so that a change writes the whole file anew.
+    /// Place of each blob; `None` when they are not known, so that a change writes the whole file
+    /// anew.
     spans: Option<Vec<Range<usize>>>,
 }
 
@@ -24,9 +25,18 @@ impl<'f> Layout<'f> {
         let first = bytes.trim_ascii_start().first();
         let is_json = first.map_or_else(|| file.has_json_path(), |first| *first == b'{');
         let format = if is_json { Format::Json } else { Format::Yaml };
-        let spans = if is_json { json_spans(bytes) } else { yaml_spans(bytes, begins) };
+        let spans = if is_json {
+            json_spans(bytes)
+        } else {
+            yaml_spans(bytes, begins)
+        };
         let spans = spans.filter(|spans| spans.len() == file.lines.len());
-        Self { file, bytes, format, spans }
+        Self {
+            file,
+            bytes,
+            format,
+            spans,
+        }
     }
 
     /// Returns the text of the file with changes.
@@ -62,7 +72,10 @@ impl<'f> Layout<'f> {
                 (Some(blob), Format::Json) => write_compact(blob, &mut out),
                 (None, Format::Yaml) => {}
                 (None, Format::Json) => {
-                    at += self.bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                    at += self.bytes[at..]
+                        .iter()
+                        .take_while(|byte| byte.is_ascii_whitespace())
+                        .count();
                 }
             }
         }
@@ -74,7 +87,11 @@ impl<'f> Layout<'f> {
     fn anew(&self, changes: &BlobChanges) -> String {
         let mut out = String::new();
         for (index, line) in self.file.lines.iter().enumerate() {
-            let blob = changes.changed.get(&index).cloned().unwrap_or_else(|| Value::parse(line).ok());
+            let blob = changes
+                .changed
+                .get(&index)
+                .cloned()
+                .unwrap_or_else(|| Value::parse(line).ok());
             if let Some(blob) = blob {
                 self.format.write(&blob, &mut out);
             }
@@ -90,8 +107,14 @@ fn write_document(former: &str, blob: &Value, out: &mut String) {
         let text = line.trim();
         !(text.is_empty() || text.starts_with('#') || line.starts_with("---"))
     };
-    let first = lines.iter().position(|line| is_content(line)).unwrap_or(lines.len());
-    let end = lines.iter().rposition(|line| is_content(line)).map_or(lines.len(), |last| last + 1);
+    let first = lines
+        .iter()
+        .position(|line| is_content(line))
+        .unwrap_or(lines.len());
+    let end = lines
+        .iter()
+        .rposition(|line| is_content(line))
+        .map_or(lines.len(), |last| last + 1);
     lines[..first].iter().for_each(|line| out.push_str(line));
     let mut text = String::new();
     Format::Yaml.write(blob, &mut text);
@@ -115,7 +138,9 @@ fn yaml_spans(bytes: &[u8], begins: &[u32]) -> Option<Vec<Range<usize>>> {
     for begin in begins {
         let next = documents.partition_point(|(_, line)| *line <= *begin as usize);
         let (start, _) = documents[next.checked_sub(1)?];
-        let end = documents.get(next).map_or(bytes.len(), |(offset, _)| *offset);
+        let end = documents
+            .get(next)
+            .map_or(bytes.len(), |(offset, _)| *offset);
         if spans.last().is_some_and(|last| last.start == start) || text.starts_with('\u{feff}') {
             return None;
         }

@@ -5,7 +5,11 @@ use crate::operation::{Operation, PackageFields, apply};
 
 fn set_default(package: &str, channel: &str) -> Operation<crate::bundle::RenderedBundle> {
     let (package, default_channel) = (package.to_owned(), Some(channel.to_owned()));
-    Operation::SetPackage(PackageFields { package, default_channel, ..PackageFields::default() })
+    Operation::SetPackage(PackageFields {
+        package,
+        default_channel,
+        ..PackageFields::default()
+    })
 }
 
 const YAML: &str = "# Header.\n---\n# About a.\nschema: olm.package\nname: a   # Name.\ndefaultChannel: x\n\n# End.\n---\n\
@@ -18,28 +22,59 @@ fn what_is_not_changed_keeps_its_bytes() {
     let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
     let from = content(&files);
     let to = apply(&from, &[set_default("a", "y")]).unwrap();
-    let [change] = &changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap()[..] else { panic!("one file") };
+    let [change] = &changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap()[..] else {
+        panic!("one file")
+    };
     let after = String::from_utf8(change.after.clone().unwrap()).unwrap();
     let former = "schema: olm.package\nname: a   # Name.\ndefaultChannel: x\n";
-    assert_eq!(after, YAML.replace(former, "defaultChannel: \"y\"\nname: a\nschema: olm.package\n"));
-    assert_eq!(changes(&files, &from, &from, |_| Ok(YAML.into())).unwrap(), []);
+    assert_eq!(
+        after,
+        YAML.replace(
+            former,
+            "defaultChannel: \"y\"\nname: a\nschema: olm.package\n"
+        )
+    );
+    assert_eq!(
+        changes(&files, &from, &from, |_| Ok(YAML.into())).unwrap(),
+        []
+    );
 }
 
 #[test]
 fn a_blob_that_is_one_line_of_json_stays_one() {
-    let text =
-        "{\"schema\":\"olm.package\",\"name\":\"a\"} {\n \"schema\": \"x\", \"package\":\"a\"}\n{\"schema\":\"y\"}";
+    let text = "{\"schema\":\"olm.package\",\"name\":\"a\"} {\n \"schema\": \"x\", \"package\":\"a\"}\n{\"schema\":\"y\"}";
     let file = SourceFile::read("a.json", text.as_bytes()).unwrap();
     let blob = Value::object([("schema", Value::text("z"))]);
     let with = |index: usize, blob: Option<&Value>| {
-        let changes = BlobChanges { changed: [(index, blob.cloned())].into(), added: Vec::new() };
+        let changes = BlobChanges {
+            changed: [(index, blob.cloned())].into(),
+            added: Vec::new(),
+        };
         String::from_utf8(file.change(text.into(), &changes).unwrap().after.unwrap()).unwrap()
     };
-    assert_eq!(with(2, Some(&blob)), text.replace("{\"schema\":\"y\"}", "{\"schema\":\"z\"}"));
-    let package = Value::object([("name", Value::text("b")), ("schema", Value::text("olm.package"))]);
-    assert_eq!(with(0, Some(&package)), text.replace("\"a\"} {", "\"b\"} {"), "in the order of opm");
-    assert_eq!(with(1, Some(&blob)).matches("{\n    \"schema\": \"z\"\n}\n").count(), 1);
-    assert_eq!(with(1, None), "{\"schema\":\"olm.package\",\"name\":\"a\"} {\"schema\":\"y\"}");
+    assert_eq!(
+        with(2, Some(&blob)),
+        text.replace("{\"schema\":\"y\"}", "{\"schema\":\"z\"}")
+    );
+    let package = Value::object([
+        ("name", Value::text("b")),
+        ("schema", Value::text("olm.package")),
+    ]);
+    assert_eq!(
+        with(0, Some(&package)),
+        text.replace("\"a\"} {", "\"b\"} {"),
+        "in the order of opm"
+    );
+    assert_eq!(
+        with(1, Some(&blob))
+            .matches("{\n    \"schema\": \"z\"\n}\n")
+            .count(),
+        1
+    );
+    assert_eq!(
+        with(1, None),
+        "{\"schema\":\"olm.package\",\"name\":\"a\"} {\"schema\":\"y\"}"
+    );
 }
 
 #[test]
@@ -59,10 +94,20 @@ fn a_file_that_has_other_blobs_than_when_it_was_read_is_left_alone() {
 fn a_file_without_blobs_is_removed_and_a_new_package_gets_its_own() {
     let files = [SourceFile::read("a.yaml", YAML.as_bytes()).unwrap()];
     let from = content(&files);
-    let remove = Operation::Rm(crate::operation::Packages { packages: vec!["a".to_owned()], ..Default::default() });
+    let remove = Operation::Rm(crate::operation::Packages {
+        packages: vec!["a".to_owned()],
+        ..Default::default()
+    });
     let to = apply(&from, &[remove]).unwrap();
-    let removed = FileChange { path: "a.yaml".to_owned(), before: Some(YAML.into()), after: None };
-    assert_eq!(changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap(), [removed]);
+    let removed = FileChange {
+        path: "a.yaml".to_owned(),
+        before: Some(YAML.into()),
+        after: None,
+    };
+    assert_eq!(
+        changes(&files, &from, &to, |_| Ok(YAML.into())).unwrap(),
+        [removed]
+    );
     assert!(file_of("../a", Format::Yaml).is_err());
     assert_eq!(file_of("b", Format::Json).unwrap(), "b/catalog.json");
 }
@@ -70,25 +115,47 @@ fn a_file_without_blobs_is_removed_and_a_new_package_gets_its_own() {
 #[test]
 fn a_new_package_goes_to_the_file_of_its_name_whatever_that_has() {
     let other = "schema: olm.package\nname: quay-operator\ndefaultChannel: x\n";
-    let texts = [("a.yaml", YAML), ("empty/catalog.yaml", ""), ("quay/catalog.yaml", other)];
+    let texts = [
+        ("a.yaml", YAML),
+        ("empty/catalog.yaml", ""),
+        ("quay/catalog.yaml", other),
+    ];
     let files = texts.map(|(path, text)| SourceFile::read(path, text.as_bytes()).unwrap());
     let from = content(&files);
     let mut draft = crate::draft::Draft::new(&from, crate::EditLimits::NONE);
     for package in ["empty", "new", "quay"] {
-        let fields = PackageFields { package: package.to_owned(), ..PackageFields::default() };
+        let fields = PackageFields {
+            package: package.to_owned(),
+            ..PackageFields::default()
+        };
         crate::package::create(&mut draft, &fields).unwrap();
     }
     let to = draft.finish();
-    let read = |path: &str| Ok(texts.iter().find(|(other, _)| *other == path).unwrap().1.into());
+    let read = |path: &str| {
+        Ok(texts
+            .iter()
+            .find(|(other, _)| *other == path)
+            .unwrap()
+            .1
+            .into())
+    };
     let change = |path: &str, before: Option<&str>, after: &str| {
         let (path, before, after) = (path.to_owned(), before.map(Into::into), Some(after.into()));
-        FileChange { path, before, after }
+        FileChange {
+            path,
+            before,
+            after,
+        }
     };
     let blob = |name: &str| format!("---\nname: {name}\nschema: olm.package\n");
     let expected = [
         change("new/catalog.yaml", None, &blob("new")),
         change("empty/catalog.yaml", Some(""), &blob("empty")),
-        change("quay/catalog.yaml", Some(other), &(other.to_owned() + &blob("quay"))),
+        change(
+            "quay/catalog.yaml",
+            Some(other),
+            &(other.to_owned() + &blob("quay")),
+        ),
     ];
     assert_eq!(changes(&files, &from, &to, read).unwrap(), expected);
 }

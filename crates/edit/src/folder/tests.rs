@@ -8,7 +8,11 @@ use super::*;
 
 fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
     let bytes = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
-    FileChange { path: path.to_owned(), before: bytes(before), after: bytes(after) }
+    FileChange {
+        path: path.to_owned(),
+        before: bytes(before),
+        after: bytes(after),
+    }
 }
 
 fn files(folder: &Path) -> BTreeMap<String, String> {
@@ -18,7 +22,10 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
         if path.is_dir() {
             all.extend(files(&path));
         } else {
-            all.insert(path.display().to_string(), fs::read_to_string(&path).unwrap());
+            all.insert(
+                path.display().to_string(),
+                fs::read_to_string(&path).unwrap(),
+            );
         }
     }
     all
@@ -26,7 +33,10 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
 
 /// The files of a directory, by their paths from it.
 fn shown(root: &Path) -> Vec<String> {
-    files(root).into_iter().map(|(path, text)| path.replace(root.to_str().unwrap(), "") + " " + &text).collect()
+    files(root)
+        .into_iter()
+        .map(|(path, text)| path.replace(root.to_str().unwrap(), "") + " " + &text)
+        .collect()
 }
 
 /// Writes the files of a directory, some of which change and go.
@@ -47,17 +57,32 @@ fn before(folders: &Folders) -> (PathBuf, [FileChange; 3]) {
     (folders.path("catalog"), changes)
 }
 
-const OLD: [&str; 3] = ["/a/catalog.yaml old", "/b/catalog.yaml gone", "/other.yaml other"];
-const NEW: [&str; 3] = ["/a/catalog.yaml new", "/c/catalog.yaml there", "/other.yaml other"];
+const OLD: [&str; 3] = [
+    "/a/catalog.yaml old",
+    "/b/catalog.yaml gone",
+    "/other.yaml other",
+];
+const NEW: [&str; 3] = [
+    "/a/catalog.yaml new",
+    "/c/catalog.yaml there",
+    "/other.yaml other",
+];
 
 /// Makes a change that is killed after so many steps; `false` if it had no more of them.
 fn kill(root: &Path, changes: &[FileChange], after: usize) -> bool {
     let mut steps = 0;
     let mut killer = |_: &'static str, _: &Path| {
         steps += 1;
-        if steps > after { Err(io::Error::other("killed")) } else { Ok(()) }
+        if steps > after {
+            Err(io::Error::other("killed"))
+        } else {
+            Ok(())
+        }
     };
-    LockedFolder::lock(root).unwrap().write_until(changes, &mut killer).is_err()
+    LockedFolder::lock(root)
+        .unwrap()
+        .write_until(changes, &mut killer)
+        .is_err()
 }
 
 #[test]
@@ -70,8 +95,14 @@ fn a_kill_at_any_step_leaves_the_former_files_or_the_new_ones() {
         // The next edit begins by recovering.
         drop(LockedFolder::lock(&root).unwrap());
         let found = shown(&root);
-        assert!(found == OLD || found == NEW, "killed after step {steps}: {found:?}");
-        assert!(!root.parent().unwrap().join(".catalog.edit").exists(), "killed after step {steps}");
+        assert!(
+            found == OLD || found == NEW,
+            "killed after step {steps}: {found:?}"
+        );
+        assert!(
+            !root.parent().unwrap().join(".catalog.edit").exists(),
+            "killed after step {steps}"
+        );
         seen.push(found == NEW);
         if !is_killed {
             break;
@@ -91,7 +122,10 @@ fn steps(root: &Path, changes: &[FileChange]) -> Vec<String> {
         steps.push(format!("{action} {path}").trim_end().to_owned());
         Ok(())
     };
-    LockedFolder::lock(root).unwrap().write_until(changes, &mut record).unwrap();
+    LockedFolder::lock(root)
+        .unwrap()
+        .write_until(changes, &mut record)
+        .unwrap();
     steps
 }
 
@@ -121,11 +155,18 @@ fn each_name_is_durable_before_the_plan_goes() {
         "remove .catalog.edit/plan.json",
         "remove .catalog.edit",
     ];
-    let changes = [&changes[..], &[change("../.catalog.edits", None, Some("{}"))]].concat();
+    let changes = [
+        &changes[..],
+        &[change("../.catalog.edits", None, Some("{}"))],
+    ]
+    .concat();
     assert_eq!(steps(&root, &changes), expected);
 
     // A file that is replaced changes no folder above its own.
-    let mut replaced = steps(&root, &[change("a/catalog.yaml", Some("new"), Some("newer"))]);
+    let mut replaced = steps(
+        &root,
+        &[change("a/catalog.yaml", Some("new"), Some("newer"))],
+    );
     replaced.retain(|step| step.starts_with("sync catalog"));
     assert_eq!(replaced, ["sync catalog/a"]);
 }
@@ -146,18 +187,24 @@ fn what_somebody_restored_or_wrote_after_a_kill_is_left_alone() {
                 refused += 1;
                 assert!(path.starts_with(&root), "{path:?}");
                 assert_eq!(shown(&root), restored, "killed after step {steps}");
-                assert!(matches!(LockedFolder::lock_to_read(&root), Err(FolderError::Unfinished(_))));
+                assert!(matches!(
+                    LockedFolder::lock_to_read(&root),
+                    Err(FolderError::Unfinished(_))
+                ));
                 fs::remove_dir_all(stage).unwrap();
                 drop(LockedFolder::lock(&root).unwrap());
                 assert_eq!(shown(&root), restored, "killed after step {steps}");
             }
             Err(error) => panic!("killed after step {steps}: {error}"),
             // Nothing was done yet, or all was done and only the plan was left to go.
-            Ok(_) => assert!(shown(&root) == restored || shown(&root) == NEW, "killed after step {steps}"),
+            Ok(_) => assert!(
+                shown(&root) == restored || shown(&root) == NEW,
+                "killed after step {steps}"
+            ),
         }
     }
-    // The plan is there after eight to fifteen steps. Before the tenth, which moves a file, the former files are what the
-    // change began with.
+    // The plan is there after eight to fifteen steps. Before the tenth, which moves a file, the
+    // former files are what the change began with.
     assert_eq!(refused, 14);
 }
 
@@ -169,11 +216,18 @@ fn a_reader_changes_nothing_and_reads_no_half_of_a_change() {
         kill(&root, &changes, steps);
         let found = files(root.parent().unwrap());
         match LockedFolder::lock_to_read(&root) {
-            Ok(_) => assert!(shown(&root) == OLD || shown(&root) == NEW, "killed after step {steps}"),
+            Ok(_) => assert!(
+                shown(&root) == OLD || shown(&root) == NEW,
+                "killed after step {steps}"
+            ),
             Err(FolderError::Unfinished(path)) => assert_eq!(path, root),
             Err(error) => panic!("killed after step {steps}: {error}"),
         }
-        assert_eq!(files(root.parent().unwrap()), found, "killed after step {steps}");
+        assert_eq!(
+            files(root.parent().unwrap()),
+            found,
+            "killed after step {steps}"
+        );
     }
 }
 
@@ -182,10 +236,19 @@ fn one_of_two_editors_at_a_time_edits_and_a_file_that_changed_is_left_alone() {
     let folders = Folders::new();
     let (root, changes) = before(&folders);
     let first = LockedFolder::lock(&root).unwrap();
-    assert!(matches!(LockedFolder::lock(&root), Err(FolderError::Locked(_))));
+    assert!(matches!(
+        LockedFolder::lock(&root),
+        Err(FolderError::Locked(_))
+    ));
     folders.write("catalog/a/catalog.yaml", "by hand");
-    assert!(matches!(first.write(&changes), Err(FolderError::Conflict(_))));
-    assert_eq!(fs::read_to_string(root.join("b/catalog.yaml")).unwrap(), "gone");
+    assert!(matches!(
+        first.write(&changes),
+        Err(FolderError::Conflict(_))
+    ));
+    assert_eq!(
+        fs::read_to_string(root.join("b/catalog.yaml")).unwrap(),
+        "gone"
+    );
     drop(first);
     assert!(LockedFolder::lock(&root).is_ok());
 }

@@ -1,8 +1,9 @@
-//! Writes canonical lines as JSON without parsing them to values: a pass over the text that copies it, for commands that
-//! print whole catalogs.
+//! Writes canonical lines as JSON without parsing them to values: a pass over the text that copies
+//! it, for commands that print whole catalogs.
 //!
-//! Canonical lines have sorted keys, no white space, and text escaped as it is written, so that only members of known
-//! shapes change places. Whatever is unusual is left to [`Format::write`](super::Format::write).
+//! Canonical lines have sorted keys, no white space, and text escaped as it is written, so that
+//! only members of known shapes change places. Whatever is unusual is left to
+//! [`Format::write`](super::Format::write).
 
 use std::ops::Range;
 
@@ -19,11 +20,13 @@ pub struct Line<'l> {
     members: Vec<(&'l str, Range<usize>)>,
 }
 
-/// A line that is not written by copying it: keys of an unusual case, or text that is not canonical.
+/// A line that is not written by copying it: keys of an unusual case, or text that is not
+/// canonical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unusual;
 
-/// Length in bytes of strings that are searched word by word, which is faster than a call for keys and most values.
+/// Length in bytes of strings that are searched word by word, which is faster than a call for keys
+/// and most values.
 const SHORT_BYTES: usize = 32;
 
 /// One in each byte of a word.
@@ -46,21 +49,35 @@ impl<'l> Line<'l> {
         (cursor.at == text.len()).then_some(Self { text, members })
     }
 
-    /// Returns the text of a string member; `None` if it is not there, is not a string or has escapes.
+    /// Returns the text of a string member; `None` if it is not there, is not a string or has
+    /// escapes.
     pub fn str(&self, key: &str) -> Option<&'l str> {
         let (_, range) = self.members.iter().find(|(own, _)| *own == key)?;
-        let text = self.text[range.clone()].strip_prefix('"')?.strip_suffix('"')?;
+        let text = self.text[range.clone()]
+            .strip_prefix('"')?
+            .strip_suffix('"')?;
         (!text.contains('\\')).then_some(text)
     }
 
-    /// Appends the line as `opm render` writes it, a bundle [arranged](crate::bundle::arranged). Returns whether that was
-    /// possible; nothing is appended otherwise.
+    /// Appends the line as `opm render` writes it, a bundle [arranged](crate::bundle::arranged).
+    /// Returns whether that was possible; nothing is appended otherwise.
     pub fn write(&self, out: &mut String) -> bool {
         let length = out.len();
         let schema = self.str("schema").unwrap_or_default();
         let shape = shape_of(schema);
-        let is_usual = has_usual_keys(&self.members, shape) && has_usual_keys(&self.members, &SCHEMA);
-        if !is_usual || write_members(self.text, &self.members, shape, 0, out, schema == "olm.bundle").is_err() {
+        let is_usual =
+            has_usual_keys(&self.members, shape) && has_usual_keys(&self.members, &SCHEMA);
+        if !is_usual
+            || write_members(
+                self.text,
+                &self.members,
+                shape,
+                0,
+                out,
+                schema == "olm.bundle",
+            )
+            .is_err()
+        {
             out.truncate(length);
             return false;
         }
@@ -74,8 +91,15 @@ static SCHEMA: Shape = Shape(&[("schema", &SORTED)]);
 
 /// Returns whether known keys have their usual case.
 fn has_usual_keys(members: &[(&str, Range<usize>)], shape: &Shape) -> bool {
-    let is_known = |key: &str| shape.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(key));
-    members.iter().all(|(key, _)| is_known(key).is_none_or(|(known, _)| known == key))
+    let is_known = |key: &str| {
+        shape
+            .0
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(key))
+    };
+    members
+        .iter()
+        .all(|(key, _)| is_known(key).is_none_or(|(known, _)| known == key))
 }
 
 /// Writes an object whose members may change places.
@@ -87,17 +111,30 @@ fn write_members(
     out: &mut String,
     is_bundle: bool,
 ) -> Result<(), Unusual> {
-    let listed = shape.0.iter().filter_map(|(key, shape)| Some((members.iter().find(|(own, _)| own == key)?, *shape)));
+    let listed = shape
+        .0
+        .iter()
+        .filter_map(|(key, shape)| Some((members.iter().find(|(own, _)| own == key)?, *shape)));
     let is_listed = |key: &str| shape.0.iter().any(|(listed, _)| *listed == key);
-    let others = members.iter().filter(|(key, _)| !is_listed(key)).map(|member| (member, &SORTED));
+    let others = members
+        .iter()
+        .filter(|(key, _)| !is_listed(key))
+        .map(|member| (member, &SORTED));
     out.push('{');
     for (at, ((key, range), shape)) in listed.chain(others).enumerate() {
         begin_line(at, depth + 1, out);
         out.extend(["\"", key, "\": "]);
-        let mut cursor = Cursor { text, at: range.start };
+        let mut cursor = Cursor {
+            text,
+            at: range.start,
+        };
         let written = match *key {
-            "properties" if is_bundle => cursor.write_sorted(shape, "{\"type\":\"", is_large, depth + 1, out),
-            "relatedImages" if is_bundle => cursor.write_sorted(shape, "{\"image\":\"", |image| image, depth + 1, out),
+            "properties" if is_bundle => {
+                cursor.write_sorted(shape, "{\"type\":\"", is_large, depth + 1, out)
+            }
+            "relatedImages" if is_bundle => {
+                cursor.write_sorted(shape, "{\"image\":\"", |image| image, depth + 1, out)
+            }
             _ => cursor.write(shape, depth + 1, out),
         };
         written?;
@@ -117,8 +154,9 @@ fn quote_or_backslash(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>().filter(|_| at < SHORT_BYTES) {
         let word = u64::from_le_bytes(*chunk);
-        let found =
-            (zero_bytes(word ^ (ONES * u64::from(b'"'))) | zero_bytes(word ^ (ONES * u64::from(b'\\')))) & HIGHS;
+        let found = (zero_bytes(word ^ (ONES * u64::from(b'"')))
+            | zero_bytes(word ^ (ONES * u64::from(b'\\'))))
+            & HIGHS;
         if found != 0 {
             return Some(at + found.trailing_zeros() as usize / 8);
         }
@@ -172,7 +210,10 @@ impl<'l> Cursor<'l> {
     /// Passes a number, `true`, `false` or `null`.
     fn plain(&mut self) -> Result<&'l str, Unusual> {
         let rest = &self.text.as_bytes()[self.at..];
-        let end = rest.iter().position(|byte| b",]}".contains(byte)).unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|byte| b",]}".contains(byte))
+            .unwrap_or(rest.len());
         if end == 0 {
             return Err(Unusual);
         }
@@ -190,7 +231,9 @@ impl<'l> Cursor<'l> {
                     (depth, self.at) = (depth + 1, self.at + 1);
                     continue;
                 }
-                b'}' | b']' => (depth, self.at) = (depth.checked_sub(1).ok_or(Unusual)?, self.at + 1),
+                b'}' | b']' => {
+                    (depth, self.at) = (depth.checked_sub(1).ok_or(Unusual)?, self.at + 1)
+                }
                 b',' | b':' if depth > 0 => {
                     self.at += 1;
                     continue;
@@ -218,7 +261,12 @@ impl<'l> Cursor<'l> {
         Ok(members)
     }
 
-    fn write(&mut self, shape: &'static Shape, depth: usize, out: &mut String) -> Result<(), Unusual> {
+    fn write(
+        &mut self,
+        shape: &'static Shape,
+        depth: usize,
+        out: &mut String,
+    ) -> Result<(), Unusual> {
         match self.peek()? {
             b'"' => out.push_str(self.string()?),
             b'{' => self.write_object(shape, depth, out)?,
@@ -245,8 +293,14 @@ impl<'l> Cursor<'l> {
         Ok(())
     }
 
-    /// Writes an object as it comes, if its keys stand in the order of their shape, and else by its members.
-    fn write_object(&mut self, shape: &'static Shape, depth: usize, out: &mut String) -> Result<(), Unusual> {
+    /// Writes an object as it comes, if its keys stand in the order of their shape, and else by its
+    /// members.
+    fn write_object(
+        &mut self,
+        shape: &'static Shape,
+        depth: usize,
+        out: &mut String,
+    ) -> Result<(), Unusual> {
         let (start, length) = (self.at, out.len());
         if self.write_in_order(shape, depth, out)? {
             return Ok(());
@@ -260,8 +314,14 @@ impl<'l> Cursor<'l> {
         write_members(self.text, &members, shape, depth, out, false)
     }
 
-    /// Writes an object as it comes; `false` as soon as its keys stand in another order than that of their shape.
-    fn write_in_order(&mut self, shape: &'static Shape, depth: usize, out: &mut String) -> Result<bool, Unusual> {
+    /// Writes an object as it comes; `false` as soon as its keys stand in another order than that
+    /// of their shape.
+    fn write_in_order(
+        &mut self,
+        shape: &'static Shape,
+        depth: usize,
+        out: &mut String,
+    ) -> Result<bool, Unusual> {
         self.expect(b'{')?;
         if self.eat(b'}') {
             out.push_str("{}");
@@ -291,8 +351,9 @@ impl<'l> Cursor<'l> {
         Ok(true)
     }
 
-    /// Writes an array of objects sorted by what their first members say, whose text begins in this way: keys are sorted,
-    /// so that others would stand in front of that member in an unusual object.
+    /// Writes an array of objects sorted by what their first members say, whose text begins in this
+    /// way: keys are sorted, so that others would stand in front of that member in an unusual
+    /// object.
     fn write_sorted<K: Ord>(
         &mut self,
         shape: &'static Shape,
@@ -309,7 +370,9 @@ impl<'l> Cursor<'l> {
         out.push('[');
         let (before, mut items) = (out.len(), Vec::new());
         loop {
-            let first = self.text[self.at..].strip_prefix(begin).and_then(|rest| rest.split('"').next());
+            let first = self.text[self.at..]
+                .strip_prefix(begin)
+                .and_then(|rest| rest.split('"').next());
             let first = first.filter(|text| !text.contains('\\')).ok_or(Unusual)?;
             begin_line(items.len(), depth + 1, out);
             let start = out.len();
@@ -345,7 +408,10 @@ mod tests {
     /// What is written of a line by way of its value.
     fn expected(line: &str) -> String {
         let mut out = String::new();
-        Format::Json.write(&arranged(with_usual_keys(&Value::parse(line).unwrap())), &mut out);
+        Format::Json.write(
+            &arranged(with_usual_keys(&Value::parse(line).unwrap())),
+            &mut out,
+        );
         out
     }
 
@@ -372,7 +438,11 @@ mod tests {
             r#"{"entries":[{"message":"m","reference":{"name":"n","schema":"olm.bundle"}}],"package":"p","schema":"olm.deprecations"}"#,
         ] {
             let is_unusual = line.contains("extra");
-            assert_eq!(written(line).unwrap_or_else(|| expected(line)), expected(line), "{line}");
+            assert_eq!(
+                written(line).unwrap_or_else(|| expected(line)),
+                expected(line),
+                "{line}"
+            );
             assert_eq!(written(line).is_none(), is_unusual, "{line}");
         }
     }
@@ -400,9 +470,18 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(9);
         for _ in 0..2_000 {
             let mut value = random_value(&mut random, 4);
-            let schemas = ["olm.package", "olm.channel", "olm.bundle", "olm.deprecations", "x"];
+            let schemas = [
+                "olm.package",
+                "olm.channel",
+                "olm.bundle",
+                "olm.deprecations",
+                "x",
+            ];
             if let Value::Object(members) = &mut value {
-                members.insert("schema".to_owned(), Value::text(schemas[random.usize(..schemas.len())]));
+                members.insert(
+                    "schema".to_owned(),
+                    Value::text(schemas[random.usize(..schemas.len())]),
+                );
                 let line = value.to_json();
                 if let Some(text) = written(&line) {
                     assert_eq!(text, expected(&line), "{line}");
@@ -412,17 +491,35 @@ mod tests {
     }
 
     fn random_value(random: &mut fastrand::Rng, depth: usize) -> Value {
-        let keys =
-            ["schema", "name", "properties", "type", "value", "entries", "icon", "skips", "relatedImages", "é\"", "a"];
+        let keys = [
+            "schema",
+            "name",
+            "properties",
+            "type",
+            "value",
+            "entries",
+            "icon",
+            "skips",
+            "relatedImages",
+            "é\"",
+            "a",
+        ];
         match random.usize(..if depth == 0 { 3 } else { 6 }) {
             0 => Value::Number("-1.50".to_owned()),
             1 => Value::text(["", "olm.csv.metadata", "\u{2028}\\\"é"][random.usize(..3)]),
             2 => Value::Bool(random.bool()),
-            3 => Value::Array((0..random.usize(..4)).map(|_| random_value(random, depth - 1)).collect()),
+            3 => Value::Array(
+                (0..random.usize(..4))
+                    .map(|_| random_value(random, depth - 1))
+                    .collect(),
+            ),
             _ => {
                 let mut members = crate::value::Members::new();
                 for _ in 0..random.usize(..5) {
-                    members.insert(keys[random.usize(..keys.len())].to_owned(), random_value(random, depth - 1));
+                    members.insert(
+                        keys[random.usize(..keys.len())].to_owned(),
+                        random_value(random, depth - 1),
+                    );
                 }
                 Value::Object(members)
             }

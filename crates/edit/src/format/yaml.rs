@@ -1,5 +1,6 @@
-//! Writes a YAML document as sigs.k8s.io/yaml does, so that files that `opm` wrote differ only where they were changed:
-//! two spaces, sequences as deep as their key, keys in natural order, no line longer than it has to be.
+//! Writes a YAML document as sigs.k8s.io/yaml does, so that files that `opm` wrote differ only
+//! where they were changed: two spaces, sequences as deep as their key, keys in natural order, no
+//! line longer than it has to be.
 
 mod scalar;
 
@@ -26,7 +27,8 @@ struct Writer<'o> {
 }
 
 impl Writer<'_> {
-    /// Writes the members of a mapping. The first begins where the output ends, the others on lines of their own.
+    /// Writes the members of a mapping. The first begins where the output ends, the others on lines
+    /// of their own.
     fn mapping(&mut self, members: &Members, indent: usize) {
         let mut keys: Vec<_> = members.iter().collect();
         keys.sort_by_cached_key(|(key, _)| natural_order(key));
@@ -119,7 +121,11 @@ fn natural_order(key: &str) -> Vec<Piece> {
             pieces.push(Piece::Number(number.len(), number.to_owned(), digits));
             rest = &rest[digits..];
         } else {
-            pieces.push(if c.is_alphabetic() { Piece::Letter(c) } else { Piece::Other(c) });
+            pieces.push(if c.is_alphabetic() {
+                Piece::Letter(c)
+            } else {
+                Piece::Other(c)
+            });
             rest = &rest[c.len_utf8()..];
         }
     }
@@ -139,7 +145,8 @@ mod tests {
     #[test]
     fn collections_are_written_in_blocks() {
         let json = r#"{"a10":[[1,[2]],{"k":"v","l":[]},{}],"a2":{"b":null},"B":true,"-":0.5}"#;
-        let expected = "'-': 0.5\nB: true\na2:\n  b: null\na10:\n- - 1\n  - - 2\n- k: v\n  l: []\n- {}\n";
+        let expected =
+            "'-': 0.5\nB: true\na2:\n  b: null\na10:\n- - 1\n  - - 2\n- k: v\n  l: []\n- {}\n";
         assert_eq!(yaml(json), expected);
     }
 }

@@ -27,7 +27,8 @@ struct CommonEdges<'p> {
 
 impl<'p> Graph<'p> {
     pub(super) fn new(package: &'p Package) -> Self {
-        let (mut bundles, mut channels, mut entries) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (mut bundles, mut channels, mut entries) =
+            (HashMap::new(), HashMap::new(), HashMap::new());
         let mut new: HashMap<_, Vec<_>> = HashMap::new();
         let mut edges: HashMap<&str, CommonEdges<'_>> = HashMap::new();
         for bundle in &package.bundles {
@@ -39,13 +40,26 @@ impl<'p> Graph<'p> {
         for channel in &package.channels {
             channels.entry(&*channel.name).or_insert(channel);
             for entry in &channel.entries {
-                if entries.insert((&*channel.name, &*entry.name), entry).is_none() {
-                    let common = edges.entry(&*entry.name).or_insert(CommonEdges { first: entry, is_common: true });
+                if entries
+                    .insert((&*channel.name, &*entry.name), entry)
+                    .is_none()
+                {
+                    let common = edges.entry(&*entry.name).or_insert(CommonEdges {
+                        first: entry,
+                        is_common: true,
+                    });
                     common.is_common &= entry.has_edges_of(common.first);
                 }
             }
         }
-        Self { package, bundles, channels, entries, new, edges }
+        Self {
+            package,
+            bundles,
+            channels,
+            entries,
+            new,
+            edges,
+        }
     }
 
     pub(super) fn bundle(&self, name: &str) -> Option<&'p Bundle> {
@@ -62,31 +76,59 @@ impl<'p> Graph<'p> {
 
     /// Returns the bundles that a channel lists, and the new ones that name it.
     pub(super) fn members(&self, channel: &str) -> Vec<&'p Bundle> {
-        let listed = self.channel(channel).into_iter().flat_map(|channel| &channel.entries);
+        let listed = self
+            .channel(channel)
+            .into_iter()
+            .flat_map(|channel| &channel.entries);
         let listed = listed.filter_map(|entry| self.bundle(&entry.name));
-        listed.chain(self.new.get(channel).into_iter().flatten().copied()).collect()
+        listed
+            .chain(self.new.get(channel).into_iter().flatten().copied())
+            .collect()
     }
 
-    /// Returns the edges of a bundle in a channel: those of its CSV if it is new, else those of its entry here, else those of
-    /// its entries elsewhere.
+    /// Returns the edges of a bundle in a channel: those of its CSV if it is new, else those of its
+    /// entry here, else those of its entries elsewhere.
     pub(super) fn edges(&self, channel: &str, bundle: &Bundle) -> Result<Entry, EditError> {
         let name = bundle.name.clone();
         let here = self.entry(channel, &name);
         if let Some(placement) = &bundle.placement {
             let (replaces, skips) = (placement.replaces.clone(), placement.skips.clone());
             let others = here.map(|entry| entry.others.clone()).unwrap_or_default();
-            return Ok(Entry { name, replaces, skips, skip_range: placement.skip_range.clone(), others });
+            return Ok(Entry {
+                name,
+                replaces,
+                skips,
+                skip_range: placement.skip_range.clone(),
+                others,
+            });
         }
         if let Some(entry) = here {
             return Ok(entry.clone());
         }
         match self.edges.get(&*name) {
-            None => Ok(Entry { name, ..Entry::default() }),
-            Some(CommonEdges { first, is_common: true }) => Ok((*first).clone()),
-            Some(CommonEdges { is_common: false, .. }) => {
+            None => Ok(Entry {
+                name,
+                ..Entry::default()
+            }),
+            Some(CommonEdges {
+                first,
+                is_common: true,
+            }) => Ok((*first).clone()),
+            Some(CommonEdges {
+                is_common: false, ..
+            }) => {
                 let lists = |channel: &&Channel| self.entry(&channel.name, &name).is_some();
-                let channels = self.package.channels.iter().filter(lists).map(|channel| channel.name.clone()).collect();
-                Err(EditError::EdgesDiffer { bundle: name, channels })
+                let channels = self
+                    .package
+                    .channels
+                    .iter()
+                    .filter(lists)
+                    .map(|channel| channel.name.clone())
+                    .collect();
+                Err(EditError::EdgesDiffer {
+                    bundle: name,
+                    channels,
+                })
             }
         }
     }

@@ -27,7 +27,8 @@ pub(crate) struct Bundle {
     pub(crate) placement: Option<Placement>,
 }
 
-/// The blob of a bundle, which is parsed when it is changed: few are, and they are nearly all of a catalog.
+/// The blob of a bundle, which is parsed when it is changed: few are, and they are nearly all of a
+/// catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BundleBlob {
     Unparsed(Meta),
@@ -68,21 +69,42 @@ impl BundleBlob {
 }
 
 impl Bundle {
-    /// Reads an `olm.bundle` of a content, without parsing it to its members unless it is an unusual one.
+    /// Reads an `olm.bundle` of a content, without parsing it to its members unless it is an
+    /// unusual one.
     pub(super) fn of(meta: &Meta) -> Result<Self, EditError> {
         let unusual = || Ok(Self::read(Blob::of(meta.id, meta.members()?)));
-        let Ok(BundleLine { name, image, properties }) = serde_json::from_str(&meta.line) else { return unusual() };
-        let package = properties.iter().find(|property| property.r#type == "olm.package");
-        let Ok(package) = package.map(|property| Value::parse(property.value.get())).transpose() else {
+        let Ok(BundleLine {
+            name,
+            image,
+            properties,
+        }) = serde_json::from_str(&meta.line)
+        else {
             return unusual();
         };
-        let of_package = |key: &str| package.as_ref().map(|value| value.str(key)).unwrap_or_default().to_owned();
+        let package = properties
+            .iter()
+            .find(|property| property.r#type == "olm.package");
+        let Ok(package) = package
+            .map(|property| Value::parse(property.value.get()))
+            .transpose()
+        else {
+            return unusual();
+        };
+        let of_package = |key: &str| {
+            package
+                .as_ref()
+                .map(|value| value.str(key))
+                .unwrap_or_default()
+                .to_owned()
+        };
         Ok(Self {
             name: name.into_owned(),
             image: image.into_owned(),
             version: of_package("version"),
             release: of_package("release"),
-            is_truncated: properties.iter().any(|property| property.r#type == "olm.deprecated"),
+            is_truncated: properties
+                .iter()
+                .any(|property| property.r#type == "olm.deprecated"),
             blob: BundleBlob::Unparsed(meta.clone()),
             placement: None,
         })
@@ -91,11 +113,22 @@ impl Bundle {
     /// Reads an `olm.bundle` from its members.
     pub(crate) fn read(blob: Blob) -> Self {
         let empty = Vec::new();
-        let properties = if let Some(Value::Array(items)) = blob.members.get("properties") { items } else { &empty };
-        let package = properties.iter().find(|property| property.str("type") == "olm.package");
-        let of_package =
-            |key: &str| package.and_then(|property| property.get("value")).map(|value| value.str(key).to_owned());
-        let is_truncated = properties.iter().any(|property| property.str("type") == "olm.deprecated");
+        let properties = if let Some(Value::Array(items)) = blob.members.get("properties") {
+            items
+        } else {
+            &empty
+        };
+        let package = properties
+            .iter()
+            .find(|property| property.str("type") == "olm.package");
+        let of_package = |key: &str| {
+            package
+                .and_then(|property| property.get("value"))
+                .map(|value| value.str(key).to_owned())
+        };
+        let is_truncated = properties
+            .iter()
+            .any(|property| property.str("type") == "olm.deprecated");
         Self {
             name: text_of(&blob.members, "name"),
             image: text_of(&blob.members, "image"),
@@ -109,11 +142,19 @@ impl Bundle {
 
     /// Orders bundles by version, build metadata and release.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
-        let versions = (Version::parse(&self.version), Version::parse(&other.version));
-        let (Ok(version), Ok(other_version)) = versions else { return versions.0.is_ok().cmp(&versions.1.is_ok()) };
+        let versions = (
+            Version::parse(&self.version),
+            Version::parse(&other.version),
+        );
+        let (Ok(version), Ok(other_version)) = versions else {
+            return versions.0.is_ok().cmp(&versions.1.is_ok());
+        };
         let builds = || compare_identifiers(version.build(), other_version.build());
         let releases = || compare_identifiers(&self.release, &other.release);
-        version.precedence(&other_version).then_with(builds).then_with(releases)
+        version
+            .precedence(&other_version)
+            .then_with(builds)
+            .then_with(releases)
     }
 }
 

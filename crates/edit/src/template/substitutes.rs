@@ -11,21 +11,33 @@ use crate::content::Content;
 use crate::state::{Blob, Bundle, Channel, Entry};
 use crate::value::{Members, Value};
 
-pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Value>, TemplateError> {
+pub(super) fn render(
+    template: &Value,
+    image: RenderImage<'_>,
+) -> Result<Vec<Value>, TemplateError> {
     let mut blobs = entries(template).map_err(TemplateError::SubstitutesEntry)?;
     check(&blobs).map_err(TemplateError::InvalidEntries)?;
     let mut bases: BTreeMap<&str, &str> = BTreeMap::new();
     for item in list(template, "substitutions") {
-        let [name, base] = ["name", "base"].map(|key| field(item, key).and_then(Value::as_str).unwrap_or_default());
+        let [name, base] = ["name", "base"]
+            .map(|key| field(item, key).and_then(Value::as_str).unwrap_or_default());
         if bases.values().any(|other| *other == base) {
             return Err(TemplateError::BaseReused(base.to_owned()));
         }
         if let Some(first) = bases.insert(name, base) {
             let [name, first, second] = [name, first, base].map(str::to_owned);
-            return Err(TemplateError::SubstituteReused { name, first, second });
+            return Err(TemplateError::SubstituteReused {
+                name,
+                first,
+                second,
+            });
         }
         let done = substitute(&mut blobs, name, base, image);
-        done.map_err(|fault| TemplateError::Substitution { base: base.to_owned(), name: name.to_owned(), fault })?;
+        done.map_err(|fault| TemplateError::Substitution {
+            base: base.to_owned(),
+            name: name.to_owned(),
+            fault,
+        })?;
     }
     Ok(blobs)
 }
@@ -34,14 +46,31 @@ pub(super) fn render(template: &Value, image: RenderImage<'_>) -> Result<Vec<Val
 fn check<'b>(blobs: impl IntoIterator<Item = &'b Value>) -> Result<(), String> {
     let content = Content::of_lines(blobs.into_iter().map(Value::to_json));
     // Those that belong to no package too: there is no such channel or bundle.
-    let packages: BTreeSet<String> = content.metas().iter().map(|meta| meta.package.to_string()).collect();
-    let problems = content.problems(&packages).map_err(|error| error.to_string())?;
-    let errors = problems.into_iter().filter(|(severity, _)| *severity == Severity::Error);
+    let packages: BTreeSet<String> = content
+        .metas()
+        .iter()
+        .map(|meta| meta.package.to_string())
+        .collect();
+    let problems = content
+        .problems(&packages)
+        .map_err(|error| error.to_string())?;
+    let errors = problems
+        .into_iter()
+        .filter(|(severity, _)| *severity == Severity::Error);
     let errors: Vec<_> = errors.map(|(_, problem)| problem.to_string()).collect();
-    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors.join("; "))
+    }
 }
 
-fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage<'_>) -> Result<(), String> {
+fn substitute(
+    blobs: &mut Vec<Value>,
+    name: &str,
+    base: &str,
+    image: RenderImage<'_>,
+) -> Result<(), String> {
     if name.is_empty() {
         return Err("substitution name cannot be empty".to_owned());
     }
@@ -51,14 +80,17 @@ fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage
     if name == base {
         return Err("substitution name and base cannot be the same".to_owned());
     }
-    let blob = image(name).map_err(|fault| format!("failed to render bundle image reference {name:?}: {fault}"))?;
+    let blob = image(name)
+        .map_err(|fault| format!("failed to render bundle image reference {name:?}: {fault}"))?;
     let is_base = |blob: &&Value| blob.str("schema") == "olm.bundle" && blob.str("name") == base;
     let former = blobs.iter().find(is_base);
     let former = former.ok_or_else(|| format!("base bundle {base:?} does not exist in catalog"))?;
     let packages = [former.str("package"), blob.str("package")].map(str::to_owned);
     let new = bundle(&blob);
     if compare(&bundle(former), &new) != Ordering::Less {
-        return Err(format!("base bundle {base:?} is not less than substitute bundle {name:?}"));
+        return Err(format!(
+            "base bundle {base:?} is not less than substitute bundle {name:?}"
+        ));
     }
     for other in blobs.iter_mut() {
         if other.str("schema") == "olm.channel" && other.str("package") == packages[0] {
@@ -69,21 +101,31 @@ fn substitute(blobs: &mut Vec<Value>, name: &str, base: &str, image: RenderImage
         }
     }
     blobs.push(blob);
-    // Other packages were valid before. A substitute of another package is none: no channel may list it.
+    // Other packages were valid before. A substitute of another package is none: no channel may
+    // list it.
     let is_touched = |blob: &&Value| packages.iter().any(|package| place(blob) == *package);
-    check(blobs.iter().filter(is_touched)).map_err(|fault| format!("resulting config is not valid FBC: {fault}"))
+    check(blobs.iter().filter(is_touched))
+        .map_err(|fault| format!("resulting config is not valid FBC: {fault}"))
 }
 
 /// Returns the package that a blob belongs to; an `olm.package` belongs to itself.
 fn place(blob: &Value) -> &str {
-    blob.str(if blob.str("schema") == "olm.package" { "name" } else { "package" })
+    blob.str(if blob.str("schema") == "olm.package" {
+        "name"
+    } else {
+        "package"
+    })
 }
 
 fn bundle(blob: &Value) -> Bundle {
     let mut bundle = Bundle::read(Blob::new(blob.as_object().cloned().unwrap_or_default()));
-    let metadata = blob.list(&["properties"]).iter().find(|property| property.str("type") == "olm.csv.metadata");
+    let metadata = blob
+        .list(&["properties"])
+        .iter()
+        .find(|property| property.str("type") == "olm.csv.metadata");
     let annotations = metadata.and_then(|property| property.at(&["value", "annotations"]));
-    let is_substitute = annotations.is_some_and(|annotations| !annotations.str("olm.substitutesFor").is_empty());
+    let is_substitute =
+        annotations.is_some_and(|annotations| !annotations.str("olm.substitutesFor").is_empty());
     // Before there were releases, build metadata of such bundles was one.
     if bundle.release.is_empty() && is_substitute {
         let build = Version::parse(&bundle.version).map(|version| version.build().to_owned());
@@ -95,18 +137,33 @@ fn bundle(blob: &Value) -> Bundle {
 /// Orders bundles by version without build metadata, then by release.
 fn compare(a: &Bundle, b: &Bundle) -> Ordering {
     let plain = |bundle: &Bundle| {
-        let version = bundle.version.split('+').next().unwrap_or_default().to_owned();
-        Bundle { version, ..bundle.clone() }
+        let version = bundle
+            .version
+            .split('+')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        Bundle {
+            version,
+            ..bundle.clone()
+        }
     };
     plain(a).compare(&plain(b))
 }
 
-/// Gives the edges of a bundle to what stands in for it, and lets edges that lead to the one lead to the other.
+/// Gives the edges of a bundle to what stands in for it, and lets edges that lead to the one lead
+/// to the other.
 fn relink(channel: &mut Channel, base: &str, name: &str) {
-    let Some(former) = channel.entry(base).cloned() else { return };
+    let Some(former) = channel.entry(base).cloned() else {
+        return;
+    };
     for entry in &mut channel.entries {
         if entry.name == base {
-            *entry = Entry { name: base.to_owned(), others: entry.others.clone(), ..Entry::default() };
+            *entry = Entry {
+                name: base.to_owned(),
+                others: entry.others.clone(),
+                ..Entry::default()
+            };
         } else if entry.replaces == base {
             name.clone_into(&mut entry.replaces);
             entry.skips.push(base.to_owned());
@@ -116,5 +173,10 @@ fn relink(channel: &mut Channel, base: &str, name: &str) {
     }
     let mut skips = former.skips;
     skips.push(base.to_owned());
-    channel.entries.push(Entry { name: name.to_owned(), skips, others: Members::new(), ..former });
+    channel.entries.push(Entry {
+        name: name.to_owned(),
+        skips,
+        others: Members::new(),
+        ..former
+    });
 }

@@ -8,9 +8,11 @@ use serde_json::json;
 
 /// A package with one channel of two entries, the second of which skips one.
 fn content() -> Content {
-    let entries = json!([{ "name": "a.v1" }, { "name": "a.v2", "replaces": "a.v1", "skips": ["a.v0"] }]);
+    let entries =
+        json!([{ "name": "a.v1" }, { "name": "a.v2", "replaces": "a.v1", "skips": ["a.v0"] }]);
     let bundle = |name: &str, version: &str| {
-        let package = json!({ "type": "olm.package", "value": { "packageName": "a", "version": version } });
+        let package =
+            json!({ "type": "olm.package", "value": { "packageName": "a", "version": version } });
         json!({ "image": name, "name": name, "package": "a", "properties": [package], "schema": "olm.bundle" })
     };
     let blobs = [
@@ -31,11 +33,20 @@ fn operation(value: serde_json::Value) -> Operation<RenderedBundle> {
 fn packages_that_change_have_as_many_entries_and_bytes_as_they_may() {
     let content = content();
     let bytes = content.metas().iter().map(|meta| meta.line.len()).sum();
-    let describe = [operation(json!({ "op": "set-package", "package": "a", "description": "b" }))];
-    let within = |edges, bytes| apply_within(&content, &describe, EditLimits { edges, bytes }).map(drop);
+    let describe = [operation(
+        json!({ "op": "set-package", "package": "a", "description": "b" }),
+    )];
+    let within =
+        |edges, bytes| apply_within(&content, &describe, EditLimits { edges, bytes }).map(drop);
     assert_eq!(within(3, bytes), Ok(()));
-    assert_eq!(within(2, bytes), Err(Refusal(vec![EditError::TooManyEdges(2)])));
-    assert_eq!(within(3, bytes - 1), Err(Refusal(vec![EditError::TooManyBytes(bytes - 1)])));
+    assert_eq!(
+        within(2, bytes),
+        Err(Refusal(vec![EditError::TooManyEdges(2)]))
+    );
+    assert_eq!(
+        within(3, bytes - 1),
+        Err(Refusal(vec![EditError::TooManyBytes(bytes - 1)]))
+    );
     // What is removed is not read.
     let remove = [operation(json!({ "op": "rm", "packages": ["a"] }))];
     assert!(apply_within(&content, &remove, EditLimits { edges: 0, bytes: 0 }).is_ok());
@@ -45,13 +56,22 @@ fn packages_that_change_have_as_many_entries_and_bytes_as_they_may() {
 fn a_refusal_tells_as_many_reasons_as_it_may() {
     let refused = |unknown: usize| {
         let packages = (0..unknown).map(|number| format!("b{number}")).collect();
-        let remove = [Operation::Rm(Packages { packages, ..Packages::default() })];
+        let remove = [Operation::Rm(Packages {
+            packages,
+            ..Packages::default()
+        })];
         edit::apply(&content(), &remove).unwrap_err().to_string()
     };
     let told = |text: &str| text.matches(": no package found for packagename b").count();
     let (all, more) = (refused(MAX_REASONS), refused(MAX_REASONS + 2));
-    assert_eq!((told(&all), all.ends_with(", and 2 more]")), (MAX_REASONS, false));
-    assert_eq!((told(&more), more.ends_with(", and 2 more]")), (MAX_REASONS, true));
+    assert_eq!(
+        (told(&all), all.ends_with(", and 2 more]")),
+        (MAX_REASONS, false)
+    );
+    assert_eq!(
+        (told(&more), more.ends_with(", and 2 more]")),
+        (MAX_REASONS, true)
+    );
 }
 
 #[test]
@@ -59,13 +79,25 @@ fn every_name_that_an_operation_lists_counts() {
     let names = |value: serde_json::Value| operation(value).names();
     assert_eq!(names(json!({ "op": "rm", "packages": ["a,b", "c"] })), 3);
     assert_eq!(names(json!({ "op": "prune", "packages": ["a", "b"] })), 2);
-    assert_eq!(names(json!({ "op": "deprecate-truncate", "images": ["a", "b"] })), 2);
+    assert_eq!(
+        names(json!({ "op": "deprecate-truncate", "images": ["a", "b"] })),
+        2
+    );
     let entries = json!([{ "name": "a", "skips": ["b", "c"] }, { "name": "d" }]);
     for op in ["add-channel", "set-entry"] {
-        assert_eq!(names(json!({ "op": op, "package": "a", "channel": "b", "entries": entries })), 4);
+        assert_eq!(
+            names(json!({ "op": op, "package": "a", "channel": "b", "entries": entries })),
+            4
+        );
     }
     let reference = json!({ "schema": "olm.package" });
     let message = json!({ "reference": reference, "message": "m" });
-    assert_eq!(names(json!({ "op": "deprecate", "package": "a", "entries": [message, message] })), 2);
-    assert_eq!(names(json!({ "op": "undeprecate", "package": "a", "references": [reference] })), 1);
+    assert_eq!(
+        names(json!({ "op": "deprecate", "package": "a", "entries": [message, message] })),
+        2
+    );
+    assert_eq!(
+        names(json!({ "op": "undeprecate", "package": "a", "references": [reference] })),
+        1
+    );
 }

@@ -22,7 +22,11 @@ fn bundle(version: &str, replaces: &str, image: &str) -> RenderedBundle {
         ..Placement::default()
     };
     let warnings = vec![format!("cannot read manifest `{version}.yaml`")];
-    RenderedBundle { blob: Value::parse(&blob.to_string()).unwrap(), placement, warnings }
+    RenderedBundle {
+        blob: Value::parse(&blob.to_string()).unwrap(),
+        placement,
+        warnings,
+    }
 }
 
 fn add(bundle: RenderedBundle) -> Operation<RenderedBundle> {
@@ -38,22 +42,38 @@ fn add(bundle: RenderedBundle) -> Operation<RenderedBundle> {
 /// Does a batch; returns the new content and the notices.
 fn edited(content: &Content, batch: &[Operation<RenderedBundle>]) -> (Content, Vec<String>) {
     let (edited, summary) = apply_and_check(content, batch).unwrap();
-    (edited, summary.notices.iter().map(ToString::to_string).collect())
+    (
+        edited,
+        summary.notices.iter().map(ToString::to_string).collect(),
+    )
 }
 
 #[test]
 fn what_a_batch_does_is_noticed_where_it_may_not_be_meant() {
-    let unread = |version: &str| format!("bundle etcd.v{version}: cannot read manifest `{version}.yaml`");
+    let unread =
+        |version: &str| format!("bundle etcd.v{version}: cannot read manifest `{version}.yaml`");
     let first = add(bundle("1.0.0", "", "quay.io/e/e:1"));
-    let (content, notices) =
-        edited(&Content::default(), &[first, add(bundle("1.1.0", "etcd.v1.0.0", "quay.io/e/e:2"))]);
+    let (content, notices) = edited(
+        &Content::default(),
+        &[first, add(bundle("1.1.0", "etcd.v1.0.0", "quay.io/e/e:2"))],
+    );
     assert_eq!(notices, [unread("1.0.0"), unread("1.1.0")]);
 
     let names = ["etcd,etdc", "argo"].map(str::to_owned).into();
-    let prune = Operation::Prune(Packages { packages: names, ..Packages::default() });
-    let (_, notices) = edited(&content, &[add(bundle("1.1.0", "etcd.v1.0.0", "quay.io/e/e:3")), prune]);
+    let prune = Operation::Prune(Packages {
+        packages: names,
+        ..Packages::default()
+    });
+    let (_, notices) = edited(
+        &content,
+        &[add(bundle("1.1.0", "etcd.v1.0.0", "quay.io/e/e:3")), prune],
+    );
     let overwritten = "bundle etcd.v1.1.0: overwritten: clusters that installed the former one keep it, because name and \
                        version are the same";
-    let unknown = ["argo", "etdc"].map(|name| format!("package {name}: cannot be kept: it is not in the catalog"));
-    assert_eq!(notices, [&[unread("1.1.0"), overwritten.to_owned()], &unknown[..]].concat());
+    let unknown = ["argo", "etdc"]
+        .map(|name| format!("package {name}: cannot be kept: it is not in the catalog"));
+    assert_eq!(
+        notices,
+        [&[unread("1.1.0"), overwritten.to_owned()], &unknown[..]].concat()
+    );
 }

@@ -1,5 +1,5 @@
-//! What holds for every edit: nothing becomes invalid, nothing is stranded, order does not count, and what is taken back
-//! leaves the bytes that were there.
+//! What holds for every edit: nothing becomes invalid, nothing is stranded, order does not count,
+//! and what is taken back leaves the bytes that were there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,9 @@ const SEQUENCES: u64 = 1_000;
 
 fn rendered() -> Vec<RenderedBundle> {
     let bundles: Vec<Bundle> = lines("bundles.jsonl.gz");
-    let rendered = bundles.iter().map(|bundle| render(&bundle.files(), &bundle.image, Migration::CsvMetadata));
+    let rendered = bundles
+        .iter()
+        .map(|bundle| render(&bundle.files(), &bundle.image, Migration::CsvMetadata));
     rendered.filter_map(Result::ok).collect()
 }
 
@@ -29,7 +31,8 @@ fn operation(value: serde_json::Value) -> Operation<RenderedBundle> {
 }
 
 fn add(bundles: Vec<RenderedBundle>, mode: &str) -> Operation<RenderedBundle> {
-    let Operation::Add(mut add) = operation(json!({ "op": "add", "bundles": [], "mode": mode })) else {
+    let Operation::Add(mut add) = operation(json!({ "op": "add", "bundles": [], "mode": mode }))
+    else {
         panic!("an add")
     };
     add.bundles = bundles;
@@ -40,38 +43,72 @@ fn add(bundles: Vec<RenderedBundle>, mode: &str) -> Operation<RenderedBundle> {
 fn errors(content: &Content) -> Vec<String> {
     let lines: Vec<_> = content.metas().iter().map(|meta| &*meta.line).collect();
     let text = lines.join("\n") + if lines.is_empty() { "" } else { "\n" };
-    let file = FileOrigin { lines: vec![1; content.metas().len()], bytes: text.len() as u64, ..FileOrigin::default() };
-    let origins = Origins { files: vec![file], ..Origins::default() };
+    let file = FileOrigin {
+        lines: vec![1; content.metas().len()],
+        bytes: text.len() as u64,
+        ..FileOrigin::default()
+    };
+    let origins = Origins {
+        files: vec![file],
+        ..Origins::default()
+    };
     let catalog = Catalog::build(text.into_bytes().into(), &origins).unwrap();
-    let problems = catalog.problems().iter().filter(|problem| problem.severity() == Severity::Error);
+    let problems = catalog
+        .problems()
+        .iter()
+        .filter(|problem| problem.severity() == Severity::Error);
     problems.map(|problem| problem.message.clone()).collect()
 }
 
 /// Chooses an operation on what there is, or an addition.
-fn choose(random: &mut Rng, content: &Content, bundles: &[RenderedBundle]) -> Operation<RenderedBundle> {
+fn choose(
+    random: &mut Rng,
+    content: &Content,
+    bundles: &[RenderedBundle],
+) -> Operation<RenderedBundle> {
     let names: Vec<_> = content.packages().into_iter().collect();
-    let package = random.choice(&names).map_or_else(|| "none".to_owned(), ToString::to_string);
+    let package = random
+        .choice(&names)
+        .map_or_else(|| "none".to_owned(), ToString::to_string);
     let of = |schema: &str| -> Vec<String> {
-        let metas = content.metas().iter().filter(|meta| &*meta.schema == schema && *meta.package == *package);
+        let metas = content
+            .metas()
+            .iter()
+            .filter(|meta| &*meta.schema == schema && *meta.package == *package);
         metas.map(|meta| meta.name.to_string()).collect()
     };
     let (channels, members) = (of("olm.channel"), of("olm.bundle"));
     let channel = random.choice(&channels).cloned().unwrap_or_default();
     let bundle = random.choice(&members).cloned().unwrap_or_default();
-    let image = random.choice(bundles).map(|bundle| bundle.blob.str("image").to_owned()).unwrap_or_default();
+    let image = random
+        .choice(bundles)
+        .map(|bundle| bundle.blob.str("image").to_owned())
+        .unwrap_or_default();
     match random.u8(0..16) {
         0 => operation(json!({ "op": "rm", "packages": [package] })),
-        1 => operation(json!({ "op": "delete-latest", "package": package, "dropEmptyChannels": random.bool() })),
-        2 => operation(json!({ "op": "delete-bundle", "package": package, "bundle": bundle, "policy": "reconnect" })),
-        3 => operation(json!({ "op": "promote", "package": package, "bundle": bundle, "channel": channel })),
-        4 => {
-            operation(json!({ "op": "remove-channel", "package": package, "channel": channel, "pruneStranded": true }))
+        1 => operation(
+            json!({ "op": "delete-latest", "package": package, "dropEmptyChannels": random.bool() }),
+        ),
+        2 => operation(
+            json!({ "op": "delete-bundle", "package": package, "bundle": bundle, "policy": "reconnect" }),
+        ),
+        3 => operation(
+            json!({ "op": "promote", "package": package, "bundle": bundle, "channel": channel }),
+        ),
+        4 => operation(
+            json!({ "op": "remove-channel", "package": package, "channel": channel, "pruneStranded": true }),
+        ),
+        5 => {
+            operation(json!({ "op": "deprecate-truncate", "images": [image], "permissive": true }))
         }
-        5 => operation(json!({ "op": "deprecate-truncate", "images": [image], "permissive": true })),
-        6 => operation(json!({ "op": "set-package", "package": package, "defaultChannel": channel })),
+        6 => {
+            operation(json!({ "op": "set-package", "package": package, "defaultChannel": channel }))
+        }
         _ => {
             let count = random.usize(1..4);
-            let chosen = (0..count).filter_map(|_| random.choice(bundles).cloned()).collect();
+            let chosen = (0..count)
+                .filter_map(|_| random.choice(bundles).cloned())
+                .collect();
             let mode = ["replaces", "replaces", "semver", "semver-skippatch"][random.usize(0..4)];
             add(chosen, mode)
         }
@@ -83,15 +120,28 @@ fn no_sequence_of_edits_makes_a_catalog_invalid_or_strands_a_bundle() {
     let all = rendered();
     let mut by_package: BTreeMap<String, Vec<RenderedBundle>> = BTreeMap::new();
     for bundle in all {
-        by_package.entry(bundle.blob.str("package").to_owned()).or_default().push(bundle);
+        by_package
+            .entry(bundle.blob.str("package").to_owned())
+            .or_default()
+            .push(bundle);
     }
-    let packages: Vec<_> = by_package.values().filter(|bundles| bundles.len() > 3).collect();
+    let packages: Vec<_> = by_package
+        .values()
+        .filter(|bundles| bundles.len() > 3)
+        .collect();
     let (mut done, mut refused) = (0, 0);
     for seed in 0..SEQUENCES {
         let mut random = Rng::with_seed(seed);
         let mut content = Content::default();
-        let (first, second) = (random.usize(0..packages.len()), random.usize(0..packages.len()));
-        let bundles: Vec<_> = packages[first].iter().chain(packages[second]).cloned().collect();
+        let (first, second) = (
+            random.usize(0..packages.len()),
+            random.usize(0..packages.len()),
+        );
+        let bundles: Vec<_> = packages[first]
+            .iter()
+            .chain(packages[second])
+            .cloned()
+            .collect();
         for step in 0..6 {
             let operation = choose(&mut random, &content, &bundles);
             let Ok(after) = apply(&content, std::slice::from_ref(&operation)) else {
@@ -99,11 +149,18 @@ fn no_sequence_of_edits_makes_a_catalog_invalid_or_strands_a_bundle() {
                 continue;
             };
             done += 1;
-            assert_eq!(errors(&after), Vec::<String>::new(), "seed {seed}, step {step}: {operation:?}");
+            assert_eq!(
+                errors(&after),
+                Vec::<String>::new(),
+                "seed {seed}, step {step}: {operation:?}"
+            );
             content = after;
         }
     }
-    assert!(done > 1_000 && refused > 500, "{done} done, {refused} refused");
+    assert!(
+        done > 1_000 && refused > 500,
+        "{done} done, {refused} refused"
+    );
 }
 
 #[test]
@@ -112,7 +169,11 @@ fn the_order_of_a_batch_does_not_count() {
     let kiwis: Vec<_> = ["0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0"]
         .map(|version| {
             let image = format!("registry.test/kiwi:{version}");
-            bundles.iter().find(|bundle| bundle.blob.str("image") == image).unwrap().clone()
+            bundles
+                .iter()
+                .find(|bundle| bundle.blob.str("image") == image)
+                .unwrap()
+                .clone()
         })
         .into();
     for mode in ["replaces", "semver", "semver-skippatch"] {
@@ -121,7 +182,11 @@ fn the_order_of_a_batch_does_not_count() {
                 let mut batch = kiwis.clone();
                 Rng::with_seed(seed).shuffle(&mut batch);
                 let content = apply(&Content::default(), &[add(batch, mode)]).unwrap();
-                content.metas().iter().map(|meta| meta.line.to_string()).collect()
+                content
+                    .metas()
+                    .iter()
+                    .map(|meta| meta.line.to_string())
+                    .collect()
             })
             .collect();
         assert_eq!(results.len(), 1, "{mode}");
@@ -133,24 +198,41 @@ fn what_is_added_and_deleted_again_leaves_the_bytes_that_were_there() {
     let bundles = rendered();
     let kiwi = |version: &str| {
         let image = format!("registry.test/kiwi:{version}");
-        bundles.iter().find(|bundle| bundle.blob.str("image") == image).unwrap().clone()
+        bundles
+            .iter()
+            .find(|bundle| bundle.blob.str("image") == image)
+            .unwrap()
+            .clone()
     };
-    let first = apply(&Content::default(), &[add(vec![kiwi("0.1.0"), kiwi("0.2.0")], "replaces")]).unwrap();
+    let first = apply(
+        &Content::default(),
+        &[add(vec![kiwi("0.1.0"), kiwi("0.2.0")], "replaces")],
+    )
+    .unwrap();
     for format in [edit::Format::Json, edit::Format::Yaml] {
         let mut text = String::new();
-        first.metas().iter().for_each(|meta| format.write(&meta.value().unwrap(), &mut text));
+        first
+            .metas()
+            .iter()
+            .for_each(|meta| format.write(&meta.value().unwrap(), &mut text));
         let path = format!("kiwi/catalog.{}", format.extension());
         let edited = |text: String, batch: &[Operation<RenderedBundle>]| {
             let files = [SourceFile::read(&path, text.as_bytes()).unwrap()];
             let content = file::content(&files);
             let mut changes =
-                file::changes(&files, &content, &apply(&content, batch).unwrap(), |_| Ok(text.clone().into())).unwrap();
+                file::changes(&files, &content, &apply(&content, batch).unwrap(), |_| {
+                    Ok(text.clone().into())
+                })
+                .unwrap();
             String::from_utf8(changes.remove(0).after.unwrap()).unwrap()
         };
         // A channel that only the new bundle is in goes with it.
         let more = edited(text.clone(), &[add(vec![kiwi("0.3.0")], "semver")]);
-        let set_default = operation(json!({ "op": "set-package", "package": "kiwi", "defaultChannel": "alpha" }));
-        let delete = operation(json!({ "op": "delete-latest", "package": "kiwi", "dropEmptyChannels": true }));
+        let set_default =
+            operation(json!({ "op": "set-package", "package": "kiwi", "defaultChannel": "alpha" }));
+        let delete = operation(
+            json!({ "op": "delete-latest", "package": "kiwi", "dropEmptyChannels": true }),
+        );
         assert_ne!(more, text);
         assert_eq!(edited(more, &[set_default, delete]), text);
     }
@@ -158,11 +240,21 @@ fn what_is_added_and_deleted_again_leaves_the_bytes_that_were_there() {
 
 #[test]
 fn a_real_catalog_is_written_so_that_it_is_read_back_equal() {
-    let Some(folder) = testing::corpus::find_catalog("community-v4.18-yaml") else { return };
-    let mut folders: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let Some(folder) = testing::corpus::find_catalog("community-v4.18-yaml") else {
+        return;
+    };
+    let mut folders: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     folders.sort();
     let (mut documents, mut as_they_were) = (0, 0);
-    for path in folders.iter().map(|folder| folder.join("catalog.yaml")).filter(|path| path.is_file()).step_by(5) {
+    for path in folders
+        .iter()
+        .map(|folder| folder.join("catalog.yaml"))
+        .filter(|path| path.is_file())
+        .step_by(5)
+    {
         let bytes = std::fs::read(&path).unwrap();
         let text = String::from_utf8(bytes.clone()).unwrap();
         let file = SourceFile::read("catalog.yaml", &bytes).unwrap();
@@ -174,21 +266,38 @@ fn a_real_catalog_is_written_so_that_it_is_read_back_equal() {
                 documents += 1;
                 as_they_were += usize::from(text.contains(&written[before..]));
             }
-            let again = SourceFile::read(&format!("catalog.{}", format.extension()), written.as_bytes()).unwrap();
-            assert!(again.lines() == file.lines(), "{} as {format:?}", path.display());
+            let again = SourceFile::read(
+                &format!("catalog.{}", format.extension()),
+                written.as_bytes(),
+            )
+            .unwrap();
+            assert!(
+                again.lines() == file.lines(),
+                "{} as {format:?}",
+                path.display()
+            );
         }
     }
     assert!(documents > 200, "{documents}");
-    assert!(as_they_were * 10 > documents * 4, "{as_they_were} of {documents} documents are written as they were");
+    assert!(
+        as_they_were * 10 > documents * 4,
+        "{as_they_were} of {documents} documents are written as they were"
+    );
 }
 
 #[test]
 fn a_batch_gives_what_its_operations_give_one_after_the_other() {
     let mut by_package: BTreeMap<String, Vec<RenderedBundle>> = BTreeMap::new();
     for bundle in rendered() {
-        by_package.entry(bundle.blob.str("package").to_owned()).or_default().push(bundle);
+        by_package
+            .entry(bundle.blob.str("package").to_owned())
+            .or_default()
+            .push(bundle);
     }
-    let packages: Vec<_> = by_package.values().filter(|bundles| bundles.len() > 3).collect();
+    let packages: Vec<_> = by_package
+        .values()
+        .filter(|bundles| bundles.len() > 3)
+        .collect();
     let mut longest = 0;
     for seed in 0..SEQUENCES / 4 {
         let mut random = Rng::with_seed(seed);
@@ -203,8 +312,15 @@ fn a_batch_gives_what_its_operations_give_one_after_the_other() {
                 batch.push(operation);
             }
         }
-        let lines = |content: &Content| -> Vec<_> { content.metas().iter().map(|meta| meta.line.clone()).collect() };
-        let at_once = apply(&Content::default(), &batch).unwrap_or_else(|refusal| panic!("{seed}: {refusal}"));
+        let lines = |content: &Content| -> Vec<_> {
+            content
+                .metas()
+                .iter()
+                .map(|meta| meta.line.clone())
+                .collect()
+        };
+        let at_once = apply(&Content::default(), &batch)
+            .unwrap_or_else(|refusal| panic!("{seed}: {refusal}"));
         assert_eq!(lines(&at_once), lines(&content), "{seed}: {batch:#?}");
         longest = longest.max(batch.len());
     }

@@ -24,22 +24,40 @@ impl Bundle {
     /// Returns the files of the bundle.
     pub(crate) fn files(&self) -> BundleFiles {
         let below = |folder: &str| {
-            let files = self.files.iter().filter_map(|(path, text)| Some((path.strip_prefix(folder)?, text)));
-            files.map(|(name, text)| BundleFile { name: name.to_owned(), bytes: text.clone().into_bytes() }).collect()
+            let files = self
+                .files
+                .iter()
+                .filter_map(|(path, text)| Some((path.strip_prefix(folder)?, text)));
+            files
+                .map(|(name, text)| BundleFile {
+                    name: name.to_owned(),
+                    bytes: text.clone().into_bytes(),
+                })
+                .collect()
         };
-        BundleFiles { manifests: below("manifests/"), metadata: below("metadata/") }
+        BundleFiles {
+            manifests: below("manifests/"),
+            metadata: below("metadata/"),
+        }
     }
 }
 
 /// Reads a recording, one JSON object a line.
 pub(crate) fn lines<T: for<'de> Deserialize<'de>>(name: &str) -> Vec<T> {
-    text(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text(name)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Unpacks a recording.
 pub(crate) fn text(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/testdata")
+        .join(name);
     let mut text = String::new();
-    GzDecoder::new(&*fs::read(path).unwrap()).read_to_string(&mut text).unwrap();
+    GzDecoder::new(&*fs::read(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     text
 }

@@ -16,7 +16,8 @@ pub struct Bundle<'a> {
     id: u32,
 }
 
-/// Sort key of bundles: package, then highest version first, then name; bundles without a version come last.
+/// Sort key of bundles: package, then highest version first, then name; bundles without a version
+/// come last.
 #[derive(Clone, Copy, Debug)]
 pub struct BundleKey<'a> {
     /// Name of the package.
@@ -64,7 +65,8 @@ impl<'a> Bundle<'a> {
         self.catalog.index.names.get(self.record().name)
     }
 
-    /// Returns the semantic version, from its `olm.package` property; `None` when that is missing or malformed.
+    /// Returns the semantic version, from its `olm.package` property; `None` when that is missing
+    /// or malformed.
     pub fn version(self) -> Option<&'a str> {
         self.catalog.index.names.get_optional(self.record().version)
     }
@@ -76,7 +78,12 @@ impl<'a> Bundle<'a> {
 
     /// Returns its sort key.
     pub fn key(self) -> BundleKey<'a> {
-        BundleKey::new(self.package().name(), self.version(), self.release(), self.name())
+        BundleKey::new(
+            self.package().name(),
+            self.version(),
+            self.release(),
+            self.name(),
+        )
     }
 
     /// Returns its index in the order of [`Catalog::bundles`].
@@ -87,13 +94,18 @@ impl<'a> Bundle<'a> {
     /// Returns the image reference of the bundle; empty when the blob has none.
     pub fn image(self) -> JsonText<'a> {
         let span = self.record().image;
-        if span.is_none() { JsonText::EMPTY } else { JsonText(self.catalog.index.slice(self.record().meta, span)) }
+        if span.is_none() {
+            JsonText::EMPTY
+        } else {
+            JsonText(self.catalog.index.slice(self.record().meta, span))
+        }
     }
 
     /// Iterates over its entries in the channels of its package, by channel, then in catalog order.
     pub fn channel_entries(self) -> impl ExactSizeIterator<Item = ChannelEntry<'a>> {
-        ids(&self.record().placements)
-            .map(move |at| ChannelEntry::new(self.catalog, self.catalog.index.placements[at as usize]))
+        ids(&self.record().placements).map(move |at| {
+            ChannelEntry::new(self.catalog, self.catalog.index.placements[at as usize])
+        })
     }
 
     /// Returns its deprecation; `None` when the bundle itself is not deprecated.
@@ -108,26 +120,29 @@ impl<'a> Bundle<'a> {
 
     /// Iterates over the APIs that it provides, in catalog order.
     pub fn provided_apis(self) -> impl Iterator<Item = GroupVersionKind<'a>> {
-        self.properties().filter_map(|property| match property.kind() {
-            PropertyKind::Gvk(gvk) => Some(gvk),
-            _ => None,
-        })
+        self.properties()
+            .filter_map(|property| match property.kind() {
+                PropertyKind::Gvk(gvk) => Some(gvk),
+                _ => None,
+            })
     }
 
     /// Iterates over the APIs that it requires from other bundles, in catalog order.
     pub fn required_apis(self) -> impl Iterator<Item = GroupVersionKind<'a>> {
-        self.properties().filter_map(|property| match property.kind() {
-            PropertyKind::GvkRequired(gvk) => Some(gvk),
-            _ => None,
-        })
+        self.properties()
+            .filter_map(|property| match property.kind() {
+                PropertyKind::GvkRequired(gvk) => Some(gvk),
+                _ => None,
+            })
     }
 
     /// Iterates over the packages that it requires, in catalog order.
     pub fn required_packages(self) -> impl Iterator<Item = PackageRequirement<'a>> {
-        self.properties().filter_map(|property| match property.kind() {
-            PropertyKind::PackageRequired(requirement) => Some(requirement),
-            _ => None,
-        })
+        self.properties()
+            .filter_map(|property| match property.kind() {
+                PropertyKind::PackageRequired(requirement) => Some(requirement),
+                _ => None,
+            })
     }
 
     /// Reads its related images from the line, in catalog order.
@@ -136,14 +151,20 @@ impl<'a> Bundle<'a> {
         let mut images = Vec::new();
         if !span.is_none() {
             // Building the catalog rejects lists of another type, so reading cannot fail.
-            let _: Result<(), JsonError> = read_images(self.catalog.index.slice(self.record().meta, span), &mut images);
+            let _: Result<(), JsonError> = read_images(
+                self.catalog.index.slice(self.record().meta, span),
+                &mut images,
+            );
         }
         images
     }
 
     /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta { catalog: self.catalog, id: self.record().meta }
+        Meta {
+            catalog: self.catalog,
+            id: self.record().meta,
+        }
     }
 
     fn record(self) -> &'a BundleRecord {
@@ -153,7 +174,10 @@ impl<'a> Bundle<'a> {
 
 fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result<(), JsonError> {
     JsonCursor::new(text).array(|cursor| {
-        let mut related = RelatedImage { name: JsonText::EMPTY, image: JsonText::EMPTY };
+        let mut related = RelatedImage {
+            name: JsonText::EMPTY,
+            image: JsonText::EMPTY,
+        };
         if !cursor.null()? {
             cursor.object(|cursor, key| {
                 let field = if is_field(key, "name") {
@@ -176,12 +200,23 @@ fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result
 
 impl<'a> BundleKey<'a> {
     /// Creates a sort key from texts; a malformed version or release counts as absent.
-    pub fn new(package: &'a str, version: Option<&'a str>, release: Option<&'a str>, name: &'a str) -> Self {
-        let version = version.and_then(|text| Version::parse(text).ok()).map(|version| {
-            let release = release.and_then(|text| Release::parse(text).ok());
-            BundleVersion { version, release }
-        });
-        Self { package, version, name }
+    pub fn new(
+        package: &'a str,
+        version: Option<&'a str>,
+        release: Option<&'a str>,
+        name: &'a str,
+    ) -> Self {
+        let version = version
+            .and_then(|text| Version::parse(text).ok())
+            .map(|version| {
+                let release = release.and_then(|text| Release::parse(text).ok());
+                BundleVersion { version, release }
+            });
+        Self {
+            package,
+            version,
+            name,
+        }
     }
 
     /// Compares two bundles in the order of [`Catalog::bundles`].
@@ -190,16 +225,22 @@ impl<'a> BundleKey<'a> {
             (Some(a), Some(b)) => b.precedence(a),
             (a, b) => b.is_some().cmp(&a.is_some()),
         };
-        self.package.cmp(other.package).then_with(highest_first).then_with(|| self.name.cmp(other.name))
+        self.package
+            .cmp(other.package)
+            .then_with(highest_first)
+            .then_with(|| self.name.cmp(other.name))
     }
 }
 
 impl BundleVersion<'_> {
-    /// Compares by precedence, lowest first; of equal versions the one without a release is the lowest.
+    /// Compares by precedence, lowest first; of equal versions the one without a release is the
+    /// lowest.
     pub fn precedence(&self, other: &BundleVersion<'_>) -> Ordering {
-        self.version.precedence(&other.version).then_with(|| match (&self.release, &other.release) {
-            (Some(a), Some(b)) => a.precedence(b),
-            (a, b) => a.is_some().cmp(&b.is_some()),
+        self.version.precedence(&other.version).then_with(|| {
+            match (&self.release, &other.release) {
+                (Some(a), Some(b)) => a.precedence(b),
+                (a, b) => a.is_some().cmp(&b.is_some()),
+            }
         })
     }
 }

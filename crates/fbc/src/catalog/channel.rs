@@ -5,9 +5,11 @@ use std::cmp::Ordering;
 use super::{Catalog, Channel, Package, id};
 
 impl<'a> Package<'a> {
-    /// Iterates over its channels, sorted by name with runs of digits compared as numbers: `1.9` comes before `1.10`.
-    /// Names that differ in nothing else come in the order of their bytes.
-    pub fn channels_in_order(self) -> impl DoubleEndedIterator<Item = Channel<'a>> + ExactSizeIterator {
+    /// Iterates over its channels, sorted by name with runs of digits compared as numbers: `1.9`
+    /// comes before `1.10`. Names that differ in nothing else come in the order of their bytes.
+    pub fn channels_in_order(
+        self,
+    ) -> impl DoubleEndedIterator<Item = Channel<'a>> + ExactSizeIterator {
         let catalog = self.catalog();
         let order = &catalog.channel_order()[self.channel_places()];
         order.iter().map(move |&id| Channel::new(catalog, id))
@@ -18,7 +20,12 @@ impl<'a> Package<'a> {
 pub(super) fn order(catalog: &Catalog) -> Box<[u32]> {
     let mut order: Vec<u32> = (0..id(catalog.index.channels.len())).collect();
     for package in &catalog.index.packages {
-        let name = |id: u32| catalog.index.names.get(catalog.index.channels[id as usize].name);
+        let name = |id: u32| {
+            catalog
+                .index
+                .names
+                .get(catalog.index.channels[id as usize].name)
+        };
         let range = package.channels.start as usize..package.channels.end as usize;
         order[range].sort_unstable_by(|&a, &b| compare_names(name(a), name(b)));
     }
@@ -40,7 +47,9 @@ fn compare_names(a: &str, b: &str) -> Ordering {
 
 /// Splits a name where digits begin and end.
 fn runs(name: &str) -> impl Iterator<Item = Run<'_>> {
-    let runs = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let runs = name
+        .as_bytes()
+        .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
     runs.map(|run| {
         if !run[0].is_ascii_digit() {
             return Run::Text(run);
@@ -56,14 +65,29 @@ mod tests {
 
     #[test]
     fn digits_in_names_are_numbers() {
-        let sorted =
-            ["", "1.9", "01.10", "1.10", "2", "10", "alpha", "stable", "stable-v1", "v1.9", "v1.9-rc", "v1.10"];
+        let sorted = [
+            "",
+            "1.9",
+            "01.10",
+            "1.10",
+            "2",
+            "10",
+            "alpha",
+            "stable",
+            "stable-v1",
+            "v1.9",
+            "v1.9-rc",
+            "v1.10",
+        ];
         for (at, a) in sorted.iter().enumerate() {
             for (place, b) in sorted.iter().enumerate() {
                 assert_eq!(compare_names(a, b), at.cmp(&place), "{a} {b}");
             }
         }
         let large = "9".repeat(40);
-        assert_eq!(compare_names(&format!("v{large}"), &format!("v1{large}")), Ordering::Less);
+        assert_eq!(
+            compare_names(&format!("v{large}"), &format!("v1{large}")),
+            Ordering::Less
+        );
     }
 }

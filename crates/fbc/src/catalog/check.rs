@@ -1,9 +1,10 @@
-//! Applies the rules of `opm validate` to a finished index: identity, update graph, images, versions and deprecations.
+//! Applies the rules of `opm validate` to a finished index: identity, update graph, images,
+//! versions and deprecations.
 //!
-//! Upstream stops at its first plain error; without one it returns a tree of all errors. Here every error is a problem
-//! of its own, with upstream's text and, for a leaf of the tree, upstream's location. One error differs: a missing
-//! bundle is reported for every channel that names it, while upstream does so for the last channel of a package only
-//! and finds an empty bundle in the others.
+//! Upstream stops at its first plain error; without one it returns a tree of all errors. Here every
+//! error is a problem of its own, with upstream's text and, for a leaf of the tree, upstream's
+//! location. One error differs: a missing bundle is reported for every channel that names it, while
+//! upstream does so for the last channel of a package only and finds an empty bundle in the others.
 //!
 //! The linker reports what keeps a blob out of the index: no name, a duplicate, an unknown package.
 
@@ -44,12 +45,21 @@ struct ProblemLocation<'a> {
 
 impl<'a> ProblemLocation<'a> {
     fn new_in_package(package: Package<'a>) -> Self {
-        Self { meta: package.meta(), package: package.name(), channel: "", bundle: "" }
+        Self {
+            meta: package.meta(),
+            package: package.name(),
+            channel: "",
+            bundle: "",
+        }
     }
 
     fn new_in_channel(channel: Channel<'a>) -> Self {
         let channel_name = channel.name();
-        Self { meta: channel.meta(), channel: channel_name, ..Self::new_in_package(channel.package()) }
+        Self {
+            meta: channel.meta(),
+            channel: channel_name,
+            ..Self::new_in_package(channel.package())
+        }
     }
 
     fn problem(self, code: ProblemCode, message: impl Into<String>) -> Problem {

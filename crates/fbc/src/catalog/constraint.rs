@@ -37,12 +37,14 @@ pub enum ConstraintRule<'a> {
 /// Maximum size of a constraint, in bytes: upstream's limit.
 pub const MAX_CONSTRAINT_BYTES: usize = 131_072;
 
-/// Maximum nesting depth of constraints. Upstream has no limit; real catalogs do not nest even three.
+/// Maximum nesting depth of constraints. Upstream has no limit; real catalogs do not nest even
+/// three.
 pub const MAX_CONSTRAINT_DEPTH: usize = 16;
 
 const EMPTY: JsonText<'static> = JsonText(b"\"\"");
 
-/// Decodes a constraint; `None` when it is malformed: unknown fields, no rule or several, which fail closed.
+/// Decodes a constraint; `None` when it is malformed: unknown fields, no rule or several, which
+/// fail closed.
 pub(super) fn decode(text: &[u8]) -> Option<Constraint<'_>> {
     if text.len() > MAX_CONSTRAINT_BYTES {
         return None;
@@ -62,19 +64,39 @@ fn constraint<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Constrain
             return Ok(());
         }
         let found = match key {
-            key if key.is("cel") => string_fields(cursor, ["rule"]).map(|[cel]| ConstraintRule::Cel(cel)),
-            key if key.is("package") => string_fields(cursor, ["packageName", "versionRange"])
-                .map(|[package, version_range]| ConstraintRule::Package { package, version_range }),
-            key if key.is("gvk") => string_fields(cursor, ["group", "version", "kind"])
-                .map(|[group, version, kind]| ConstraintRule::Gvk(RawGroupVersionKind { group, version, kind })),
+            key if key.is("cel") => {
+                string_fields(cursor, ["rule"]).map(|[cel]| ConstraintRule::Cel(cel))
+            }
+            key if key.is("package") => string_fields(cursor, ["packageName", "versionRange"]).map(
+                |[package, version_range]| ConstraintRule::Package {
+                    package,
+                    version_range,
+                },
+            ),
+            key if key.is("gvk") => {
+                string_fields(cursor, ["group", "version", "kind"]).map(|[group, version, kind]| {
+                    ConstraintRule::Gvk(RawGroupVersionKind {
+                        group,
+                        version,
+                        kind,
+                    })
+                })
+            }
             key if key.is("all") => constraints(cursor, depth).map(ConstraintRule::All),
             key if key.is("any") => constraints(cursor, depth).map(ConstraintRule::Any),
             key if key.is("not") => constraints(cursor, depth).map(ConstraintRule::Not),
             _ => Err(JsonError::WrongType),
         }?;
-        if rule.replace(found).is_some() { Err(JsonError::WrongType) } else { Ok(()) }
+        if rule.replace(found).is_some() {
+            Err(JsonError::WrongType)
+        } else {
+            Ok(())
+        }
     })?;
-    Ok(Constraint { failure_message, rule: rule.ok_or(JsonError::WrongType)? })
+    Ok(Constraint {
+        failure_message,
+        rule: rule.ok_or(JsonError::WrongType)?,
+    })
 }
 
 /// Reads an object that may only have the given string fields.
@@ -84,7 +106,10 @@ fn string_fields<'a, const N: usize>(
 ) -> Result<[JsonText<'a>; N], JsonError> {
     let mut texts = [EMPTY; N];
     cursor.object(|cursor, key: RawText<'_>| {
-        let at = names.iter().position(|name| key.is(name)).ok_or(JsonError::WrongType)?;
+        let at = names
+            .iter()
+            .position(|name| key.is(name))
+            .ok_or(JsonError::WrongType)?;
         if let Some(text) = cursor.optional_text()? {
             texts[at] = JsonText(text.0);
         }
@@ -93,7 +118,10 @@ fn string_fields<'a, const N: usize>(
     Ok(texts)
 }
 
-fn constraints<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Vec<Constraint<'a>>, JsonError> {
+fn constraints<'a>(
+    cursor: &mut JsonCursor<'a>,
+    depth: usize,
+) -> Result<Vec<Constraint<'a>>, JsonError> {
     let mut list = Vec::new();
     cursor.object(|cursor, key| {
         if !key.is("constraints") {
@@ -159,7 +187,11 @@ mod tests {
     fn the_depth_of_constraints_is_bounded() {
         let nested = |levels: usize| {
             let open = r#"{"all":{"constraints":["#.repeat(levels - 1);
-            format!("{open}{}{}", r#"{"cel":{"rule":"x"}}"#, "]}}".repeat(levels - 1))
+            format!(
+                "{open}{}{}",
+                r#"{"cel":{"rule":"x"}}"#,
+                "]}}".repeat(levels - 1)
+            )
         };
         assert!(decode(nested(MAX_CONSTRAINT_DEPTH).as_bytes()).is_some());
         assert!(decode(nested(MAX_CONSTRAINT_DEPTH + 1).as_bytes()).is_none());

@@ -1,7 +1,7 @@
 //! Decodes canonical lines to records, in catalog order, before names are resolved.
 //!
-//! Each byte of a line is visited once, however deep its values nest. [`super::link`] decides whether packages and
-//! channels exist, and which of several equal keys wins.
+//! Each byte of a line is visited once, however deep its values nest. [`super::link`] decides
+//! whether packages and channels exist, and which of several equal keys wins.
 
 mod property;
 
@@ -166,7 +166,10 @@ impl<'a> Decoder<'a> {
             return Err(JsonError::Damaged);
         }
         let schema = self.optional_name(fields.schema)?;
-        let (package, name) = (self.optional_name(fields.package)?, self.optional_name(fields.name)?);
+        let (package, name) = (
+            self.optional_name(fields.package)?,
+            self.optional_name(fields.name)?,
+        );
         let body = match self.body(line, schema, fields) {
             Ok(body) => body,
             Err(JsonError::Damaged) => return Err(JsonError::Damaged),
@@ -177,7 +180,12 @@ impl<'a> Decoder<'a> {
             self.entries.truncate(lengths.1);
             self.skips.truncate(lengths.2);
         }
-        Ok(DecodedBlob { schema, package, name, body })
+        Ok(DecodedBlob {
+            schema,
+            package,
+            name,
+            body,
+        })
     }
 
     fn fields(&mut self, cursor: &mut JsonCursor<'a>) -> Result<BlobFields<'a>, JsonError> {
@@ -210,7 +218,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes the body of a blob by its schema; [`JsonError::WrongType`] makes it malformed.
-    fn body(&mut self, line: &'a [u8], schema: Name, fields: BlobFields<'a>) -> Result<BlobBody, JsonError> {
+    fn body(
+        &mut self,
+        line: &'a [u8],
+        schema: Name,
+        fields: BlobFields<'a>,
+    ) -> Result<BlobBody, JsonError> {
         if schema == self.known_schemas.bundle {
             let related_images = match fields.related_images.filter(|value| !value.is_null()) {
                 None => Span::default(),
@@ -219,8 +232,15 @@ impl<'a> Decoder<'a> {
                     span(line, images.0)
                 }
             };
-            let image = fields.image.text()?.map_or(Span::default(), |text| span(line, text.0));
-            return Ok(BlobBody::Bundle { image, related_images, properties: fields.properties.range()? });
+            let image = fields
+                .image
+                .text()?
+                .map_or(Span::default(), |text| span(line, text.0));
+            return Ok(BlobBody::Bundle {
+                image,
+                related_images,
+                properties: fields.properties.range()?,
+            });
         }
         if schema == self.known_schemas.channel {
             let from = super::id(self.entries.len());
@@ -228,13 +248,19 @@ impl<'a> Decoder<'a> {
                 entries.cursor().array(|cursor| self.entry(cursor))?;
             }
             let entries = from..super::id(self.entries.len());
-            return Ok(BlobBody::Channel { entries, properties: fields.properties.range()? });
+            return Ok(BlobBody::Channel {
+                entries,
+                properties: fields.properties.range()?,
+            });
         }
         if schema == self.known_schemas.package {
             let default_channel = fields.default_channel.text()?;
             return Ok(BlobBody::Package {
                 default_channel: self.text_or_empty(default_channel)?,
-                description: fields.description.text()?.map_or(Span::default(), |text| span(line, text.0)),
+                description: fields
+                    .description
+                    .text()?
+                    .map_or(Span::default(), |text| span(line, text.0)),
                 properties: fields.properties.range()?,
             });
         }
@@ -308,7 +334,11 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn deprecation(&mut self, line: &'a [u8], cursor: &mut JsonCursor<'a>) -> Result<DecodedDeprecation, JsonError> {
+    fn deprecation(
+        &mut self,
+        line: &'a [u8],
+        cursor: &mut JsonCursor<'a>,
+    ) -> Result<DecodedDeprecation, JsonError> {
         let (mut schema, mut name, mut message) = (None, None, None);
         if !cursor.null()? {
             cursor.object(|cursor, key| {
@@ -384,7 +414,10 @@ fn text<'a>(cursor: &mut JsonCursor<'a>) -> Result<BlobField<RawText<'a>>, JsonE
 }
 
 fn check_related_images(images: RawValue<'_>) -> Result<(), JsonError> {
-    match go_types::find_mismatch(images, GoType::List(&go_types::RELATED_IMAGE, "[]declcfg.RelatedImage")) {
+    match go_types::find_mismatch(
+        images,
+        GoType::List(&go_types::RELATED_IMAGE, "[]declcfg.RelatedImage"),
+    ) {
         None => Ok(()),
         Some(_) => Err(JsonError::WrongType),
     }
@@ -393,5 +426,8 @@ fn check_related_images(images: RawValue<'_>) -> Result<(), JsonError> {
 /// Returns the span of a slice of a line.
 fn span(line: &[u8], slice: &[u8]) -> Span {
     let start = slice.as_ptr().addr() - line.as_ptr().addr();
-    Span { start: super::id(start), len: super::id(slice.len()) }
+    Span {
+        start: super::id(start),
+        len: super::id(slice.len()),
+    }
 }

@@ -1,10 +1,13 @@
 //! Tables beyond the index, computed lazily on first use, or all at once by [`Catalog::prepare`].
 //!
-//! Loading does not wait for them. They depend on the content alone, so a catalog never appears to change.
+//! Loading does not wait for them. They depend on the content alone, so a catalog never appears to
+//! change.
 
 use std::sync::{Arc, OnceLock};
 
-use super::find::{BundleFacts, BundleIndex, BundleOrders, BundleRanks, Completions, MetaIndex, SearchIndex};
+use super::find::{
+    BundleFacts, BundleIndex, BundleOrders, BundleRanks, Completions, MetaIndex, SearchIndex,
+};
 use super::icon::Icons;
 use super::lifecycle::LifecycleBlobs;
 use super::metadata::CsvPositions;
@@ -48,12 +51,18 @@ impl Catalog {
 
     /// Returns the icons of its packages; the result may outlive the catalog.
     pub fn icons(&self) -> &Arc<Icons> {
-        self.index.derived.icons.get_or_init(|| Arc::new(Icons::from_catalog(self)))
+        self.index
+            .derived
+            .icons
+            .get_or_init(|| Arc::new(Icons::from_catalog(self)))
     }
 
     /// Returns the outline of its content: names and hashes.
     pub fn outline(&self) -> &Outline {
-        self.index.derived.outline.get_or_init(|| Outline::from_catalog(self))
+        self.index
+            .derived
+            .outline
+            .get_or_init(|| Outline::from_catalog(self))
     }
 
     /// Returns the outline if it has already been computed.
@@ -62,47 +71,80 @@ impl Catalog {
     }
 
     pub(super) fn summaries(&self) -> &Summaries {
-        self.index.derived.summaries.get_or_init(|| Summaries::from_catalog(self))
+        self.index
+            .derived
+            .summaries
+            .get_or_init(|| Summaries::from_catalog(self))
     }
 
     pub(super) fn bundle_index(&self) -> &BundleIndex {
-        self.index.derived.bundles.get_or_init(|| BundleIndex::new(self))
+        self.index
+            .derived
+            .bundles
+            .get_or_init(|| BundleIndex::new(self))
     }
 
     pub(super) fn bundle_ranks(&self) -> &BundleRanks {
-        self.index.derived.ranks.get_or_init(|| BundleRanks::new(self))
+        self.index
+            .derived
+            .ranks
+            .get_or_init(|| BundleRanks::new(self))
     }
 
     pub(super) fn bundle_orders(&self) -> &BundleOrders {
-        self.index.derived.orders.get_or_init(|| BundleOrders::new(self))
+        self.index
+            .derived
+            .orders
+            .get_or_init(|| BundleOrders::new(self))
     }
 
     pub(super) fn bundle_facts(&self) -> &BundleFacts {
-        self.index.derived.facts.get_or_init(|| BundleFacts::new(self))
+        self.index
+            .derived
+            .facts
+            .get_or_init(|| BundleFacts::new(self))
     }
 
     /// Returns the ids of all channels, by package, then in the order of their names with numbers.
     pub(super) fn channel_order(&self) -> &[u32] {
-        self.index.derived.channels.get_or_init(|| channel::order(self))
+        self.index
+            .derived
+            .channels
+            .get_or_init(|| channel::order(self))
     }
 
     pub(super) fn lifecycle_blobs(&self) -> &LifecycleBlobs {
-        self.index.derived.lifecycles.get_or_init(|| LifecycleBlobs::new(self))
+        self.index
+            .derived
+            .lifecycles
+            .get_or_init(|| LifecycleBlobs::new(self))
     }
 
     pub(super) fn meta_index(&self) -> &MetaIndex {
-        self.index.derived.metas.get_or_init(|| MetaIndex::new(&self.index.metas, &self.index.names))
+        self.index
+            .derived
+            .metas
+            .get_or_init(|| MetaIndex::new(&self.index.metas, &self.index.names))
     }
 
     pub(super) fn csv_positions(&self) -> &CsvPositions {
-        self.index.derived.manifests.get_or_init(|| CsvPositions::new(self.index.bundles.len()))
+        self.index
+            .derived
+            .manifests
+            .get_or_init(|| CsvPositions::new(self.index.bundles.len()))
     }
 
     pub(super) fn search_index(&self) -> &SearchIndex {
-        self.index.derived.search.get_or_init(|| SearchIndex::new(self))
+        self.index
+            .derived
+            .search
+            .get_or_init(|| SearchIndex::new(self))
     }
 
     pub(super) fn completions(&self) -> &Completions {
-        self.index.derived.completions.get_or_init(|| Completions::new(self))
+        self.index
+            .derived
+            .completions
+            .get_or_init(|| Completions::new(self))
     }
 }

@@ -1,8 +1,8 @@
 //! Filters packages, bundles and blobs of one catalog, and counts the filtered packages by facet.
 //!
-//! A condition that is `None` or an empty list always holds; several conditions must all hold. Texts are compared byte
-//! by byte; only [`PackageFilter::search`] folds them. Results are indexes in the orders of the catalog, ascending;
-//! callers sort and page them.
+//! A condition that is `None` or an empty list always holds; several conditions must all hold.
+//! Texts are compared byte by byte; only [`PackageFilter::search`] folds them. Results are indexes
+//! in the orders of the catalog, ascending; callers sort and page them.
 
 mod apis;
 mod bundles;
@@ -24,8 +24,8 @@ pub use facets::{Facet, FacetCounts, FacetValue};
 pub use packages::FoundPackages;
 pub use ranks::{BundleSort, SortDirection};
 pub use search::{
-    MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, SearchField,
-    SearchMatch,
+    MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS,
+    MAX_WORD_LETTERS, SearchField, SearchMatch,
 };
 
 pub(super) use bundles::BundleIndex;
@@ -56,8 +56,8 @@ pub(super) use search::{SearchIndex, fold_text};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PackageFilter<'f> {
-    /// Full-text query, as described at [`Catalog::find_packages`](super::Catalog::find_packages); a query without letters
-    /// and digits always matches.
+    /// Full-text query, as described at [`Catalog::find_packages`](super::Catalog::find_packages);
+    /// a query without letters and digits always matches.
     pub search: Option<&'f str>,
     /// Matches packages of one of these names.
     pub names: Vec<&'f str>,
@@ -83,12 +83,14 @@ pub struct PackageFilter<'f> {
     pub certified: Option<bool>,
     /// Matches packages with a listed problem of at least this severity.
     pub problem_severity: Option<Severity>,
-    /// Matches packages whose default channel has exactly one head, and its bundle provides this API.
+    /// Matches packages whose default channel has exactly one head, and its bundle provides this
+    /// API.
     pub provides: Option<ApiFilter<'f>>,
-    /// Matches packages with a bundle that runs on this platform, as [`Bundle::runs_on`](super::Bundle::runs_on) says.
+    /// Matches packages with a bundle that runs on this platform, as
+    /// [`Bundle::runs_on`](super::Bundle::runs_on) says.
     pub platform: Option<Platform<'f>>,
-    /// Matches packages that are (`true`) or are not (`false`) deprecated themselves; deprecations of channels and bundles
-    /// do not count.
+    /// Matches packages that are (`true`) or are not (`false`) deprecated themselves; deprecations
+    /// of channels and bundles do not count.
     pub deprecated: Option<bool>,
 }
 
@@ -109,16 +111,19 @@ pub struct BundleFilter<'f> {
     pub version_range: Option<MastermindsRange>,
     /// Matches bundles that provide this API, by a property `olm.gvk`.
     pub provides: Option<ApiFilter<'f>>,
-    /// Matches bundles that require this API, by a property `olm.gvk.required`; an `olm.constraint` does not count.
+    /// Matches bundles that require this API, by a property `olm.gvk.required`; an `olm.constraint`
+    /// does not count.
     pub requires: Option<ApiFilter<'f>>,
-    /// Matches bundles that require this package, by a property `olm.package.required`; an `olm.constraint` does not count.
+    /// Matches bundles that require this package, by a property `olm.package.required`; an
+    /// `olm.constraint` does not count.
     pub requires_package: Option<&'f str>,
-    /// Matches bundles that run on this platform, as [`Bundle::runs_on`](super::Bundle::runs_on) says.
+    /// Matches bundles that run on this platform, as [`Bundle::runs_on`](super::Bundle::runs_on)
+    /// says.
     pub platform: Option<Platform<'f>>,
     /// Matches bundles that are (`true`) or are not (`false`) the only head of a channel.
     pub channel_head: Option<bool>,
-    /// Matches bundles that are (`true`) or are not (`false`) deprecated themselves; deprecations of packages and channels
-    /// do not count.
+    /// Matches bundles that are (`true`) or are not (`false`) deprecated themselves; deprecations
+    /// of packages and channels do not count.
     pub deprecated: Option<bool>,
 }
 
@@ -135,8 +140,8 @@ pub struct ApiFilter<'f> {
 
 /// Conditions on blobs, as in catalogd's `/metas`; the default matches every blob.
 ///
-/// A blob without a schema matches no condition, and an empty field counts as absent. The `olm.package` of
-/// a package has no field `package`: [`MetaFilter::package`] does not find it.
+/// A blob without a schema matches no condition, and an empty field counts as absent. The
+/// `olm.package` of a package has no field `package`: [`MetaFilter::package`] does not find it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetaFilter<'f> {
     /// Matches blobs of this schema.

@@ -1,7 +1,8 @@
 //! Go types of typed blobs and properties, and a check of JSON values against them.
 //!
-//! Go's `encoding/json` ignores unknown fields, accepts `null` for any type and fails at the first value of another
-//! type. [`find_mismatch`] finds that value and formats Go's error, which names upstream's types.
+//! Go's `encoding/json` ignores unknown fields, accepts `null` for any type and fails at the first
+//! value of another type. [`find_mismatch`] finds that value and formats Go's error, which names
+//! upstream's types.
 
 use std::fmt;
 
@@ -173,27 +174,36 @@ const PROPERTY_TYPES: [(&str, GoType); 7] = [
     ("olm.csv.metadata", CSV_METADATA),
 ];
 
-/// Returns the Go type of the values of a property type; `None` for a type that upstream does not decode.
+/// Returns the Go type of the values of a property type; `None` for a type that upstream does not
+/// decode.
 pub(crate) fn property_type(type_name: RawText<'_>) -> Option<GoType> {
-    PROPERTY_TYPES.iter().find(|(name, _)| type_name.is(name)).map(|&(_, go_type)| go_type)
+    PROPERTY_TYPES
+        .iter()
+        .find(|(name, _)| type_name.is(name))
+        .map(|&(_, go_type)| go_type)
 }
 
-/// Checks the value of a property as [`read`] does. Returns Go's message for a mismatch, and the first unknown install
-/// mode before it.
-pub(crate) fn check_property(type_name: &str, value: RawValue<'_>) -> (Option<String>, Option<String>) {
+/// Checks the value of a property as [`read`] does. Returns Go's message for a mismatch, and the
+/// first unknown install mode before it.
+pub(crate) fn check_property(
+    type_name: &str,
+    value: RawValue<'_>,
+) -> (Option<String>, Option<String>) {
     let mut unknown_mode = None;
     let wanted = PROPERTY_TYPES.iter().find(|(name, _)| *name == type_name);
-    let mismatch = wanted.and_then(|&(_, wanted)| read(&mut value.cursor(), wanted, &mut unknown_mode).err());
+    let mismatch =
+        wanted.and_then(|&(_, wanted)| read(&mut value.cursor(), wanted, &mut unknown_mode).err());
     (mismatch, unknown_mode)
 }
 
-/// Returns Go's message for the first value of the wrong type; `None` when the value can be decoded.
+/// Returns Go's message for the first value of the wrong type; `None` when the value can be
+/// decoded.
 pub(crate) fn find_mismatch(value: RawValue<'_>, wanted: GoType) -> Option<String> {
     read(&mut value.cursor(), wanted, &mut None).err()
 }
 
-/// Reads a value, or returns Go's message and leaves the cursor at the mismatch. The first unknown install mode, which
-/// is no mismatch, is stored in `unknown_mode`.
+/// Reads a value, or returns Go's message and leaves the cursor at the mismatch. The first unknown
+/// install mode, which is no mismatch, is stored in `unknown_mode`.
 pub(crate) fn read<'a>(
     cursor: &mut JsonCursor<'a>,
     wanted: GoType,
@@ -211,19 +221,41 @@ impl fmt::Display for TypeMismatch {
         match self {
             TypeMismatch::Damaged => f.write_str("the stored line is damaged"),
             TypeMismatch::Other(message) => f.write_str(message),
-            TypeMismatch::Type { found, wanted, within: None, .. } => {
-                write!(f, "json: cannot unmarshal {found} into Go value of type {wanted}")
+            TypeMismatch::Type {
+                found,
+                wanted,
+                within: None,
+                ..
+            } => {
+                write!(
+                    f,
+                    "json: cannot unmarshal {found} into Go value of type {wanted}"
+                )
             }
-            TypeMismatch::Type { found, wanted, within: Some(within), path } => {
-                write!(f, "json: cannot unmarshal {found} into Go struct field {within}")?;
-                path.iter().rev().try_for_each(|field| write!(f, ".{field}"))?;
+            TypeMismatch::Type {
+                found,
+                wanted,
+                within: Some(within),
+                path,
+            } => {
+                write!(
+                    f,
+                    "json: cannot unmarshal {found} into Go struct field {within}"
+                )?;
+                path.iter()
+                    .rev()
+                    .try_for_each(|field| write!(f, ".{field}"))?;
                 write!(f, " of type {wanted}")
             }
         }
     }
 }
 
-fn check(cursor: &mut JsonCursor<'_>, wanted: GoType, unknown_mode: &mut Option<String>) -> Result<(), TypeMismatch> {
+fn check(
+    cursor: &mut JsonCursor<'_>,
+    wanted: GoType,
+    unknown_mode: &mut Option<String>,
+) -> Result<(), TypeMismatch> {
     match (wanted, cursor.kind()?) {
         (GoType::Any, _)
         | (_, JsonKind::Null)
@@ -242,8 +274,12 @@ fn check(cursor: &mut JsonCursor<'_>, wanted: GoType, unknown_mode: &mut Option<
         }
         (GoType::Bytes, JsonKind::String) => check_base64(cursor.text()?),
         (GoType::Bytes, JsonKind::Array) => cursor.array(check_byte),
-        (GoType::List(element, _), JsonKind::Array) => cursor.array(|cursor| check(cursor, *element, unknown_mode)),
-        (GoType::Map(element, _), JsonKind::Object) => cursor.object(|cursor, _| check(cursor, *element, unknown_mode)),
+        (GoType::List(element, _), JsonKind::Array) => {
+            cursor.array(|cursor| check(cursor, *element, unknown_mode))
+        }
+        (GoType::Map(element, _), JsonKind::Object) => {
+            cursor.object(|cursor, _| check(cursor, *element, unknown_mode))
+        }
         (GoType::Struct(go_struct), JsonKind::Object) => {
             cursor.object(|cursor, key| check_field(cursor, key, go_struct, unknown_mode))
         }
@@ -263,8 +299,12 @@ fn check_field(
     unknown_mode: &mut Option<String>,
 ) -> Result<(), TypeMismatch> {
     let exact = go_struct.fields.iter().find(|(field, _)| key.is(field));
-    let Some(&(field, wanted)) = exact.or_else(|| go_struct.fields.iter().find(|(field, _)| is_field(key, field)))
-    else {
+    let Some(&(field, wanted)) = exact.or_else(|| {
+        go_struct
+            .fields
+            .iter()
+            .find(|(field, _)| is_field(key, field))
+    }) else {
         cursor.value()?;
         return Ok(());
     };
@@ -287,14 +327,20 @@ fn check_integer(cursor: &mut JsonCursor<'_>, wanted: &'static str) -> Result<()
     if fits {
         return Ok(());
     }
-    Err(TypeMismatch::Type { found: format!("number {number}"), wanted, within: None, path: Vec::new() })
+    Err(TypeMismatch::Type {
+        found: format!("number {number}"),
+        wanted,
+        within: None,
+        path: Vec::new(),
+    })
 }
 
 fn check_byte(cursor: &mut JsonCursor<'_>) -> Result<(), TypeMismatch> {
     check(cursor, GoType::Integer("uint8"), &mut None)
 }
 
-/// Checks base64 as Go decodes it: line breaks are skipped, padding is required, trailing bits are ignored.
+/// Checks base64 as Go decodes it: line breaks are skipped, padding is required, trailing bits are
+/// ignored.
 fn check_base64(text: RawText<'_>) -> Result<(), TypeMismatch> {
     let decoded;
     let mut body = &text.0[1..text.0.len() - 1];
@@ -304,15 +350,20 @@ fn check_base64(text: RawText<'_>) -> Result<(), TypeMismatch> {
     }
     match base64_error_offset(body) {
         None => Ok(()),
-        Some(at) => Err(TypeMismatch::Other(format!("illegal base64 data at input byte {at}"))),
+        Some(at) => Err(TypeMismatch::Other(format!(
+            "illegal base64 data at input byte {at}"
+        ))),
     }
 }
 
 /// Returns the offset at which Go's base64 decoder fails, if it does.
 fn base64_error_offset(body: &[u8]) -> Option<usize> {
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    // Whole blocks of nothing but digits, which are nearly all there is, are counted without a look at each byte.
-    let blocks = body.chunks_exact(64).take_while(|block| block.iter().fold(true, |all, &byte| all & is_digit(byte)));
+    // Whole blocks of nothing but digits, which are nearly all there is, are counted without a look
+    // at each byte.
+    let blocks = body
+        .chunks_exact(64)
+        .take_while(|block| block.iter().fold(true, |all, &byte| all & is_digit(byte)));
     let (mut digits, mut padding) = (blocks.count() * 64, 0_usize);
     for (at, &byte) in body.iter().enumerate().skip(digits) {
         match byte {
@@ -337,7 +388,10 @@ impl GoType {
             GoType::Bool => "bool",
             GoType::Bytes => "[]uint8",
             GoType::InstallMode => "v1alpha1.InstallModeType",
-            GoType::String(name) | GoType::Integer(name) | GoType::List(_, name) | GoType::Map(_, name) => name,
+            GoType::String(name)
+            | GoType::Integer(name)
+            | GoType::List(_, name)
+            | GoType::Map(_, name) => name,
             GoType::Struct(go_struct) => go_struct.qualified,
         }
     }
@@ -360,7 +414,11 @@ mod tests {
 
     #[track_caller]
     fn assert_mismatch(wanted: GoType, text: &str, message: Option<&str>) {
-        assert_eq!(find_mismatch(RawValue(text.as_bytes()), wanted).as_deref(), message, "{text}");
+        assert_eq!(
+            find_mismatch(RawValue(text.as_bytes()), wanted).as_deref(),
+            message,
+            "{text}"
+        );
     }
 
     #[test]
@@ -371,7 +429,11 @@ mod tests {
 
     #[test]
     fn the_first_value_of_another_type_is_named_with_the_way_to_it() {
-        assert_mismatch(GVK, "1", Some("json: cannot unmarshal number into Go value of type property.GVK"));
+        assert_mismatch(
+            GVK,
+            "1",
+            Some("json: cannot unmarshal number into Go value of type property.GVK"),
+        );
         assert_mismatch(
             CSV_METADATA,
             r#"{"crdDescriptions":{"owned":[{"name":"a"},{"name":1}]}}"#,
@@ -382,12 +444,16 @@ mod tests {
         assert_mismatch(
             CSV_METADATA,
             r#"{"annotations":{"a":"b","c":true}}"#,
-            Some("json: cannot unmarshal bool into Go struct field CSVMetadata.annotations of type string"),
+            Some(
+                "json: cannot unmarshal bool into Go struct field CSVMetadata.annotations of type string",
+            ),
         );
         assert_mismatch(
             CHANNEL,
             r#"{"priority":1.5}"#,
-            Some("json: cannot unmarshal number 1.5 into Go struct field Channel.priority of type int"),
+            Some(
+                "json: cannot unmarshal number 1.5 into Go struct field Channel.priority of type int",
+            ),
         );
     }
 
@@ -396,14 +462,22 @@ mod tests {
         let found = |modes: &str| {
             let mut unknown = None;
             let value = format!(r#"{{"installModes":{modes}}}"#);
-            let fits = read(&mut JsonCursor::new(value.as_bytes()), CSV_METADATA, &mut unknown).is_ok();
+            let fits = read(
+                &mut JsonCursor::new(value.as_bytes()),
+                CSV_METADATA,
+                &mut unknown,
+            )
+            .is_ok();
             (fits, unknown)
         };
         let all = r#"[{"type":"OwnNamespace"},{"type":"AllNamespaces"},{"supported":true},{"type":null}]"#;
         assert_eq!(found(all), (true, None));
         let two = r#"[{"type":"MultiNamespace"},{"type":"a\"b"},{"type":"c"}]"#;
         assert_eq!(found(two), (true, Some("a\"b".to_owned())));
-        assert_eq!(found(r#"[{"type":""},{"type":1}]"#), (false, Some(String::new())));
+        assert_eq!(
+            found(r#"[{"type":""},{"type":1}]"#),
+            (false, Some(String::new()))
+        );
     }
 
     #[test]
@@ -422,13 +496,19 @@ mod tests {
             ("QQ==QQ==", Some(4)),
         ] {
             let message = fault.map(|at: usize| format!("illegal base64 data at input byte {at}"));
-            assert_mismatch(BUNDLE_OBJECT, &format!(r#"{{"data":"{text}"}}"#), message.as_deref());
+            assert_mismatch(
+                BUNDLE_OBJECT,
+                &format!(r#"{{"data":"{text}"}}"#),
+                message.as_deref(),
+            );
         }
         assert_mismatch(BUNDLE_OBJECT, r#"{"data":[1,2]}"#, None);
         assert_mismatch(
             ICON,
             r#"{"base64data":[1,256]}"#,
-            Some("json: cannot unmarshal number 256 into Go struct field Icon.base64data of type uint8"),
+            Some(
+                "json: cannot unmarshal number 256 into Go struct field Icon.base64data of type uint8",
+            ),
         );
     }
 }

@@ -1,7 +1,8 @@
 //! Icons of packages, with their media types and digests.
 //!
-//! The media type is detected from the first bytes of the image; the declared type is ignored. Real catalogs declare PNG
-//! for JPEG, SVG and ICO and vice versa, and browsers, which sniff the bytes, show them all the same.
+//! The media type is detected from the first bytes of the image; the declared type is ignored. Real
+//! catalogs declare PNG for JPEG, SVG and ICO and vice versa, and browsers, which sniff the bytes,
+//! show them all the same.
 
 mod media;
 
@@ -17,7 +18,8 @@ use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
 use crate::manifest::EncodedBytes;
 pub use media::detect_media_type;
 
-/// The icon of a package: an image of a known type. An SVG may contain scripts; a server must prevent them from running.
+/// The icon of a package: an image of a known type. An SVG may contain scripts; a server must
+/// prevent them from running.
 #[derive(Clone, Copy)]
 pub struct Icon<'a> {
     icons: &'a Icons,
@@ -55,12 +57,15 @@ struct IconRecord {
 }
 
 impl<'a> Package<'a> {
-    /// Returns its icon: an SVG, PNG, JPEG, GIF, WebP, AVIF or ICO by its bytes; `None` when it has none, or one of another
-    /// type, empty, or not base64.
+    /// Returns its icon: an SVG, PNG, JPEG, GIF, WebP, AVIF or ICO by its bytes; `None` when it has
+    /// none, or one of another type, empty, or not base64.
     pub fn icon(self) -> Option<Icon<'a>> {
         let icons = self.catalog().icons();
         let record = icons.of_package[self.place()]?;
-        Some(Icon { icons, record: &icons.records[record as usize] })
+        Some(Icon {
+            icons,
+            record: &icons.records[record as usize],
+        })
     }
 }
 
@@ -75,7 +80,8 @@ impl<'a> Icon<'a> {
         self.record.digest
     }
 
-    /// Returns the image in standard base64, with padding and without line breaks; JSON needs no escapes for it.
+    /// Returns the image in standard base64, with padding and without line breaks; JSON needs no
+    /// escapes for it.
     pub fn data(self) -> Cow<'a, str> {
         let value = self.icons.value(self.record);
         if self.record.is_standard
@@ -95,9 +101,15 @@ impl<'a> Icon<'a> {
 impl Icons {
     /// Finds the icon whose image has the digest.
     pub fn find(&self, digest: &Digest) -> Option<FoundIcon> {
-        let at = self.records.binary_search_by(|record| record.digest.cmp(digest)).ok()?;
+        let at = self
+            .records
+            .binary_search_by(|record| record.digest.cmp(digest))
+            .ok()?;
         let record = &self.records[at];
-        Some(FoundIcon { media_type: record.media_type, bytes: self.bytes(record).into() })
+        Some(FoundIcon {
+            media_type: record.media_type,
+            bytes: self.bytes(record).into(),
+        })
     }
 
     /// Collects the icons of all packages.
@@ -119,7 +131,11 @@ impl Icons {
             of_package: vec![None; catalog.index.packages.len()],
         };
         for (record, package) in found {
-            if icons.records.last().is_none_or(|last: &IconRecord| last.digest != record.digest) {
+            if icons
+                .records
+                .last()
+                .is_none_or(|last: &IconRecord| last.digest != record.digest)
+            {
                 icons.records.push(record);
             }
             icons.of_package[package] = Some(super::id(icons.records.len() - 1));
@@ -141,8 +157,8 @@ impl Icons {
 }
 
 impl IconRecord {
-    /// Creates the record of an icon from its value in the content; `None` if it is not an image of a known type.
-    /// `image` is a buffer for the decoded image.
+    /// Creates the record of an icon from its value in the content; `None` if it is not an image of
+    /// a known type. `image` is a buffer for the decoded image.
     fn new(content: &[u8], value: &[u8], image: &mut Vec<u8>) -> Option<Self> {
         image.clear();
         let is_standard = decode(value, image)?;
@@ -157,14 +173,19 @@ impl IconRecord {
     }
 }
 
-/// Decodes a value of bytes as upstream does, and returns whether it is a string of plain standard base64.
+/// Decodes a value of bytes as upstream does, and returns whether it is a string of plain standard
+/// base64.
 fn decode(value: &[u8], image: &mut Vec<u8>) -> Option<bool> {
-    let body = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\""));
+    let body = value
+        .strip_prefix(b"\"")
+        .and_then(|value| value.strip_suffix(b"\""));
     if body.is_some_and(|body| BASE64_STANDARD.decode_vec(body, image).is_ok()) {
         return Some(true);
     }
     image.clear();
-    EncodedBytes::read_value(&mut JsonCursor::new(value)).ok()??.decode_into(image)?;
+    EncodedBytes::read_value(&mut JsonCursor::new(value))
+        .ok()??
+        .decode_into(image)?;
     Some(false)
 }
 

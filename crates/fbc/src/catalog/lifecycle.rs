@@ -1,7 +1,8 @@
 //! Support of packages over time: `OpenShift`'s blobs of the schema [`LIFECYCLE_SCHEMA`].
 //!
-//! A blob has the life cycles of the minor versions of one package. The first of a package counts. Members of the wrong
-//! type count as absent. What is supported today is up to the caller, who knows the day.
+//! A blob has the life cycles of the minor versions of one package. The first of a package counts.
+//! Members of the wrong type count as absent. What is supported today is up to the caller, who
+//! knows the day.
 
 use jiff::civil::Date;
 
@@ -51,11 +52,18 @@ pub(super) struct LifecycleBlobs(Box<[u32]>);
 impl LifecycleBlobs {
     pub(super) fn new(catalog: &Catalog) -> Self {
         let mut blobs = vec![NONE; catalog.packages().len()];
-        if catalog.schemas().iter().any(|count| *count.schema == *LIFECYCLE_SCHEMA) {
+        if catalog
+            .schemas()
+            .iter()
+            .any(|count| *count.schema == *LIFECYCLE_SCHEMA)
+        {
             for at in (0..catalog.meta_count()).rev() {
                 let meta = catalog.meta_at(at);
-                let package = meta.package_name().filter(|_| meta.schema() == LIFECYCLE_SCHEMA);
-                if let Some(package) = package.and_then(|name| catalog.package_position(name).ok()) {
+                let package = meta
+                    .package_name()
+                    .filter(|_| meta.schema() == LIFECYCLE_SCHEMA);
+                if let Some(package) = package.and_then(|name| catalog.package_position(name).ok())
+                {
                     blobs[package] = id(at);
                 }
             }
@@ -65,7 +73,8 @@ impl LifecycleBlobs {
 }
 
 impl<'a> Package<'a> {
-    /// Reads the support of its minor versions, in the order of the blob; empty when the catalog has none.
+    /// Reads the support of its minor versions, in the order of the blob; empty when the catalog
+    /// has none.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -77,12 +86,17 @@ impl<'a> Package<'a> {
         let blob = self.catalog().meta_at(blob as usize).blob().raw();
         work.draw(Step::JsonByte, 2 * blob.len())?;
         let versions = lists::array_member(blob, "versions").unwrap_or(b"[]");
-        Ok(lists::objects_with_text(versions, ["name"], |object, [name]| Some(VersionLifecycle::new(object, name))))
+        Ok(lists::objects_with_text(
+            versions,
+            ["name"],
+            |object, [name]| Some(VersionLifecycle::new(object, name)),
+        ))
     }
 }
 
 impl<'a> Bundle<'a> {
-    /// Reads the support of its minor version; `None` when the life cycles of its package do not have that.
+    /// Reads the support of its minor version; `None` when the life cycles of its package do not
+    /// have that.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -91,12 +105,17 @@ impl<'a> Bundle<'a> {
     }
 
     /// Returns the life cycle of its minor version.
-    fn lifecycle_of<'l>(self, lifecycles: &'l [VersionLifecycle<'a>]) -> Option<&'l VersionLifecycle<'a>> {
+    fn lifecycle_of<'l>(
+        self,
+        lifecycles: &'l [VersionLifecycle<'a>],
+    ) -> Option<&'l VersionLifecycle<'a>> {
         if lifecycles.is_empty() {
             return None;
         }
         let name = self.minor_version()?;
-        lifecycles.iter().find(|lifecycle| lifecycle.version.decode() == name)
+        lifecycles
+            .iter()
+            .find(|lifecycle| lifecycle.version.decode() == name)
     }
 
     /// Returns its minor version as life cycles name it, such as `1.2`.
@@ -110,18 +129,36 @@ impl<'a> VersionLifecycle<'a> {
     fn new(object: &'a [u8], name: Option<JsonText<'a>>) -> Self {
         let list = |name| lists::array_member(object, name).unwrap_or(b"[]");
         let date = |text: Option<JsonText<'_>>| text.and_then(|text| parse_date(&text.decode()));
-        let phases = lists::objects(list("phases"), ["name", "startDate", "endDate"], |[name, start, end]| {
-            Some(SupportPhase { name: name.unwrap_or(JsonText::EMPTY), start: date(start), end: date(end) })
-        });
-        let platforms = lists::objects_with_text(list("platformCompatibility"), ["name"], |object, [name]| {
-            let versions = lists::array_member(object, "versions").map(lists::strings).unwrap_or_default();
-            Some(PlatformSupport { name: name.unwrap_or(JsonText::EMPTY), versions })
-        });
-        Self { version: name.unwrap_or(JsonText::EMPTY), phases, platforms }
+        let phases = lists::objects(
+            list("phases"),
+            ["name", "startDate", "endDate"],
+            |[name, start, end]| {
+                Some(SupportPhase {
+                    name: name.unwrap_or(JsonText::EMPTY),
+                    start: date(start),
+                    end: date(end),
+                })
+            },
+        );
+        let platforms =
+            lists::objects_with_text(list("platformCompatibility"), ["name"], |object, [name]| {
+                let versions = lists::array_member(object, "versions")
+                    .map(lists::strings)
+                    .unwrap_or_default();
+                Some(PlatformSupport {
+                    name: name.unwrap_or(JsonText::EMPTY),
+                    versions,
+                })
+            });
+        Self {
+            version: name.unwrap_or(JsonText::EMPTY),
+            phases,
+            platforms,
+        }
     }
 
-    /// Returns the first phase that a day is in, from its first to its last day. A phase without one of them is open on
-    /// that side; a phase without both has no days.
+    /// Returns the first phase that a day is in, from its first to its last day. A phase without
+    /// one of them is open on that side; a phase without both has no days.
     pub fn phase_on(&self, day: Date) -> Option<SupportPhase<'a>> {
         let is_in = |phase: &&SupportPhase<'_>| {
             (phase.start.is_some() || phase.end.is_some())
@@ -139,6 +176,11 @@ impl<'a> VersionLifecycle<'a> {
 
 /// Parses a day, `YYYY-MM-DD`.
 pub fn parse_date(text: &str) -> Option<Date> {
-    let is_plain = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    text.parse().ok().filter(|_| is_plain && text.as_bytes()[4] == b'-')
+    let is_plain = text.len() == 10
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'-');
+    text.parse()
+        .ok()
+        .filter(|_| is_plain && text.as_bytes()[4] == b'-')
 }

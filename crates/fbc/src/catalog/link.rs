@@ -1,4 +1,5 @@
-//! Links decoded blobs to a [`Catalog`]: decides which of several equal keys wins, sorts the records, and resolves names.
+//! Links decoded blobs to a [`Catalog`]: decides which of several equal keys wins, sorts the
+//! records, and resolves names.
 
 use std::ops::Range;
 
@@ -10,7 +11,8 @@ use super::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
 use super::derived::Derived;
 use super::names::{Name, NameTable};
 use super::record::{
-    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord, Payload,
+    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord,
+    Payload,
 };
 use super::{BundleKey, ContentIndex, LIFECYCLE_SCHEMA, SchemaCount, id};
 use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
@@ -33,16 +35,32 @@ pub(super) struct Linker<'l> {
 }
 
 impl<'l> Linker<'l> {
-    pub(super) fn new(decoded: RawBlobs<'_>, locations: &'l BlobLocations, problems: &'l mut ProblemCollector) -> Self {
-        let RawBlobs { decoder, metas, blobs, schemas, .. } = decoded;
-        let counts: Vec<_> =
-            schemas.iter().map(|(&schema, &count)| (schema, count, decoder.is_known_schema(schema))).collect();
+    pub(super) fn new(
+        decoded: RawBlobs<'_>,
+        locations: &'l BlobLocations,
+        problems: &'l mut ProblemCollector,
+    ) -> Self {
+        let RawBlobs {
+            decoder,
+            metas,
+            blobs,
+            schemas,
+            ..
+        } = decoded;
+        let counts: Vec<_> = schemas
+            .iter()
+            .map(|(&schema, &count)| (schema, count, decoder.is_known_schema(schema)))
+            .collect();
         let names = decoder.names.finish();
         let mut schemas: Vec<SchemaCount> = counts
             .into_iter()
             .map(|(schema, count, known)| {
                 let schema = names.get(schema);
-                SchemaCount { schema: schema.into(), count, known: known || schema == LIFECYCLE_SCHEMA }
+                SchemaCount {
+                    schema: schema.into(),
+                    count,
+                    known: known || schema == LIFECYCLE_SCHEMA,
+                }
             })
             .collect();
         schemas.sort_unstable_by(|a, b| a.schema.cmp(&b.schema));
@@ -72,7 +90,10 @@ impl<'l> Linker<'l> {
             entries: decoder.entries,
             problems,
             locations,
-            findings: Findings { type_mismatches: decoder.type_mismatches, unknown_modes: decoder.unknown_modes },
+            findings: Findings {
+                type_mismatches: decoder.type_mismatches,
+                unknown_modes: decoder.unknown_modes,
+            },
             packages: HashMap::new(),
             bundles: HashMap::new(),
         }
@@ -97,10 +118,16 @@ impl<'l> Linker<'l> {
         for (meta, blob) in &self.blobs {
             if let BlobBody::Malformed(message) = &blob.body {
                 let package = || optional_name(self.names.get(blob.package));
-                report(self.problems, self.locations, *meta, ProblemCode::BlobMalformed, || Problem {
-                    package: package(),
-                    ..Problem::new(ProblemCode::BlobMalformed, message.clone())
-                });
+                report(
+                    self.problems,
+                    self.locations,
+                    *meta,
+                    ProblemCode::BlobMalformed,
+                    || Problem {
+                        package: package(),
+                        ..Problem::new(ProblemCode::BlobMalformed, message.clone())
+                    },
+                );
             }
         }
     }
@@ -108,21 +135,41 @@ impl<'l> Linker<'l> {
     /// Indexes the packages; of several with one name the first wins.
     fn link_packages(&mut self) {
         for (meta, blob) in &self.blobs {
-            let BlobBody::Package { default_channel, description, properties } = &blob.body else {
+            let BlobBody::Package {
+                default_channel,
+                description,
+                properties,
+            } = &blob.body
+            else {
                 continue;
             };
             let name = self.names.get(blob.name);
             if name.is_empty() {
-                report(self.problems, self.locations, *meta, ProblemCode::PackageNameMissing, || {
-                    let message = "config contains package with no name".to_owned();
-                    Problem::new(ProblemCode::PackageNameMissing, message)
-                });
+                report(
+                    self.problems,
+                    self.locations,
+                    *meta,
+                    ProblemCode::PackageNameMissing,
+                    || {
+                        let message = "config contains package with no name".to_owned();
+                        Problem::new(ProblemCode::PackageNameMissing, message)
+                    },
+                );
             } else if self.packages.insert(blob.name, 0).is_some() {
-                report(self.problems, self.locations, *meta, ProblemCode::PackageDuplicate, || {
-                    let message = format!("duplicate package {}", go_quote(name));
-                    let problem = Problem::new(ProblemCode::PackageDuplicate, message);
-                    Problem { package: optional_name(name), ..problem }
-                });
+                report(
+                    self.problems,
+                    self.locations,
+                    *meta,
+                    ProblemCode::PackageDuplicate,
+                    || {
+                        let message = format!("duplicate package {}", go_quote(name));
+                        let problem = Problem::new(ProblemCode::PackageDuplicate, message);
+                        Problem {
+                            package: optional_name(name),
+                            ..problem
+                        }
+                    },
+                );
             } else {
                 self.index.packages.push(PackageRecord {
                     meta: *meta,
@@ -138,7 +185,9 @@ impl<'l> Linker<'l> {
             }
         }
         let names = &self.names;
-        self.index.packages.sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
+        self.index
+            .packages
+            .sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
         self.index.packages.shrink_to_fit();
         for (at, package) in self.index.packages.iter().enumerate() {
             self.packages.insert(package.name, id(at));
@@ -150,7 +199,11 @@ impl<'l> Linker<'l> {
         let mut seen = HashSet::new();
         let mut decoded = Vec::new();
         for (meta, blob) in &self.blobs {
-            let BlobBody::Channel { entries, properties } = &blob.body else {
+            let BlobBody::Channel {
+                entries,
+                properties,
+            } = &blob.body
+            else {
                 continue;
             };
             let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
@@ -185,13 +238,19 @@ impl<'l> Linker<'l> {
             if let Some((code, message)) = fault {
                 report(self.problems, self.locations, *meta, code, || {
                     let (package, channel) = (optional_name(package_name), optional_name(name));
-                    Problem { package, channel, ..Problem::new(code, message) }
+                    Problem {
+                        package,
+                        channel,
+                        ..Problem::new(code, message)
+                    }
                 });
             }
         }
         let names = &self.names;
         decoded.sort_unstable_by(|(a, _), (b, _)| {
-            a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
+            a.package
+                .cmp(&b.package)
+                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
         for (at, (channel, _)) in decoded.iter().enumerate() {
             let package = &mut self.index.packages[channel.package as usize];
@@ -210,15 +269,21 @@ impl<'l> Linker<'l> {
         let mut seen = HashSet::new();
         let mut decoded = Vec::new();
         for (meta, blob) in &self.blobs {
-            let BlobBody::Bundle { image, related_images, properties } = &blob.body else {
+            let BlobBody::Bundle {
+                image,
+                related_images,
+                properties,
+            } = &blob.body
+            else {
                 continue;
             };
             let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
             let (quoted_package, quoted) = (go_quote(package_name), go_quote(name));
             let fault = match self.packages.get(&blob.package) {
-                None if package_name.is_empty() => {
-                    Some((ProblemCode::BundlePackageMissing, format!("package name must be set for bundle {quoted}")))
-                }
+                None if package_name.is_empty() => Some((
+                    ProblemCode::BundlePackageMissing,
+                    format!("package name must be set for bundle {quoted}"),
+                )),
                 None => Some((
                     ProblemCode::BundlePackageUnknown,
                     format!("unknown package {quoted_package} for bundle {quoted}"),
@@ -248,27 +313,48 @@ impl<'l> Linker<'l> {
             if let Some((code, message)) = fault {
                 report(self.problems, self.locations, *meta, code, || {
                     let (package, bundle) = (optional_name(package_name), optional_name(name));
-                    Problem { package, bundle, ..Problem::new(code, message) }
+                    Problem {
+                        package,
+                        bundle,
+                        ..Problem::new(code, message)
+                    }
                 });
             }
         }
         self.sort_bundles(decoded);
     }
 
-    /// Returns version and release of the first `olm.package` property, each as far as it is well-formed.
+    /// Returns version and release of the first `olm.package` property, each as far as it is
+    /// well-formed.
     fn version(&self, properties: &Range<u32>) -> (Name, Name) {
         let properties = &self.index.properties[properties.start as usize..properties.end as usize];
-        let found = properties.iter().find_map(|property| match property.payload {
-            Payload::Package(requirement) => Some(self.index.requirements[requirement as usize]),
-            _ => None,
-        });
+        let found = properties
+            .iter()
+            .find_map(|property| match property.payload {
+                Payload::Package(requirement) => {
+                    Some(self.index.requirements[requirement as usize])
+                }
+                _ => None,
+            });
         let Some(found) = found else {
             return (Name::NONE, Name::NONE);
         };
         let valid = |name: Name, is_valid: bool| if is_valid { name } else { Name::NONE };
-        let version = valid(found.range, Version::parse(self.names.get(found.range)).is_ok());
-        let release = self.names.get_optional(found.release).filter(|release| !release.is_empty());
-        (version, valid(found.release, release.is_some_and(|release| Release::parse(release).is_ok())))
+        let version = valid(
+            found.range,
+            Version::parse(self.names.get(found.range)).is_ok(),
+        );
+        let release = self
+            .names
+            .get_optional(found.release)
+            .filter(|release| !release.is_empty());
+        (
+            version,
+            valid(
+                found.release,
+                release.is_some_and(|release| Release::parse(release).is_ok()),
+            ),
+        )
     }
 
     /// Sorts the bundles and indexes them by name.
@@ -278,8 +364,12 @@ impl<'l> Linker<'l> {
             .into_iter()
             .map(|bundle| {
                 let package = names.get(index.packages[bundle.package as usize].name);
-                let [version, release] = [bundle.version, bundle.release].map(|name| names.get_optional(name));
-                (BundleKey::new(package, version, release, names.get(bundle.name)), bundle)
+                let [version, release] =
+                    [bundle.version, bundle.release].map(|name| names.get_optional(name));
+                (
+                    BundleKey::new(package, version, release, names.get(bundle.name)),
+                    bundle,
+                )
             })
             .collect();
         keyed.sort_unstable_by(|(a, _), (b, _)| a.order(b));
@@ -291,7 +381,9 @@ impl<'l> Linker<'l> {
         let mut by_name: Vec<u32> = (0..id(index.bundles.len())).collect();
         by_name.sort_unstable_by(|&a, &b| {
             let (a, b) = (&index.bundles[a as usize], &index.bundles[b as usize]);
-            a.package.cmp(&b.package).then_with(|| names.get(a.name).cmp(names.get(b.name)))
+            a.package
+                .cmp(&b.package)
+                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
         index.bundles_by_name = by_name;
     }
@@ -299,14 +391,20 @@ impl<'l> Linker<'l> {
     /// Copies the entries of each channel in channel order and resolves their bundles.
     fn link_entries(&mut self, decoded: &[Range<u32>]) {
         let index = &mut self.index;
-        index.entries.reserve_exact(decoded.iter().map(Range::len).sum());
+        index
+            .entries
+            .reserve_exact(decoded.iter().map(Range::len).sum());
         for (at, (channel, range)) in index.channels.iter_mut().zip(decoded).enumerate() {
             let start = id(index.entries.len());
             for entry in &self.entries[range.start as usize..range.end as usize] {
                 index.entries.push(EntryRecord {
                     channel: id(at),
                     name: entry.name,
-                    bundle: self.bundles.get(&(channel.package, entry.name)).copied().unwrap_or(NONE),
+                    bundle: self
+                        .bundles
+                        .get(&(channel.package, entry.name))
+                        .copied()
+                        .unwrap_or(NONE),
                     replaces: entry.replaces,
                     skip_range: entry.skip_range,
                     skips: entry.skips.clone(),
@@ -329,7 +427,12 @@ impl<'l> Linker<'l> {
             start += count;
         }
         index.placements = vec![0; start as usize];
-        for (at, entry) in index.entries.iter().enumerate().filter(|(_, entry)| entry.bundle != NONE) {
+        for (at, entry) in index
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.bundle != NONE)
+        {
             let placements = &mut index.bundles[entry.bundle as usize].placements;
             index.placements[placements.end as usize] = id(at);
             placements.end += 1;
@@ -345,12 +448,14 @@ impl<'l> Linker<'l> {
             let entries = channel.entries.start as usize..channel.entries.end as usize;
             for entry in &index.entries[entries.clone()] {
                 let skips = &index.skips[entry.skips.start as usize..entry.skips.end as usize];
-                let replaces = Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
+                let replaces =
+                    Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
                 for name in skips.iter().copied().chain(replaces) {
                     superseded_in[name.index()] = id(at);
                 }
             }
-            let mut heads = entries.filter(|&entry| superseded_in[index.entries[entry].name.index()] != id(at));
+            let mut heads =
+                entries.filter(|&entry| superseded_in[index.entries[entry].name.index()] != id(at));
             channel.head = match (heads.next(), heads.next()) {
                 (None, _) => HeadRecord::None,
                 (Some(head), None) => HeadRecord::One(id(head)),
@@ -369,15 +474,25 @@ impl<'l> Linker<'l> {
                 continue;
             };
             match self.deprecated_package(blob.package, count, &mut seen) {
-                Ok(package) => entries.iter().for_each(|entry| self.deprecate(*meta, package, entry)),
-                Err(problem) => report(self.problems, self.locations, *meta, problem.code, || problem),
+                Ok(package) => entries
+                    .iter()
+                    .for_each(|entry| self.deprecate(*meta, package, entry)),
+                Err(problem) => report(self.problems, self.locations, *meta, problem.code, || {
+                    problem
+                }),
             }
             count += 1;
         }
     }
 
-    /// Returns the package that a deprecations blob is for, or the problem if it is unknown or has one already.
-    fn deprecated_package(&self, name: Name, count: usize, seen: &mut HashSet<u32>) -> Result<u32, Problem> {
+    /// Returns the package that a deprecations blob is for, or the problem if it is unknown or has
+    /// one already.
+    fn deprecated_package(
+        &self,
+        name: Name,
+        count: usize,
+        seen: &mut HashSet<u32>,
+    ) -> Result<u32, Problem> {
         let package_name = self.names.get(name);
         let quoted = go_quote(package_name);
         let (code, message) = match self.packages.get(&name) {
@@ -395,10 +510,14 @@ impl<'l> Linker<'l> {
                 format!("expected a maximum of one deprecation per package: {quoted}"),
             ),
         };
-        Err(Problem { package: optional_name(package_name), ..Problem::new(code, message) })
+        Err(Problem {
+            package: optional_name(package_name),
+            ..Problem::new(code, message)
+        })
     }
 
-    /// Links a deprecation to the object that it names. The first of several wins; one of an unknown object is ignored.
+    /// Links a deprecation to the object that it names. The first of several wins; one of an
+    /// unknown object is ignored.
     fn deprecate(&mut self, meta: u32, package: u32, entry: &DecodedDeprecation) {
         let index = &mut self.index;
         let package_record = &mut index.packages[package as usize];
@@ -407,10 +526,13 @@ impl<'l> Linker<'l> {
                 (&mut package_record.deprecation, package_record.name)
             }
             "olm.channel" => {
-                let range = package_record.channels.start as usize..package_record.channels.end as usize;
+                let range =
+                    package_record.channels.start as usize..package_record.channels.end as usize;
                 let channels = &mut index.channels[range];
                 let name = self.names.get(entry.name);
-                let Ok(at) = channels.binary_search_by(|channel| self.names.get(channel.name).cmp(name)) else {
+                let Ok(at) =
+                    channels.binary_search_by(|channel| self.names.get(channel.name).cmp(name))
+                else {
                     return;
                 };
                 (&mut channels[at].deprecation, entry.name)
@@ -425,7 +547,12 @@ impl<'l> Linker<'l> {
         };
         if *target == NONE {
             *target = id(index.deprecations.len());
-            index.deprecations.push(DeprecationRecord { meta, schema: entry.schema, name, message: entry.message });
+            index.deprecations.push(DeprecationRecord {
+                meta,
+                schema: entry.schema,
+                name,
+                message: entry.message,
+            });
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Display metadata of a bundle: an `olm.csv.metadata`, or else the `ClusterServiceVersion` among the inline manifests.
+//! Display metadata of a bundle: an `olm.csv.metadata`, or else the `ClusterServiceVersion` among
+//! the inline manifests.
 //!
-//! One pass over the text locates all fields; accessors read them from the text. A field of the wrong type counts as
-//! absent.
+//! One pass over the text locates all fields; accessors read them from the text. A field of the
+//! wrong type counts as absent.
 
 mod annotation;
 mod console;
@@ -20,7 +21,9 @@ use jiff::Timestamp;
 
 pub use console::{first_sentence, short_name};
 pub use descriptions::{ApiServiceDescription, CrdDescription, FieldDescriptor, ResourceReference};
-pub use install::{PolicyRule, ServiceAccountPermissions, WebhookDescription, WebhookRule, WebhookType};
+pub use install::{
+    PolicyRule, ServiceAccountPermissions, WebhookDescription, WebhookRule, WebhookType,
+};
 pub use kinds::{CapabilityLevel, InstallMode, InstallModes};
 pub(super) use positions::CsvPositions;
 
@@ -66,34 +69,44 @@ pub struct Maintainer<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// Returns its display metadata: its first `olm.csv.metadata` whose value is an object, or else its first inline
-    /// manifest that is a `ClusterServiceVersion`, which is decoded at each call.
+    /// Returns its display metadata: its first `olm.csv.metadata` whose value is an object, or else
+    /// its first inline manifest that is a `ClusterServiceVersion`, which is decoded at each call.
     pub fn metadata(self) -> Option<CsvMetadata<'a>> {
         self.metadata_by(&mut Manifests::default())
     }
 
     /// Returns whether it has more than one `olm.csv.metadata`, which OLM v0 cannot show.
     pub fn has_several_metadata(self) -> bool {
-        self.properties().filter(|property| property.type_name() == "olm.csv.metadata").take(2).count() > 1
+        self.properties()
+            .filter(|property| property.type_name() == "olm.csv.metadata")
+            .take(2)
+            .count()
+            > 1
     }
 
-    /// Returns its display metadata as [`Bundle::metadata`] does, but reuses the buffers of a decoder.
+    /// Returns its display metadata as [`Bundle::metadata`] does, but reuses the buffers of a
+    /// decoder.
     pub fn metadata_by(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
         self.properties().find_map(Property::metadata).or_else(|| {
             let positions = self.catalog().csv_positions();
-            positions.read_or_find(self.place(), self.properties(), |property| property.manifest_metadata(manifests))
+            positions.read_or_find(self.place(), self.properties(), |property| {
+                property.manifest_metadata(manifests)
+            })
         })
     }
 
     /// Decodes its first inline manifest that is a `ClusterServiceVersion`, as canonical JSON.
     pub fn csv_manifest(self, manifests: &mut Manifests) -> Option<Vec<u8>> {
         let positions = self.catalog().csv_positions();
-        positions.read_or_find(self.place(), self.properties(), |property| property.csv_manifest(manifests))
+        positions.read_or_find(self.place(), self.properties(), |property| {
+            property.csv_manifest(manifests)
+        })
     }
 }
 
 impl<'a> Property<'a> {
-    /// Reads the value of an `olm.csv.metadata`; `None` for other properties, and when the value is not an object.
+    /// Reads the value of an `olm.csv.metadata`; `None` for other properties, and when the value is
+    /// not an object.
     pub fn metadata(self) -> Option<CsvMetadata<'a>> {
         match self.payload() {
             Payload::CsvMetadata => CsvMetadata::read(Cow::Borrowed(self.value()?.raw()), false),
@@ -121,9 +134,17 @@ impl<'a> Property<'a> {
 
 impl<'a> CsvMetadata<'a> {
     fn read(text: Cow<'a, [u8]>, is_manifest: bool) -> Option<Self> {
-        let layout = if is_manifest { layout::MANIFEST } else { layout::PROPERTY };
+        let layout = if is_manifest {
+            layout::MANIFEST
+        } else {
+            layout::PROPERTY
+        };
         let fields = MetadataFields::find(&text, layout).ok()?;
-        Some(Self { text, fields, is_manifest })
+        Some(Self {
+            text,
+            fields,
+            is_manifest,
+        })
     }
 }
 
@@ -150,16 +171,23 @@ impl CsvMetadata<'_> {
 
     /// Returns the provider; `None` when it has neither a name nor a URL.
     pub fn provider(&self) -> Option<Link<'_>> {
-        let texts = lists::texts(&mut JsonCursor::new(self.value(MetadataField::Provider)?), Link::FIELDS);
+        let texts = lists::texts(
+            &mut JsonCursor::new(self.value(MetadataField::Provider)?),
+            Link::FIELDS,
+        );
         Link::new(texts.ok()?)
     }
 
-    /// Returns the maintainers, in the author's order; skips entries with neither a name nor an address.
+    /// Returns the maintainers, in the author's order; skips entries with neither a name nor an
+    /// address.
     pub fn maintainers(&self) -> Vec<Maintainer<'_>> {
-        let is_known = |maintainer: &Maintainer<'_>| maintainer.name.is_some() || maintainer.email.is_some();
-        self.objects(MetadataField::Maintainers, ["name", "email"], |[name, email]| {
-            Some(Maintainer { name, email }).filter(is_known)
-        })
+        let is_known =
+            |maintainer: &Maintainer<'_>| maintainer.name.is_some() || maintainer.email.is_some();
+        self.objects(
+            MetadataField::Maintainers,
+            ["name", "email"],
+            |[name, email]| Some(Maintainer { name, email }).filter(is_known),
+        )
     }
 
     /// Returns the links, in the author's order; skips entries with neither a name nor a URL.
@@ -169,12 +197,17 @@ impl CsvMetadata<'_> {
 
     /// Returns the keywords as written: there may be duplicates and empty ones.
     pub fn keywords(&self) -> Vec<JsonText<'_>> {
-        self.value(MetadataField::Keywords).map(lists::strings).unwrap_or_default()
+        self.value(MetadataField::Keywords)
+            .map(lists::strings)
+            .unwrap_or_default()
     }
 
-    /// Returns the categories, from an annotation, without duplicates and blank ones, in the author's order.
+    /// Returns the categories, from an annotation, without duplicates and blank ones, in the
+    /// author's order.
     pub fn categories(&self) -> Vec<String> {
-        self.known_annotation(MetadataField::Categories).map(|text| annotation::categories(&text)).unwrap_or_default()
+        self.known_annotation(MetadataField::Categories)
+            .map(|text| annotation::categories(&text))
+            .unwrap_or_default()
     }
 
     /// Returns the capability level, from an annotation; `None` when missing or unknown.
@@ -184,30 +217,40 @@ impl CsvMetadata<'_> {
 
     /// Returns the known install modes that are marked as supported.
     pub fn install_modes(&self) -> InstallModes {
-        self.value(MetadataField::InstallModes).map(lists::install_modes).unwrap_or_default()
+        self.value(MetadataField::InstallModes)
+            .map(lists::install_modes)
+            .unwrap_or_default()
     }
 
-    /// Returns the supported platform features, such as `fips-compliant`, sorted by name: the union of the annotations of
-    /// single features and an older list. The annotation of a feature takes precedence over the list.
+    /// Returns the supported platform features, such as `fips-compliant`, sorted by name: the union
+    /// of the annotations of single features and an older list. The annotation of a feature takes
+    /// precedence over the list.
     pub fn infrastructure_features(&self) -> Vec<String> {
-        let is_feature = |key: JsonText<'_>| key.0[1..].starts_with(annotation::FEATURE_PREFIX.as_bytes());
-        let features = self.annotations().into_iter().filter(|(key, _)| is_feature(*key)).map(|(key, value)| {
-            let name = key.decode()[annotation::FEATURE_PREFIX.len()..].to_owned();
-            (Cow::Owned(name), value.decode())
-        });
+        let is_feature =
+            |key: JsonText<'_>| key.0[1..].starts_with(annotation::FEATURE_PREFIX.as_bytes());
+        let features = self
+            .annotations()
+            .into_iter()
+            .filter(|(key, _)| is_feature(*key))
+            .map(|(key, value)| {
+                let name = key.decode()[annotation::FEATURE_PREFIX.len()..].to_owned();
+                (Cow::Owned(name), value.decode())
+            });
         annotation::infrastructure_features(
             features,
-            self.known_annotation(MetadataField::InfrastructureFeatures).as_deref(),
+            self.known_annotation(MetadataField::InfrastructureFeatures)
+                .as_deref(),
         )
     }
 
-    /// Returns whether it is certified, from an annotation; `None` unless that is `true` or `false`.
+    /// Returns whether it is certified, from an annotation; `None` unless that is `true` or
+    /// `false`.
     pub fn certified(&self) -> Option<bool> {
         annotation::boolean(&self.known_annotation(MetadataField::Certified)?)
     }
 
-    /// Returns when it was created, from an annotation; `None` when missing, in an unknown format, or ambiguous, such as
-    /// `03/04/2021`.
+    /// Returns when it was created, from an annotation; `None` when missing, in an unknown format,
+    /// or ambiguous, such as `03/04/2021`.
     pub fn created_at(&self) -> Option<Timestamp> {
         created::created_at(&self.known_annotation(MetadataField::CreatedAt)?)
     }
@@ -222,33 +265,49 @@ impl CsvMetadata<'_> {
         annotation::trimmed(self.known_annotation(MetadataField::Repository)?)
     }
 
-    /// Returns the support contact, from an annotation: a name, a URL or any text; `None` when missing or blank.
+    /// Returns the support contact, from an annotation: a name, a URL or any text; `None` when
+    /// missing or blank.
     pub fn support(&self) -> Option<Cow<'_, str>> {
         annotation::trimmed(self.known_annotation(MetadataField::Support)?)
     }
 
     /// Returns the built-in APIs that it requires, in the author's order.
     pub fn native_apis(&self) -> Vec<RawGroupVersionKind<'_>> {
-        self.objects(MetadataField::NativeApis, ["group", "version", "kind"], |texts| {
-            let [group, version, kind] = texts.map(|text| text.unwrap_or(JsonText::EMPTY));
-            Some(RawGroupVersionKind { group, version, kind })
-        })
+        self.objects(
+            MetadataField::NativeApis,
+            ["group", "version", "kind"],
+            |texts| {
+                let [group, version, kind] = texts.map(|text| text.unwrap_or(JsonText::EMPTY));
+                Some(RawGroupVersionKind {
+                    group,
+                    version,
+                    kind,
+                })
+            },
+        )
     }
 
-    /// Returns the example resources in canonical JSON, from an annotation that holds JSON text; `None` when missing, not a
-    /// single JSON value, or nested deeper than [`MAX_MANIFEST_DEPTH`].
+    /// Returns the example resources in canonical JSON, from an annotation that holds JSON text;
+    /// `None` when missing, not a single JSON value, or nested deeper than [`MAX_MANIFEST_DEPTH`].
     pub fn examples(&self) -> Option<Vec<u8>> {
-        read::json_value(&self.known_annotation(MetadataField::AlmExamples)?, MAX_MANIFEST_DEPTH)
+        read::json_value(
+            &self.known_annotation(MetadataField::AlmExamples)?,
+            MAX_MANIFEST_DEPTH,
+        )
     }
 
     /// Returns the labels with string values, sorted by key.
     pub fn labels(&self) -> Vec<(JsonText<'_>, JsonText<'_>)> {
-        self.value(MetadataField::Labels).map(lists::pairs).unwrap_or_default()
+        self.value(MetadataField::Labels)
+            .map(lists::pairs)
+            .unwrap_or_default()
     }
 
     /// Returns the annotations with string values, sorted by key.
     pub fn annotations(&self) -> Vec<(JsonText<'_>, JsonText<'_>)> {
-        self.value(MetadataField::Annotations).map(lists::pairs).unwrap_or_default()
+        self.value(MetadataField::Annotations)
+            .map(lists::pairs)
+            .unwrap_or_default()
     }
 
     fn objects<'t, T, const N: usize>(
@@ -257,7 +316,9 @@ impl CsvMetadata<'_> {
         fields: [&str; N],
         make: impl Fn([Option<JsonText<'t>>; N]) -> Option<T>,
     ) -> Vec<T> {
-        self.value(field).map(|array| lists::objects(array, fields, make)).unwrap_or_default()
+        self.value(field)
+            .map(|array| lists::objects(array, fields, make))
+            .unwrap_or_default()
     }
 
     fn known_annotation(&self, field: MetadataField) -> Option<Cow<'_, str>> {
@@ -266,7 +327,9 @@ impl CsvMetadata<'_> {
 
     /// Returns a non-empty text: upstream omits empty ones when it writes metadata.
     fn text(&self, field: MetadataField) -> Option<JsonText<'_>> {
-        self.value(field).map(JsonText).filter(|text| !text.is_empty())
+        self.value(field)
+            .map(JsonText)
+            .filter(|text| !text.is_empty())
     }
 
     fn value(&self, field: MetadataField) -> Option<&[u8]> {

@@ -30,7 +30,8 @@ impl Name {
         self == Name::NONE
     }
 
-    /// Returns the id as an index for tables with one row per name; must not be called on [`Name::NONE`].
+    /// Returns the id as an index for tables with one row per name; must not be called on
+    /// [`Name::NONE`].
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -51,14 +52,21 @@ impl NameTable {
             return None;
         }
         let at = name.0 as usize;
-        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        let start = if at == 0 {
+            0
+        } else {
+            self.ends[at - 1] as usize
+        };
         Some(&self.text[start..self.ends[at] as usize])
     }
 }
 
 impl<'a> NameInterner<'a> {
     pub(crate) fn new() -> Self {
-        Self { names: NameTable::default(), known: HashMap::new() }
+        Self {
+            names: NameTable::default(),
+            known: HashMap::new(),
+        }
     }
 
     pub(crate) fn intern(&mut self, text: Cow<'a, str>) -> Name {

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::property::properties;
-use super::record::{ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
+use super::record::{
+    ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord,
+};
 use super::{Bundle, Catalog, JsonText, Meta, PackageProblems, Property};
 use crate::work::{Step, Work, WorkStopped};
 
@@ -62,9 +64,13 @@ impl<'a> Package<'a> {
         (!span.is_none()).then(|| JsonText(self.catalog.index.slice(self.record().meta, span)))
     }
 
-    /// Returns the `defaultChannel` of the blob, which may name no channel; empty when the blob has none.
+    /// Returns the `defaultChannel` of the blob, which may name no channel; empty when the blob has
+    /// none.
     pub fn default_channel_name(self) -> &'a str {
-        self.catalog.index.names.get(self.record().default_channel_name)
+        self.catalog
+            .index
+            .names
+            .get(self.record().default_channel_name)
     }
 
     /// Returns the default channel; `None` when the package has no channel of that name.
@@ -93,11 +99,14 @@ impl<'a> Package<'a> {
     pub fn channel(self, name: &str) -> Option<Channel<'a>> {
         let range = &self.record().channels;
         let channels = &self.catalog.index.channels[range.start as usize..range.end as usize];
-        let at = channels.binary_search_by(|channel| self.catalog.index.names.get(channel.name).cmp(name)).ok()?;
+        let at = channels
+            .binary_search_by(|channel| self.catalog.index.names.get(channel.name).cmp(name))
+            .ok()?;
         Some(Channel::new(self.catalog, range.start + super::id(at)))
     }
 
-    /// Iterates over its bundles: highest version first, then by name; bundles without a version come last.
+    /// Iterates over its bundles: highest version first, then by name; bundles without a version
+    /// come last.
     pub fn bundles(self) -> impl DoubleEndedIterator<Item = Bundle<'a>> + ExactSizeIterator {
         ids(&self.record().bundles).map(move |id| Bundle::new(self.catalog, id))
     }
@@ -111,7 +120,9 @@ impl<'a> Package<'a> {
     /// Finds a bundle by name.
     pub fn bundle(self, name: &str) -> Option<Bundle<'a>> {
         let by_name = &self.catalog.index.bundles_by_name[self.bundle_places()];
-        let at = by_name.binary_search_by(|&id| Bundle::new(self.catalog, id).name().cmp(name)).ok()?;
+        let at = by_name
+            .binary_search_by(|&id| Bundle::new(self.catalog, id).name().cmp(name))
+            .ok()?;
         Some(Bundle::new(self.catalog, by_name[at]))
     }
 
@@ -127,7 +138,10 @@ impl<'a> Package<'a> {
 
     /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta { catalog: self.catalog, id: self.record().meta }
+        Meta {
+            catalog: self.catalog,
+            id: self.record().meta,
+        }
     }
 
     /// Returns its index in the order of [`Catalog::packages`].
@@ -189,7 +203,10 @@ impl<'a> Channel<'a> {
         work: &Work<'_>,
     ) -> Result<Option<ChannelEntry<'a>>, WorkStopped> {
         work.draw(Step::Edge, self.entries().len())?;
-        Ok(self.entries().filter(|entry| entry.name() == name).nth(occurrence))
+        Ok(self
+            .entries()
+            .filter(|entry| entry.name() == name)
+            .nth(occurrence))
     }
 
     /// Returns its deprecation; `None` when the object itself is not deprecated.
@@ -204,7 +221,10 @@ impl<'a> Channel<'a> {
 
     /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta { catalog: self.catalog, id: self.record().meta }
+        Meta {
+            catalog: self.catalog,
+            id: self.record().meta,
+        }
     }
 
     fn record(self) -> &'a ChannelRecord {
@@ -238,13 +258,15 @@ impl<'a> ChannelEntry<'a> {
         (id != NONE).then(|| Bundle::new(self.catalog, id))
     }
 
-    /// Returns the number of entries for the same name that come before it in the channel: 0 in a valid catalog.
+    /// Returns the number of entries for the same name that come before it in the channel: 0 in a
+    /// valid catalog.
     ///
     /// # Errors
     /// If the work was stopped.
     pub fn occurrence(self, work: &Work<'_>) -> Result<usize, WorkStopped> {
-        let is_before =
-            |entry: &ChannelEntry<'_>| entry.record().channel == self.record().channel && entry.id < self.id;
+        let is_before = |entry: &ChannelEntry<'_>| {
+            entry.record().channel == self.record().channel && entry.id < self.id
+        };
         if let Some(bundle) = self.bundle() {
             work.draw(Step::Edge, bundle.channel_entries().len())?;
             return Ok(bundle.channel_entries().filter(is_before).count());
@@ -253,22 +275,38 @@ impl<'a> ChannelEntry<'a> {
         let before = entries.start..self.id;
         work.draw(Step::Edge, before.len())?;
         let name = self.record().name;
-        Ok(ids(&before).filter(|&id| Self::new(self.catalog, id).record().name == name).count())
+        Ok(ids(&before)
+            .filter(|&id| Self::new(self.catalog, id).record().name == name)
+            .count())
     }
 
-    /// Returns the name of the replaced bundle, which need not be in the catalog; `None` when absent or empty.
+    /// Returns the name of the replaced bundle, which need not be in the catalog; `None` when
+    /// absent or empty.
     pub fn replaces(self) -> Option<&'a str> {
-        self.catalog.index.names.get_optional(self.record().replaces).filter(|name| !name.is_empty())
+        self.catalog
+            .index
+            .names
+            .get_optional(self.record().replaces)
+            .filter(|name| !name.is_empty())
     }
 
     /// Iterates over the names of the skipped bundles, in catalog order.
     pub fn skips(self) -> impl ExactSizeIterator<Item = &'a str> {
-        ids(&self.record().skips).map(move |at| self.catalog.index.names.get(self.catalog.index.skips[at as usize]))
+        ids(&self.record().skips).map(move |at| {
+            self.catalog
+                .index
+                .names
+                .get(self.catalog.index.skips[at as usize])
+        })
     }
 
     /// Returns the range of versions that can be upgraded to it; `None` when absent or empty.
     pub fn skip_range(self) -> Option<&'a str> {
-        self.catalog.index.names.get_optional(self.record().skip_range).filter(|range| !range.is_empty())
+        self.catalog
+            .index
+            .names
+            .get_optional(self.record().skip_range)
+            .filter(|range| !range.is_empty())
     }
 
     fn record(self) -> &'a EntryRecord {
@@ -286,7 +324,8 @@ impl<'a> Deprecation<'a> {
         self.catalog.index.names.get(self.record().schema)
     }
 
-    /// Returns the name of the deprecated object; for a package its own, although the blob omits it.
+    /// Returns the name of the deprecated object; for a package its own, although the blob omits
+    /// it.
     pub fn name(self) -> &'a str {
         self.catalog.index.names.get(self.record().name)
     }
@@ -303,6 +342,8 @@ impl<'a> Deprecation<'a> {
 }
 
 /// Iterates over a range of ids with a known length, which `Range<u32>` does not have.
-pub(super) fn ids(range: &Range<u32>) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
+pub(super) fn ids(
+    range: &Range<u32>,
+) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
     (range.start as usize..range.end as usize).map(super::id)
 }

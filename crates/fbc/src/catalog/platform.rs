@@ -1,4 +1,5 @@
-//! Platforms: the versions of Kubernetes and `OpenShift`, and the CPU architectures, that bundles run on.
+//! Platforms: the versions of Kubernetes and `OpenShift`, and the CPU architectures, that bundles
+//! run on.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -24,7 +25,8 @@ pub struct Platform<'f> {
     pub architecture: Option<&'f str>,
 }
 
-/// A version of Kubernetes or `OpenShift`, such as `1.31` or `v1.31.4+k3s1`; what follows the numbers is ignored.
+/// A version of Kubernetes or `OpenShift`, such as `1.31` or `v1.31.4+k3s1`; what follows the
+/// numbers is ignored.
 ///
 /// ```
 /// use fbc::catalog::PlatformVersion;
@@ -43,12 +45,15 @@ pub struct PlatformVersion {
 
 /// An error for a text that is not a version of a platform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a version: expected MAJOR.MINOR or MAJOR.MINOR.PATCH, such as 1.31 or 1.31.4")]
+#[error(
+    "{text:?} is not a version: expected MAJOR.MINOR or MAJOR.MINOR.PATCH, such as 1.31 or 1.31.4"
+)]
 pub struct PlatformVersionError {
     text: String,
 }
 
-/// The platforms of all bundles of a catalog: four bytes for each bundle, since most say the same as others.
+/// The platforms of all bundles of a catalog: four bytes for each bundle, since most say the same
+/// as others.
 pub(super) struct Platforms {
     statements: Box<[PlatformStatement]>,
     /// Index in `statements`, by bundle.
@@ -62,11 +67,13 @@ pub(super) struct PlatformStatement {
     max_kubernetes: Option<PlatformVersion>,
     max_openshift: Option<PlatformVersion>,
     architectures: Box<[Box<str>]>,
-    /// Versions of `OpenShift` that the life cycle of its package lists; empty when that lists none.
+    /// Versions of `OpenShift` that the life cycle of its package lists; empty when that lists
+    /// none.
     openshift: Arc<[PlatformVersion]>,
 }
 
-/// Versions of `OpenShift` that the life cycles of a package list, by the minor versions of its bundles.
+/// Versions of `OpenShift` that the life cycles of a package list, by the minor versions of its
+/// bundles.
 pub(super) struct OpenshiftVersions(HashMap<String, Arc<[PlatformVersion]>>);
 
 /// Collects the statements of bundles, in their order.
@@ -87,7 +94,8 @@ impl fmt::Display for Platform<'_> {
     /// Writes the conditions for messages, such as `Kubernetes 1.31, architecture arm64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
-            self.kubernetes.map(|version| format!("Kubernetes {version}")),
+            self.kubernetes
+                .map(|version| format!("Kubernetes {version}")),
             self.openshift.map(|version| format!("OpenShift {version}")),
             self.architecture.map(|name| format!("architecture {name}")),
         ];
@@ -98,13 +106,27 @@ impl fmt::Display for Platform<'_> {
 impl PlatformVersion {
     /// Compares the numbers that both versions have.
     fn compare(self, other: Self) -> Ordering {
-        let patches = self.patch.zip(other.patch).map_or(Ordering::Equal, |(one, other)| one.cmp(&other));
-        (self.major, self.minor).cmp(&(other.major, other.minor)).then(patches)
+        let patches = self
+            .patch
+            .zip(other.patch)
+            .map_or(Ordering::Equal, |(one, other)| one.cmp(&other));
+        (self.major, self.minor)
+            .cmp(&(other.major, other.minor))
+            .then(patches)
     }
 
-    /// Returns the version of `OpenShift` as it is compared: 4.23 and 5.0 are one minor version under two names.
+    /// Returns the version of `OpenShift` as it is compared: 4.23 and 5.0 are one minor version
+    /// under two names.
     fn of_openshift(self) -> Self {
-        if (self.major, self.minor) == (4, 23) { Self { major: 5, minor: 0, ..self } } else { self }
+        if (self.major, self.minor) == (4, 23) {
+            Self {
+                major: 5,
+                minor: 0,
+                ..self
+            }
+        } else {
+            self
+        }
     }
 }
 
@@ -112,14 +134,24 @@ impl FromStr for PlatformVersion {
     type Err = PlatformVersionError;
 
     fn from_str(text: &str) -> Result<Self, PlatformVersionError> {
-        let error = || PlatformVersionError { text: text.to_owned() };
+        let error = || PlatformVersionError {
+            text: text.to_owned(),
+        };
         let plain = text.trim();
         let plain = plain.strip_prefix('v').unwrap_or(plain);
         let numbers = plain.split(['-', '+']).next().unwrap_or_default();
-        let mut numbers = numbers.split('.').map(|number| number.parse().map_err(|_| error()));
+        let mut numbers = numbers
+            .split('.')
+            .map(|number| number.parse().map_err(|_| error()));
         let mut next = || numbers.next().transpose();
-        let (Some(major), Some(minor), patch, None) = (next()?, next()?, next()?, next()?) else { return Err(error()) };
-        Ok(Self { major, minor, patch })
+        let (Some(major), Some(minor), patch, None) = (next()?, next()?, next()?, next()?) else {
+            return Err(error());
+        };
+        Ok(Self {
+            major,
+            minor,
+            patch,
+        })
     }
 }
 
@@ -131,19 +163,21 @@ impl fmt::Display for PlatformVersion {
 }
 
 impl<'a> Bundle<'a> {
-    /// Returns the last version of `OpenShift` that it supports, such as `4.18`, from its first `olm.maxOpenShiftVersion`;
-    /// `None` when it does not say.
+    /// Returns the last version of `OpenShift` that it supports, such as `4.18`, from its first
+    /// `olm.maxOpenShiftVersion`; `None` when it does not say.
     pub fn max_openshift_version(self) -> Option<&'a str> {
-        self.properties().find_map(|property| match property.kind() {
-            PropertyKind::MaxOpenShiftVersion(version) => Some(version),
-            _ => None,
-        })
+        self.properties()
+            .find_map(|property| match property.kind() {
+                PropertyKind::MaxOpenShiftVersion(version) => Some(version),
+                _ => None,
+            })
     }
 
-    /// Returns whether the catalog allows the bundle on a platform: Kubernetes within `minKubeVersion` and the maximum of
-    /// its metadata, `OpenShift` up to [`Bundle::max_openshift_version`] and among the versions that [`Bundle::lifecycle`]
-    /// lists, and one of the architectures of its metadata.
-    /// What is missing or malformed is no limit; without labels, the architecture is `amd64`.
+    /// Returns whether the catalog allows the bundle on a platform: Kubernetes within
+    /// `minKubeVersion` and the maximum of its metadata, `OpenShift` up to
+    /// [`Bundle::max_openshift_version`] and among the versions that [`Bundle::lifecycle`] lists,
+    /// and one of the architectures of its metadata. What is missing or malformed is no limit;
+    /// without labels, the architecture is `amd64`.
     ///
     /// The first call on a catalog decodes the metadata of all bundles.
     ///
@@ -152,34 +186,60 @@ impl<'a> Bundle<'a> {
     pub fn runs_on(self, platform: &Platform<'_>, work: &Work<'_>) -> Result<bool, WorkStopped> {
         let platforms = self.catalog().platforms();
         let statement = &platforms.statements[platforms.of_bundles[self.place()] as usize];
-        work.draw(Step::Comparison, 1 + statement.architectures.len() + statement.openshift.len())?;
+        work.draw(
+            Step::Comparison,
+            1 + statement.architectures.len() + statement.openshift.len(),
+        )?;
         Ok(statement.allows(platform))
     }
 }
 
 impl PlatformStatement {
-    fn new(bundle: Bundle<'_>, metadata: Option<&CsvMetadata<'_>>, openshift: &OpenshiftVersions) -> Self {
-        let architectures = metadata.map_or_else(|| vec!["amd64".to_owned()], CsvMetadata::architectures);
+    fn new(
+        bundle: Bundle<'_>,
+        metadata: Option<&CsvMetadata<'_>>,
+        openshift: &OpenshiftVersions,
+    ) -> Self {
+        let architectures =
+            metadata.map_or_else(|| vec!["amd64".to_owned()], CsvMetadata::architectures);
         let parse = |text: &str| text.parse::<PlatformVersion>().ok();
         Self {
             openshift: openshift.of(bundle),
-            min_kubernetes: metadata.and_then(|metadata| parse(&metadata.min_kube_version()?.decode())),
+            min_kubernetes: metadata
+                .and_then(|metadata| parse(&metadata.min_kube_version()?.decode())),
             max_kubernetes: metadata.and_then(|metadata| parse(&metadata.max_kube_version()?)),
             max_openshift: bundle.max_openshift_version().and_then(parse),
-            architectures: architectures.into_iter().map(String::into_boxed_str).collect(),
+            architectures: architectures
+                .into_iter()
+                .map(String::into_boxed_str)
+                .collect(),
         }
     }
 
     fn allows(&self, platform: &Platform<'_>) -> bool {
-        let is_at_most =
-            |version: PlatformVersion, max: Option<PlatformVersion>| max.is_none_or(|max| version.compare(max).is_le());
+        let is_at_most = |version: PlatformVersion, max: Option<PlatformVersion>| {
+            max.is_none_or(|max| version.compare(max).is_le())
+        };
         platform.kubernetes.is_none_or(|version| {
-            self.min_kubernetes.is_none_or(|min| version.compare(min).is_ge())
+            self.min_kubernetes
+                .is_none_or(|min| version.compare(min).is_ge())
                 && is_at_most(version, self.max_kubernetes)
-        }) && platform.openshift.map(PlatformVersion::of_openshift).is_none_or(|version| {
-            is_at_most(version, self.max_openshift.map(PlatformVersion::of_openshift))
-                && (self.openshift.is_empty() || self.openshift.iter().any(|listed| version.compare(*listed).is_eq()))
-        }) && platform.architecture.is_none_or(|name| self.architectures.iter().any(|own| **own == *name))
+        }) && platform
+            .openshift
+            .map(PlatformVersion::of_openshift)
+            .is_none_or(|version| {
+                is_at_most(
+                    version,
+                    self.max_openshift.map(PlatformVersion::of_openshift),
+                ) && (self.openshift.is_empty()
+                    || self
+                        .openshift
+                        .iter()
+                        .any(|listed| version.compare(*listed).is_eq()))
+            })
+            && platform
+                .architecture
+                .is_none_or(|name| self.architectures.iter().any(|own| **own == *name))
     }
 }
 
@@ -189,7 +249,9 @@ impl OpenshiftVersions {
         let mut versions = HashMap::new();
         for lifecycle in lifecycles {
             let name = lifecycle.version.decode().into_owned();
-            versions.entry(name).or_insert_with(|| listed_openshift_versions(lifecycle));
+            versions
+                .entry(name)
+                .or_insert_with(|| listed_openshift_versions(lifecycle));
         }
         Self(versions)
     }
@@ -199,14 +261,23 @@ impl OpenshiftVersions {
         if self.0.is_empty() {
             return Arc::default();
         }
-        bundle.minor_version().and_then(|version| self.0.get(&version)).cloned().unwrap_or_default()
+        bundle
+            .minor_version()
+            .and_then(|version| self.0.get(&version))
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
 fn listed_openshift_versions(lifecycle: &VersionLifecycle<'_>) -> Arc<[PlatformVersion]> {
-    let platforms = lifecycle.platforms.iter().filter(|platform| platform.name.decode() == "openshift");
+    let platforms = lifecycle
+        .platforms
+        .iter()
+        .filter(|platform| platform.name.decode() == "openshift");
     let texts = platforms.flat_map(|platform| &platform.versions);
-    let versions = texts.filter_map(|text| text.decode().parse().ok()).map(PlatformVersion::of_openshift);
+    let versions = texts
+        .filter_map(|text| text.decode().parse().ok())
+        .map(PlatformVersion::of_openshift);
     versions.take(MAX_OPENSHIFT_VERSIONS).collect()
 }
 
@@ -219,15 +290,22 @@ impl PlatformsBuilder {
         openshift: &OpenshiftVersions,
     ) {
         let next = id(self.statements.len());
-        self.of_bundles
-            .push(*self.statements.entry(PlatformStatement::new(bundle, metadata, openshift)).or_insert(next));
+        self.of_bundles.push(
+            *self
+                .statements
+                .entry(PlatformStatement::new(bundle, metadata, openshift))
+                .or_insert(next),
+        );
     }
 
     pub(super) fn finish(self) -> Platforms {
         let mut statements: Vec<_> = self.statements.into_iter().collect();
         statements.sort_unstable_by_key(|(_, at)| *at);
         Platforms {
-            statements: statements.into_iter().map(|(statement, _)| statement).collect(),
+            statements: statements
+                .into_iter()
+                .map(|(statement, _)| statement)
+                .collect(),
             of_bundles: self.of_bundles.into_boxed_slice(),
         }
     }
@@ -253,10 +331,23 @@ mod tests {
         ] {
             assert_eq!(version(text).to_string(), shown, "{text}");
         }
-        for text in ["", "1", "v", "1.", "1.x", "1.2.3.4", "1.-2", "latest", ">=1.2", "99999999999.1"] {
+        for text in [
+            "",
+            "1",
+            "v",
+            "1.",
+            "1.x",
+            "1.2.3.4",
+            "1.-2",
+            "latest",
+            ">=1.2",
+            "99999999999.1",
+        ] {
             let error = text.parse::<PlatformVersion>().expect_err(text);
             assert!(
-                error.to_string().starts_with(&format!("{text:?} is not a version: expected MAJOR.MINOR")),
+                error
+                    .to_string()
+                    .starts_with(&format!("{text:?} is not a version: expected MAJOR.MINOR")),
                 "{error}"
             );
         }
@@ -271,7 +362,11 @@ mod tests {
             ("1.31.4", "1.31.5", Ordering::Less),
             ("2.0", "1.99.9", Ordering::Greater),
         ] {
-            assert_eq!(version(one).compare(version(other)), order, "{one} and {other}");
+            assert_eq!(
+                version(one).compare(version(other)),
+                order,
+                "{one} and {other}"
+            );
         }
     }
 }

@@ -17,8 +17,8 @@ pub enum JsonPointerError {
 }
 
 impl<'a> JsonValue<'a> {
-    /// Returns the part of the value at a JSON pointer (RFC 6901): the whole value for the empty pointer, `None` when the
-    /// value has no such part.
+    /// Returns the part of the value at a JSON pointer (RFC 6901): the whole value for the empty
+    /// pointer, `None` when the value has no such part.
     ///
     /// # Errors
     /// Fails when the text is not a JSON pointer.
@@ -31,12 +31,16 @@ impl<'a> JsonValue<'a> {
 ///
 /// # Errors
 /// Fails when the text is not a JSON pointer.
-pub fn resolve_pointer<'a>(value: &'a [u8], pointer: &str) -> Result<Option<&'a [u8]>, JsonPointerError> {
+pub fn resolve_pointer<'a>(
+    value: &'a [u8],
+    pointer: &str,
+) -> Result<Option<&'a [u8]>, JsonPointerError> {
     // A damaged line has no parts.
     Ok(walk(value, &tokens(pointer)?).unwrap_or_default())
 }
 
-/// Follows the tokens. Each step continues where the previous one stopped, so no byte is visited twice.
+/// Follows the tokens. Each step continues where the previous one stopped, so no byte is visited
+/// twice.
 fn walk<'a>(value: &'a [u8], tokens: &[Cow<'_, str>]) -> Result<Option<&'a [u8]>, JsonError> {
     let mut cursor = JsonCursor::new(value);
     for token in tokens {
@@ -67,7 +71,9 @@ fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>, JsonPointerError> {
     if pointer.is_empty() {
         return Ok(Vec::new());
     }
-    let rest = pointer.strip_prefix('/').ok_or_else(|| JsonPointerError::NoSlash(pointer.to_owned()))?;
+    let rest = pointer
+        .strip_prefix('/')
+        .ok_or_else(|| JsonPointerError::NoSlash(pointer.to_owned()))?;
     rest.split('/')
         .map(|token| unescape(token).ok_or_else(|| JsonPointerError::BadEscape(pointer.to_owned())))
         .collect()
@@ -89,7 +95,8 @@ fn unescape(token: &str) -> Option<Cow<'_, str>> {
     Some(text)
 }
 
-/// Steps into a value: to a member of an object by its exact key, or to an element of an array by its index.
+/// Steps into a value: to a member of an object by its exact key, or to an element of an array by
+/// its index.
 fn step<'a>(cursor: &mut JsonCursor<'a>, token: &str) -> Result<(), StepEnd<'a>> {
     match cursor.kind()? {
         JsonKind::Object => cursor.object(|cursor, key| {
@@ -100,7 +107,9 @@ fn step<'a>(cursor: &mut JsonCursor<'a>, token: &str) -> Result<(), StepEnd<'a>>
             Ok(())
         }),
         JsonKind::Array => {
-            let Some(mut left) = index(token) else { return Ok(()) };
+            let Some(mut left) = index(token) else {
+                return Ok(());
+            };
             cursor.array(|cursor| {
                 if left == 0 {
                     return Err(StepEnd::Found(cursor.clone()));
@@ -114,7 +123,8 @@ fn step<'a>(cursor: &mut JsonCursor<'a>, token: &str) -> Result<(), StepEnd<'a>>
     }
 }
 
-/// Parses an array index: digits without leading zeros. `-`, the element after the last, does not exist.
+/// Parses an array index: digits without leading zeros. `-`, the element after the last, does not
+/// exist.
 fn index(token: &str) -> Option<usize> {
     let has_leading_zero = token.len() > 1 && token.starts_with('0');
     if has_leading_zero || !token.bytes().all(|byte| byte.is_ascii_digit()) {

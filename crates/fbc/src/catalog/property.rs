@@ -59,7 +59,8 @@ pub struct GroupVersionKind<'a> {
     pub kind: &'a str,
 }
 
-/// A Kubernetes API in the JSON texts of a value that is decoded when it is read; missing ones are empty.
+/// A Kubernetes API in the JSON texts of a value that is decoded when it is read; missing ones are
+/// empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawGroupVersionKind<'a> {
     /// API group, empty for the core group.
@@ -115,12 +116,15 @@ impl<'a> Property<'a> {
             Payload::Constraint => PropertyKind::Constraint,
             Payload::BundleObject => PropertyKind::BundleObject,
             Payload::CsvMetadata => PropertyKind::CsvMetadata,
-            Payload::MaxOpenShiftVersion(version) => PropertyKind::MaxOpenShiftVersion(names.get(version)),
+            Payload::MaxOpenShiftVersion(version) => {
+                PropertyKind::MaxOpenShiftVersion(names.get(version))
+            }
             Payload::Opaque => PropertyKind::Opaque,
         }
     }
 
-    /// Reads the condition of an `olm.constraint` from the line; `None` for other types and malformed values.
+    /// Reads the condition of an `olm.constraint` from the line; `None` for other types and
+    /// malformed values.
     pub fn constraint(self) -> Option<Constraint<'a>> {
         match self.record().payload {
             Payload::Constraint => constraint::decode(self.value()?.raw()),

@@ -8,7 +8,8 @@ use super::names::Name;
 /// The id of no object, where an id is optional.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A slice of a blob's line. An empty one stands for an absent value, because no JSON value is empty.
+/// A slice of a blob's line. An empty one stands for an absent value, because no JSON value is
+/// empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Offset of the first byte in the line.

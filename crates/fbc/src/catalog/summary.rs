@@ -1,4 +1,5 @@
-//! Package summaries: the metadata that lists, filters, facets, sorting and search need, decoded once for a catalog.
+//! Package summaries: the metadata that lists, filters, facets, sorting and search need, decoded
+//! once for a catalog.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -55,18 +56,23 @@ impl<'a> Package<'a> {
     /// Returns its display metadata. The first call on a catalog decodes that of all packages.
     pub fn summary(self) -> Summary<'a> {
         let summaries = self.catalog().summaries();
-        Summary { catalog: self.catalog(), summaries, record: &summaries.records[self.place()] }
+        Summary {
+            catalog: self.catalog(),
+            summaries,
+            record: &summaries.records[self.place()],
+        }
     }
 
-    /// Returns the bundle whose metadata represents the package: the head of its default channel, or, when that is
-    /// missing or has no metadata, the highest version that has.
+    /// Returns the bundle whose metadata represents the package: the head of its default channel,
+    /// or, when that is missing or has no metadata, the highest version that has.
     pub fn metadata_bundle(self) -> Option<Bundle<'a>> {
         self.summary().bundle()
     }
 }
 
 impl<'a> Summary<'a> {
-    /// Returns the bundle that the metadata comes from, [`Package::metadata_bundle`]; without one, all else is empty.
+    /// Returns the bundle that the metadata comes from, [`Package::metadata_bundle`]; without one,
+    /// all else is empty.
     pub fn bundle(self) -> Option<Bundle<'a>> {
         (self.record.bundle != NONE).then(|| Bundle::new(self.catalog, self.record.bundle))
     }
@@ -76,8 +82,8 @@ impl<'a> Summary<'a> {
         self.text(self.record.display_name)
     }
 
-    /// Returns a text for tiles: that of the metadata, or else the first sentence of the description of the package, or of
-    /// the metadata; `None` when there is none of these.
+    /// Returns a text for tiles: that of the metadata, or else the first sentence of the
+    /// description of the package, or of the metadata; `None` when there is none of these.
     pub fn summary(self) -> Option<&'a str> {
         self.text(self.record.summary)
     }
@@ -87,12 +93,14 @@ impl<'a> Summary<'a> {
         self.text(self.record.provider_name)
     }
 
-    /// Returns the name of the provider without its legal form, such as `Red Hat` for `Red Hat, Inc.`.
+    /// Returns the name of the provider without its legal form, such as `Red Hat` for `Red Hat,
+    /// Inc.`.
     pub fn provider_short_name(self) -> Option<&'a str> {
         self.text(self.record.provider_short_name)
     }
 
-    /// Returns what the package is ordered by if it is ordered by display name: without letter case, accents and marks.
+    /// Returns what the package is ordered by if it is ordered by display name: without letter
+    /// case, accents and marks.
     pub fn sort_name(self) -> &'a str {
         self.text(self.record.sort_name).unwrap_or_default()
     }
@@ -107,28 +115,33 @@ impl<'a> Summary<'a> {
         self.words(&self.record.keywords)
     }
 
-    /// Iterates over the categories, as [`CsvMetadata::categories`](super::CsvMetadata::categories).
+    /// Iterates over the categories, as
+    /// [`CsvMetadata::categories`](super::CsvMetadata::categories).
     pub fn categories(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.categories)
     }
 
-    /// Iterates over the platform features, as [`CsvMetadata::infrastructure_features`](super::CsvMetadata::infrastructure_features).
+    /// Iterates over the platform features, as
+    /// [`CsvMetadata::infrastructure_features`](super::CsvMetadata::infrastructure_features).
     pub fn infrastructure_features(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.features)
     }
 
-    /// Iterates over the CPU architectures, as [`CsvMetadata::architectures`](super::CsvMetadata::architectures).
+    /// Iterates over the CPU architectures, as
+    /// [`CsvMetadata::architectures`](super::CsvMetadata::architectures).
     pub fn architectures(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.architectures)
     }
 
-    /// Iterates over the operating systems, as [`CsvMetadata::operating_systems`](super::CsvMetadata::operating_systems).
+    /// Iterates over the operating systems, as
+    /// [`CsvMetadata::operating_systems`](super::CsvMetadata::operating_systems).
     pub fn operating_systems(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.operating_systems)
     }
 
-    /// Iterates over the subscriptions, as [`CsvMetadata::valid_subscriptions`](super::CsvMetadata::valid_subscriptions),
-    /// without duplicates.
+    /// Iterates over the subscriptions, as
+    /// [`CsvMetadata::valid_subscriptions`](super::CsvMetadata::valid_subscriptions), without
+    /// duplicates.
     pub fn valid_subscriptions(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.subscriptions)
     }
@@ -159,17 +172,29 @@ impl<'a> Summary<'a> {
 
     fn words(self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
         let words = &self.summaries.words[range.start as usize..range.end as usize];
-        words.iter().map(move |&word| self.summaries.names.get(word))
+        words
+            .iter()
+            .map(move |&word| self.summaries.names.get(word))
     }
 }
 
 impl Summaries {
     /// Decodes the metadata of every package.
     pub(super) fn from_catalog(catalog: &Catalog) -> Self {
-        let mut builder = SummaryBuilder { names: NameInterner::new(), words: Vec::new() };
-        let records = catalog.packages().map(|package| builder.record(package)).collect();
+        let mut builder = SummaryBuilder {
+            names: NameInterner::new(),
+            words: Vec::new(),
+        };
+        let records = catalog
+            .packages()
+            .map(|package| builder.record(package))
+            .collect();
         builder.words.shrink_to_fit();
-        Self { names: builder.names.finish(), words: builder.words, records }
+        Self {
+            names: builder.names.finish(),
+            words: builder.words,
+            records,
+        }
     }
 }
 
@@ -181,13 +206,20 @@ struct SummaryBuilder {
 
 impl SummaryBuilder {
     fn record(&mut self, package: Package<'_>) -> SummaryRecord {
-        let head = package.default_channel().and_then(|channel| match channel.head() {
-            Head::One(entry) => entry.bundle(),
-            Head::None | Head::Several => None,
-        });
-        let found = head.into_iter().chain(package.bundles()).find_map(|bundle| Some((bundle, bundle.metadata()?)));
+        let head = package
+            .default_channel()
+            .and_then(|channel| match channel.head() {
+                Head::One(entry) => entry.bundle(),
+                Head::None | Head::Several => None,
+            });
+        let found = head
+            .into_iter()
+            .chain(package.bundles())
+            .find_map(|bundle| Some((bundle, bundle.metadata()?)));
         let Some((bundle, metadata)) = found else {
-            let summary = package.description().and_then(|text| first_sentence(&text.decode()));
+            let summary = package
+                .description()
+                .and_then(|text| first_sentence(&text.decode()));
             return SummaryRecord {
                 bundle: NONE,
                 summary: self.text(summary),
@@ -197,11 +229,18 @@ impl SummaryBuilder {
         };
         let provider = metadata.provider();
         let keywords = metadata.keywords().into_iter().map(JsonText::decode);
-        let mut descriptions = package.description().into_iter().chain(metadata.description());
-        let summary = metadata.summary().or_else(|| descriptions.find_map(|text| first_sentence(&text.decode())));
+        let mut descriptions = package
+            .description()
+            .into_iter()
+            .chain(metadata.description());
+        let summary = metadata
+            .summary()
+            .or_else(|| descriptions.find_map(|text| first_sentence(&text.decode())));
         let provider_name = provider.and_then(|provider| provider.name);
         let short_name = provider_name.map(|name| short_name(&name.decode()).to_owned());
-        let shown = metadata.display_name().map_or(Cow::Borrowed(package.name()), JsonText::decode);
+        let shown = metadata
+            .display_name()
+            .map_or(Cow::Borrowed(package.name()), JsonText::decode);
         SummaryRecord {
             bundle: super::id(bundle.place()),
             provider_short_name: self.text(short_name),
@@ -215,7 +254,12 @@ impl SummaryBuilder {
             provider_url: self.name(provider.and_then(|provider| provider.url)),
             keywords: self.words(keywords.filter(|word| !word.trim().is_empty())),
             categories: self.words(metadata.categories().into_iter().map(Cow::Owned)),
-            features: self.words(metadata.infrastructure_features().into_iter().map(Cow::Owned)),
+            features: self.words(
+                metadata
+                    .infrastructure_features()
+                    .into_iter()
+                    .map(Cow::Owned),
+            ),
             capability_level: metadata.capability_level(),
             install_modes: metadata.install_modes(),
             certified: metadata.certified(),

@@ -1,5 +1,5 @@
-//! Reads values of canonical JSON as Go reads them: keys of structs match in any letter case, and `null` is the same as
-//! nothing.
+//! Reads values of canonical JSON as Go reads them: keys of structs match in any letter case, and
+//! `null` is the same as nothing.
 
 use super::{JsonText, JsonValue};
 use crate::json::{JsonCursor, JsonError, is_field};
@@ -16,8 +16,9 @@ impl From<JsonError> for WrongType {
 }
 
 impl<'a> JsonValue<'a> {
-    /// Creates a value from its text, which must be canonical JSON as [`Bundle::csv_manifest`](super::Bundle::csv_manifest)
-    /// returns it: without white space outside of strings.
+    /// Creates a value from its text, which must be canonical JSON as
+    /// [`Bundle::csv_manifest`](super::Bundle::csv_manifest) returns it: without white space
+    /// outside of strings.
     pub fn new(text: &'a [u8]) -> Self {
         Self(text)
     }
@@ -29,20 +30,31 @@ impl<'a> JsonValue<'a> {
     pub fn fields<const N: usize>(self, names: [&str; N]) -> Result<[Option<Self>; N], WrongType> {
         let mut fields = [None; N];
         self.each_member(|key, value| {
-            if let Some(at) = names.iter().position(|name| is_field(crate::json::RawText(key.0), name)) {
+            if let Some(at) = names
+                .iter()
+                .position(|name| is_field(crate::json::RawText(key.0), name))
+            {
                 fields[at] = Some(value).filter(|value| !value.is_null()).or(fields[at]);
             }
         })?;
         Ok(fields)
     }
 
-    /// Reads fields of an object in one pass, those that are `null` too, and passes each with the index of its name.
+    /// Reads fields of an object in one pass, those that are `null` too, and passes each with the
+    /// index of its name.
     ///
     /// # Errors
     /// If the value is neither an object nor `null`.
-    pub fn each_field(self, names: &[&str], mut field: impl FnMut(usize, Self)) -> Result<(), WrongType> {
+    pub fn each_field(
+        self,
+        names: &[&str],
+        mut field: impl FnMut(usize, Self),
+    ) -> Result<(), WrongType> {
         self.each_member(|key, value| {
-            if let Some(at) = names.iter().position(|name| is_field(crate::json::RawText(key.0), name)) {
+            if let Some(at) = names
+                .iter()
+                .position(|name| is_field(crate::json::RawText(key.0), name))
+            {
                 field(at, value);
             }
         })
@@ -138,10 +150,23 @@ mod tests {
         let object = value(r#"{"A":1,"NAME":"x","list":["a",null],"name":null,"on":true}"#);
         let [name, list, on, missing] = object.fields(["name", "list", "on", "missing"]).unwrap();
         assert_eq!(name.unwrap().text().unwrap().decode(), "x");
-        let texts: Vec<_> =
-            list.unwrap().elements().unwrap().iter().map(|text| text.text().unwrap().decode()).collect();
-        assert_eq!((texts, on.unwrap().boolean(), missing), (vec!["a".into(), "".into()], Ok(true), None));
-        let keys: Vec<_> = object.members().unwrap().iter().map(|(key, _)| key.decode()).collect();
+        let texts: Vec<_> = list
+            .unwrap()
+            .elements()
+            .unwrap()
+            .iter()
+            .map(|text| text.text().unwrap().decode())
+            .collect();
+        assert_eq!(
+            (texts, on.unwrap().boolean(), missing),
+            (vec!["a".into(), "".into()], Ok(true), None)
+        );
+        let keys: Vec<_> = object
+            .members()
+            .unwrap()
+            .iter()
+            .map(|(key, _)| key.decode())
+            .collect();
         assert_eq!(keys, ["A", "NAME", "list", "name", "on"]);
     }
 
@@ -149,12 +174,23 @@ mod tests {
     fn null_is_nothing_of_any_type_and_another_type_is_an_error() {
         let null = value("null");
         assert_eq!(null.fields(["a"]), Ok([None]));
-        assert_eq!((null.elements(), null.text(), null.boolean()), (Ok(vec![]), Ok(JsonText::EMPTY), Ok(false)));
+        assert_eq!(
+            (null.elements(), null.text(), null.boolean()),
+            (Ok(vec![]), Ok(JsonText::EMPTY), Ok(false))
+        );
         for text in ["1", "\"a\"", "[]", "{}", "true"] {
             let value = value(text);
-            let readings =
-                [value.fields(["a"]).is_ok(), value.elements().is_ok(), value.text().is_ok(), value.boolean().is_ok()];
-            assert_eq!(readings, [text == "{}", text == "[]", text == "\"a\"", text == "true"], "{text}");
+            let readings = [
+                value.fields(["a"]).is_ok(),
+                value.elements().is_ok(),
+                value.text().is_ok(),
+                value.boolean().is_ok(),
+            ];
+            assert_eq!(
+                readings,
+                [text == "{}", text == "[]", text == "\"a\"", text == "true"],
+                "{text}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Validates single blobs: missing, reserved and oddly named schemas, and values that upstream's decoder rejects. Runs only when a
-//! catalog is built, not when it is reopened.
+//! Validates single blobs: missing, reserved and oddly named schemas, and values that upstream's
+//! decoder rejects. Runs only when a catalog is built, not when it is reopened.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,12 @@ use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 use crate::quote::go_quote;
 
 /// Schemas whose blobs are typed objects; all others are custom schemas.
-pub const TYPED_SCHEMAS: [&str; 4] = ["olm.package", "olm.channel", "olm.bundle", "olm.deprecations"];
+pub const TYPED_SCHEMAS: [&str; 4] = [
+    "olm.package",
+    "olm.channel",
+    "olm.bundle",
+    "olm.deprecations",
+];
 
 /// What upstream's gRPC server requires of the name of a custom schema, as a regular expression.
 pub const CUSTOM_NAME_RULE: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
@@ -28,43 +33,75 @@ pub(super) fn check(catalog: &Catalog, findings: &Findings, problems: &mut Probl
     for package in catalog.packages() {
         check_icon(package, problems);
     }
-    catalog.bundles().for_each(|bundle| check_metadata(bundle, problems));
+    catalog
+        .bundles()
+        .for_each(|bundle| check_metadata(bundle, problems));
     if !findings.type_mismatches.is_empty() {
-        catalog.bundles().for_each(|bundle| check_properties(bundle, &findings.type_mismatches, problems));
+        catalog
+            .bundles()
+            .for_each(|bundle| check_properties(bundle, &findings.type_mismatches, problems));
     }
     if !findings.unknown_modes.is_empty() {
-        catalog.bundles().for_each(|bundle| check_install_modes(bundle, &findings.unknown_modes, problems));
+        catalog
+            .bundles()
+            .for_each(|bundle| check_install_modes(bundle, &findings.unknown_modes, problems));
     }
 }
 
 /// Reports every blob without a schema, and the first blob of each reserved schema.
 fn check_schemas(catalog: &Catalog, problems: &mut ProblemCollector) {
-    if catalog.index.schemas.iter().all(|schema| schema.known || !is_odd(&schema.schema)) {
+    if catalog
+        .index
+        .schemas
+        .iter()
+        .all(|schema| schema.known || !is_odd(&schema.schema))
+    {
         return;
     }
-    let mut seen: HashSet<&str> =
-        catalog.index.schemas.iter().filter(|schema| schema.known).map(|schema| &*schema.schema).collect();
+    let mut seen: HashSet<&str> = catalog
+        .index
+        .schemas
+        .iter()
+        .filter(|schema| schema.known)
+        .map(|schema| &*schema.schema)
+        .collect();
     for meta in (0..catalog.meta_count()).map(|at| catalog.meta_at(at)) {
         let schema = meta.schema();
         if schema.is_empty() {
             problems.add(ProblemCode::SchemaMissing, || {
-                let message = format!("object '{}' is missing root schema field", quoted_blob(meta));
+                let message = format!(
+                    "object '{}' is missing root schema field",
+                    quoted_blob(meta)
+                );
                 Problem::new(ProblemCode::SchemaMissing, message).at(meta)
             });
         } else if is_odd(schema) && seen.insert(schema) {
             let (code, what) = if is_template(schema) {
-                (ProblemCode::SchemaTemplate, "is a template for opm, not a catalog's blob")
+                (
+                    ProblemCode::SchemaTemplate,
+                    "is a template for opm, not a catalog's blob",
+                )
             } else {
-                (ProblemCode::SchemaReserved, "is not known here, and names that begin with \"olm.\" are reserved")
+                (
+                    ProblemCode::SchemaReserved,
+                    "is not known here, and names that begin with \"olm.\" are reserved",
+                )
             };
-            problems.add(code, || Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta));
+            problems.add(code, || {
+                Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta)
+            });
         }
     }
 }
 
-/// Reports the first blob of each custom schema, and of each package in such blobs, with a name that `opm serve` refuses.
+/// Reports the first blob of each custom schema, and of each package in such blobs, with a name
+/// that `opm serve` refuses.
 fn check_custom_names(catalog: &Catalog, problems: &mut ProblemCollector) {
-    if catalog.schemas().iter().all(|schema| TYPED_SCHEMAS.contains(&&*schema.schema)) {
+    if catalog
+        .schemas()
+        .iter()
+        .all(|schema| TYPED_SCHEMAS.contains(&&*schema.schema))
+    {
         return;
     }
     let (mut schemas, mut packages) = (HashSet::new(), HashSet::new());
@@ -75,10 +112,18 @@ fn check_custom_names(catalog: &Catalog, problems: &mut ProblemCollector) {
             continue;
         }
         if is_invalid(schema) && schemas.insert(schema) {
-            add_custom_name(meta, &format!("custom schema {}", go_quote(schema)), problems);
+            add_custom_name(
+                meta,
+                &format!("custom schema {}", go_quote(schema)),
+                problems,
+            );
         }
         if is_invalid(package) && packages.insert(package) {
-            let what = format!("package {} of a blob of schema {}", go_quote(package), go_quote(schema));
+            let what = format!(
+                "package {} of a blob of schema {}",
+                go_quote(package),
+                go_quote(schema)
+            );
             add_custom_name(meta, &what, problems);
         }
     }
@@ -94,8 +139,8 @@ fn add_custom_name(meta: Meta<'_>, what: &str, problems: &mut ProblemCollector) 
     });
 }
 
-/// Returns whether upstream's gRPC server accepts a text as name of a custom schema, or of the package of its blob:
-/// [`CUSTOM_NAME_RULE`].
+/// Returns whether upstream's gRPC server accepts a text as name of a custom schema, or of the
+/// package of its blob: [`CUSTOM_NAME_RULE`].
 pub fn is_custom_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     text.bytes().all(is_part) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -115,21 +160,32 @@ fn quoted_blob(meta: Meta<'_>) -> String {
     if blob.len() <= QUOTED_BYTES {
         return format!("{blob}\n");
     }
-    let end = (0..=QUOTED_BYTES).rev().find(|&at| blob.is_char_boundary(at)).unwrap_or_default();
+    let end = (0..=QUOTED_BYTES)
+        .rev()
+        .find(|&at| blob.is_char_boundary(at))
+        .unwrap_or_default();
     format!("{}…", &blob[..end])
 }
 
 /// Reports an icon that upstream's decoder rejects; the package is served without it.
 fn check_icon(package: Package<'_>, problems: &mut ProblemCollector) {
-    if let Some(mismatch) = go_types::find_mismatch(RawValue(package.meta().blob().raw()), go_types::PACKAGE_BLOB) {
+    if let Some(mismatch) = go_types::find_mismatch(
+        RawValue(package.meta().blob().raw()),
+        go_types::PACKAGE_BLOB,
+    ) {
         problems.add(ProblemCode::BlobMalformed, || Problem {
             package: optional_name(package.name()),
-            ..Problem::new(ProblemCode::BlobMalformed, format!("parse package: {mismatch}")).at(package.meta())
+            ..Problem::new(
+                ProblemCode::BlobMalformed,
+                format!("parse package: {mismatch}"),
+            )
+            .at(package.meta())
         });
     }
 }
 
-/// Reports the first property of a bundle that upstream cannot decode, and every malformed inline manifest.
+/// Reports the first property of a bundle that upstream cannot decode, and every malformed inline
+/// manifest.
 fn check_properties(bundle: Bundle<'_>, type_mismatches: &[u32], problems: &mut ProblemCollector) {
     let mut is_reported = false;
     for (at, property) in bundle.properties().enumerate() {
@@ -154,10 +210,13 @@ fn check_properties(bundle: Bundle<'_>, type_mismatches: &[u32], problems: &mut 
     }
 }
 
-/// Returns Go's message for a property that cannot be decoded. Only properties with a problem that is listed are checked
-/// a second time: as many messages as properties would take more memory than the properties.
+/// Returns Go's message for a property that cannot be decoded. Only properties with a problem that
+/// is listed are checked a second time: as many messages as properties would take more memory than
+/// the properties.
 fn mismatch_of(property: Property<'_>) -> String {
-    let Some(value) = property.value() else { return go_types::VALUE_MISSING.to_owned() };
+    let Some(value) = property.value() else {
+        return go_types::VALUE_MISSING.to_owned();
+    };
     let (mismatch, _) = go_types::check_property(property.type_name(), RawValue(value.raw()));
     // Of several values with alike keys the last is kept, which may be the one that can be decoded.
     mismatch.unwrap_or_else(|| "a value has the wrong type".to_owned())
@@ -179,13 +238,20 @@ fn check_metadata(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
 
 /// Reports the first unknown install mode of each `olm.csv.metadata`.
 fn check_install_modes(bundle: Bundle<'_>, unknown: &[u32], problems: &mut ProblemCollector) {
-    for property in bundle.properties().filter(|property| unknown.binary_search(&property.place()).is_ok()) {
+    for property in bundle
+        .properties()
+        .filter(|property| unknown.binary_search(&property.place()).is_ok())
+    {
         problems.add(ProblemCode::InstallModeUnknown, || {
-            let value =
-                property.value().map(|value| go_types::check_property(property.type_name(), RawValue(value.raw())));
+            let value = property
+                .value()
+                .map(|value| go_types::check_property(property.type_name(), RawValue(value.raw())));
             let mode = value.and_then(|(_, mode)| mode).unwrap_or_default();
-            let message =
-                format!("bundle {} has the unknown install mode {}", go_quote(bundle.name()), go_quote(&mode));
+            let message = format!(
+                "bundle {} has the unknown install mode {}",
+                go_quote(bundle.name()),
+                go_quote(&mode)
+            );
             problem_in(bundle, ProblemCode::InstallModeUnknown, message)
         });
     }

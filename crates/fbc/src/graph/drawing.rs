@@ -6,8 +6,8 @@ use super::{UpdateGraph, heads, stranded};
 use crate::catalog::{Bundle, Channel, ChannelEntry};
 
 impl<'a> UpdateGraph<'a> {
-    /// Returns what there is to draw: every entry of the channels with what it replaces and skips, and the skip ranges as
-    /// texts. Heads, deprecated and stranded bundles are marked.
+    /// Returns what there is to draw: every entry of the channels with what it replaces and skips,
+    /// and the skip ranges as texts. Heads, deprecated and stranded bundles are marked.
     pub fn drawing(&self) -> Drawing<'a> {
         Drawing {
             package: self.package.name(),

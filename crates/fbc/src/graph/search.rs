@@ -1,6 +1,7 @@
 //! Searches in the update graph: shortest upgrade paths, and stranded and unreachable bundles.
 //!
-//! A path takes time almost linear in the number of bundles, entries and skips, however many edges skip ranges have.
+//! A path takes time almost linear in the number of bundles, entries and skips, however many edges
+//! skip ranges have.
 
 use std::collections::VecDeque;
 
@@ -27,11 +28,11 @@ pub(super) struct EqualVersions {
 }
 
 impl<'a> UpdateGraph<'a> {
-    /// Finds a shortest sequence of upgrades from one bundle of the package to another, both included; `None` when there
-    /// is none.
+    /// Finds a shortest sequence of upgrades from one bundle of the package to another, both
+    /// included; `None` when there is none.
     ///
-    /// Each step is one of [`successors`]. Of several shortest paths it is the one whose first step goes to the
-    /// highest version, then to the least name, and so on with the second step.
+    /// Each step is one of [`successors`]. Of several shortest paths it is the one whose first step
+    /// goes to the highest version, then to the least name, and so on with the second step.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -41,7 +42,9 @@ impl<'a> UpdateGraph<'a> {
         to: Bundle<'_>,
         work: &Work<'_>,
     ) -> Result<Option<Vec<Bundle<'a>>>, WorkStopped> {
-        let Some((from, to)) = self.index_of(from).zip(self.index_of(to)) else { return Ok(None) };
+        let Some((from, to)) = self.index_of(from).zip(self.index_of(to)) else {
+            return Ok(None);
+        };
         // Each entry is visited once to find the distances, and once to choose the steps.
         for target in &self.targets {
             work.draw(Step::Edge, 2 * (1 + target.entry.skips().len()))?;
@@ -49,7 +52,9 @@ impl<'a> UpdateGraph<'a> {
         work.draw(Step::Edge, 10 * self.bundles.len())?;
         let mut equal_versions = EqualVersions::new(&self.bundles);
         let distances = self.distances(&[to], &mut equal_versions);
-        let Some(distance) = distances[from] else { return Ok(None) };
+        let Some(distance) = distances[from] else {
+            return Ok(None);
+        };
         let mut layers = vec![Vec::new(); distance];
         for (at, distance) in distances.iter().enumerate() {
             if let Some(layer) = distance.and_then(|distance| layers.get_mut(distance)) {
@@ -59,17 +64,23 @@ impl<'a> UpdateGraph<'a> {
         let mut path = vec![from];
         for layer in layers.iter().rev() {
             let current = path[path.len() - 1];
-            path.extend(layer.iter().copied().find(|&next| self.is_step(current, next, &equal_versions)));
+            path.extend(
+                layer
+                    .iter()
+                    .copied()
+                    .find(|&next| self.is_step(current, next, &equal_versions)),
+            );
         }
         Ok(Some(path.into_iter().map(|at| self.bundles[at]).collect()))
     }
 
-    /// Returns the bundles in the channels from which no path leads to the head of any of the channels, highest version
-    /// first.
+    /// Returns the bundles in the channels from which no path leads to the head of any of the
+    /// channels, highest version first.
     ///
-    /// A head is an entry that nothing in its channel replaces or skips, so a channel without one strands its bundles.
-    /// Upstream calls an entry stranded that is neither on the chain of `replaces` below the head nor skipped; such an
-    /// entry may still reach the head by a skip range.
+    /// A head is an entry that nothing in its channel replaces or skips, so a channel without one
+    /// strands its bundles. Upstream calls an entry stranded that is neither on the chain of
+    /// `replaces` below the head nor skipped; such an entry may still reach the head by a skip
+    /// range.
     pub fn stranded(&self) -> Vec<Bundle<'a>> {
         let heads: Vec<_> = self
             .channels
@@ -78,28 +89,45 @@ impl<'a> UpdateGraph<'a> {
             .filter_map(|name| self.index_of_name(name))
             .collect();
         let distances = self.distances(&heads, &mut EqualVersions::new(&self.bundles));
-        let is_stranded = |at: &usize| distances[*at].is_none() && !self.targets_by_bundle[*at].is_empty();
-        (0..self.bundles.len()).filter(is_stranded).map(|at| self.bundles[at]).collect()
+        let is_stranded =
+            |at: &usize| distances[*at].is_none() && !self.targets_by_bundle[*at].is_empty();
+        (0..self.bundles.len())
+            .filter(is_stranded)
+            .map(|at| self.bundles[at])
+            .collect()
     }
 
-    /// Returns the bundles in the channels that no sequence of upgrades reaches from the installed one, highest version
-    /// first.
+    /// Returns the bundles in the channels that no sequence of upgrades reaches from the installed
+    /// one, highest version first.
     ///
     /// Takes time in the number of bundles times that of entries with a skip range.
     ///
     /// # Errors
     /// If the work was stopped.
-    pub fn unreachable(&self, installed: &Installed<'_>, work: &Work<'_>) -> Result<Vec<Bundle<'a>>, WorkStopped> {
+    pub fn unreachable(
+        &self,
+        installed: &Installed<'_>,
+        work: &Work<'_>,
+    ) -> Result<Vec<Bundle<'a>>, WorkStopped> {
         let channels: Vec<_> = self.channels.iter().map(|channel| channel.name()).collect();
         let mut equal_versions = EqualVersions::new(&self.bundles);
         let by_name = self.entries_by_name();
-        let mut ranged: Vec<&UpgradeTarget<'_>> =
-            self.targets.iter().filter(|entry| !entry.in_range.is_empty()).collect();
+        let mut ranged: Vec<&UpgradeTarget<'_>> = self
+            .targets
+            .iter()
+            .filter(|entry| !entry.in_range.is_empty())
+            .collect();
         let mut is_reached = vec![false; self.bundles.len()];
         // Without channels the list of names is empty, which would mean all channels.
-        let first =
-            if channels.is_empty() { Vec::new() } else { successors(self.package, installed, &channels, work)? };
-        let mut reached: Vec<_> = first.into_iter().filter_map(|bundle| self.index_of(bundle)).collect();
+        let first = if channels.is_empty() {
+            Vec::new()
+        } else {
+            successors(self.package, installed, &channels, work)?
+        };
+        let mut reached: Vec<_> = first
+            .into_iter()
+            .filter_map(|bundle| self.index_of(bundle))
+            .collect();
         reached.extend(self.index_of_name(installed.name));
         while let Some(at) = reached.pop() {
             if std::mem::replace(&mut is_reached[at], true) {
@@ -107,7 +135,12 @@ impl<'a> UpdateGraph<'a> {
             }
             work.draw(Step::Edge, 1 + ranged.len())?;
             let named = by_name.get(self.bundles[at].name());
-            reached.extend(named.into_iter().flatten().filter_map(|&entry| self.targets[entry].bundle));
+            reached.extend(
+                named
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|&entry| self.targets[entry].bundle),
+            );
             reached.extend(equal_versions.take(at));
             ranged.retain(|entry| {
                 let is_in_range = entry.holds(at);
@@ -115,11 +148,16 @@ impl<'a> UpdateGraph<'a> {
                 !is_in_range
             });
         }
-        let is_unreachable = |at: &usize| !is_reached[*at] && !self.targets_by_bundle[*at].is_empty();
-        Ok((0..self.bundles.len()).filter(is_unreachable).map(|at| self.bundles[at]).collect())
+        let is_unreachable =
+            |at: &usize| !is_reached[*at] && !self.targets_by_bundle[*at].is_empty();
+        Ok((0..self.bundles.len())
+            .filter(is_unreachable)
+            .map(|at| self.bundles[at])
+            .collect())
     }
 
-    /// Returns the number of steps from each bundle to the nearest of the bundles `to`; `None` without a path.
+    /// Returns the number of steps from each bundle to the nearest of the bundles `to`; `None`
+    /// without a path.
     fn distances(&self, to: &[usize], equal_versions: &mut EqualVersions) -> Vec<Option<usize>> {
         let mut distances = vec![None; self.bundles.len()];
         let mut unvisited = SkipSet::new(self.bundles.len());
@@ -137,18 +175,30 @@ impl<'a> UpdateGraph<'a> {
                 queue.push_back(from);
             };
             for &entry in &self.targets_by_bundle[at] {
-                let UpgradeTarget { entry, in_range, .. } = &self.targets[entry];
+                let UpgradeTarget {
+                    entry, in_range, ..
+                } = &self.targets[entry];
                 for name in entry.replaces().into_iter().chain(entry.skips()) {
-                    self.index_of_name(name).filter(|&from| unvisited.take(from)).into_iter().for_each(&mut reach);
+                    self.index_of_name(name)
+                        .filter(|&from| unvisited.take(from))
+                        .into_iter()
+                        .for_each(&mut reach);
                 }
                 for range in in_range.iter() {
-                    while let Some(from) = unvisited.first_from(range.start).filter(|from| range.contains(from)) {
+                    while let Some(from) = unvisited
+                        .first_from(range.start)
+                        .filter(|from| range.contains(from))
+                    {
                         unvisited.take(from);
                         reach(from);
                     }
                 }
             }
-            equal_versions.take(at).into_iter().filter(|&from| unvisited.take(from)).for_each(&mut reach);
+            equal_versions
+                .take(at)
+                .into_iter()
+                .filter(|&from| unvisited.take(from))
+                .for_each(&mut reach);
         }
         distances
     }
@@ -157,9 +207,13 @@ impl<'a> UpdateGraph<'a> {
     fn is_step(&self, from: usize, to: usize, equal_versions: &EqualVersions) -> bool {
         let name = self.bundles[from].name();
         let admits = |entry: &UpgradeTarget<'_>| {
-            entry.entry.replaces() == Some(name) || entry.entry.skips().any(|skip| skip == name) || entry.holds(from)
+            entry.entry.replaces() == Some(name)
+                || entry.entry.skips().any(|skip| skip == name)
+                || entry.holds(from)
         };
-        self.targets_by_bundle[to].iter().any(|&entry| admits(&self.targets[entry]))
+        self.targets_by_bundle[to]
+            .iter()
+            .any(|&entry| admits(&self.targets[entry]))
             || equal_versions.contains_both(from, to)
     }
 
@@ -185,7 +239,9 @@ impl UpgradeTarget<'_> {
 
 impl SkipSet {
     fn new(count: usize) -> Self {
-        Self { next: (0..=count).collect() }
+        Self {
+            next: (0..=count).collect(),
+        }
     }
 
     /// Visits an index and returns whether it was unvisited.
@@ -225,9 +281,12 @@ impl EqualVersions {
         Self { groups, members }
     }
 
-    /// Takes the bundles with the version and release of a bundle, itself included. Later calls for the group return none.
+    /// Takes the bundles with the version and release of a bundle, itself included. Later calls for
+    /// the group return none.
     fn take(&mut self, at: usize) -> Vec<usize> {
-        self.groups[at].map(|group| std::mem::take(&mut self.members[group])).unwrap_or_default()
+        self.groups[at]
+            .map(|group| std::mem::take(&mut self.members[group]))
+            .unwrap_or_default()
     }
 
     pub(super) fn contains_both(&self, one: usize, other: usize) -> bool {
@@ -235,17 +294,28 @@ impl EqualVersions {
     }
 }
 
-/// Iterates over the names of the entries that nothing in the channel replaces or skips, in catalog order. A valid
-/// channel has exactly one.
+/// Iterates over the names of the entries that nothing in the channel replaces or skips, in catalog
+/// order. A valid channel has exactly one.
 pub fn heads(channel: Channel<'_>) -> impl Iterator<Item = &str> {
-    let superseded: HashSet<&str> =
-        channel.entries().flat_map(|entry| entry.replaces().into_iter().chain(entry.skips())).collect();
-    channel.entries().map(ChannelEntry::name).filter(move |name| !superseded.contains(name))
+    let superseded: HashSet<&str> = channel
+        .entries()
+        .flat_map(|entry| entry.replaces().into_iter().chain(entry.skips()))
+        .collect();
+    channel
+        .entries()
+        .map(ChannelEntry::name)
+        .filter(move |name| !superseded.contains(name))
 }
 
-/// Returns the names of the bundles of a channel from which no upgrades within it lead to its head, highest version first.
+/// Returns the names of the bundles of a channel from which no upgrades within it lead to its head,
+/// highest version first.
 pub fn stranded(channel: Channel<'_>) -> Vec<&str> {
     let work = Work::unlimited();
     let graph = UpdateGraph::new(channel.package(), &[channel.name()], &work);
-    graph.expect("an account without limit refuses nothing").stranded().into_iter().map(Bundle::name).collect()
+    graph
+        .expect("an account without limit refuses nothing")
+        .stranded()
+        .into_iter()
+        .map(Bundle::name)
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Finds the upgrades of an installed bundle in one step, in one pass over the channels and without a graph.
+//! Finds the upgrades of an installed bundle in one step, in one pass over the channels and without
+//! a graph.
 
 use std::borrow::Cow;
 
@@ -22,8 +23,8 @@ pub struct Installed<'a> {
 /// Tells whether the `release` of an `olm.package` property counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Releases {
-    /// Only build metadata of the version becomes a release, as in the OLM v1 controller without its feature gate
-    /// `BundleReleaseSupport`.
+    /// Only build metadata of the version becomes a release, as in the OLM v1 controller without
+    /// its feature gate `BundleReleaseSupport`.
     #[default]
     FromBuildMetadata,
     /// A given release counts.
@@ -35,23 +36,34 @@ impl<'a> Installed<'a> {
     ///
     /// # Errors
     /// Fails when the version or the release is malformed.
-    pub fn parse(name: &'a str, version: &'a str, release: Option<&'a str>) -> Result<Self, VersionReleaseError> {
-        Ok(Self { name, version: Some(VersionRelease::parse(version, release)?) })
+    pub fn parse(
+        name: &'a str,
+        version: &'a str,
+        release: Option<&'a str>,
+    ) -> Result<Self, VersionReleaseError> {
+        Ok(Self {
+            name,
+            version: Some(VersionRelease::parse(version, release)?),
+        })
     }
 
     /// Describes a bundle of a catalog as installed.
     pub fn from_bundle(bundle: Bundle<'a>) -> Self {
-        Self { name: bundle.name(), version: identity(bundle, Releases::Given).ok() }
+        Self {
+            name: bundle.name(),
+            version: identity(bundle, Releases::Given).ok(),
+        }
     }
 }
 
-/// Returns the bundles that can replace an installed one in one upgrade step: highest version and release first, then by
-/// name.
+/// Returns the bundles that can replace an installed one in one upgrade step: highest version and
+/// release first, then by name.
 ///
-/// As in the OLM v1 controller, these are the bundles of entries that replace or skip the installed bundle by name,
-/// or whose skip range contains its version, and the bundles of the same version and release under another name. Only
-/// entries of these channels count, or those of every channel when none is named. The installed bundle itself is not
-/// among them. Takes time in the number of bundles, entries and skips of the package.
+/// As in the OLM v1 controller, these are the bundles of entries that replace or skip the installed
+/// bundle by name, or whose skip range contains its version, and the bundles of the same version
+/// and release under another name. Only entries of these channels count, or those of every channel
+/// when none is named. The installed bundle itself is not among them. Takes time in the number of
+/// bundles, entries and skips of the package.
 ///
 /// # Errors
 /// If the work was stopped.
@@ -84,27 +96,39 @@ pub(super) struct Admission<'a, 'i> {
 
 impl<'a, 'i> Admission<'a, 'i> {
     pub(super) fn new(installed: &'i Installed<'i>) -> Self {
-        Self { installed, ranges: HashMap::new() }
+        Self {
+            installed,
+            ranges: HashMap::new(),
+        }
     }
 
-    pub(super) fn reasons(&mut self, entry: ChannelEntry<'a>, work: &Work<'_>) -> Result<Reasons, WorkStopped> {
+    pub(super) fn reasons(
+        &mut self,
+        entry: ChannelEntry<'a>,
+        work: &Work<'_>,
+    ) -> Result<Reasons, WorkStopped> {
         work.draw(Step::Edge, entry.skips().len())?;
         let name = self.installed.name;
         Ok(Reasons {
             // An absent `replaces` is an empty name upstream.
             replaces: entry.replaces().unwrap_or_default() == name,
             skips: entry.skips().any(|skip| skip == name),
-            skip_range: entry.skip_range().map_or(Ok(false), |range| self.is_in_range(range, work))?,
+            skip_range: entry
+                .skip_range()
+                .map_or(Ok(false), |range| self.is_in_range(range, work))?,
         })
     }
 
     fn is_in_range(&mut self, range: &'a str, work: &Work<'_>) -> Result<bool, WorkStopped> {
-        let Some(version) = &self.installed.version else { return Ok(false) };
+        let Some(version) = &self.installed.version else {
+            return Ok(false);
+        };
         if let Some(&is_in_range) = self.ranges.get(range) {
             return Ok(is_in_range);
         }
         draw_range(range, work)?;
-        let is_in_range = BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version));
+        let is_in_range =
+            BlangRange::parse(range).is_ok_and(|range| range.contains(&version.version));
         self.ranges.insert(range, is_in_range);
         Ok(is_in_range)
     }
@@ -134,10 +158,15 @@ pub(crate) fn allowed_upgrades<'a>(
         }
     }
     let is_same = |bundle: Bundle<'_>| {
-        let Some(version) = &installed.version else { return false };
+        let Some(version) = &installed.version else {
+            return false;
+        };
         identity(bundle, releases).is_ok_and(|other| other.precedence(version).is_eq())
     };
-    let allowed = package.bundles().zip(is_allowed).filter(|&(bundle, allowed)| allowed || is_same(bundle));
+    let allowed = package
+        .bundles()
+        .zip(is_allowed)
+        .filter(|&(bundle, allowed)| allowed || is_same(bundle));
     Ok(allowed.map(|(bundle, _)| bundle).collect())
 }
 
@@ -145,12 +174,27 @@ pub(crate) fn allowed_upgrades<'a>(
 ///
 /// # Errors
 /// Returns upstream's message when the property is missing or malformed.
-pub(crate) fn identity(bundle: Bundle<'_>, releases: Releases) -> Result<VersionRelease<'_>, Cow<'static, str>> {
-    let Some(property) = bundle.properties().find(|property| property.type_name() == "olm.package") else {
-        return Err(format!("no package property found in bundle {}", crate::quote::go_quote(bundle.name())).into());
+pub(crate) fn identity(
+    bundle: Bundle<'_>,
+    releases: Releases,
+) -> Result<VersionRelease<'_>, Cow<'static, str>> {
+    let Some(property) = bundle
+        .properties()
+        .find(|property| property.type_name() == "olm.package")
+    else {
+        return Err(format!(
+            "no package property found in bundle {}",
+            crate::quote::go_quote(bundle.name())
+        )
+        .into());
     };
-    let PropertyKind::Package { version, release, .. } = property.kind() else {
-        let reason = property.package_mismatch().unwrap_or_else(|| "a field has the wrong type".to_owned());
+    let PropertyKind::Package {
+        version, release, ..
+    } = property.kind()
+    else {
+        let reason = property
+            .package_mismatch()
+            .unwrap_or_else(|| "a field has the wrong type".to_owned());
         return Err(format!("error unmarshalling package property: {reason}").into());
     };
     let release = release.filter(|_| releases == Releases::Given);

@@ -1,5 +1,5 @@
-//! Shell patterns for one component of a path, in the dialect of Go's `filepath.Match`: `*`, `?`, `[a-z]`, `[^a-z]` and
-//! `\` before a literal character.
+//! Shell patterns for one component of a path, in the dialect of Go's `filepath.Match`: `*`, `?`,
+//! `[a-z]`, `[^a-z]` and `\` before a literal character.
 
 use super::MatchSteps;
 
@@ -39,7 +39,8 @@ impl Glob {
         Some(Self(tokens))
     }
 
-    /// Tells whether the pattern matches the whole name, in time of at most the product of both lengths.
+    /// Tells whether the pattern matches the whole name, in time of at most the product of both
+    /// lengths.
     pub(super) fn matches(&self, name: &str, steps: &mut MatchSteps) -> bool {
         let (mut tokens, mut rest) = (self.0.as_slice(), name.chars());
         // Backtracking: when a later token does not match, the last star takes one more character.
@@ -93,14 +94,21 @@ fn parse_class(rest: &mut std::str::Chars<'_>) -> Option<GlobToken> {
     let mut ranges = Vec::new();
     while ranges.is_empty() || !take_if(rest, ']') {
         let low = class_char(rest)?;
-        let high = if take_if(rest, '-') { class_char(rest)? } else { low };
+        let high = if take_if(rest, '-') {
+            class_char(rest)?
+        } else {
+            low
+        };
         ranges.push((low, high));
     }
-    Some(GlobToken::Class { negated, ranges: merge(ranges) })
+    Some(GlobToken::Class {
+        negated,
+        ranges: merge(ranges),
+    })
 }
 
-/// Sorts ranges and joins those that overlap, so that one of them is found by halves. A range that ends before it begins
-/// matches nothing.
+/// Sorts ranges and joins those that overlap, so that one of them is found by halves. A range that
+/// ends before it begins matches nothing.
 fn merge(mut ranges: Vec<(char, char)>) -> Box<[(char, char)]> {
     ranges.retain(|(low, high)| low <= high);
     ranges.sort_unstable();
@@ -143,7 +151,10 @@ mod tests {
 
     /// Tells whether a class of these ranges, without escapes, matches a character.
     fn is_in_class(ranges: &[(char, char)], c: char) -> bool {
-        let class: String = ranges.iter().flat_map(|&(low, high)| [low, '-', high]).collect();
+        let class: String = ranges
+            .iter()
+            .flat_map(|&(low, high)| [low, '-', high])
+            .collect();
         matches(&format!("[{class}]"), c.encode_utf8(&mut [0; 4]))
     }
 
@@ -169,7 +180,9 @@ mod tests {
         let mut steps = MatchSteps::default();
         assert!(glob.matches("\u{4e00}", &mut steps) && !glob.matches("\u{4e01}", &mut steps));
         assert_eq!(steps.0, 3);
-        let [GlobToken::Class { ranges, .. }] = &glob.0[..] else { panic!("{:?}", glob.0.len()) };
+        let [GlobToken::Class { ranges, .. }] = &glob.0[..] else {
+            panic!("{:?}", glob.0.len())
+        };
         assert_eq!(ranges.len(), 0x5000 / 2);
     }
 
@@ -211,7 +224,9 @@ mod tests {
 
     #[test]
     fn a_malformed_pattern_is_refused() {
-        for pattern in ["[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]"] {
+        for pattern in [
+            "[]a]", "[-]", "[x-]", "[-x]", "a[", "[^", "[^bc", "a\\", "[a-b-c]",
+        ] {
             assert!(Glob::parse(pattern).is_none(), "{pattern}");
         }
     }

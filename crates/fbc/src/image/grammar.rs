@@ -1,4 +1,5 @@
-//! The grammar of image references: `[domain/]path[:tag][@digest]`, without defaults and digest algorithms.
+//! The grammar of image references: `[domain/]path[:tag][@digest]`, without defaults and digest
+//! algorithms.
 
 /// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 128;
@@ -9,7 +10,8 @@ const MIN_DIGEST_DIGITS: usize = 32;
 /// Parts of a text in the form of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReferenceParts<'a> {
-    /// `None` when the text has no domain; empty when its first part looks like a domain but is not one.
+    /// `None` when the text has no domain; empty when its first part looks like a domain but is not
+    /// one.
     pub(super) domain: Option<&'a str>,
     pub(super) path: &'a str,
     pub(super) tag: Option<&'a str>,
@@ -33,27 +35,39 @@ pub(super) fn match_reference(text: &str) -> Option<ReferenceParts<'_>> {
         None if tag.is_empty() => None,
         _ => return None,
     };
-    digest.is_none_or(|digest| is_digest(digest.as_bytes())).then_some(ReferenceParts { domain, path, tag, digest })
+    digest
+        .is_none_or(|digest| is_digest(digest.as_bytes()))
+        .then_some(ReferenceParts {
+            domain,
+            path,
+            tag,
+            digest,
+        })
 }
 
 /// Splits off the text before the first slash, if it looks like a domain.
 pub(super) fn split_domain(text: &str) -> (Option<&str>, &str) {
     match text.split_once('/') {
-        Some((domain, rest)) if domain == "localhost" || domain.bytes().any(|byte| matches!(byte, b'.' | b':')) => {
+        Some((domain, rest))
+            if domain == "localhost" || domain.bytes().any(|byte| matches!(byte, b'.' | b':')) =>
+        {
             (Some(domain), rest)
         }
         _ => (None, text),
     }
 }
 
-/// Tells whether a text is a domain: dot-separated labels of letters, digits and inner hyphens, and an optional port.
+/// Tells whether a text is a domain: dot-separated labels of letters, digits and inner hyphens, and
+/// an optional port.
 fn is_domain(text: &[u8]) -> bool {
     let mut previous = b'.';
     for (at, &byte) in text.iter().enumerate() {
         let fits = match byte {
             b':' => {
                 let port = &text[at + 1..];
-                return previous.is_ascii_alphanumeric() && !port.is_empty() && port.iter().all(u8::is_ascii_digit);
+                return previous.is_ascii_alphanumeric()
+                    && !port.is_empty()
+                    && port.iter().all(u8::is_ascii_digit);
             }
             b'.' => previous.is_ascii_alphanumeric(),
             b'-' => previous != b'.',
@@ -69,13 +83,17 @@ fn is_domain(text: &[u8]) -> bool {
 
 /// Splits off the path, up to a `:` or `@`.
 ///
-/// It has slash-separated components of small letters and digits, with `.`, `_`, `__` or any number of `-` between them.
+/// It has slash-separated components of small letters and digits, with `.`, `_`, `__` or any number
+/// of `-` between them.
 fn split_path(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
     let is_alphanumeric = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9');
     let mut at = 0;
     loop {
-        let run = bytes[at..].iter().take_while(|byte| is_alphanumeric(byte)).count();
+        let run = bytes[at..]
+            .iter()
+            .take_while(|byte| is_alphanumeric(byte))
+            .count();
         if run == 0 {
             return None;
         }
@@ -93,11 +111,13 @@ fn is_tag(text: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     text.len() <= MAX_TAG_BYTES
         && text.first().is_some_and(is_word)
-        && text.iter().all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
+        && text
+            .iter()
+            .all(|byte| is_word(byte) || matches!(byte, b'.' | b'-'))
 }
 
-/// Tells whether a text is a digest: words that begin with a letter, separated by one of `-_+.`, then `:` and hexadecimal
-/// digits.
+/// Tells whether a text is a digest: words that begin with a letter, separated by one of `-_+.`,
+/// then `:` and hexadecimal digits.
 fn is_digest(text: &[u8]) -> bool {
     let mut before_letter = true;
     for (at, &byte) in text.iter().enumerate() {
@@ -107,7 +127,8 @@ fn is_digest(text: &[u8]) -> bool {
             b'-' | b'_' | b'+' | b'.' if !before_letter => true,
             b':' if !before_letter => {
                 let encoded = &text[at + 1..];
-                return encoded.len() >= MIN_DIGEST_DIGITS && all(encoded, |byte| byte.is_ascii_hexdigit());
+                return encoded.len() >= MIN_DIGEST_DIGITS
+                    && all(encoded, |byte| byte.is_ascii_hexdigit());
             }
             _ => return false,
         };

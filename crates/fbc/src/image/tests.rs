@@ -9,7 +9,9 @@ const SHA256: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49
 
 /// The normal form, or the error.
 fn normal(text: &str) -> Result<String, String> {
-    ImageReference::parse(text).map(|reference| reference.to_string()).map_err(|error| error.to_string())
+    ImageReference::parse(text)
+        .map(|reference| reference.to_string())
+        .map_err(|error| error.to_string())
 }
 
 #[test]
@@ -27,14 +29,20 @@ fn a_reference_is_read_into_its_normal_form() {
         ("example:5000", "docker.io/library/example:5000"),
         ("QUAY.io/foo/foo", "QUAY.io/foo/foo"),
         ("a.b-c.d:1/e", "a.b-c.d:1/e"),
-        ("quay.io/a__b/c--d/e.f_g:T.a-g_1", "quay.io/a__b/c--d/e.f_g:T.a-g_1"),
+        (
+            "quay.io/a__b/c--d/e.f_g:T.a-g_1",
+            "quay.io/a__b/c--d/e.f_g:T.a-g_1",
+        ),
         ("a_b.c/d:1", "a_b.c/d:1"),
         ("quay.io/foo:_", "quay.io/foo:_"),
     ];
     for (text, expected) in table {
         assert_eq!(normal(text), Ok(expected.to_owned()), "{text}");
     }
-    for text in [format!("quay.io/a/b@{SHA256}"), format!("quay.io/a/b:1@{SHA256}")] {
+    for text in [
+        format!("quay.io/a/b@{SHA256}"),
+        format!("quay.io/a/b:1@{SHA256}"),
+    ] {
         assert_eq!(normal(&text), Ok(text));
     }
 }
@@ -44,12 +52,22 @@ fn a_reference_shows_its_parts() {
     let text = format!("etcd:v3@{SHA256}");
     let reference = ImageReference::parse(&text).unwrap();
     assert_eq!(
-        (reference.domain(), &*reference.path(), reference.tag(), reference.digest()),
+        (
+            reference.domain(),
+            &*reference.path(),
+            reference.tag(),
+            reference.digest()
+        ),
         ("docker.io", "library/etcd", Some("v3"), Some(SHA256)),
     );
     let reference = ImageReference::parse("a_b.c/d").unwrap();
     assert_eq!(
-        (reference.domain(), &*reference.path(), reference.tag(), reference.digest()),
+        (
+            reference.domain(),
+            &*reference.path(),
+            reference.tag(),
+            reference.digest()
+        ),
         ("", "a_b.c/d", None, None),
     );
 }
@@ -85,10 +103,22 @@ fn what_is_no_reference_is_refused_in_the_words_of_upstream() {
         ("foo@MD5:d41d8cd98f00b204e9800998ecf8427e", lowercase),
         ("A_b.c/d", "repository name must be lowercase"),
         ("quay.io/foo:\u{212a}", "repository name must be lowercase"),
-        ("foo@md5:d41d8cd98f00b204e9800998ecf8427e", "unsupported digest algorithm"),
-        ("foo:1@MD5:d41d8cd98f00b204e9800998ecf8427e", "invalid checksum digest format"),
-        ("foo@sha256:d41d8cd98f00b204e9800998ecf8427e", "invalid checksum digest length"),
-        ("foo@sha512:d41d8cd98f00b204e9800998ecf8427e", "invalid checksum digest length"),
+        (
+            "foo@md5:d41d8cd98f00b204e9800998ecf8427e",
+            "unsupported digest algorithm",
+        ),
+        (
+            "foo:1@MD5:d41d8cd98f00b204e9800998ecf8427e",
+            "invalid checksum digest format",
+        ),
+        (
+            "foo@sha256:d41d8cd98f00b204e9800998ecf8427e",
+            "invalid checksum digest length",
+        ),
+        (
+            "foo@sha512:d41d8cd98f00b204e9800998ecf8427e",
+            "invalid checksum digest length",
+        ),
     ];
     for (text, expected) in table {
         assert_eq!(normal(text), Err(expected.to_owned()), "{text}");
@@ -100,13 +130,21 @@ fn a_digest_is_of_small_digits_and_needs_its_algorithm() {
     let hex = &SHA256[7..];
     assert_eq!(
         normal(hex),
-        Err(format!("invalid repository name ({hex}), cannot specify 64-byte hexadecimal strings")),
+        Err(format!(
+            "invalid repository name ({hex}), cannot specify 64-byte hexadecimal strings"
+        )),
     );
     let capital = format!("foo@sha256:{}", hex.to_uppercase());
-    assert_eq!(normal(&capital), Err("invalid checksum digest format".to_owned()));
+    assert_eq!(
+        normal(&capital),
+        Err("invalid checksum digest format".to_owned())
+    );
     for algorithm in [("sha384", 96), ("sha512", 128)] {
         let digest = format!("{}:{}", algorithm.0, "0".repeat(algorithm.1));
-        assert_eq!(normal(&format!("q.io/a@{digest}")), Ok(format!("q.io/a@{digest}")));
+        assert_eq!(
+            normal(&format!("q.io/a@{digest}")),
+            Ok(format!("q.io/a@{digest}"))
+        );
     }
 }
 
@@ -119,7 +157,10 @@ fn a_name_and_a_tag_may_be_so_long_and_no_longer() {
     assert_eq!(normal(&format!("{longest}a")), Err(too_long));
     let longest = format!("quay.io/a:{}", "t".repeat(128));
     assert_eq!(normal(&longest), Ok(longest.clone()));
-    assert_eq!(normal(&format!("{longest}t")), Err("invalid reference format".to_owned()));
+    assert_eq!(
+        normal(&format!("{longest}t")),
+        Err("invalid reference format".to_owned())
+    );
 }
 
 proptest! {
@@ -140,5 +181,9 @@ proptest! {
 
 /// The same cases in every run.
 fn seeded() -> ProptestConfig {
-    ProptestConfig { rng_seed: RngSeed::Fixed(0), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(0),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }

@@ -22,7 +22,8 @@ pub struct PackageDiff<'a> {
     pub name: &'a str,
     /// Kind of the change.
     pub change: Change,
-    /// What differs in the package itself; empty if it was added or removed, or if only its channels or bundles differ.
+    /// What differs in the package itself; empty if it was added or removed, or if only its
+    /// channels or bundles differ.
     pub parts: Vec<PackagePart>,
     /// Name of its default channel in the earlier content, which there need not be.
     pub from_default_channel: Option<&'a str>,
@@ -90,7 +91,8 @@ impl Change {
         }
     }
 
-    /// Compares the values of an object in two contents; `None` when they are equal, or both absent.
+    /// Compares the values of an object in two contents; `None` when they are equal, or both
+    /// absent.
     pub fn between<T: PartialEq>(before: Option<T>, after: Option<T>) -> Option<Self> {
         match (before, after) {
             (None, None) => None,
@@ -112,10 +114,14 @@ impl Outline {
         let mut packages = Vec::new();
         for (before, after) in pairs {
             work.draw(Step::Package, 1)?;
-            let changed = before.as_ref().map(|package| package.hash) != after.as_ref().map(|package| package.hash);
+            let changed = before.as_ref().map(|package| package.hash)
+                != after.as_ref().map(|package| package.hash);
             if changed {
                 let count = |package: &OutlinePackage<'_>| package.objects();
-                work.draw(Step::Bundle, before.as_ref().map_or(0, count) + after.as_ref().map_or(0, count))?;
+                work.draw(
+                    Step::Bundle,
+                    before.as_ref().map_or(0, count) + after.as_ref().map_or(0, count),
+                )?;
                 packages.extend(package(from, to, before.as_ref(), after.as_ref()));
             }
         }
@@ -129,9 +135,14 @@ fn package<'a>(
     before: Option<&OutlinePackage<'a>>,
     after: Option<&OutlinePackage<'a>>,
 ) -> Option<PackageDiff<'a>> {
-    let change = Change::between(before.map(|package| package.hash), after.map(|package| package.hash))?;
+    let change = Change::between(
+        before.map(|package| package.hash),
+        after.map(|package| package.hash),
+    )?;
     let channels = Pairs::new(
-        before.into_iter().flat_map(|package| from.channels(package)),
+        before
+            .into_iter()
+            .flat_map(|package| from.channels(package)),
         after.into_iter().flat_map(|package| to.channels(package)),
         |channel| channel.name,
     );
@@ -140,10 +151,17 @@ fn package<'a>(
         after.into_iter().flat_map(|package| to.bundles(package)),
         |bundle| bundle.name,
     );
-    let channels: Vec<_> = channels.filter_map(|(before, after)| channel((from, before), (to, after))).collect();
-    let bundles: Vec<_> = bundles.filter_map(|(before, after)| bundle(before, after)).collect();
-    let mut parts =
-        changed_parts(&PackagePart::ALL, before.map(|package| package.parts), after.map(|package| package.parts));
+    let channels: Vec<_> = channels
+        .filter_map(|(before, after)| channel((from, before), (to, after)))
+        .collect();
+    let bundles: Vec<_> = bundles
+        .filter_map(|(before, after)| bundle(before, after))
+        .collect();
+    let mut parts = changed_parts(
+        &PackagePart::ALL,
+        before.map(|package| package.parts),
+        after.map(|package| package.parts),
+    );
     if change == Change::Changed && parts.is_empty() && channels.is_empty() && bundles.is_empty() {
         parts.push(PackagePart::Other);
     }
@@ -163,7 +181,10 @@ fn channel<'a>(
     (to, after): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
 ) -> Option<ChannelDiff<'a>> {
     let (before, after) = (before.as_ref(), after.as_ref());
-    let change = Change::between(before.map(|channel| channel.hash), after.map(|channel| channel.hash))?;
+    let change = Change::between(
+        before.map(|channel| channel.hash),
+        after.map(|channel| channel.hash),
+    )?;
     let entries = Pairs::new(
         before.into_iter().flat_map(|channel| from.entries(channel)),
         after.into_iter().flat_map(|channel| to.entries(channel)),
@@ -174,31 +195,62 @@ fn channel<'a>(
         change,
         from_head: before.and_then(|channel| channel.head),
         to_head: after.and_then(|channel| channel.head),
-        entries: entries.filter_map(|(before, after)| entry(before, after)).collect(),
+        entries: entries
+            .filter_map(|(before, after)| entry(before, after))
+            .collect(),
     })
 }
 
-fn entry<'a>(before: Option<OutlineEntry<'a>>, after: Option<OutlineEntry<'a>>) -> Option<EntryDiff<'a>> {
-    let change = Change::between(before.map(|entry| entry.hash), after.map(|entry| entry.hash))?;
-    Some(EntryDiff { name: before.or(after)?.name, change })
+fn entry<'a>(
+    before: Option<OutlineEntry<'a>>,
+    after: Option<OutlineEntry<'a>>,
+) -> Option<EntryDiff<'a>> {
+    let change = Change::between(
+        before.map(|entry| entry.hash),
+        after.map(|entry| entry.hash),
+    )?;
+    Some(EntryDiff {
+        name: before.or(after)?.name,
+        change,
+    })
 }
 
-fn bundle<'a>(before: Option<OutlineBundle<'a>>, after: Option<OutlineBundle<'a>>) -> Option<BundleDiff<'a>> {
-    let change = Change::between(before.map(|bundle| bundle.hash), after.map(|bundle| bundle.hash))?;
-    let mut parts =
-        changed_parts(&BundlePart::ALL, before.map(|bundle| bundle.parts), after.map(|bundle| bundle.parts));
+fn bundle<'a>(
+    before: Option<OutlineBundle<'a>>,
+    after: Option<OutlineBundle<'a>>,
+) -> Option<BundleDiff<'a>> {
+    let change = Change::between(
+        before.map(|bundle| bundle.hash),
+        after.map(|bundle| bundle.hash),
+    )?;
+    let mut parts = changed_parts(
+        &BundlePart::ALL,
+        before.map(|bundle| bundle.parts),
+        after.map(|bundle| bundle.parts),
+    );
     if change == Change::Changed && parts.is_empty() {
         // Such as the order of properties of several parts.
         parts.push(BundlePart::Other);
     }
-    Some(BundleDiff { name: before.or(after)?.name, change, parts })
+    Some(BundleDiff {
+        name: before.or(after)?.name,
+        change,
+        parts,
+    })
 }
 
 /// Returns the parts whose hashes differ; none unless both sides are there.
 fn changed_parts<P: Copy>(all: &[P], before: Option<&[u8]>, after: Option<&[u8]>) -> Vec<P> {
-    let Some((before, after)) = before.zip(after) else { return Vec::new() };
-    let hashes = before.chunks_exact(PART_HASH_BYTES).zip(after.chunks_exact(PART_HASH_BYTES));
-    let changed = all.iter().zip(hashes).filter(|(_, (before, after))| before != after);
+    let Some((before, after)) = before.zip(after) else {
+        return Vec::new();
+    };
+    let hashes = before
+        .chunks_exact(PART_HASH_BYTES)
+        .zip(after.chunks_exact(PART_HASH_BYTES));
+    let changed = all
+        .iter()
+        .zip(hashes)
+        .filter(|(_, (before, after))| before != after);
     changed.map(|(part, _)| *part).collect()
 }
 
@@ -216,7 +268,11 @@ where
     N: Fn(&I) -> &'a str,
 {
     fn new(from: F, to: T, name: N) -> Self {
-        Self { from: from.peekable(), to: to.peekable(), name }
+        Self {
+            from: from.peekable(),
+            to: to.peekable(),
+            name,
+        }
     }
 }
 

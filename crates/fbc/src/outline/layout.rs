@@ -11,7 +11,8 @@
 //! names                text, each name once
 //! ```
 //!
-//! Numbers have 32 bits, little-endian; a name is its offset in the text and its length in bytes; parts are hashes.
+//! Numbers have 32 bits, little-endian; a name is its offset in the text and its length in bytes;
+//! parts are hashes.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,14 +21,17 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::Outline;
-use super::parts::{BundleHashes, BundlePart, PART_HASH_BYTES, PackageHashes, PackagePart, PartHash};
+use super::parts::{
+    BundleHashes, BundlePart, PART_HASH_BYTES, PackageHashes, PackagePart, PartHash,
+};
 
 /// The first 128 bits of a SHA-256 hash.
 pub(super) type TruncatedHash = [u8; HASH_BYTES];
 
 pub(super) const HASH_BYTES: usize = 16;
 
-/// Magic bytes. The last byte is the version of the format, which changes with the meaning of any field or hash.
+/// Magic bytes. The last byte is the version of the format, which changes with the meaning of any
+/// field or hash.
 const MAGIC: [u8; 8] = *b"fbcout\0\x02";
 
 /// Offset of the counts.
@@ -49,7 +53,8 @@ const BUNDLE_BYTES: usize = REST + BundlePart::ALL.len() * PART_HASH_BYTES;
 /// Length of an absent name.
 const ABSENT: u32 = u32::MAX;
 
-/// Writes an outline. Each package is added after its channels and bundles, and each channel after its entries.
+/// Writes an outline. Each package is added after its channels and bundles, and each channel after
+/// its entries.
 #[derive(Default)]
 pub(super) struct OutlineBuilder<'a> {
     packages: Vec<u8>,
@@ -70,12 +75,17 @@ impl<'a> OutlineBuilder<'a> {
     pub(super) fn channel(&mut self, name: &'a str, head: Option<&'a str>, hash: TruncatedHash) {
         let (name, head) = (self.name(Some(name)), self.name(head));
         let end = number(self.entries.len() / ENTRY_BYTES);
-        self.channels.extend(name.into_iter().chain(hash).chain(head).chain(end));
+        self.channels
+            .extend(name.into_iter().chain(hash).chain(head).chain(end));
     }
 
     pub(super) fn bundle(&mut self, name: &'a str, hash: TruncatedHash, parts: &BundleHashes) {
         let name = self.name(Some(name));
-        self.bundles.extend(name.into_iter().chain(hash).chain(parts.iter().copied().flatten()));
+        self.bundles.extend(
+            name.into_iter()
+                .chain(hash)
+                .chain(parts.iter().copied().flatten()),
+        );
     }
 
     pub(super) fn package(
@@ -86,20 +96,47 @@ impl<'a> OutlineBuilder<'a> {
         parts: &PackageHashes,
     ) {
         let (name, default_channel) = (self.name(Some(name)), self.name(default_channel));
-        let ends = [self.channels.len() / CHANNEL_BYTES, self.bundles.len() / BUNDLE_BYTES];
-        self.packages.extend(name.into_iter().chain(hash).chain(ends.into_iter().flat_map(number)));
-        self.packages.extend(default_channel.into_iter().chain(parts.iter().copied().flatten()));
+        let ends = [
+            self.channels.len() / CHANNEL_BYTES,
+            self.bundles.len() / BUNDLE_BYTES,
+        ];
+        self.packages.extend(
+            name.into_iter()
+                .chain(hash)
+                .chain(ends.into_iter().flat_map(number)),
+        );
+        self.packages.extend(
+            default_channel
+                .into_iter()
+                .chain(parts.iter().copied().flatten()),
+        );
     }
 
     pub(super) fn finish(self) -> Bytes {
-        let Self { packages, channels, entries, bundles, names, .. } = self;
-        let parts =
-            [(&packages, PACKAGE_BYTES), (&channels, CHANNEL_BYTES), (&entries, ENTRY_BYTES), (&bundles, BUNDLE_BYTES)];
-        let length = RECORDS + parts.iter().map(|(part, _)| part.len()).sum::<usize>() + names.len();
+        let Self {
+            packages,
+            channels,
+            entries,
+            bundles,
+            names,
+            ..
+        } = self;
+        let parts = [
+            (&packages, PACKAGE_BYTES),
+            (&channels, CHANNEL_BYTES),
+            (&entries, ENTRY_BYTES),
+            (&bundles, BUNDLE_BYTES),
+        ];
+        let length =
+            RECORDS + parts.iter().map(|(part, _)| part.len()).sum::<usize>() + names.len();
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&[0; HASH_BYTES]);
-        bytes.extend(parts.iter().flat_map(|(part, size)| number(part.len() / size)));
+        bytes.extend(
+            parts
+                .iter()
+                .flat_map(|(part, size)| number(part.len() / size)),
+        );
         for (part, _) in parts {
             bytes.extend_from_slice(part);
         }
@@ -124,7 +161,8 @@ impl<'a> OutlineBuilder<'a> {
     }
 }
 
-/// Encodes a number. Offsets fit in 32 bits, because names and records are smaller than the content.
+/// Encodes a number. Offsets fit in 32 bits, because names and records are smaller than the
+/// content.
 fn number(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
@@ -158,12 +196,21 @@ fn parts(bytes: &[u8]) -> Option<OutlineParts> {
     let entries = channels.checked_add(counts[1].checked_mul(CHANNEL_BYTES)?)?;
     let bundles = entries.checked_add(counts[2].checked_mul(ENTRY_BYTES)?)?;
     let names = bundles.checked_add(counts[3].checked_mul(BUNDLE_BYTES)?)?;
-    (names <= bytes.len()).then_some(OutlineParts { packages: counts[0], channels, entries, bundles, names })
+    (names <= bytes.len()).then_some(OutlineParts {
+        packages: counts[0],
+        channels,
+        entries,
+        bundles,
+        names,
+    })
 }
 
 /// Reads the number at an offset.
 fn read(bytes: &[u8], at: usize) -> usize {
-    let number = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+    let number = bytes
+        .get(at..at + 4)
+        .and_then(|bytes| bytes.try_into().ok())
+        .unwrap_or_default();
     u32::from_le_bytes(number) as usize
 }
 
@@ -228,10 +275,29 @@ impl Outline {
     pub(super) fn reader(&self) -> OutlineReader<'_> {
         let bytes = &self.as_bytes()[..];
         let end = bytes.len();
-        let none = OutlineParts { packages: 0, channels: end, entries: end, bundles: end, names: end };
-        let OutlineParts { packages, channels, entries, bundles, names } = parts(bytes).unwrap_or(none);
+        let none = OutlineParts {
+            packages: 0,
+            channels: end,
+            entries: end,
+            bundles: end,
+            names: end,
+        };
+        let OutlineParts {
+            packages,
+            channels,
+            entries,
+            bundles,
+            names,
+        } = parts(bytes).unwrap_or(none);
         let names = std::str::from_utf8(&bytes[names..]).unwrap_or_default();
-        OutlineReader { bytes, packages, channels, entries, bundles, names }
+        OutlineReader {
+            bytes,
+            packages,
+            channels,
+            entries,
+            bundles,
+            names,
+        }
     }
 }
 
@@ -241,7 +307,11 @@ impl<'a> OutlineReader<'a> {
         (0..self.packages).map(move |at| {
             let record = RECORDS + at * PACKAGE_BYTES;
             let ends = |record| [0, 4].map(|more| read(self.bytes, record + REST + more));
-            let [channel, bundle] = if at == 0 { [0, 0] } else { ends(record - PACKAGE_BYTES) };
+            let [channel, bundle] = if at == 0 {
+                [0, 0]
+            } else {
+                ends(record - PACKAGE_BYTES)
+            };
             let [channels, bundles] = ends(record);
             OutlinePackage {
                 name: self.name(record).unwrap_or_default(),
@@ -250,13 +320,18 @@ impl<'a> OutlineReader<'a> {
                 parts: self.bytes(record + PACKAGE_PARTS, PACKAGE_BYTES - PACKAGE_PARTS),
                 channels: channel..channels,
                 bundles: bundle..bundles,
-                entries: self.entries_before(channels).saturating_sub(self.entries_before(channel)),
+                entries: self
+                    .entries_before(channels)
+                    .saturating_sub(self.entries_before(channel)),
             }
         })
     }
 
     /// Iterates over the channels of a package, sorted by name.
-    pub(super) fn channels(self, package: &OutlinePackage<'a>) -> impl Iterator<Item = OutlineChannel<'a>> {
+    pub(super) fn channels(
+        self,
+        package: &OutlinePackage<'a>,
+    ) -> impl Iterator<Item = OutlineChannel<'a>> {
         package.channels.clone().map(move |at| {
             let record = self.channels + at * CHANNEL_BYTES;
             OutlineChannel {
@@ -269,16 +344,25 @@ impl<'a> OutlineReader<'a> {
     }
 
     /// Iterates over the entries of a channel, sorted by name.
-    pub(super) fn entries(self, channel: &OutlineChannel<'a>) -> impl Iterator<Item = OutlineEntry<'a>> {
+    pub(super) fn entries(
+        self,
+        channel: &OutlineChannel<'a>,
+    ) -> impl Iterator<Item = OutlineEntry<'a>> {
         channel.entries.clone().map(move |at| {
             let record = self.entries + at * ENTRY_BYTES;
             let hash = self.bytes(record + NAME_BYTES, PART_HASH_BYTES);
-            OutlineEntry { name: self.name(record).unwrap_or_default(), hash }
+            OutlineEntry {
+                name: self.name(record).unwrap_or_default(),
+                hash,
+            }
         })
     }
 
     /// Iterates over the bundles of a package, sorted by name.
-    pub(super) fn bundles(self, package: &OutlinePackage<'a>) -> impl Iterator<Item = OutlineBundle<'a>> {
+    pub(super) fn bundles(
+        self,
+        package: &OutlinePackage<'a>,
+    ) -> impl Iterator<Item = OutlineBundle<'a>> {
         package.bundles.clone().map(move |at| {
             let record = self.bundles + at * BUNDLE_BYTES;
             OutlineBundle {
@@ -291,9 +375,12 @@ impl<'a> OutlineReader<'a> {
 
     /// Number of entries of all channels before this one.
     fn entries_before(self, channel: usize) -> usize {
-        channel
-            .checked_sub(1)
-            .map_or(0, |last| read(self.bytes, self.channels + last * CHANNEL_BYTES + CHANNEL_ENTRIES))
+        channel.checked_sub(1).map_or(0, |last| {
+            read(
+                self.bytes,
+                self.channels + last * CHANNEL_BYTES + CHANNEL_ENTRIES,
+            )
+        })
     }
 
     fn name(self, at: usize) -> Option<&'a str> {

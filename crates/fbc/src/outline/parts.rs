@@ -1,7 +1,7 @@
 //! Parts of packages and bundles: what of them differs, each as a short hash.
 //!
-//! They are compared only where the hashes of the whole objects differ, so 64 bits are enough: who makes two parts of
-//! equal hashes hides which part differs, and not that the object does.
+//! They are compared only where the hashes of the whole objects differ, so 64 bits are enough: who
+//! makes two parts of equal hashes hides which part differs, and not that the object does.
 
 use sha2::{Digest as _, Sha256};
 
@@ -57,8 +57,14 @@ pub(super) type BundleHashes = [PartHash; BundlePart::ALL.len()];
 
 impl PackagePart {
     /// Every part.
-    pub const ALL: [Self; 6] =
-        [Self::Description, Self::Icon, Self::DefaultChannel, Self::Properties, Self::Deprecation, Self::Other];
+    pub const ALL: [Self; 6] = [
+        Self::Description,
+        Self::Icon,
+        Self::DefaultChannel,
+        Self::Properties,
+        Self::Deprecation,
+        Self::Other,
+    ];
 
     /// Returns the name in the GraphQL schema, such as `DEFAULT_CHANNEL`.
     pub fn as_str(self) -> &'static str {
@@ -79,7 +85,10 @@ impl PackagePart {
             ("defaultChannel", Self::DefaultChannel),
             ("properties", Self::Properties),
         ];
-        fields.into_iter().find(|(name, _)| is_field(key, name)).map_or(Self::Other, |(_, part)| part)
+        fields
+            .into_iter()
+            .find(|(name, _)| is_field(key, name))
+            .map_or(Self::Other, |(_, part)| part)
     }
 }
 
@@ -130,8 +139,12 @@ impl BundlePart {
     }
 }
 
-/// Hashes the parts of a package. `others` are hashes of blobs that belong to it and are no typed objects.
-pub(super) fn package_parts<'h>(package: Package<'_>, others: impl Iterator<Item = &'h [u8]>) -> PackageHashes {
+/// Hashes the parts of a package. `others` are hashes of blobs that belong to it and are no typed
+/// objects.
+pub(super) fn package_parts<'h>(
+    package: Package<'_>,
+    others: impl Iterator<Item = &'h [u8]>,
+) -> PackageHashes {
     let mut hashes = Hashes::<{ PackagePart::ALL.len() }>::new();
     each_member(package.meta(), |key, value| {
         let part = PackagePart::of_member(key) as usize;
@@ -167,7 +180,9 @@ pub(super) fn entry_hashes(channel: Channel<'_>) -> Vec<(&str, PartHash)> {
         let mut hashes = Hashes::<1>::new();
         hashes.add(0, entry.replaces().unwrap_or_default().as_bytes());
         hashes.add(0, entry.skip_range().unwrap_or_default().as_bytes());
-        entry.skips().for_each(|skip| hashes.add(0, skip.as_bytes()));
+        entry
+            .skips()
+            .for_each(|skip| hashes.add(0, skip.as_bytes()));
         let [hash] = hashes.finish();
         (entry.name(), hash)
     });

@@ -1,5 +1,5 @@
-//! Lists of problems, and how many there are: a catalog from a stranger may have a problem in every few bytes, so only
-//! the first of each code are listed.
+//! Lists of problems, and how many there are: a catalog from a stranger may have a problem in every
+//! few bytes, so only the first of each code are listed.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{Problem, ProblemCode, Severity};
 
-/// Maximum number of problems of one code that a catalog lists, in the order in which they are found; further ones are
-/// only counted. Nobody reads more of one kind, and each takes a hundred bytes or more.
+/// Maximum number of problems of one code that a catalog lists, in the order in which they are
+/// found; further ones are only counted. Nobody reads more of one kind, and each takes a hundred
+/// bytes or more.
 pub const MAX_PROBLEMS_PER_CODE: u64 = 1_000;
 
-/// Maximum size, in bytes, of the texts of all listed problems of one code. Problems that are found when it is reached
-/// are only counted: names and messages are quoted from the content, which decides how long they are.
+/// Maximum size, in bytes, of the texts of all listed problems of one code. Problems that are found
+/// when it is reached are only counted: names and messages are quoted from the content, which
+/// decides how long they are.
 pub const MAX_PROBLEM_BYTES_PER_CODE: usize = 256 * 1024;
 
-/// Maximum size of a message in bytes. A longer one, such as that of a channel with thousands of heads, is cut.
+/// Maximum size of a message in bytes. A longer one, such as that of a channel with thousands of
+/// heads, is cut.
 pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Numbers of problems by code.
@@ -49,7 +52,10 @@ impl ProblemCounts {
 
     /// Counts the problems of other counts too.
     pub fn add_all(&mut self, other: &Self) {
-        other.0.iter().for_each(|(&code, &count)| self.add(code, count));
+        other
+            .0
+            .iter()
+            .for_each(|(&code, &count)| self.add(code, count));
     }
 
     /// Returns the number of problems of a code.
@@ -59,7 +65,11 @@ impl ProblemCounts {
 
     /// Returns the number of problems of a severity.
     pub fn of_severity(&self, severity: Severity) -> u64 {
-        self.0.iter().filter(|(code, _)| code.severity() == severity).map(|(_, count)| count).sum()
+        self.0
+            .iter()
+            .filter(|(code, _)| code.severity() == severity)
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// Returns the number of problems.
@@ -76,7 +86,9 @@ impl ProblemCounts {
 impl FromIterator<(ProblemCode, u64)> for ProblemCounts {
     fn from_iter<I: IntoIterator<Item = (ProblemCode, u64)>>(counts: I) -> Self {
         let mut all = Self::default();
-        counts.into_iter().for_each(|(code, count)| all.add(code, count));
+        counts
+            .into_iter()
+            .for_each(|(code, count)| all.add(code, count));
         all
     }
 }
@@ -85,16 +97,22 @@ impl Problems {
     /// Returns the number of problems of each code that are counted and not listed.
     pub fn unlisted(&self) -> ProblemCounts {
         let mut listed: BTreeMap<ProblemCode, u64> = BTreeMap::new();
-        self.listed.iter().for_each(|problem| *listed.entry(problem.code).or_default() += 1);
+        self.listed
+            .iter()
+            .for_each(|problem| *listed.entry(problem.code).or_default() += 1);
         let rest = |(code, count): (ProblemCode, u64)| {
-            (code, count.saturating_sub(listed.get(&code).copied().unwrap_or_default()))
+            (
+                code,
+                count.saturating_sub(listed.get(&code).copied().unwrap_or_default()),
+            )
         };
         self.counts.iter().map(rest).collect()
     }
 }
 
 impl ProblemCollector {
-    /// Counts a problem, and lists it if there is room for its code; `make` is not called otherwise.
+    /// Counts a problem, and lists it if there is room for its code; `make` is not called
+    /// otherwise.
     pub(crate) fn add(&mut self, code: ProblemCode, make: impl FnOnce() -> Problem) {
         let is_listed = self.has_room(code);
         self.problems.counts.add(code, 1);
@@ -113,7 +131,8 @@ impl ProblemCollector {
 
     fn has_room(&self, code: ProblemCode) -> bool {
         let bytes = self.bytes.get(&code).copied().unwrap_or_default();
-        self.problems.counts.of_code(code) < MAX_PROBLEMS_PER_CODE && bytes < MAX_PROBLEM_BYTES_PER_CODE
+        self.problems.counts.of_code(code) < MAX_PROBLEMS_PER_CODE
+            && bytes < MAX_PROBLEM_BYTES_PER_CODE
     }
 
     /// Returns the problems, in catalog order.
@@ -148,7 +167,9 @@ mod tests {
     /// Collects as many problems with a message of so many bytes, after one of another code.
     fn collect(count: u64, bytes: usize) -> Problems {
         let mut collector = ProblemCollector::default();
-        collector.add(ProblemCode::SchemaReserved, || Problem::new(ProblemCode::SchemaReserved, String::new()));
+        collector.add(ProblemCode::SchemaReserved, || {
+            Problem::new(ProblemCode::SchemaReserved, String::new())
+        });
         for _ in 0..count {
             collector.add(CODE, || Problem::new(CODE, "é".repeat(bytes / 2)));
         }
@@ -157,19 +178,37 @@ mod tests {
 
     #[test]
     fn of_each_code_the_first_problems_are_listed_and_all_are_counted() {
-        for (count, listed) in [(1, 1), (MAX_PROBLEMS_PER_CODE, 1_000), (MAX_PROBLEMS_PER_CODE + 1, 1_000)] {
+        for (count, listed) in [
+            (1, 1),
+            (MAX_PROBLEMS_PER_CODE, 1_000),
+            (MAX_PROBLEMS_PER_CODE + 1, 1_000),
+        ] {
             let problems = collect(count, 10);
             assert_eq!(problems.listed.len(), 1 + listed);
-            assert_eq!(problems.counts, [(CODE, count), (ProblemCode::SchemaReserved, 1)].into_iter().collect());
-            assert_eq!(problems.unlisted(), [(CODE, count - listed as u64)].into_iter().collect());
+            assert_eq!(
+                problems.counts,
+                [(CODE, count), (ProblemCode::SchemaReserved, 1)]
+                    .into_iter()
+                    .collect()
+            );
+            assert_eq!(
+                problems.unlisted(),
+                [(CODE, count - listed as u64)].into_iter().collect()
+            );
         }
     }
 
     #[test]
     fn long_messages_are_cut_and_fewer_of_them_are_listed() {
-        assert_eq!(collect(1, MAX_MESSAGE_BYTES).listed[1].message.len(), MAX_MESSAGE_BYTES);
+        assert_eq!(
+            collect(1, MAX_MESSAGE_BYTES).listed[1].message.len(),
+            MAX_MESSAGE_BYTES
+        );
         let cut = collect(10, 2 * MAX_MESSAGE_BYTES);
-        assert_eq!(cut.listed[1].message, "é".repeat(MAX_MESSAGE_BYTES / 2) + "…");
+        assert_eq!(
+            cut.listed[1].message,
+            "é".repeat(MAX_MESSAGE_BYTES / 2) + "…"
+        );
         assert_eq!((cut.listed.len(), cut.counts.total()), (1 + 4, 11));
     }
 

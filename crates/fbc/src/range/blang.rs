@@ -8,8 +8,8 @@ use crate::version::Version;
 
 /// A range as github.com/blang/semver v4 reads it, such as `>=1.0.0 <2.0.0 || 3.1.x`.
 ///
-/// Prereleases take part in the plain order: `2.0.0-rc` is in `<2.0.0`. Build metadata does not count.
-/// Reading takes time and memory linear in the text.
+/// Prereleases take part in the plain order: `2.0.0-rc` is in `<2.0.0`. Build metadata does not
+/// count. Reading takes time and memory linear in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlangRange {
     /// Alternatives, of which each requires all its comparators.
@@ -47,9 +47,16 @@ impl BlangRange {
     pub fn parse(text: &str) -> Result<Self, VersionRangeError> {
         let elements = elements(text);
         let groups = split_groups(&elements)?;
-        // Upstream rewrites every wildcard before it reads the first comparator, which decides the error.
-        let expanded = groups.iter().map(|group| expand_group(group)).collect::<Result<Vec<_>, _>>()?;
-        let groups = expanded.iter().map(|group| parse_group(group)).collect::<Result<Vec<_>, _>>()?;
+        // Upstream rewrites every wildcard before it reads the first comparator, which decides the
+        // error.
+        let expanded = groups
+            .iter()
+            .map(|group| expand_group(group))
+            .collect::<Result<Vec<_>, _>>()?;
+        let groups = expanded
+            .iter()
+            .map(|group| parse_group(group))
+            .collect::<Result<Vec<_>, _>>()?;
         if groups.iter().any(Vec::is_empty) {
             return Err(VersionRangeError::GroupEmpty);
         }
@@ -58,10 +65,13 @@ impl BlangRange {
 
     /// Tells whether a version is in the range.
     pub fn contains(&self, version: &Version<'_>) -> bool {
-        self.groups.iter().any(|group| group.iter().all(|comparator| comparator.admits(version)))
+        self.groups
+            .iter()
+            .any(|group| group.iter().all(|comparator| comparator.admits(version)))
     }
 
-    /// Returns the number of versions that a version is compared with at most: a wildcard may stand for two.
+    /// Returns the number of versions that a version is compared with at most: a wildcard may stand
+    /// for two.
     ///
     /// ```
     /// use fbc::range::BlangRange;
@@ -75,9 +85,14 @@ impl BlangRange {
 
     /// Returns the index ranges of the versions in the range, ascending and not adjacent.
     ///
-    /// The versions must be sorted highest first. Each comparator takes time logarithmic in their number.
+    /// The versions must be sorted highest first. Each comparator takes time logarithmic in their
+    /// number.
     pub fn places(&self, versions: &[Version<'_>]) -> Vec<Range<usize>> {
-        let mut places: Vec<_> = self.groups.iter().flat_map(|group| group_places(group, versions)).collect();
+        let mut places: Vec<_> = self
+            .groups
+            .iter()
+            .flat_map(|group| group_places(group, versions))
+            .collect();
         places.sort_unstable_by_key(|range| range.start);
         places.dedup_by(|next, range| {
             let touches = next.start <= range.end;
@@ -90,7 +105,8 @@ impl BlangRange {
     }
 }
 
-/// Returns the index ranges of the versions that every comparator admits: one interval, with gaps for `!=`.
+/// Returns the index ranges of the versions that every comparator admits: one interval, with gaps
+/// for `!=`.
 fn group_places(group: &[BlangComparator], versions: &[Version<'_>]) -> Vec<Range<usize>> {
     let (mut start, mut end) = (0, versions.len());
     let mut gaps = Vec::new();
@@ -128,7 +144,10 @@ impl BlangComparator {
             });
         };
         match Version::parse(text) {
-            Ok(version) => Ok(Self { operator, bound: VersionBound::new(&version) }),
+            Ok(version) => Ok(Self {
+                operator,
+                bound: VersionBound::new(&version),
+            }),
             Err(error) => Err(VersionRangeError::Version {
                 element: element.to_owned(),
                 version: text.to_owned(),
@@ -167,8 +186,8 @@ impl BlangOperator {
 
 /// Splits a range into elements at spaces.
 ///
-/// A space after `<`, `>` or `=` does not separate and is removed. Elements of a single byte are dropped, as upstream does: `5` in
-/// `1.0.0 5`, the hyphen of `1.0.0 - 2.0.0`.
+/// A space after `<`, `>` or `=` does not separate and is removed. Elements of a single byte are
+/// dropped, as upstream does: `5` in `1.0.0 5`, the hyphen of `1.0.0 - 2.0.0`.
 fn elements(text: &str) -> Vec<Cow<'_, str>> {
     let mut last = '\0';
     let separates = move |c| {
@@ -179,11 +198,19 @@ fn elements(text: &str) -> Vec<Cow<'_, str>> {
     };
     text.split(separates)
         .filter(|raw| raw.len() > 1)
-        .map(|raw| if raw.contains(' ') { raw.replace(' ', "").into() } else { raw.into() })
+        .map(|raw| {
+            if raw.contains(' ') {
+                raw.replace(' ', "").into()
+            } else {
+                raw.into()
+            }
+        })
         .collect()
 }
 
-fn split_groups<'a, 'b>(elements: &'b [Cow<'a, str>]) -> Result<Vec<&'b [Cow<'a, str>]>, VersionRangeError> {
+fn split_groups<'a, 'b>(
+    elements: &'b [Cow<'a, str>],
+) -> Result<Vec<&'b [Cow<'a, str>]>, VersionRangeError> {
     match elements {
         [first, ..] if first == "||" => Err(VersionRangeError::FirstIsOr),
         [] => Err(VersionRangeError::LastIsOr),
@@ -201,14 +228,21 @@ fn expand_group<'a>(group: &'a [Cow<'_, str>]) -> Result<Vec<Cow<'a, str>>, Vers
 }
 
 fn parse_group(group: &[Cow<'_, str>]) -> Result<Vec<BlangComparator>, VersionRangeError> {
-    group.iter().map(|element| BlangComparator::parse(element)).collect()
+    group
+        .iter()
+        .map(|element| BlangComparator::parse(element))
+        .collect()
 }
 
 /// Expands an element with a wildcard to comparators; adds any other element unchanged.
 ///
-/// Upstream treats every element with an `x` anywhere as a wildcard, and drops unknown comparators: `~1.2.x` is `1.2.0`.
-/// Where no number can be incremented, the version becomes empty, which is an error later.
-fn expand_wildcard<'a>(element: &'a str, expanded: &mut Vec<Cow<'a, str>>) -> Result<(), VersionRangeError> {
+/// Upstream treats every element with an `x` anywhere as a wildcard, and drops unknown comparators:
+/// `~1.2.x` is `1.2.0`. Where no number can be incremented, the version becomes empty, which is an
+/// error later.
+fn expand_wildcard<'a>(
+    element: &'a str,
+    expanded: &mut Vec<Cow<'a, str>>,
+) -> Result<(), VersionRangeError> {
     let (comparator, version) = split_comparator(element)?;
     if !element.contains('x') {
         expanded.push(element.into());
@@ -216,7 +250,8 @@ fn expand_wildcard<'a>(element: &'a str, expanded: &mut Vec<Cow<'a, str>>) -> Re
     }
     let floor = replace_wildcards(version);
     let next = next_after_wildcard(version, &floor).unwrap_or_default();
-    let mut add = |comparator: &str, version: &str| expanded.push((comparator.to_owned() + version).into());
+    let mut add =
+        |comparator: &str, version: &str| expanded.push((comparator.to_owned() + version).into());
     match comparator {
         ">" => add(">=", &next),
         ">=" => add(">=", &floor),
@@ -244,7 +279,8 @@ fn replace_wildcards(version: &str) -> String {
     floor
 }
 
-/// Increments the number before the wildcard in the floor; `None` when there is no wildcard or no such number.
+/// Increments the number before the wildcard in the floor; `None` when there is no wildcard or no
+/// such number.
 fn next_after_wildcard(version: &str, floor: &str) -> Option<String> {
     let mut parts: Vec<&str> = version.split('.').collect();
     let raised = match (parts.len(), parts.pop()) {
@@ -255,18 +291,26 @@ fn next_after_wildcard(version: &str, floor: &str) -> Option<String> {
     let mut parts: Vec<Cow<'_, str>> = floor.split('.').map(Cow::from).collect();
     let number = parts.get_mut(raised)?;
     // Go's Atoi reads a sign too, and its int wraps.
-    *number = number.parse::<i64>().ok()?.wrapping_add(1).to_string().into();
+    *number = number
+        .parse::<i64>()
+        .ok()?
+        .wrapping_add(1)
+        .to_string()
+        .into();
     Some(parts.join("."))
 }
 
 /// Splits an element at its first digit and trims the comparator.
 fn split_comparator(element: &str) -> Result<(&str, &str), VersionRangeError> {
-    let at = element.find(is_digit).ok_or_else(|| VersionRangeError::VersionMissing(element.to_owned()))?;
+    let at = element
+        .find(is_digit)
+        .ok_or_else(|| VersionRangeError::VersionMissing(element.to_owned()))?;
     let (comparator, version) = element.split_at(at);
     Ok((comparator.trim(), version))
 }
 
-/// Tells whether Go's `unicode.IsDigit` accepts a character. A version may only have ASCII digits, but begins at any.
+/// Tells whether Go's `unicode.IsDigit` accepts a character. A version may only have ASCII digits,
+/// but begins at any.
 fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
         || c.is_numeric() && {

@@ -1,4 +1,5 @@
-//! The grammar of a `ClusterExtension`'s version: constraints joined by spaces or commas (and) and by `||` (or).
+//! The grammar of a `ClusterExtension`'s version: constraints joined by spaces or commas (and) and
+//! by `||` (or).
 
 mod text;
 
@@ -8,7 +9,8 @@ use super::{VersionBound, VersionRangeError};
 use crate::version::{Version, has_leading_zeroes, is_digits};
 use text::{VersionText, rewrite_hyphens, split_constraints};
 
-/// Maximum length of a constraint, in bytes: upstream's limit; it also bounds the work of rewriting hyphen ranges.
+/// Maximum length of a constraint, in bytes: upstream's limit; it also bounds the work of rewriting
+/// hyphen ranges.
 pub const MAX_MASTERMINDS_BYTES: usize = 512;
 
 /// Maximum number of groups between `||`: upstream's limit.
@@ -17,10 +19,11 @@ pub const MAX_MASTERMINDS_GROUPS: usize = 32;
 /// Maximum length of a version in a constraint, in bytes: upstream's limit.
 pub const MAX_MASTERMINDS_VERSION_BYTES: usize = 256;
 
-/// A range as github.com/Masterminds/semver 3.5 reads it, such as `>=1.2, <2 || ~3.1 || 4.0.0 - 4.5`.
+/// A range as github.com/Masterminds/semver 3.5 reads it, such as `>=1.2, <2 || ~3.1 || 4.0.0 -
+/// 4.5`.
 ///
-/// A version with a prerelease is only in a group whose constraints name a prerelease somewhere. Build metadata does
-/// not count.
+/// A version with a prerelease is only in a group whose constraints name a prerelease somewhere.
+/// Build metadata does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MastermindsRange {
     /// Alternatives.
@@ -83,39 +86,62 @@ impl MastermindsRange {
         if text.matches("||").count() >= MAX_MASTERMINDS_GROUPS {
             return Err(VersionRangeError::TooManyGroups);
         }
-        let groups = text.split("||").map(ConstraintGroup::parse).collect::<Result<_, _>>()?;
+        let groups = text
+            .split("||")
+            .map(ConstraintGroup::parse)
+            .collect::<Result<_, _>>()?;
         Ok(Self { groups })
     }
 
-    /// Returns the number of constraints, with each of which [`Self::contains`] may compare a version.
+    /// Returns the number of constraints, with each of which [`Self::contains`] may compare a
+    /// version.
     pub fn constraints(&self) -> usize {
-        self.groups.iter().map(|group| group.constraints.len()).sum()
+        self.groups
+            .iter()
+            .map(|group| group.constraints.len())
+            .sum()
     }
 
     /// Tells whether a version is in the range.
     pub fn contains(&self, version: &Version<'_>) -> bool {
         self.groups.iter().any(|group| {
             (version.pre().is_empty() || group.has_prerelease)
-                && group.constraints.iter().all(|constraint| constraint.admits(version))
+                && group
+                    .constraints
+                    .iter()
+                    .all(|constraint| constraint.admits(version))
         })
     }
 }
 
 impl ConstraintGroup {
     fn parse(text: &str) -> Result<Self, VersionRangeError> {
-        let parts = split_constraints(text).ok_or_else(|| VersionRangeError::Improper(text.to_owned()))?;
+        let parts =
+            split_constraints(text).ok_or_else(|| VersionRangeError::Improper(text.to_owned()))?;
         let constraints = parts
             .iter()
             .map(|(operator, version)| VersionConstraint::new(*operator, version))
             .collect::<Result<Vec<_>, _>>()?;
-        let has_prerelease = constraints.iter().any(|constraint| !constraint.bound.pre.is_empty());
-        Ok(Self { constraints, has_prerelease })
+        let has_prerelease = constraints
+            .iter()
+            .any(|constraint| !constraint.bound.pre.is_empty());
+        Ok(Self {
+            constraints,
+            has_prerelease,
+        })
     }
 }
 
 impl VersionConstraint {
-    fn new(operator: MastermindsOperator, text: &VersionText<'_>) -> Result<Self, VersionRangeError> {
-        let (major, minor, patch) = (text.major, text.minor.unwrap_or("x"), text.patch.unwrap_or("x"));
+    fn new(
+        operator: MastermindsOperator,
+        text: &VersionText<'_>,
+    ) -> Result<Self, VersionRangeError> {
+        let (major, minor, patch) = (
+            text.major,
+            text.minor.unwrap_or("x"),
+            text.patch.unwrap_or("x"),
+        );
         let (wildcard, [major, minor, patch]) = if is_wildcard(major) {
             (WildcardStart::Major, ["0"; 3])
         } else if is_wildcard(minor) {
@@ -126,24 +152,41 @@ impl VersionConstraint {
             (WildcardStart::None, [major, minor, patch])
         };
         let pre = text.pre.unwrap_or("");
-        // Upstream checks the length of the version it puts together, without build metadata where one is open.
+        // Upstream checks the length of the version it puts together, without build metadata where
+        // one is open.
         let len = match wildcard {
             WildcardStart::None => text.len,
-            _ => major.len() + minor.len() + patch.len() + 2 + text.pre.map_or(0, |pre| pre.len() + 1),
+            _ => {
+                major.len()
+                    + minor.len()
+                    + patch.len()
+                    + 2
+                    + text.pre.map_or(0, |pre| pre.len() + 1)
+            }
         };
         if len > MAX_MASTERMINDS_VERSION_BYTES || pre.split('.').any(is_bad_number) {
             return Err(VersionRangeError::Unparsable);
         }
-        let bound =
-            VersionBound { major: number(major)?, minor: number(minor)?, patch: number(patch)?, pre: pre.into() };
-        Ok(Self { operator, wildcard, bound })
+        let bound = VersionBound {
+            major: number(major)?,
+            minor: number(minor)?,
+            patch: number(patch)?,
+            pre: pre.into(),
+        };
+        Ok(Self {
+            operator,
+            wildcard,
+            bound,
+        })
     }
 
     fn admits(&self, version: &Version<'_>) -> bool {
         let order = self.bound.order(version);
         match self.operator {
             MastermindsOperator::Equal if self.wildcard == WildcardStart::None => order.is_eq(),
-            MastermindsOperator::Equal | MastermindsOperator::Tilde => order.is_ge() && self.is_within_tilde(version),
+            MastermindsOperator::Equal | MastermindsOperator::Tilde => {
+                order.is_ge() && self.is_within_tilde(version)
+            }
             MastermindsOperator::NotEqual => order.is_ne() && self.is_outside(version),
             MastermindsOperator::Greater => order.is_gt() && self.is_after(version),
             MastermindsOperator::GreaterOrEqual => order.is_ge(),
@@ -165,7 +208,8 @@ impl VersionConstraint {
         }
     }
 
-    /// For a version other than the bound: tells whether it is outside the versions that a partial bound covers.
+    /// For a version other than the bound: tells whether it is outside the versions that a partial
+    /// bound covers.
     fn is_outside(&self, version: &Version<'_>) -> bool {
         let bound = &self.bound;
         match self.wildcard {
@@ -173,12 +217,14 @@ impl VersionConstraint {
             WildcardStart::Minor => version.major() != bound.major,
             // Upstream looks at the prereleases where one is given: `!=4.1-alpha` accepts 4.1.0.
             WildcardStart::Patch => {
-                (version.major(), version.minor()) != (bound.major, bound.minor) || version.pre() != &*bound.pre
+                (version.major(), version.minor()) != (bound.major, bound.minor)
+                    || version.pre() != &*bound.pre
             }
         }
     }
 
-    /// For a version above the bound: tells whether it is above all versions that a partial bound covers.
+    /// For a version above the bound: tells whether it is above all versions that a partial bound
+    /// covers.
     fn is_after(&self, version: &Version<'_>) -> bool {
         let bound = &self.bound;
         match self.wildcard {

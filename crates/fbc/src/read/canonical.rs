@@ -1,8 +1,9 @@
-//! Writes one canonical line: JSON on one line, with sorted keys, and text escaped as by Go's encoder without its escapes
-//! for HTML.
+//! Writes one canonical line: JSON on one line, with sorted keys, and text escaped as by Go's
+//! encoder without its escapes for HTML.
 //!
-//! Values are written in input order. If the keys of an object are not sorted, their order is noted, and the line is
-//! assembled once at the end: each byte is moved at most once, whatever the nesting.
+//! Values are written in input order. If the keys of an object are not sorted, their order is
+//! noted, and the line is assembled once at the end: each byte is moved at most once, whatever the
+//! nesting.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -60,7 +61,8 @@ pub(super) struct CanonicalWriter {
     unordered: Vec<UnorderedObject>,
     /// Members of the objects in `unordered`, in sorted order.
     spans: Vec<Range<usize>>,
-    /// Keys that became equal by the conversion to text, each up to [`MAX_QUOTED_BYTES`]: the first ones.
+    /// Keys that became equal by the conversion to text, each up to [`MAX_QUOTED_BYTES`]: the first
+    /// ones.
     collisions: Vec<String>,
     /// Number of further such keys.
     unlisted_collisions: u64,
@@ -150,7 +152,13 @@ impl CanonicalWriter {
         if self.out.last() != Some(&b'{') {
             self.out.push(b',');
         }
-        self.members.push(ObjectMember { key: self.out.len(), value: 0, prefix: 0, kind, is_escaped: false });
+        self.members.push(ObjectMember {
+            key: self.out.len(),
+            value: 0,
+            prefix: 0,
+            kind,
+            is_escaped: false,
+        });
         &mut self.out
     }
 
@@ -169,7 +177,9 @@ impl CanonicalWriter {
         member.is_escaped = is_escaped;
         member.prefix = prefix(&member.key(&self.out));
         open.in_order &= member.kind != KeyKind::Merge
-            && before.last().is_none_or(|before| before.compare(member, &self.out) == Ordering::Less);
+            && before
+                .last()
+                .is_none_or(|before| before.compare(member, &self.out) == Ordering::Less);
     }
 
     /// Iterates over the members of the innermost open object.
@@ -206,7 +216,13 @@ impl CanonicalWriter {
 
     /// Repeats a member from earlier output in the innermost open object.
     pub(super) fn repeat_member(&mut self, span: &MemberSpan) {
-        let ObjectMember { key, value, kind, is_escaped, .. } = span.member;
+        let ObjectMember {
+            key,
+            value,
+            kind,
+            is_escaped,
+            ..
+        } = span.member;
         if kind == KeyKind::Merge {
             return;
         }
@@ -216,9 +232,13 @@ impl CanonicalWriter {
         self.copy(value..span.end, offset);
     }
 
-    /// Takes the first keys that became equal within their object by the conversion to text, and the number of others.
+    /// Takes the first keys that became equal within their object by the conversion to text, and
+    /// the number of others.
     pub(super) fn take_collisions(&mut self) -> (Vec<String>, u64) {
-        (mem::take(&mut self.collisions), mem::take(&mut self.unlisted_collisions))
+        (
+            mem::take(&mut self.collisions),
+            mem::take(&mut self.unlisted_collisions),
+        )
     }
 
     fn note_collision(&mut self, member: &ObjectMember) {
@@ -227,7 +247,8 @@ impl CanonicalWriter {
             return;
         }
         let key = member.key(&self.out);
-        self.collisions.push(String::from_utf8_lossy(&key[..key.len().min(MAX_QUOTED_BYTES)]).into_owned());
+        self.collisions
+            .push(String::from_utf8_lossy(&key[..key.len().min(MAX_QUOTED_BYTES)]).into_owned());
     }
 
     /// Completes the line, with its line feed.
@@ -237,7 +258,8 @@ impl CanonicalWriter {
             return;
         }
         // Outer objects before inner ones.
-        self.unordered.sort_unstable_by_key(|object| object.text.start);
+        self.unordered
+            .sort_unstable_by_key(|object| object.text.start);
         self.line.clear();
         self.line.reserve(self.out.len() + 1);
         let mut pending = vec![LinePiece::Text(0..self.out.len())];
@@ -252,7 +274,11 @@ impl CanonicalWriter {
 
     /// Returns the line after [`CanonicalWriter::finish`].
     pub(super) fn line(&self) -> &[u8] {
-        if self.unordered.is_empty() { &self.out } else { &self.line }
+        if self.unordered.is_empty() {
+            &self.out
+        } else {
+            &self.line
+        }
     }
 
     /// Returns a member of the innermost open object, up to the comma before the next one.
@@ -267,12 +293,15 @@ impl CanonicalWriter {
 
     /// Copies text up to the first object that must be reordered, and pushes the remaining pieces.
     fn assemble(&mut self, text: Range<usize>, pending: &mut Vec<LinePiece>) {
-        let first = self.unordered.partition_point(|object| object.text.start < text.start);
+        let first = self
+            .unordered
+            .partition_point(|object| object.text.start < text.start);
         let next = self.unordered.get(first);
         let Some(object) = next.filter(|object| object.text.start < text.end) else {
             return self.line.extend_from_slice(&self.out[text]);
         };
-        self.line.extend_from_slice(&self.out[text.start..object.text.start]);
+        self.line
+            .extend_from_slice(&self.out[text.start..object.text.start]);
         pending.push(LinePiece::Text(object.text.end..text.end));
         self.line.push(b'{');
         pending.push(LinePiece::Byte(b'}'));
@@ -286,7 +315,9 @@ impl CanonicalWriter {
 
     /// Copies text `offset` bytes further on, with the noted order of the objects in it.
     fn copy(&mut self, text: Range<usize>, offset: usize) {
-        let last = self.unordered.partition_point(|object| object.text.end <= text.end);
+        let last = self
+            .unordered
+            .partition_point(|object| object.text.end <= text.end);
         let first = self.unordered[..last].partition_point(|object| object.text.end <= text.start);
         for i in first..last {
             let UnorderedObject { text, spans } = &self.unordered[i];
@@ -296,7 +327,10 @@ impl CanonicalWriter {
                 let span = &self.spans[k];
                 self.spans.push(span.start + offset..span.end + offset);
             }
-            self.unordered.push(UnorderedObject { text: start..end, spans: begin..self.spans.len() });
+            self.unordered.push(UnorderedObject {
+                text: start..end,
+                spans: begin..self.spans.len(),
+            });
         }
         self.out.extend_from_within(text);
     }
@@ -305,8 +339,9 @@ impl CanonicalWriter {
     fn note_order(&mut self, open: &OpenCollection) {
         let first = self.spans.len();
         // Indexes, because a blob from a stranger may have a million members.
-        let mut sorted: Vec<usize> =
-            (open.members..self.members.len()).filter(|&member| self.members[member].kind != KeyKind::Merge).collect();
+        let mut sorted: Vec<usize> = (open.members..self.members.len())
+            .filter(|&member| self.members[member].kind != KeyKind::Merge)
+            .collect();
         sorted.sort_by(|&a, &b| self.members[a].compare(&self.members[b], &self.out));
         for (at, &index) in sorted.iter().enumerate() {
             let MemberSpan { member, end } = self.span(index);
@@ -317,7 +352,10 @@ impl CanonicalWriter {
                 None => self.spans.push(member.key..end),
             }
         }
-        self.unordered.push(UnorderedObject { text: open.start..self.out.len() + 1, spans: first..self.spans.len() });
+        self.unordered.push(UnorderedObject {
+            text: open.start..self.out.len() + 1,
+            spans: first..self.spans.len(),
+        });
     }
 }
 
@@ -331,7 +369,11 @@ impl ObjectMember {
     #[inline]
     fn key<'o>(&self, out: &'o [u8]) -> Cow<'o, [u8]> {
         let written = &out[self.key + 1..self.value - 2];
-        if self.is_escaped { unescape(written) } else { Cow::Borrowed(written) }
+        if self.is_escaped {
+            unescape(written)
+        } else {
+            Cow::Borrowed(written)
+        }
     }
 
     /// Compares members by the bytes of their keys.
@@ -365,7 +407,9 @@ fn prefix(key: &[u8]) -> u64 {
     if let Some(first) = key.first_chunk() {
         return u64::from_be_bytes(*first);
     }
-    let number = key.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+    let number = key
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte));
     // A key without bytes has no number to shift.
     number.unbounded_shl(8 * (8 - u32::try_from(key.len()).unwrap_or(0)))
 }

@@ -34,12 +34,15 @@ pub enum ReadErrorKind {
     #[error("error converting YAML to JSON: yaml: {0}")]
     Alias(String),
     /// `<<` with a value that is neither a mapping nor a list of mappings.
-    #[error("error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value")]
+    #[error(
+        "error converting YAML to JSON: yaml: map merge requires map or sequence of maps as the value"
+    )]
     Merge,
     /// A scalar that does not match its tag.
     #[error("error converting YAML to JSON: yaml: {0}")]
     Tag(String),
-    /// A mapping key that cannot be converted to text: null, a collection, or an integer above 2^63.
+    /// A mapping key that cannot be converted to text: null, a collection, or an integer above
+    /// 2^63.
     #[error("error converting YAML to JSON: unsupported map key: {0}")]
     Key(String),
     /// An infinite number, or not a number.

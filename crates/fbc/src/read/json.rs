@@ -1,7 +1,8 @@
 //! Converts JSON text to a canonical line, in one pass.
 //!
-//! Numbers are copied verbatim. Strings are decoded as in Go: invalid UTF-8 and unpaired surrogates become U+FFFD. Errors
-//! are Go's too. A text that ends too early is not an error, because more input may follow.
+//! Numbers are copied verbatim. Strings are decoded as in Go: invalid UTF-8 and unpaired surrogates
+//! become U+FFFD. Errors are Go's too. A text that ends too early is not an error, because more
+//! input may follow.
 
 use super::canonical::{CanonicalWriter, KeyKind, plain_prefix, write_char};
 use super::error::{ReadErrorKind, TextError};
@@ -10,7 +11,8 @@ use super::{ReadLimits, meta};
 /// Length in bytes from which on a number without exponent may exceed a double.
 const LONG_NUMBER: usize = 300;
 
-/// Converts the value that begins at `text[at..]` and returns its end; `None` when the text ends before the value.
+/// Converts the value that begins at `text[at..]` and returns its end; `None` when the text ends
+/// before the value.
 pub(super) fn convert(
     text: &[u8],
     at: usize,
@@ -18,13 +20,22 @@ pub(super) fn convert(
     writer: &mut CanonicalWriter,
 ) -> Result<Option<usize>, TextError> {
     writer.clear();
-    let mut scanner = JsonScanner { text, begin: at, at, limits, writer };
+    let mut scanner = JsonScanner {
+        text,
+        begin: at,
+        at,
+        limits,
+        writer,
+    };
     match scanner.value() {
         Ok(()) => Ok(Some(scanner.at)),
         Err(ScanStop::Ended) => Ok(None),
         Err(ScanStop::Error(kind)) => {
             let before = &text[..scanner.at.min(text.len())];
-            Err(TextError { line: memchr::memchr_iter(b'\n', before).count(), kind })
+            Err(TextError {
+                line: memchr::memchr_iter(b'\n', before).count(),
+                kind,
+            })
         }
     }
 }
@@ -80,7 +91,8 @@ impl JsonScanner<'_, '_> {
         }
     }
 
-    /// Continues after a value, up to the next one. Returns whether the outermost value is complete.
+    /// Continues after a value, up to the next one. Returns whether the outermost value is
+    /// complete.
     fn after_value(&mut self) -> Result<bool, ScanStop> {
         loop {
             let Some(is_object) = self.writer.innermost_is_object() else {
@@ -332,7 +344,8 @@ impl JsonScanner<'_, '_> {
 
 /// Tells whether a run of non-ASCII bytes is copied verbatim to the line.
 fn is_copied_verbatim(run: &[u8]) -> bool {
-    std::str::from_utf8(run).is_ok_and(|text| !run.contains(&0xe2) || !text.contains(['\u{2028}', '\u{2029}']))
+    std::str::from_utf8(run)
+        .is_ok_and(|text| !run.contains(&0xe2) || !text.contains(['\u{2028}', '\u{2029}']))
 }
 
 /// Writes a run with each byte of invalid UTF-8 as U+FFFD, as in Go.

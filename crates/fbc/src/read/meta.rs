@@ -1,5 +1,6 @@
-//! Validates the top-level keys of a blob: no two differ only in letter case, and `schema`, `package` and `name` are
-//! strings. A missing `schema` is a validation problem, not an error of reading.
+//! Validates the top-level keys of a blob: no two differ only in letter case, and `schema`,
+//! `package` and `name` are strings. A missing `schema` is a validation problem, not an error of
+//! reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +22,17 @@ pub(super) fn check(writer: &CanonicalWriter) -> Result<(), ReadErrorKind> {
     check_keys(writer)?;
     for wanted in STRINGS {
         // Of equal keys the last counts.
-        let found = writer.innermost_members().rev().find(|member| is_alike(&member.key(out), wanted));
+        let found = writer
+            .innermost_members()
+            .rev()
+            .find(|member| is_alike(&member.key(out), wanted));
         let Some(member) = found else { continue };
         let value = member.value(out);
         if value.first() != Some(&b'"') {
-            return Err(ReadErrorKind::KeyType { key: wanted, got: quoted_part(value) });
+            return Err(ReadErrorKind::KeyType {
+                key: wanted,
+                got: quoted_part(value),
+            });
         }
     }
     Ok(())
@@ -35,13 +42,20 @@ fn check_keys(writer: &CanonicalWriter) -> Result<(), ReadErrorKind> {
     let out = writer.written();
     // By their hashes and places, so that many keys are not held a second time.
     let members = writer.innermost_members().enumerate();
-    let mut hashes: Vec<(u64, usize)> = members.map(|(place, member)| (hash(&member.key(out)), place)).collect();
+    let mut hashes: Vec<(u64, usize)> = members
+        .map(|(place, member)| (hash(&member.key(out)), place))
+        .collect();
     hashes.sort_unstable();
     let mut alike = BTreeMap::<String, BTreeSet<String>>::new();
     for group in hashes.chunk_by(|(a, _), (b, _)| a == b) {
-        let members = group.iter().map(|&(_, place)| writer.innermost_member(place));
+        let members = group
+            .iter()
+            .map(|&(_, place)| writer.innermost_member(place));
         let first = writer.innermost_member(group[0].1);
-        if members.clone().all(|member| member.key(out) == first.key(out)) {
+        if members
+            .clone()
+            .all(|member| member.key(out) == first.key(out))
+        {
             continue;
         }
         for member in members {
@@ -52,7 +66,10 @@ fn check_keys(writer: &CanonicalWriter) -> Result<(), ReadErrorKind> {
     let alike: Vec<_> = alike
         .into_iter()
         .filter(|(_, keys)| keys.len() > 1)
-        .map(|(folded, keys)| AlikeKeys { folded, keys: keys.into_iter().collect() })
+        .map(|(folded, keys)| AlikeKeys {
+            folded,
+            keys: keys.into_iter().collect(),
+        })
         .collect();
     if alike.is_empty() {
         return Ok(());
@@ -68,7 +85,9 @@ fn hash(key: &[u8]) -> u64 {
         let bytes = key.iter().map(u8::to_ascii_lowercase);
         return bytes.fold(begin, hash);
     }
-    fold(&String::from_utf8_lossy(key)).bytes().fold(begin, hash)
+    fold(&String::from_utf8_lossy(key))
+        .bytes()
+        .fold(begin, hash)
 }
 
 fn is_alike(key: &[u8], wanted: &str) -> bool {
@@ -78,17 +97,21 @@ fn is_alike(key: &[u8], wanted: &str) -> bool {
     fold(&String::from_utf8_lossy(key)) == wanted
 }
 
-/// Folds the case of a text: exactly the texts that Unicode's full case folding equates become equal.
+/// Folds the case of a text: exactly the texts that Unicode's full case folding equates become
+/// equal.
 ///
-/// Lower, upper and lower case again unite all spellings (`ß` and `SS`, `ς` and `σ`). Only the dotless i has an upper
-/// case that it shares with another letter.
+/// Lower, upper and lower case again unite all spellings (`ß` and `SS`, `ς` and `σ`). Only the
+/// dotless i has an upper case that it shares with another letter.
 fn fold(text: &str) -> String {
     let upper: String = text
         .chars()
         .flat_map(char::to_lowercase)
         .flat_map(|c| {
             let others = (c != DOTLESS_I).then(|| c.to_uppercase());
-            others.into_iter().flatten().chain((c == DOTLESS_I).then_some(c))
+            others
+                .into_iter()
+                .flatten()
+                .chain((c == DOTLESS_I).then_some(c))
         })
         .collect();
     // By character: of a whole text, the standard library would make the last sigma another one.

@@ -1,13 +1,15 @@
 //! Splits a file into YAML documents at lines that begin with `---`.
 //!
-//! The rules are upstream's and only look at lines: `---` at the beginning of a line also separates within a block
-//! scalar. A separator with nothing but separators before it is part of the following document.
+//! The rules are upstream's and only look at lines: `---` at the beginning of a line also separates
+//! within a block scalar. A separator with nothing but separators before it is part of the
+//! following document.
 
 use super::error::{ReadErrorKind, TextError};
 
 const SEPARATOR: &[u8] = b"---";
 
-/// Finds the end of the first document of a text, and remembers how far it has searched while the text grows.
+/// Finds the end of the first document of a text, and remembers how far it has searched while the
+/// text grows.
 #[derive(Debug, Default)]
 pub(super) struct DocumentSplitter {
     /// Whether the first line has been examined.
@@ -28,8 +30,13 @@ pub(super) enum DocumentBoundary {
 }
 
 impl DocumentSplitter {
-    /// Finds the end of the document at the start of the text, which must be that of the previous call, or longer.
-    pub(super) fn next_document(&mut self, text: &[u8], is_finished: bool) -> Result<DocumentBoundary, TextError> {
+    /// Finds the end of the document at the start of the text, which must be that of the previous
+    /// call, or longer.
+    pub(super) fn next_document(
+        &mut self,
+        text: &[u8],
+        is_finished: bool,
+    ) -> Result<DocumentBoundary, TextError> {
         if !self.has_begun {
             let is_truncated = text.len() < SEPARATOR.len() && SEPARATOR.starts_with(text);
             if is_truncated && !is_finished {
@@ -49,10 +56,14 @@ impl DocumentSplitter {
             self.searched += at;
             let len = self.searched + 1;
             let next = separator_end(text, len, is_finished)?;
-            return Ok(next.map_or(DocumentBoundary::Incomplete, |next| DocumentBoundary::Document { len, next }));
+            return Ok(next.map_or(DocumentBoundary::Incomplete, |next| {
+                DocumentBoundary::Document { len, next }
+            }));
         }
         if !is_finished {
-            self.searched = self.searched.max(text.len().saturating_sub(SEPARATOR.len()));
+            self.searched = self
+                .searched
+                .max(text.len().saturating_sub(SEPARATOR.len()));
             return Ok(DocumentBoundary::Incomplete);
         }
         Ok(match text.len() {
@@ -62,8 +73,8 @@ impl DocumentSplitter {
     }
 }
 
-/// Returns the end of the separator line at `text[at..]`; `None` if the text ends before it. Only a comment may follow
-/// the separator.
+/// Returns the end of the separator line at `text[at..]`; `None` if the text ends before it. Only a
+/// comment may follow the separator.
 fn separator_end(text: &[u8], at: usize, is_finished: bool) -> Result<Option<usize>, TextError> {
     let rest = &text[at + SEPARATOR.len()..];
     let (line, len) = match memchr::memchr(b'\n', rest) {

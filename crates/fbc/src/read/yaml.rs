@@ -1,11 +1,13 @@
-//! Converts one YAML document to a canonical line, writing the events of the parser without building a tree.
+//! Converts one YAML document to a canonical line, writing the events of the parser without
+//! building a tree.
 //!
-//! The parser is one of YAML 1.2; the meaning of scalars and the validity of documents follow upstream (Go's yaml.v2 and
-//! its conversion to JSON). Only the first node of a document counts.
+//! The parser is one of YAML 1.2; the meaning of scalars and the validity of documents follow
+//! upstream (Go's yaml.v2 and its conversion to JSON). Only the first node of a document counts.
 //!
-//! Known differences, which upstream reads and this module rejects: UTF-16; a byte order mark inside a document, but for text in quotes;
-//! collections in brackets or braces nested in more than 255 others; `[-]`; a comment right behind a quote; more than a
-//! hundred places of one document further left than YAML 1.2 allows. U+0085 is a blank here, wherever it stands.
+//! Known differences, which upstream reads and this module rejects: UTF-16; a byte order mark
+//! inside a document, but for text in quotes; collections in brackets or braces nested in more than
+//! 255 others; `[-]`; a comment right behind a quote; more than a hundred places of one document
+//! further left than YAML 1.2 allows. U+0085 is a blank here, wherever it stands.
 
 use std::borrow::Cow;
 
@@ -112,7 +114,8 @@ impl<'t> YamlReader<'t, '_> {
 
     /// Returns the line of the first text after the first node, if any.
     fn rest(&mut self) -> Result<Option<usize>, ReadErrorKind> {
-        // The end of the document: an error right after the node rejects the document, except for directives.
+        // The end of the document: an error right after the node rejects the document, except for
+        // directives.
         match self.events.next_event() {
             Some(Err(error)) if error.info().ends_with("before directive") => {
                 return Ok(Some(line_of(error.marker())));

@@ -8,18 +8,34 @@ use crate::version::VersionReleaseError;
 
 impl<'a> ResolutionFailure<'a> {
     pub(super) fn invalid(message: String) -> Self {
-        Self { code: FailureCode::InvalidRequest, message, considered: Vec::new() }
+        Self {
+            code: FailureCode::InvalidRequest,
+            message,
+            considered: Vec::new(),
+        }
     }
 
     pub(super) fn invalid_range(text: &str, error: &VersionRangeError) -> Self {
-        Self::invalid(format!("desired version range {} is invalid: {error}", go_quote(text)))
+        Self::invalid(format!(
+            "desired version range {} is invalid: {error}",
+            go_quote(text)
+        ))
     }
 
-    pub(super) fn unreadable_catalog(request: &ResolutionRequest<'_>, offer: &Offer<'_>, reason: &str) -> Self {
+    pub(super) fn unreadable_catalog(
+        request: &ResolutionRequest<'_>,
+        offer: &Offer<'_>,
+        reason: &str,
+    ) -> Self {
         let (package, catalog) = (go_quote(request.package), go_quote(offer.name));
-        let message =
-            format!("error walking catalogs: error getting package {package} from catalog {catalog}: {reason}");
-        Self { code: FailureCode::PackageNotFound, message, considered: Vec::new() }
+        let message = format!(
+            "error walking catalogs: error getting package {package} from catalog {catalog}: {reason}"
+        );
+        Self {
+            code: FailureCode::PackageNotFound,
+            message,
+            considered: Vec::new(),
+        }
     }
 
     pub(super) fn invalid_installed_bundle(error: &VersionReleaseError) -> Self {
@@ -29,7 +45,9 @@ impl<'a> ResolutionFailure<'a> {
                 "parse installed bundle version and release"
             }
         };
-        Self::invalid(format!("error walking catalogs: error finding upgrade edges: failed to {what}: {error}"))
+        Self::invalid(format!(
+            "error walking catalogs: error finding upgrade edges: failed to {what}: {error}"
+        ))
     }
 
     /// Creates the error for no matching bundle, or for `tied` catalogs that each have one.
@@ -41,9 +59,16 @@ impl<'a> ResolutionFailure<'a> {
         considered: Vec<Considered<'a>>,
     ) -> Self {
         let installed = request.installed.map(|installed| {
-            format!("error upgrading from currently installed version {}: ", go_quote(installed.version))
+            format!(
+                "error upgrading from currently installed version {}: ",
+                go_quote(installed.version)
+            )
         });
-        let found = if tied.is_empty() { "no bundles found" } else { "found bundles" };
+        let found = if tied.is_empty() {
+            "no bundles found"
+        } else {
+            "found bundles"
+        };
         let version = Some(request.version).filter(|version| !version.is_empty());
         let version = version.map(|version| format!(" matching version {}", go_quote(version)));
         let channels = Some(request.channels).filter(|channels| !channels.is_empty());
@@ -51,11 +76,24 @@ impl<'a> ResolutionFailure<'a> {
         let mut names: Vec<_> = tied.iter().map(|&at| offers[at].name).collect();
         names.sort_unstable();
         let catalogs = Some(names).filter(|names| !names.is_empty());
-        let catalogs =
-            catalogs.map(|names| format!(" in multiple catalogs with the same priority [{}]", names.join(" ")));
+        let catalogs = catalogs.map(|names| {
+            format!(
+                " in multiple catalogs with the same priority [{}]",
+                names.join(" ")
+            )
+        });
         let subject = format!("{found} for package {}", go_quote(request.package));
-        let platform = request.platform.map(|platform| format!(" compatible with {platform}"));
-        let parts = [installed, Some(subject), version, channels, platform, catalogs];
+        let platform = request
+            .platform
+            .map(|platform| format!(" compatible with {platform}"));
+        let parts = [
+            installed,
+            Some(subject),
+            version,
+            channels,
+            platform,
+            catalogs,
+        ];
         let message: String = parts.into_iter().flatten().collect();
         let code = if !tied.is_empty() {
             FailureCode::Ambiguous
@@ -64,12 +102,19 @@ impl<'a> ResolutionFailure<'a> {
         } else {
             FailureCode::PackageNotFound
         };
-        Self { code, message: message.trim().to_owned(), considered }
+        Self {
+            code,
+            message: message.trim().to_owned(),
+            considered,
+        }
     }
 }
 
 pub(super) fn version_error(bundle: Bundle<'_>, error: &str) -> String {
-    format!("error getting resolved bundle version for bundle {}: {error}", go_quote(bundle.name()))
+    format!(
+        "error getting resolved bundle version for bundle {}: {error}",
+        go_quote(bundle.name())
+    )
 }
 
 pub(super) fn dependency_error(bundle: Bundle<'_>, property: &str) -> String {

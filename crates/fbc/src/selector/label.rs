@@ -24,7 +24,9 @@ pub(super) fn key_errors(key: &str) -> Vec<String> {
     if name.is_empty() {
         errors.push("name part must be non-empty".to_owned());
     } else if name.len() > MAX_NAME_BYTES {
-        errors.push(format!("name part must be no more than {MAX_NAME_BYTES} bytes"));
+        errors.push(format!(
+            "name part must be no more than {MAX_NAME_BYTES} bytes"
+        ));
     }
     if !is_name(name) {
         errors.push(NAME.to_owned());
@@ -57,10 +59,15 @@ fn prefix_errors(prefix: &str) -> Vec<String> {
     }
     let mut errors = Vec::new();
     if prefix.len() > MAX_PREFIX_BYTES {
-        errors.push(format!("prefix part must be no more than {MAX_PREFIX_BYTES} bytes"));
+        errors.push(format!(
+            "prefix part must be no more than {MAX_PREFIX_BYTES} bytes"
+        ));
     }
     let is_lower = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    if !prefix.split('.').all(|part| is_bounded(part, is_lower, |byte| is_lower(byte) || *byte == b'-')) {
+    if !prefix
+        .split('.')
+        .all(|part| is_bounded(part, is_lower, |byte| is_lower(byte) || *byte == b'-'))
+    {
         errors.push(SUBDOMAIN.to_owned());
     }
     errors
@@ -72,7 +79,8 @@ fn is_name(text: &str) -> bool {
     })
 }
 
-/// Tells whether a non-empty text begins and ends with bytes that `ends` accepts and has only bytes that `all` accepts.
+/// Tells whether a non-empty text begins and ends with bytes that `ends` accepts and has only bytes
+/// that `all` accepts.
 fn is_bounded(text: &str, ends: impl Fn(&u8) -> bool, all: impl Fn(&u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(&ends) && bytes.last().is_some_and(&ends) && bytes.iter().all(all)

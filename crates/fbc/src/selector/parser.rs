@@ -20,7 +20,10 @@ struct SelectorParser<'a> {
 }
 
 pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
-    let mut parser = SelectorParser { tokens: tokens(text), at: 0 };
+    let mut parser = SelectorParser {
+        tokens: tokens(text),
+        at: 0,
+    };
     let mut requirements = Vec::new();
     loop {
         match parser.peek() {
@@ -29,7 +32,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
             }
             SelectorToken::End => return Ok(requirements),
             token @ SelectorToken::Sign(_) => {
-                return Err(SelectorError::Syntax(unexpected(token, ", expected: !, identifier, or 'end of string'")));
+                return Err(SelectorError::Syntax(unexpected(
+                    token,
+                    ", expected: !, identifier, or 'end of string'",
+                )));
             }
         }
         match parser.next() {
@@ -37,17 +43,28 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
             SelectorToken::Sign(",") => {
                 let next = parser.peek();
                 if !matches!(next, SelectorToken::Word(_) | SelectorToken::Sign("!")) {
-                    return Err(SelectorError::Syntax(unexpected(next, ", expected: identifier after ','")));
+                    return Err(SelectorError::Syntax(unexpected(
+                        next,
+                        ", expected: identifier after ','",
+                    )));
                 }
             }
-            token => return Err(SelectorError::Syntax(unexpected(token, ", expected: ',' or 'end of string'"))),
+            token => {
+                return Err(SelectorError::Syntax(unexpected(
+                    token,
+                    ", expected: ',' or 'end of string'",
+                )));
+            }
         }
     }
 }
 
 impl<'a> SelectorParser<'a> {
     fn peek(&self) -> SelectorToken<'a> {
-        self.tokens.get(self.at).copied().unwrap_or(SelectorToken::End)
+        self.tokens
+            .get(self.at)
+            .copied()
+            .unwrap_or(SelectorToken::End)
     }
 
     fn next(&mut self) -> SelectorToken<'a> {
@@ -62,7 +79,9 @@ impl<'a> SelectorParser<'a> {
         if is_negated {
             token = self.next();
         }
-        let SelectorToken::Word(key) = token else { return Err(unexpected(token, ", expected: identifier")) };
+        let SelectorToken::Word(key) = token else {
+            return Err(unexpected(token, ", expected: identifier"));
+        };
         if let Some(error) = key_error(key, "<nil>") {
             return Err(error);
         }
@@ -79,7 +98,12 @@ impl<'a> SelectorParser<'a> {
             SelectorToken::Sign("!=") => (SelectorOperator::NotIn, self.value()?),
             SelectorToken::Sign(">") => (SelectorOperator::GreaterThan, self.value()?),
             SelectorToken::Sign("<") => (SelectorOperator::LessThan, self.value()?),
-            token => return Err(unexpected(token, ", expected: in, notin, =, ==, !=, gt, lt")),
+            token => {
+                return Err(unexpected(
+                    token,
+                    ", expected: in, notin, =, ==, !=, gt, lt",
+                ));
+            }
         };
         Requirement::new(key, operator, values)
     }
@@ -91,18 +115,24 @@ impl<'a> SelectorParser<'a> {
         }
         match self.next() {
             SelectorToken::Word(value) => Ok(vec![value.to_owned()]),
-            token @ (SelectorToken::Sign(_) | SelectorToken::End) => Err(unexpected(token, ", expected: identifier")),
+            token @ (SelectorToken::Sign(_) | SelectorToken::End) => {
+                Err(unexpected(token, ", expected: identifier"))
+            }
         }
     }
 
-    /// Parses values in parentheses, sorted and without duplicates; a missing value is an empty one.
+    /// Parses values in parentheses, sorted and without duplicates; a missing value is an empty
+    /// one.
     fn values(&mut self) -> Result<Vec<String>, String> {
         let token = self.next();
         if token != SelectorToken::Sign("(") {
             return Err(unexpected(token, " expected: '('"));
         }
         let token = self.peek();
-        if !matches!(token, SelectorToken::Word(_) | SelectorToken::Sign("," | ")")) {
+        if !matches!(
+            token,
+            SelectorToken::Word(_) | SelectorToken::Sign("," | ")")
+        ) {
             return Err(unexpected(token, ", expected: ',', ')' or identifier"));
         }
         let mut values = BTreeSet::new();
@@ -128,7 +158,8 @@ impl<'a> SelectorParser<'a> {
                     if next == SelectorToken::Sign(")") {
                         break;
                     }
-                    // As upstream, the second of two commas only begins a value if a value or a third comma follows.
+                    // As upstream, the second of two commas only begins a value if a value or a
+                    // third comma follows.
                     if next == SelectorToken::Sign(",") {
                         self.next();
                     }
@@ -147,13 +178,23 @@ fn tokens(text: &str) -> Vec<SelectorToken<'_>> {
     let is_sign = |c: char| "=!(),<>".contains(c);
     let mut tokens = Vec::new();
     // Upstream's reader ends at a NUL.
-    let mut rest = text.split('\0').next().unwrap_or_default().trim_start_matches(is_space);
+    let mut rest = text
+        .split('\0')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches(is_space);
     while !rest.is_empty() {
         let token = match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             Some(sign) => SelectorToken::Sign(sign),
-            None => SelectorToken::Word(&rest[..rest.find(|c| is_space(c) || is_sign(c)).unwrap_or(rest.len())]),
+            None => SelectorToken::Word(
+                &rest[..rest
+                    .find(|c| is_space(c) || is_sign(c))
+                    .unwrap_or(rest.len())],
+            ),
         };
-        let (SelectorToken::Sign(literal) | SelectorToken::Word(literal)) = token else { break };
+        let (SelectorToken::Sign(literal) | SelectorToken::Word(literal)) = token else {
+            break;
+        };
         tokens.push(token);
         rest = rest[literal.len()..].trim_start_matches(is_space);
     }

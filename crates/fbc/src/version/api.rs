@@ -2,14 +2,15 @@
 
 use std::cmp::Ordering;
 
-/// Compares versions of one API by the priority that Kubernetes gives them: `v2` > `v1` > `v1beta2` > `v1beta1` >
-/// `v1alpha1`, and others behind them, by their text backwards.
+/// Compares versions of one API by the priority that Kubernetes gives them: `v2` > `v1` > `v1beta2`
+/// > `v1beta1` > `v1alpha1`, and others behind them, by their text backwards.
 pub fn compare_api_versions(a: &str, b: &str) -> Ordering {
     // The first of several other versions in the order of their texts has the highest priority.
     priority(a).cmp(&priority(b)).then_with(|| b.cmp(a))
 }
 
-/// Stability, major version and number of the release before it; `None` for a version of another form.
+/// Stability, major version and number of the release before it; `None` for a version of another
+/// form.
 fn priority(version: &str) -> Option<(u8, u32, u32)> {
     let rest = version.strip_prefix('v')?;
     let (major, rest) = number(rest)?;
@@ -26,7 +27,9 @@ fn priority(version: &str) -> Option<(u8, u32, u32)> {
 
 /// Splits off a number without leading zeros.
 fn number(text: &str) -> Option<(u32, &str)> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
     if digits.starts_with('0') {
         return None;
@@ -56,7 +59,11 @@ mod tests {
         ];
         for (at, one) in order.iter().enumerate() {
             for (other_at, other) in order.iter().enumerate() {
-                assert_eq!(compare_api_versions(one, other), other_at.cmp(&at), "{one} {other}");
+                assert_eq!(
+                    compare_api_versions(one, other),
+                    other_at.cmp(&at),
+                    "{one} {other}"
+                );
             }
         }
     }

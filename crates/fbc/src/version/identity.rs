@@ -10,13 +10,15 @@ use crate::quote::go_quote;
 /// A version with its release, which identifies and orders the bundles of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VersionRelease<'a> {
-    /// The version. Build metadata that became the release stays in it, where precedence ignores it.
+    /// The version. Build metadata that became the release stays in it, where precedence ignores
+    /// it.
     pub version: Version<'a>,
     /// The release; empty when absent.
     pub release: Release<'a>,
 }
 
-/// Why a version or release is invalid. The texts are those of operator-registry and operator-controller.
+/// Why a version or release is invalid. The texts are those of operator-registry and
+/// operator-controller.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionReleaseError {
     /// The version is invalid, and no release was given.
@@ -41,8 +43,8 @@ pub enum VersionReleaseError {
 }
 
 impl<'a> VersionRelease<'a> {
-    /// Parses version and release. Without a given release, build metadata in the form of a release becomes the release.
-    /// A given release counts even when it is empty.
+    /// Parses version and release. Without a given release, build metadata in the form of a release
+    /// becomes the release. A given release counts even when it is empty.
     ///
     /// ```
     /// use fbc::version::VersionRelease;
@@ -55,23 +57,41 @@ impl<'a> VersionRelease<'a> {
     pub fn parse(version: &'a str, release: Option<&'a str>) -> Result<Self, VersionReleaseError> {
         let Some(release) = release else {
             let version = Version::parse(version)?;
-            return Ok(Self { version, release: Release::parse(version.build()).unwrap_or_default() });
+            return Ok(Self {
+                version,
+                release: Release::parse(version.build()).unwrap_or_default(),
+            });
         };
-        let version = Version::parse(version)
-            .map_err(|fault| VersionReleaseError::Version { text: version.to_owned(), fault })?;
-        let release = Release::parse(release)
-            .map_err(|fault| VersionReleaseError::Release { text: release.to_owned(), fault })?;
+        let version = Version::parse(version).map_err(|fault| VersionReleaseError::Version {
+            text: version.to_owned(),
+            fault,
+        })?;
+        let release = Release::parse(release).map_err(|fault| VersionReleaseError::Release {
+            text: release.to_owned(),
+            fault,
+        })?;
         Ok(Self { version, release })
     }
 
     /// Removes the build metadata, so that `==` agrees with precedence.
     pub(crate) fn without_build(&self) -> Self {
-        let Version { major, minor, patch, pre, .. } = self.version;
-        Self { version: Version::from_parts(major, minor, patch, pre), release: self.release }
+        let Version {
+            major,
+            minor,
+            patch,
+            pre,
+            ..
+        } = self.version;
+        Self {
+            version: Version::from_parts(major, minor, patch, pre),
+            release: self.release,
+        }
     }
 
     /// Compares by version, then by release.
     pub fn precedence(&self, other: &VersionRelease<'_>) -> Ordering {
-        self.version.precedence(&other.version).then_with(|| self.release.precedence(&other.release))
+        self.version
+            .precedence(&other.version)
+            .then_with(|| self.release.precedence(&other.release))
     }
 }

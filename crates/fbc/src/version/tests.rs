@@ -25,7 +25,13 @@ fn a_version_is_read_into_its_parts_and_written_as_it_was() {
     ];
     for (text, expected) in table {
         let read = version(text);
-        let parts = (read.major(), read.minor(), read.patch(), read.pre(), read.build());
+        let parts = (
+            read.major(),
+            read.minor(),
+            read.patch(),
+            read.pre(),
+            read.build(),
+        );
         assert_eq!((parts, read.to_string().as_str()), (expected, text));
     }
 }
@@ -36,27 +42,67 @@ fn what_is_no_version_is_refused_in_the_words_of_upstream() {
         ("", "Version string empty"),
         ("1", "No Major.Minor.Patch elements found"),
         ("1.0", "No Major.Minor.Patch elements found"),
-        ("v1.0.0", r#"Invalid character(s) found in major number "v1""#),
-        (" 1.0.0", r#"Invalid character(s) found in major number " 1""#),
-        ("1.+1.0", r#"Invalid character(s) found in minor number "+1""#),
+        (
+            "v1.0.0",
+            r#"Invalid character(s) found in major number "v1""#,
+        ),
+        (
+            " 1.0.0",
+            r#"Invalid character(s) found in major number " 1""#,
+        ),
+        (
+            "1.+1.0",
+            r#"Invalid character(s) found in minor number "+1""#,
+        ),
         ("1.0.x", r#"Invalid character(s) found in patch number "x""#),
-        ("1.0.0.0", r#"Invalid character(s) found in patch number "0.0""#),
-        ("01.0.0", r#"Major number must not contain leading zeroes "01""#),
-        ("1.00.0", r#"Minor number must not contain leading zeroes "00""#),
-        ("1.0.01-a", r#"Patch number must not contain leading zeroes "01""#),
+        (
+            "1.0.0.0",
+            r#"Invalid character(s) found in patch number "0.0""#,
+        ),
+        (
+            "01.0.0",
+            r#"Major number must not contain leading zeroes "01""#,
+        ),
+        (
+            "1.00.0",
+            r#"Minor number must not contain leading zeroes "00""#,
+        ),
+        (
+            "1.0.01-a",
+            r#"Patch number must not contain leading zeroes "01""#,
+        ),
         ("1..0", r#"strconv.ParseUint: parsing "": invalid syntax"#),
-        ("18446744073709551616.0.0", r#"strconv.ParseUint: parsing "18446744073709551616": value out of range"#),
-        ("1.0.0-18446744073709551616", r#"strconv.ParseUint: parsing "18446744073709551616": value out of range"#),
+        (
+            "18446744073709551616.0.0",
+            r#"strconv.ParseUint: parsing "18446744073709551616": value out of range"#,
+        ),
+        (
+            "1.0.0-18446744073709551616",
+            r#"strconv.ParseUint: parsing "18446744073709551616": value out of range"#,
+        ),
         ("1.0.0-", "Prerelease is empty"),
         ("1.0.0-a..b", "Prerelease is empty"),
-        ("1.0.0-01", r#"Numeric PreRelease version must not contain leading zeroes "01""#),
+        (
+            "1.0.0-01",
+            r#"Numeric PreRelease version must not contain leading zeroes "01""#,
+        ),
         ("1.0.0-é", r#"Invalid character(s) found in prerelease "é""#),
         ("1.0.0+", "Build meta data is empty"),
-        ("1.0.0+a_b", r#"Invalid character(s) found in build meta data "a_b""#),
-        ("1.0.0-a+b+c", r#"Invalid character(s) found in build meta data "b+c""#),
+        (
+            "1.0.0+a_b",
+            r#"Invalid character(s) found in build meta data "a_b""#,
+        ),
+        (
+            "1.0.0-a+b+c",
+            r#"Invalid character(s) found in build meta data "b+c""#,
+        ),
     ];
     for (text, expected) in table {
-        assert_eq!(Version::parse(text).unwrap_err().to_string(), expected, "{text}");
+        assert_eq!(
+            Version::parse(text).unwrap_err().to_string(),
+            expected,
+            "{text}"
+        );
     }
 }
 
@@ -84,21 +130,33 @@ fn versions_have_the_order_of_semver() {
             assert_eq!(version(a).precedence(&version(b)), i.cmp(&j), "{a} {b}");
         }
     }
-    assert_eq!(version("1.0.0-a+x").precedence(&version("1.0.0-a+y")), Ordering::Equal);
+    assert_eq!(
+        version("1.0.0-a+x").precedence(&version("1.0.0-a+y")),
+        Ordering::Equal
+    );
 }
 
 #[test]
 fn a_release_is_a_short_list_of_identifiers() {
     for text in ["", "1", "0", "1.alpha-2", "12345678901234567890"] {
-        assert_eq!(Release::parse(text).map(|release| release.to_string()), Ok(text.to_owned()));
+        assert_eq!(
+            Release::parse(text).map(|release| release.to_string()),
+            Ok(text.to_owned())
+        );
     }
     let table = [
         (
             "123456789012345678901",
             r#"invalid release "123456789012345678901": exceeds maximum length of 20 characters"#,
         ),
-        ("éééééééééé.", r#"invalid release "éééééééééé.": exceeds maximum length of 20 characters"#),
-        ("1.", r#"invalid release "1.": segment 1: Prerelease is empty"#),
+        (
+            "éééééééééé.",
+            r#"invalid release "éééééééééé.": exceeds maximum length of 20 characters"#,
+        ),
+        (
+            "1.",
+            r#"invalid release "1.": segment 1: Prerelease is empty"#,
+        ),
         (
             "99999999999999999999",
             concat!(
@@ -126,7 +184,9 @@ fn no_release_comes_before_any() {
     let ascending = ["", "0", "1", "1.0", "2", "10", "1a", "a", "a.1"];
     for (i, a) in ascending.iter().enumerate() {
         for (j, b) in ascending.iter().enumerate() {
-            let order = Release::parse(a).unwrap().precedence(&Release::parse(b).unwrap());
+            let order = Release::parse(a)
+                .unwrap()
+                .precedence(&Release::parse(b).unwrap());
             assert_eq!(order, i.cmp(&j), "{a:?} {b:?}");
         }
     }
@@ -165,5 +225,9 @@ proptest! {
 
 /// The same cases in every run.
 fn seeded() -> ProptestConfig {
-    ProptestConfig { rng_seed: RngSeed::Fixed(0), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(0),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }

@@ -1,12 +1,18 @@
-//! Versions that are parsed more tolerantly than those of bundles: of `ClusterServiceVersion`s, and in CEL rules.
+//! Versions that are parsed more tolerantly than those of bundles: of `ClusterServiceVersion`s, and
+//! in CEL rules.
 
 use super::Version;
 
-/// Parses a version as blang's `ParseTolerant` does and returns it in its strict form: blanks around it, a `v` before
-/// it, zeros before its numbers and missing numbers are allowed. `None` if it is still not a semantic version.
+/// Parses a version as blang's `ParseTolerant` does and returns it in its strict form: blanks
+/// around it, a `v` before it, zeros before its numbers and missing numbers are allowed. `None` if
+/// it is still not a semantic version.
 pub fn strict_version(text: &str) -> Option<String> {
     let text = text.trim();
-    let parts: Vec<_> = text.strip_prefix('v').unwrap_or(text).splitn(3, '.').collect();
+    let parts: Vec<_> = text
+        .strip_prefix('v')
+        .unwrap_or(text)
+        .splitn(3, '.')
+        .collect();
     if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
         return None;
     }

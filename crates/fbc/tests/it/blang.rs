@@ -51,7 +51,8 @@ const RANGES: [(&str, &str, &str); 50] = [
     ("<1.x", "0.9.9", "1.0.0 1.5.0"),
     (">=2.1.x <2.2.1", "2.1.0 2.2.0", "2.0.9 2.2.1"),
     ("<1.2.x || 2.x", "1.1.0 2.5.0", "1.2.0 3.0.0"),
-    // Upstream's oddities: a comparator it does not know is dropped beside a wildcard, one byte is no element.
+    // Upstream's oddities: a comparator it does not know is dropped beside a wildcard, one byte is
+    // no element.
     ("~1.2.x", "1.2.0", "1.2.1 1.3.0"),
     ("^1.2.x", "1.2.0", "1.2.1 1.3.0"),
     ("=>1.2.x", "1.2.0", "1.2.1 1.1.9"),
@@ -72,16 +73,37 @@ const ERRORS: [(&str, &str); 34] = [
     ("||", "First element in range is '||'"),
     ("|| 1.0.0", "First element in range is '||'"),
     ("1.0.0 ||", "Last element in range is '||'"),
-    ("1.0.0 || || 2.0.0", "no element between '||' and '||' in range"),
+    (
+        "1.0.0 || || 2.0.0",
+        "no element between '||' and '||' in range",
+    ),
     ("foo", "Could not get version from string: \"foo\""),
     (">=", "Could not get version from string: \">=\""),
     ("1.0.0 || foo", "Could not get version from string: \"foo\""),
-    ("~1.0.0", "Could not parse Range \"~1.0.0\": Could not parse comparator \"~\" in \"~1.0.0\""),
-    ("^1.0.0", "Could not parse Range \"^1.0.0\": Could not parse comparator \"^\" in \"^1.0.0\""),
-    (">==1.0.0", "Could not parse Range \">==1.0.0\": Could not parse comparator \">==\" in \">==1.0.0\""),
-    ("=>1.0.0", "Could not parse Range \"=>1.0.0\": Could not parse comparator \"=>\" in \"=>1.0.0\""),
-    ("v1.0.0", "Could not parse Range \"v1.0.0\": Could not parse comparator \"v\" in \"v1.0.0\""),
-    (">=v1.0.0", "Could not parse Range \">=v1.0.0\": Could not parse comparator \">=v\" in \">=v1.0.0\""),
+    (
+        "~1.0.0",
+        "Could not parse Range \"~1.0.0\": Could not parse comparator \"~\" in \"~1.0.0\"",
+    ),
+    (
+        "^1.0.0",
+        "Could not parse Range \"^1.0.0\": Could not parse comparator \"^\" in \"^1.0.0\"",
+    ),
+    (
+        ">==1.0.0",
+        "Could not parse Range \">==1.0.0\": Could not parse comparator \">==\" in \">==1.0.0\"",
+    ),
+    (
+        "=>1.0.0",
+        "Could not parse Range \"=>1.0.0\": Could not parse comparator \"=>\" in \"=>1.0.0\"",
+    ),
+    (
+        "v1.0.0",
+        "Could not parse Range \"v1.0.0\": Could not parse comparator \"v\" in \"v1.0.0\"",
+    ),
+    (
+        ">=v1.0.0",
+        "Could not parse Range \">=v1.0.0\": Could not parse comparator \">=v\" in \">=v1.0.0\"",
+    ),
     (
         "1.0",
         "Could not parse Range \"1.0\": Could not parse version \"1.0\" in \"1.0\": No Major.Minor.Patch elements found",
@@ -176,8 +198,14 @@ fn every_comparator_means_what_the_grammar_says() {
     for (text, inside, outside) in RANGES {
         let range = BlangRange::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let versions = inside.split_whitespace().map(|version| (version, true));
-        for (version, expected) in versions.chain(outside.split_whitespace().map(|version| (version, false))) {
-            assert_eq!(range.contains(&Version::parse(version).unwrap()), expected, "{text:?} and {version}");
+        for (version, expected) in
+            versions.chain(outside.split_whitespace().map(|version| (version, false)))
+        {
+            assert_eq!(
+                range.contains(&Version::parse(version).unwrap()),
+                expected,
+                "{text:?} and {version}"
+            );
             cases += 1;
         }
     }
@@ -187,6 +215,10 @@ fn every_comparator_means_what_the_grammar_says() {
 #[test]
 fn what_is_no_range_has_upstreams_error() {
     for (text, error) in ERRORS {
-        assert_eq!(BlangRange::parse(text).map_err(|error| error.to_string()), Err(error.to_owned()), "{text:?}");
+        assert_eq!(
+            BlangRange::parse(text).map_err(|error| error.to_string()),
+            Err(error.to_owned()),
+            "{text:?}"
+        );
     }
 }

@@ -50,7 +50,10 @@ flowchart LR
 ";
     let catalog = fixture::catalog(MARKED);
     let drawing = graph(&catalog).drawing().mermaid();
-    assert_eq!((drawing.to_string().as_str(), drawing.refusal()), (expected, None));
+    assert_eq!(
+        (drawing.to_string().as_str(), drawing.refusal()),
+        (expected, None)
+    );
 }
 
 #[test]
@@ -79,7 +82,10 @@ fn a_graph_is_drawn_in_dot() {
   }
 }
 "#;
-    assert_eq!(graph(&fixture::catalog(MARKED)).drawing().dot().to_string(), expected);
+    assert_eq!(
+        graph(&fixture::catalog(MARKED)).drawing().dot().to_string(),
+        expected
+    );
 }
 
 #[test]
@@ -98,17 +104,32 @@ fn a_picture_has_a_row_for_each_bundle_and_a_lane_for_each_channel() {
     };
     assert_eq!(texts("f0"), ["a (default)"]);
     assert_eq!(texts("f1"), ["b (deprecated)"]);
-    let heads = ["2.0.0", "p.v2.0.0", "1.0.5", "p.v1.0.5", "1.0.0", "p.v1.0.0"];
+    let heads = [
+        "2.0.0", "p.v2.0.0", "1.0.5", "p.v1.0.5", "1.0.0", "p.v1.0.0",
+    ];
     assert_eq!(
         (texts("head"), texts("row")),
-        (heads.map(str::to_owned).to_vec(), ["1.1.0", "p.v1.1.0", "", "p.v0.9.0"].map(str::to_owned).to_vec())
+        (
+            heads.map(str::to_owned).to_vec(),
+            ["1.1.0", "p.v1.1.0", "", "p.v0.9.0"]
+                .map(str::to_owned)
+                .to_vec()
+        )
     );
-    let notes =
-        ["head of a · from &gt;=1.0.0 &lt;2.0.0", "", "head of b · from &lt;1.0.5", "head of b · deprecated", "absent"];
+    let notes = [
+        "head of a · from &gt;=1.0.0 &lt;2.0.0",
+        "",
+        "head of b · from &lt;1.0.5",
+        "head of b · deprecated",
+        "absent",
+    ];
     assert_eq!(texts("dim"), notes);
     let count = |part: &str| drawn.matches(part).count();
     // Seven entries; three lines along `replaces` of `a` and one of `b`, and an arc for the skip.
-    assert_eq!((count("<circle "), count("<path "), count("skip\" d=")), (7, 5, 1));
+    assert_eq!(
+        (count("<circle "), count("<path "), count("skip\" d=")),
+        (7, 5, 1)
+    );
 }
 
 #[test]
@@ -122,7 +143,10 @@ a (default)
 ○ ●  1.0.0  p.v1.0.0  head of b · deprecated
             p.v0.9.0  absent
 ";
-    let drawn = graph(&fixture::catalog(MARKED)).drawing().lanes().to_string();
+    let drawn = graph(&fixture::catalog(MARKED))
+        .drawing()
+        .lanes()
+        .to_string();
     assert_eq!(drawn, expected);
 }
 
@@ -138,26 +162,53 @@ fn names_from_strangers_are_text_in_every_drawing() {
         json!({"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "a/b:1", "properties": [version]}),
     ));
     let drawing = graph(&catalog).drawing();
-    let (mermaid, dot, svg) = (drawing.mermaid().to_string(), drawing.dot().to_string(), drawing.svg().to_string());
-    assert_eq!([&mermaid, &svg].map(|drawn| drawn.contains("<script")), [false, false]);
+    let (mermaid, dot, svg) = (
+        drawing.mermaid().to_string(),
+        drawing.dot().to_string(),
+        drawing.svg().to_string(),
+    );
+    assert_eq!(
+        [&mermaid, &svg].map(|drawn| drawn.contains("<script")),
+        [false, false]
+    );
     let lanes = drawing.lanes().to_string();
-    assert!(!lanes.contains('\u{202e}') && lanes.lines().count() == 3, "{lanes}");
-    assert!(svg.contains("&lt;/title&gt;&lt;script&gt;") && !svg.contains('\u{202e}'), "{svg}");
+    assert!(
+        !lanes.contains('\u{202e}') && lanes.lines().count() == 3,
+        "{lanes}"
+    );
+    assert!(
+        svg.contains("&lt;/title&gt;&lt;script&gt;") && !svg.contains('\u{202e}'),
+        "{svg}"
+    );
     // Of DOT, a text ends at a quote that no backslash is before.
     assert!(dot.contains(r#"</script>\"\\"#), "{dot}");
     assert_eq!(
         mermaid.lines().count(),
-        "flowchart, subgraph, direction, 2 nodes, edge, end, 4 classes".split(", ").count() + 4
+        "flowchart, subgraph, direction, 2 nodes, edge, end, 4 classes"
+            .split(", ")
+            .count()
+            + 4
     );
 }
 
 #[test]
 fn a_drawing_that_mermaid_would_refuse_says_so() {
-    let entries = |count: usize| (0..=count).map(|at| format!("v1.0.{at}")).collect::<Vec<_>>().join(" <- ");
+    let entries = |count: usize| {
+        (0..=count)
+            .map(|at| format!("v1.0.{at}"))
+            .collect::<Vec<_>>()
+            .join(" <- ")
+    };
     let refusal = |count| {
-        let catalog = fixture::catalog(&format!("package p default=a\nchannel a: {}", entries(count)));
+        let catalog = fixture::catalog(&format!(
+            "package p default=a\nchannel a: {}",
+            entries(count)
+        ));
         graph(&catalog).drawing().mermaid().refusal()
     };
     assert_eq!(refusal(500), None);
-    assert_eq!(refusal(501).as_deref(), Some("it has 501 edges, and Mermaid draws at most 500"));
+    assert_eq!(
+        refusal(501).as_deref(),
+        Some("it has 501 edges, and Mermaid draws at most 500")
+    );
 }

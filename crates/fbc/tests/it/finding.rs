@@ -2,8 +2,8 @@
 
 use fbc::Catalog;
 use fbc::catalog::{
-    ApiFilter, Bundle, BundleFilter, BundleSort, CapabilityLevel, Facet, FacetCounts, FacetValue, InstallMode,
-    MetaFilter, PackageFilter, Platform, SortDirection,
+    ApiFilter, Bundle, BundleFilter, BundleSort, CapabilityLevel, Facet, FacetCounts, FacetValue,
+    InstallMode, MetaFilter, PackageFilter, Platform, SortDirection,
 };
 use fbc::range::MastermindsRange;
 use fbc::work::Work;
@@ -34,7 +34,10 @@ const CATALOG: &str = r#"
 
 fn packages<'c>(catalog: &'c Catalog, filter: &PackageFilter<'_>) -> Vec<&'c str> {
     let found = catalog.find_packages(filter, &Work::unlimited()).unwrap();
-    found.matches().map(|(place, _)| catalog.package_at(place as usize).name()).collect()
+    found
+        .matches()
+        .map(|(place, _)| catalog.package_at(place as usize).name())
+        .collect()
 }
 
 fn bundles<'c>(catalog: &'c Catalog, filter: &BundleFilter<'_>) -> Vec<&'c str> {
@@ -48,8 +51,16 @@ fn bundles<'c>(catalog: &'c Catalog, filter: &BundleFilter<'_>) -> Vec<&'c str> 
 
 fn facet(catalog: &Catalog, filter: &PackageFilter<'_>, facet: Facet) -> Vec<(String, u32)> {
     let mut counts = FacetCounts::default();
-    catalog.find_packages(filter, &Work::unlimited()).unwrap().count(facet, &mut counts, &Work::unlimited()).unwrap();
-    counts.top(9).into_iter().map(|(value, count)| (text(value), count)).collect()
+    catalog
+        .find_packages(filter, &Work::unlimited())
+        .unwrap()
+        .count(facet, &mut counts, &Work::unlimited())
+        .unwrap();
+    counts
+        .top(9)
+        .into_iter()
+        .map(|(value, count)| (text(value), count))
+        .collect()
 }
 
 fn text(value: FacetValue<'_>) -> String {
@@ -64,8 +75,16 @@ fn text(value: FacetValue<'_>) -> String {
 fn api(text: &str) -> ApiFilter<'_> {
     let (group, kind) = text.split_once('/').unwrap();
     match kind.split_once('/') {
-        Some((version, kind)) => ApiFilter { group, version: Some(version), kind },
-        None => ApiFilter { group, version: None, kind },
+        Some((version, kind)) => ApiFilter {
+            group,
+            version: Some(version),
+            kind,
+        },
+        None => ApiFilter {
+            group,
+            version: None,
+            kind,
+        },
     }
 }
 
@@ -75,31 +94,139 @@ fn each_condition_on_packages_selects_what_meets_it() {
     let catalog = fixture::catalog(CATALOG);
     let cases = [
         (all(), ["argo", "etcd", "vault"].as_slice()),
-        (PackageFilter { search: Some("vault"), ..all() }, &["vault"]),
-        (PackageFilter { search: Some(" - "), ..all() }, &["argo", "etcd", "vault"]),
-        (PackageFilter { names: vec!["vault", "none", "argo", "vault"], ..all() }, &["argo", "vault"]),
-        (PackageFilter { names: vec!["none", "Argo", ""], ..all() }, &[]),
-        (PackageFilter { categories: vec!["Delivery"], ..all() }, &["argo", "etcd"]),
-        (PackageFilter { categories: vec!["Database", "Security"], ..all() }, &["etcd"]),
-        (PackageFilter { categories: vec!["delivery"], ..all() }, &[]),
-        (PackageFilter { providers: vec!["CNCF"], ..all() }, &["etcd", "vault"]),
-        (PackageFilter { providers: vec!["CNCF", "Argo Team"], ..all() }, &["argo", "etcd", "vault"]),
-        (PackageFilter { keywords: vec!["git"], ..all() }, &["argo", "etcd"]),
-        (PackageFilter { keywords: vec!["secret", "ci"], ..all() }, &["argo", "vault"]),
-        (PackageFilter { capability_levels: vec![CapabilityLevel::BasicInstall], ..all() }, &["etcd"]),
-        (PackageFilter { install_modes: vec![InstallMode::OwnNamespace], ..all() }, &["argo", "etcd"]),
         (
-            PackageFilter { install_modes: vec![InstallMode::AllNamespaces, InstallMode::MultiNamespace], ..all() },
+            PackageFilter {
+                search: Some("vault"),
+                ..all()
+            },
+            &["vault"],
+        ),
+        (
+            PackageFilter {
+                search: Some(" - "),
+                ..all()
+            },
+            &["argo", "etcd", "vault"],
+        ),
+        (
+            PackageFilter {
+                names: vec!["vault", "none", "argo", "vault"],
+                ..all()
+            },
+            &["argo", "vault"],
+        ),
+        (
+            PackageFilter {
+                names: vec!["none", "Argo", ""],
+                ..all()
+            },
+            &[],
+        ),
+        (
+            PackageFilter {
+                categories: vec!["Delivery"],
+                ..all()
+            },
+            &["argo", "etcd"],
+        ),
+        (
+            PackageFilter {
+                categories: vec!["Database", "Security"],
+                ..all()
+            },
+            &["etcd"],
+        ),
+        (
+            PackageFilter {
+                categories: vec!["delivery"],
+                ..all()
+            },
+            &[],
+        ),
+        (
+            PackageFilter {
+                providers: vec!["CNCF"],
+                ..all()
+            },
+            &["etcd", "vault"],
+        ),
+        (
+            PackageFilter {
+                providers: vec!["CNCF", "Argo Team"],
+                ..all()
+            },
+            &["argo", "etcd", "vault"],
+        ),
+        (
+            PackageFilter {
+                keywords: vec!["git"],
+                ..all()
+            },
+            &["argo", "etcd"],
+        ),
+        (
+            PackageFilter {
+                keywords: vec!["secret", "ci"],
+                ..all()
+            },
+            &["argo", "vault"],
+        ),
+        (
+            PackageFilter {
+                capability_levels: vec![CapabilityLevel::BasicInstall],
+                ..all()
+            },
+            &["etcd"],
+        ),
+        (
+            PackageFilter {
+                install_modes: vec![InstallMode::OwnNamespace],
+                ..all()
+            },
+            &["argo", "etcd"],
+        ),
+        (
+            PackageFilter {
+                install_modes: vec![InstallMode::AllNamespaces, InstallMode::MultiNamespace],
+                ..all()
+            },
             &["argo"],
         ),
-        (PackageFilter { infrastructure_features: vec!["disconnected"], ..all() }, &["argo", "etcd"]),
         (
-            PackageFilter { infrastructure_features: vec!["disconnected", "fips-compliant", "disconnected"], ..all() },
+            PackageFilter {
+                infrastructure_features: vec!["disconnected"],
+                ..all()
+            },
+            &["argo", "etcd"],
+        ),
+        (
+            PackageFilter {
+                infrastructure_features: vec!["disconnected", "fips-compliant", "disconnected"],
+                ..all()
+            },
             &["argo"],
         ),
-        (PackageFilter { infrastructure_features: vec!["disconnected", "cnf"], ..all() }, &[]),
-        (PackageFilter { deprecated: Some(true), ..all() }, &["etcd"]),
-        (PackageFilter { deprecated: Some(false), ..all() }, &["argo", "vault"]),
+        (
+            PackageFilter {
+                infrastructure_features: vec!["disconnected", "cnf"],
+                ..all()
+            },
+            &[],
+        ),
+        (
+            PackageFilter {
+                deprecated: Some(true),
+                ..all()
+            },
+            &["etcd"],
+        ),
+        (
+            PackageFilter {
+                deprecated: Some(false),
+                ..all()
+            },
+            &["argo", "vault"],
+        ),
     ];
     for (filter, expected) in cases {
         assert_eq!(packages(&catalog, &filter), expected, "{filter:?}");
@@ -119,30 +246,63 @@ const PLATFORMS: &str = r#"
 #[test]
 fn a_bundle_runs_on_a_platform_unless_the_catalog_says_otherwise() {
     let catalog = fixture::catalog(PLATFORMS);
-    let kubernetes = |text: &str| Platform { kubernetes: Some(text.parse().unwrap()), ..Platform::default() };
-    let openshift = |text: &str| Platform { openshift: Some(text.parse().unwrap()), ..Platform::default() };
-    let architecture = |name| Platform { architecture: Some(name), ..Platform::default() };
+    let kubernetes = |text: &str| Platform {
+        kubernetes: Some(text.parse().unwrap()),
+        ..Platform::default()
+    };
+    let openshift = |text: &str| Platform {
+        openshift: Some(text.parse().unwrap()),
+        ..Platform::default()
+    };
+    let architecture = |name| Platform {
+        architecture: Some(name),
+        ..Platform::default()
+    };
     let cases = [
-        (Platform::default(), ["new.v3", "new.v2", "new.v1", "old.v1.0.0"].as_slice()),
+        (
+            Platform::default(),
+            ["new.v3", "new.v2", "new.v1", "old.v1.0.0"].as_slice(),
+        ),
         (kubernetes("1.19.9"), &["new.v3", "old.v1.0.0"]),
         (kubernetes("1.20"), &["new.v3", "new.v1", "old.v1.0.0"]),
-        (kubernetes("1.24"), &["new.v3", "new.v2", "new.v1", "old.v1.0.0"]),
+        (
+            kubernetes("1.24"),
+            &["new.v3", "new.v2", "new.v1", "old.v1.0.0"],
+        ),
         (kubernetes("1.24.2"), &["new.v3", "new.v1", "old.v1.0.0"]),
-        (kubernetes("v1.25.16+k3s1"), &["new.v3", "new.v2", "new.v1", "old.v1.0.0"]),
+        (
+            kubernetes("v1.25.16+k3s1"),
+            &["new.v3", "new.v2", "new.v1", "old.v1.0.0"],
+        ),
         (kubernetes("1.26"), &["new.v3", "new.v2", "old.v1.0.0"]),
-        (openshift("4.12.40"), &["new.v3", "new.v2", "new.v1", "old.v1.0.0"]),
+        (
+            openshift("4.12.40"),
+            &["new.v3", "new.v2", "new.v1", "old.v1.0.0"],
+        ),
         (openshift("4.13"), &["new.v3", "new.v2", "old.v1.0.0"]),
         (openshift("5.0"), &["new.v3", "new.v2", "old.v1.0.0"]),
         (openshift("5.1"), &["new.v3", "old.v1.0.0"]),
         (architecture("amd64"), &["new.v3", "new.v1", "old.v1.0.0"]),
         (architecture("arm64"), &["new.v2"]),
         (architecture("arm"), &[]),
-        (Platform { architecture: Some("arm64"), ..kubernetes("1.23") }, &[]),
+        (
+            Platform {
+                architecture: Some("arm64"),
+                ..kubernetes("1.23")
+            },
+            &[],
+        ),
     ];
     for (platform, expected) in cases {
-        let filter = BundleFilter { platform: Some(platform), ..BundleFilter::default() };
+        let filter = BundleFilter {
+            platform: Some(platform),
+            ..BundleFilter::default()
+        };
         assert_eq!(bundles(&catalog, &filter), expected, "{platform:?}");
-        let filter = PackageFilter { platform: Some(platform), ..PackageFilter::default() };
+        let filter = PackageFilter {
+            platform: Some(platform),
+            ..PackageFilter::default()
+        };
         let of = |name: &&str| expected.iter().any(|bundle| bundle.starts_with(name));
         let with_one: Vec<_> = ["new", "old"].into_iter().filter(of).collect();
         assert_eq!(packages(&catalog, &filter), with_one, "{platform:?}");
@@ -152,14 +312,30 @@ fn a_bundle_runs_on_a_platform_unless_the_catalog_says_otherwise() {
 #[test]
 fn a_package_provides_what_the_head_of_its_default_channel_provides() {
     let catalog = fixture::catalog(CATALOG);
-    let providing = |text| packages(&catalog, &PackageFilter { provides: Some(api(text)), ..Default::default() });
+    let providing = |text| {
+        packages(
+            &catalog,
+            &PackageFilter {
+                provides: Some(api(text)),
+                ..Default::default()
+            },
+        )
+    };
     assert_eq!(providing("argo.io/v1/App"), ["argo"]);
     assert_eq!(providing("argo.io/App"), ["argo"]);
     assert_eq!(providing("etcd.io/v1/Etcd"), ["etcd"]);
     let nobody: [&str; 0] = [];
     assert_eq!(providing("argo.io/v1alpha1/App"), nobody, "not at the head");
-    assert_eq!(providing("argo.io/v1/Run"), nobody, "not in the default channel");
-    assert_eq!(providing("vault.io/Vault"), nobody, "without a default channel");
+    assert_eq!(
+        providing("argo.io/v1/Run"),
+        nobody,
+        "not in the default channel"
+    );
+    assert_eq!(
+        providing("vault.io/Vault"),
+        nobody,
+        "without a default channel"
+    );
     assert_eq!(providing("etcd.io/v2/Etcd"), nobody);
     assert_eq!(providing("/v1/Etcd"), nobody);
 }
@@ -182,33 +358,81 @@ fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
         certified: None,
         problem_severity: None,
         provides: Some(api("etcd.io/Etcd")),
-        platform: Some(Platform { architecture: Some("amd64"), ..Platform::default() }),
+        platform: Some(Platform {
+            architecture: Some("amd64"),
+            ..Platform::default()
+        }),
         deprecated: Some(true),
     };
     assert_eq!(packages(&catalog, &filter), ["etcd"]);
     for broken in [
-        PackageFilter { search: Some("argo"), ..filter.clone() },
-        PackageFilter { names: vec!["argo"], ..filter.clone() },
         PackageFilter {
-            platform: Some(Platform { architecture: Some("arm64"), ..Platform::default() }),
+            search: Some("argo"),
             ..filter.clone()
         },
-        PackageFilter { categories: vec!["x"], ..filter.clone() },
-        PackageFilter { providers: vec!["x"], ..filter.clone() },
-        PackageFilter { keywords: vec!["x"], ..filter.clone() },
-        PackageFilter { capability_levels: vec![CapabilityLevel::AutoPilot], ..filter.clone() },
-        PackageFilter { install_modes: vec![InstallMode::MultiNamespace], ..filter.clone() },
-        PackageFilter { infrastructure_features: vec!["x"], ..filter.clone() },
-        PackageFilter { provides: Some(api("argo.io/App")), ..filter.clone() },
-        PackageFilter { deprecated: Some(false), ..filter.clone() },
+        PackageFilter {
+            names: vec!["argo"],
+            ..filter.clone()
+        },
+        PackageFilter {
+            platform: Some(Platform {
+                architecture: Some("arm64"),
+                ..Platform::default()
+            }),
+            ..filter.clone()
+        },
+        PackageFilter {
+            categories: vec!["x"],
+            ..filter.clone()
+        },
+        PackageFilter {
+            providers: vec!["x"],
+            ..filter.clone()
+        },
+        PackageFilter {
+            keywords: vec!["x"],
+            ..filter.clone()
+        },
+        PackageFilter {
+            capability_levels: vec![CapabilityLevel::AutoPilot],
+            ..filter.clone()
+        },
+        PackageFilter {
+            install_modes: vec![InstallMode::MultiNamespace],
+            ..filter.clone()
+        },
+        PackageFilter {
+            infrastructure_features: vec!["x"],
+            ..filter.clone()
+        },
+        PackageFilter {
+            provides: Some(api("argo.io/App")),
+            ..filter.clone()
+        },
+        PackageFilter {
+            deprecated: Some(false),
+            ..filter.clone()
+        },
     ] {
         assert!(packages(&catalog, &broken).is_empty(), "{broken:?}");
     }
-    let own = PackageFilter { keywords: vec!["secret"], ..Default::default() };
+    let own = PackageFilter {
+        keywords: vec!["secret"],
+        ..Default::default()
+    };
     let pairs = |facet_of| facet(&catalog, &own, facet_of);
     let pair = |value: &str, count| (value.to_owned(), count);
-    let expected = [pair("git", 2), pair("ci", 1), pair("secret", 1), pair("store", 1)];
-    assert_eq!(pairs(Facet::Keywords), expected, "its own condition does not count");
+    let expected = [
+        pair("git", 2),
+        pair("ci", 1),
+        pair("secret", 1),
+        pair("store", 1),
+    ];
+    assert_eq!(
+        pairs(Facet::Keywords),
+        expected,
+        "its own condition does not count"
+    );
     assert_eq!(pairs(Facet::Providers), [pair("CNCF", 1)], "the others' do");
     assert_eq!(pairs(Facet::Categories), []);
 }
@@ -218,12 +442,35 @@ fn facets_count_packages_by_each_of_their_values() {
     let catalog = fixture::catalog(CATALOG);
     let all = |of| facet(&catalog, &PackageFilter::default(), of);
     let pair = |value: &str, count| (value.to_owned(), count);
-    assert_eq!(all(Facet::Categories), [pair("Delivery", 2), pair("Database", 1)]);
-    assert_eq!(all(Facet::Providers), [pair("CNCF", 2), pair("Argo Team", 1)]);
-    assert_eq!(all(Facet::Keywords), [pair("git", 2), pair("ci", 1), pair("secret", 1), pair("store", 1)]);
-    assert_eq!(all(Facet::CapabilityLevels), [pair("BasicInstall", 1), pair("DeepInsights", 1)]);
-    assert_eq!(all(Facet::InstallModes), [pair("OwnNamespace", 2), pair("AllNamespaces", 1)]);
-    assert_eq!(all(Facet::InfrastructureFeatures), [pair("disconnected", 2), pair("fips-compliant", 1)]);
+    assert_eq!(
+        all(Facet::Categories),
+        [pair("Delivery", 2), pair("Database", 1)]
+    );
+    assert_eq!(
+        all(Facet::Providers),
+        [pair("CNCF", 2), pair("Argo Team", 1)]
+    );
+    assert_eq!(
+        all(Facet::Keywords),
+        [
+            pair("git", 2),
+            pair("ci", 1),
+            pair("secret", 1),
+            pair("store", 1)
+        ]
+    );
+    assert_eq!(
+        all(Facet::CapabilityLevels),
+        [pair("BasicInstall", 1), pair("DeepInsights", 1)]
+    );
+    assert_eq!(
+        all(Facet::InstallModes),
+        [pair("OwnNamespace", 2), pair("AllNamespaces", 1)]
+    );
+    assert_eq!(
+        all(Facet::InfrastructureFeatures),
+        [pair("disconnected", 2), pair("fips-compliant", 1)]
+    );
 }
 
 #[test]
@@ -237,7 +484,8 @@ fn facets_add_up_over_catalogs_and_show_the_most_frequent() {
             .count(Facet::Keywords, &mut counts, &Work::unlimited())
             .unwrap();
     }
-    let expected = [("git", 4), ("ci", 2), ("secret", 2), ("store", 2)].map(|(key, at)| (FacetValue::Text(key), at));
+    let expected = [("git", 4), ("ci", 2), ("secret", 2), ("store", 2)]
+        .map(|(key, at)| (FacetValue::Text(key), at));
     for first in 0..6 {
         assert_eq!(counts.top(first), expected[..first.min(4)]);
     }
@@ -252,41 +500,174 @@ fn each_condition_on_bundles_selects_what_meets_it() {
     let cases = [
         (
             all(),
-            ["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0", "etcd.v0.9.2", "etcd.v0.9.0", "vault.v1.0.0-rc.1"].as_slice(),
+            [
+                "argo.v2.1.0",
+                "argo.v2.0.0",
+                "argo.v1.0.0",
+                "etcd.v0.9.2",
+                "etcd.v0.9.0",
+                "vault.v1.0.0-rc.1",
+            ]
+            .as_slice(),
         ),
         (
-            BundleFilter { packages: vec!["vault", "none", "etcd"], ..all() },
+            BundleFilter {
+                packages: vec!["vault", "none", "etcd"],
+                ..all()
+            },
             &["etcd.v0.9.2", "etcd.v0.9.0", "vault.v1.0.0-rc.1"],
         ),
-        (BundleFilter { packages: vec!["none"], ..all() }, &[]),
-        (BundleFilter { names: vec!["etcd.v0.9.0", "argo.v2.0.0", "x"], ..all() }, &["argo.v2.0.0", "etcd.v0.9.0"]),
-        (BundleFilter { names: vec!["etcd.v0.9"], ..all() }, &[]),
         (
-            BundleFilter { property_types: vec!["olm.package.required", "x"], ..all() },
+            BundleFilter {
+                packages: vec!["none"],
+                ..all()
+            },
+            &[],
+        ),
+        (
+            BundleFilter {
+                names: vec!["etcd.v0.9.0", "argo.v2.0.0", "x"],
+                ..all()
+            },
+            &["argo.v2.0.0", "etcd.v0.9.0"],
+        ),
+        (
+            BundleFilter {
+                names: vec!["etcd.v0.9"],
+                ..all()
+            },
+            &[],
+        ),
+        (
+            BundleFilter {
+                property_types: vec!["olm.package.required", "x"],
+                ..all()
+            },
             &["etcd.v0.9.2", "vault.v1.0.0-rc.1"],
         ),
-        (BundleFilter { property_types: vec!["x"], ..all() }, &[]),
-        (BundleFilter { channels: vec!["beta", "two", "x"], ..all() }, &["argo.v2.1.0", "etcd.v0.9.2", "etcd.v0.9.0"]),
-        (BundleFilter { channels: vec!["missing"], ..all() }, &[]),
-        (BundleFilter { version_range: Some(range.clone()), ..all() }, &["argo.v2.0.0", "argo.v1.0.0", "etcd.v0.9.2"]),
         (
-            BundleFilter { version_range: Some(prereleases.clone()), ..all() },
-            &["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0", "vault.v1.0.0-rc.1"],
+            BundleFilter {
+                property_types: vec!["x"],
+                ..all()
+            },
+            &[],
         ),
-        (BundleFilter { provides: Some(api("argo.io/v1/App")), ..all() }, &["argo.v2.1.0", "argo.v2.0.0"]),
-        (BundleFilter { provides: Some(api("argo.io/App")), ..all() }, &["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0"]),
-        (BundleFilter { provides: Some(api("argo.io/v1/Ap")), ..all() }, &[]),
-        (BundleFilter { requires: Some(api("etcd.io/v1/Etcd")), ..all() }, &["argo.v2.1.0", "vault.v1.0.0-rc.1"]),
-        (BundleFilter { requires: Some(api("argo.io/App")), ..all() }, &[]),
-        (BundleFilter { requires_package: Some("vault"), ..all() }, &["etcd.v0.9.2"]),
-        (BundleFilter { requires_package: Some("argo"), ..all() }, &[]),
         (
-            BundleFilter { channel_head: Some(true), ..all() },
-            &["argo.v2.1.0", "argo.v2.0.0", "etcd.v0.9.2", "vault.v1.0.0-rc.1"],
+            BundleFilter {
+                channels: vec!["beta", "two", "x"],
+                ..all()
+            },
+            &["argo.v2.1.0", "etcd.v0.9.2", "etcd.v0.9.0"],
         ),
-        (BundleFilter { channel_head: Some(false), ..all() }, &["argo.v1.0.0", "etcd.v0.9.0"]),
-        (BundleFilter { deprecated: Some(true), ..all() }, &["argo.v1.0.0"]),
-        (BundleFilter { deprecated: Some(false), packages: vec!["argo"], ..all() }, &["argo.v2.1.0", "argo.v2.0.0"]),
+        (
+            BundleFilter {
+                channels: vec!["missing"],
+                ..all()
+            },
+            &[],
+        ),
+        (
+            BundleFilter {
+                version_range: Some(range.clone()),
+                ..all()
+            },
+            &["argo.v2.0.0", "argo.v1.0.0", "etcd.v0.9.2"],
+        ),
+        (
+            BundleFilter {
+                version_range: Some(prereleases.clone()),
+                ..all()
+            },
+            &[
+                "argo.v2.1.0",
+                "argo.v2.0.0",
+                "argo.v1.0.0",
+                "vault.v1.0.0-rc.1",
+            ],
+        ),
+        (
+            BundleFilter {
+                provides: Some(api("argo.io/v1/App")),
+                ..all()
+            },
+            &["argo.v2.1.0", "argo.v2.0.0"],
+        ),
+        (
+            BundleFilter {
+                provides: Some(api("argo.io/App")),
+                ..all()
+            },
+            &["argo.v2.1.0", "argo.v2.0.0", "argo.v1.0.0"],
+        ),
+        (
+            BundleFilter {
+                provides: Some(api("argo.io/v1/Ap")),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            BundleFilter {
+                requires: Some(api("etcd.io/v1/Etcd")),
+                ..all()
+            },
+            &["argo.v2.1.0", "vault.v1.0.0-rc.1"],
+        ),
+        (
+            BundleFilter {
+                requires: Some(api("argo.io/App")),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            BundleFilter {
+                requires_package: Some("vault"),
+                ..all()
+            },
+            &["etcd.v0.9.2"],
+        ),
+        (
+            BundleFilter {
+                requires_package: Some("argo"),
+                ..all()
+            },
+            &[],
+        ),
+        (
+            BundleFilter {
+                channel_head: Some(true),
+                ..all()
+            },
+            &[
+                "argo.v2.1.0",
+                "argo.v2.0.0",
+                "etcd.v0.9.2",
+                "vault.v1.0.0-rc.1",
+            ],
+        ),
+        (
+            BundleFilter {
+                channel_head: Some(false),
+                ..all()
+            },
+            &["argo.v1.0.0", "etcd.v0.9.0"],
+        ),
+        (
+            BundleFilter {
+                deprecated: Some(true),
+                ..all()
+            },
+            &["argo.v1.0.0"],
+        ),
+        (
+            BundleFilter {
+                deprecated: Some(false),
+                packages: vec!["argo"],
+                ..all()
+            },
+            &["argo.v2.1.0", "argo.v2.0.0"],
+        ),
     ];
     for (filter, expected) in cases {
         assert_eq!(bundles(&catalog, &filter), expected, "{filter:?}");
@@ -296,7 +677,10 @@ fn each_condition_on_bundles_selects_what_meets_it() {
 #[test]
 fn conditions_on_bundles_must_all_hold() {
     let catalog = fixture::catalog(CATALOG);
-    let (range, other) = (MastermindsRange::parse("0.9.2").unwrap(), MastermindsRange::parse("1").unwrap());
+    let (range, other) = (
+        MastermindsRange::parse("0.9.2").unwrap(),
+        MastermindsRange::parse("1").unwrap(),
+    );
     let filter = BundleFilter {
         packages: vec!["etcd"],
         names: vec!["etcd.v0.9.2"],
@@ -307,26 +691,62 @@ fn conditions_on_bundles_must_all_hold() {
         provides: Some(api("etcd.io/Etcd")),
         requires: None,
         requires_package: Some("vault"),
-        platform: Some(Platform { architecture: Some("amd64"), ..Platform::default() }),
+        platform: Some(Platform {
+            architecture: Some("amd64"),
+            ..Platform::default()
+        }),
         channel_head: Some(true),
         deprecated: Some(false),
     };
     assert_eq!(bundles(&catalog, &filter), ["etcd.v0.9.2"]);
     for broken in [
-        BundleFilter { packages: vec!["argo"], ..filter.clone() },
         BundleFilter {
-            platform: Some(Platform { architecture: Some("arm64"), ..Platform::default() }),
+            packages: vec!["argo"],
             ..filter.clone()
         },
-        BundleFilter { names: vec!["etcd.v0.9.0"], ..filter.clone() },
-        BundleFilter { property_types: vec!["olm.gvk.required"], ..filter.clone() },
-        BundleFilter { channels: vec!["beta"], ..filter.clone() },
-        BundleFilter { version_range: Some(other.clone()), ..filter.clone() },
-        BundleFilter { provides: Some(api("argo.io/App")), ..filter.clone() },
-        BundleFilter { requires: Some(api("etcd.io/Etcd")), ..filter.clone() },
-        BundleFilter { requires_package: Some("etcd"), ..filter.clone() },
-        BundleFilter { channel_head: Some(false), ..filter.clone() },
-        BundleFilter { deprecated: Some(true), ..filter.clone() },
+        BundleFilter {
+            platform: Some(Platform {
+                architecture: Some("arm64"),
+                ..Platform::default()
+            }),
+            ..filter.clone()
+        },
+        BundleFilter {
+            names: vec!["etcd.v0.9.0"],
+            ..filter.clone()
+        },
+        BundleFilter {
+            property_types: vec!["olm.gvk.required"],
+            ..filter.clone()
+        },
+        BundleFilter {
+            channels: vec!["beta"],
+            ..filter.clone()
+        },
+        BundleFilter {
+            version_range: Some(other.clone()),
+            ..filter.clone()
+        },
+        BundleFilter {
+            provides: Some(api("argo.io/App")),
+            ..filter.clone()
+        },
+        BundleFilter {
+            requires: Some(api("etcd.io/Etcd")),
+            ..filter.clone()
+        },
+        BundleFilter {
+            requires_package: Some("etcd"),
+            ..filter.clone()
+        },
+        BundleFilter {
+            channel_head: Some(false),
+            ..filter.clone()
+        },
+        BundleFilter {
+            deprecated: Some(true),
+            ..filter.clone()
+        },
     ] {
         assert!(bundles(&catalog, &broken).is_empty(), "{broken:?}");
     }
@@ -336,13 +756,32 @@ fn conditions_on_bundles_must_all_hold() {
 fn blobs_are_found_as_catalogd_finds_them() {
     let catalog = fixture::catalog(CATALOG);
     let count = u32::try_from(catalog.meta_count()).unwrap();
-    assert_eq!(catalog.find_metas(&MetaFilter::default(), &Work::unlimited()).unwrap(), (0..count).collect::<Vec<_>>());
+    assert_eq!(
+        catalog
+            .find_metas(&MetaFilter::default(), &Work::unlimited())
+            .unwrap(),
+        (0..count).collect::<Vec<_>>()
+    );
     let found = |schema, package, name| {
-        let places = catalog.find_metas(&MetaFilter { schema, package, name }, &Work::unlimited()).unwrap();
+        let places = catalog
+            .find_metas(
+                &MetaFilter {
+                    schema,
+                    package,
+                    name,
+                },
+                &Work::unlimited(),
+            )
+            .unwrap();
         let metas = places.iter().map(|&place| catalog.meta_at(place as usize));
-        metas.map(|meta| format!("{} {}", meta.schema(), meta.name().unwrap_or("-"))).collect::<Vec<_>>()
+        metas
+            .map(|meta| format!("{} {}", meta.schema(), meta.name().unwrap_or("-")))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(found(Some("olm.package"), None, None), ["olm.package argo", "olm.package etcd", "olm.package vault"]);
+    assert_eq!(
+        found(Some("olm.package"), None, None),
+        ["olm.package argo", "olm.package etcd", "olm.package vault"]
+    );
     assert_eq!(
         found(None, Some("vault"), None),
         ["olm.channel stable", "olm.bundle vault.v1.0.0-rc.1"],
@@ -350,14 +789,31 @@ fn blobs_are_found_as_catalogd_finds_them() {
     );
     assert_eq!(
         found(None, None, Some("argo")),
-        ["olm.package argo", "example.com.extra argo", "example.com.extra argo"],
+        [
+            "olm.package argo",
+            "example.com.extra argo",
+            "example.com.extra argo"
+        ],
         "one without a schema meets no condition"
     );
-    assert_eq!(found(None, Some("argo"), Some("argo")), ["example.com.extra argo"]);
-    assert_eq!(found(Some("olm.channel"), Some("etcd"), Some("two")), ["olm.channel two"]);
+    assert_eq!(
+        found(None, Some("argo"), Some("argo")),
+        ["example.com.extra argo"]
+    );
+    assert_eq!(
+        found(Some("olm.channel"), Some("etcd"), Some("two")),
+        ["olm.channel two"]
+    );
     let nothing: [&str; 0] = [];
-    assert_eq!(found(Some("olm.channel"), Some("vault"), Some("two")), nothing);
-    assert_eq!(found(Some(""), None, None), nothing, "what is empty is absent");
+    assert_eq!(
+        found(Some("olm.channel"), Some("vault"), Some("two")),
+        nothing
+    );
+    assert_eq!(
+        found(Some(""), None, None),
+        nothing,
+        "what is empty is absent"
+    );
     assert_eq!(found(None, Some(""), None), nothing);
     assert_eq!(found(Some("OLM.package"), None, None), nothing);
 }
@@ -365,8 +821,11 @@ fn blobs_are_found_as_catalogd_finds_them() {
 #[test]
 fn ranks_are_the_order_of_versions_and_of_names() {
     let catalog = fixture::catalog(CATALOG);
-    let mut ranked: Vec<_> =
-        catalog.bundles().zip(catalog.version_ranks()).map(|(bundle, rank)| (rank, bundle.name())).collect();
+    let mut ranked: Vec<_> = catalog
+        .bundles()
+        .zip(catalog.version_ranks())
+        .map(|(bundle, rank)| (rank, bundle.name()))
+        .collect();
     ranked.sort();
     let expected = [
         (Some(0), "etcd.v0.9.0"),
@@ -376,8 +835,15 @@ fn ranks_are_the_order_of_versions_and_of_names() {
         (Some(4), "argo.v2.0.0"),
         (Some(5), "argo.v2.1.0"),
     ];
-    assert_eq!(ranked, expected.each_ref().map(|(rank, name)| (rank, *name)));
-    let mut names: Vec<_> = catalog.name_ranks().iter().zip(catalog.bundles().map(Bundle::name)).collect();
+    assert_eq!(
+        ranked,
+        expected.each_ref().map(|(rank, name)| (rank, *name))
+    );
+    let mut names: Vec<_> = catalog
+        .name_ranks()
+        .iter()
+        .zip(catalog.bundles().map(Bundle::name))
+        .collect();
     names.sort();
     assert!(names.is_sorted_by_key(|(_, name)| *name), "{names:?}");
     let twins = fixture::catalog(
@@ -412,14 +878,37 @@ fn all_bundles_are_sorted_both_ways_with_those_without_a_value_last() {
     let sorted = |sort, direction| {
         let places = catalog.sorted_bundles(sort, direction).iter();
         let bundles = places.map(|&at| catalog.bundle_at(at as usize));
-        bundles.map(|bundle| format!("{}/{}", bundle.package().name(), bundle.name())).collect::<Vec<_>>().join(" ")
+        bundles
+            .map(|bundle| format!("{}/{}", bundle.package().name(), bundle.name()))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     for (sort, ascending, descending) in [
-        (BundleSort::Version, "a/a.x b/b.x a/a.y b/a.x a/a.z", "a/a.y b/a.x a/a.x b/b.x a/a.z"),
-        (BundleSort::Name, "a/a.x b/a.x a/a.y a/a.z b/b.x", "b/b.x a/a.z a/a.y a/a.x b/a.x"),
-        (BundleSort::CreatedAt, "a/a.y a/a.x a/a.z b/b.x b/a.x", "a/a.x a/a.z b/b.x a/a.y b/a.x"),
+        (
+            BundleSort::Version,
+            "a/a.x b/b.x a/a.y b/a.x a/a.z",
+            "a/a.y b/a.x a/a.x b/b.x a/a.z",
+        ),
+        (
+            BundleSort::Name,
+            "a/a.x b/a.x a/a.y a/a.z b/b.x",
+            "b/b.x a/a.z a/a.y a/a.x b/a.x",
+        ),
+        (
+            BundleSort::CreatedAt,
+            "a/a.y a/a.x a/a.z b/b.x b/a.x",
+            "a/a.x a/a.z b/b.x a/a.y b/a.x",
+        ),
     ] {
-        assert_eq!(sorted(sort, SortDirection::Ascending), ascending, "{sort:?}");
-        assert_eq!(sorted(sort, SortDirection::Descending), descending, "{sort:?}");
+        assert_eq!(
+            sorted(sort, SortDirection::Ascending),
+            ascending,
+            "{sort:?}"
+        );
+        assert_eq!(
+            sorted(sort, SortDirection::Descending),
+            descending,
+            "{sort:?}"
+        );
     }
 }

@@ -1,10 +1,11 @@
-//! What is found in random catalogs, against looking at every package, bundle and blob by their public methods.
+//! What is found in random catalogs, against looking at every package, bundle and blob by their
+//! public methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fbc::catalog::{
-    ApiFilter, Bundle, BundleFilter, CsvMetadata, Facet, FacetCounts, FacetValue, GroupVersionKind, Head, MetaFilter,
-    Package, PackageFilter, SearchField, SearchMatch,
+    ApiFilter, Bundle, BundleFilter, CsvMetadata, Facet, FacetCounts, FacetValue, GroupVersionKind,
+    Head, MetaFilter, Package, PackageFilter, SearchField, SearchMatch,
 };
 use fbc::range::MastermindsRange;
 use fbc::version::Version;
@@ -27,7 +28,9 @@ fn config() -> Config {
 
 fn is_api(found: GroupVersionKind<'_>, wanted: ApiFilter<'_>) -> bool {
     (found.group, found.kind) == (wanted.group, wanted.kind)
-        && wanted.version.is_none_or(|version| version == found.version)
+        && wanted
+            .version
+            .is_none_or(|version| version == found.version)
 }
 
 fn is_any(wanted: &[&str], mut found: impl Iterator<Item = impl AsRef<str>>) -> bool {
@@ -35,43 +38,105 @@ fn is_any(wanted: &[&str], mut found: impl Iterator<Item = impl AsRef<str>>) -> 
 }
 
 /// The facets whose condition a package fails, and whether it fails another.
-fn failures(catalog: &Catalog, package: Package<'_>, filter: &PackageFilter<'_>) -> (Vec<Facet>, bool) {
+fn failures(
+    catalog: &Catalog,
+    package: Package<'_>,
+    filter: &PackageFilter<'_>,
+) -> (Vec<Facet>, bool) {
     let summary = package.summary();
-    let head = package.default_channel().and_then(|channel| match channel.head() {
-        Head::One(entry) => entry.bundle(),
-        Head::None | Head::Several => None,
-    });
-    let provides = |wanted| head.is_some_and(|bundle| bundle.provided_apis().any(|api| is_api(api, wanted)));
+    let head = package
+        .default_channel()
+        .and_then(|channel| match channel.head() {
+            Head::One(entry) => entry.bundle(),
+            Head::None | Head::Several => None,
+        });
+    let provides =
+        |wanted| head.is_some_and(|bundle| bundle.provided_apis().any(|api| is_api(api, wanted)));
     let features: Vec<_> = summary.infrastructure_features().collect();
     let modes = &filter.install_modes;
     let levels = &filter.capability_levels;
     let conditions = [
-        (Facet::Categories, is_any(&filter.categories, summary.categories())),
+        (
+            Facet::Categories,
+            is_any(&filter.categories, summary.categories()),
+        ),
         (
             Facet::Providers,
-            is_any(&filter.providers, summary.provider_name().into_iter().chain(summary.provider_short_name())),
+            is_any(
+                &filter.providers,
+                summary
+                    .provider_name()
+                    .into_iter()
+                    .chain(summary.provider_short_name()),
+            ),
         ),
-        (Facet::Keywords, is_any(&filter.keywords, summary.keywords())),
-        (Facet::Architectures, is_any(&filter.architectures, summary.architectures())),
-        (Facet::Certified, filter.certified.is_none_or(|wanted| summary.certified() == Some(wanted))),
-        (Facet::Deprecated, filter.deprecated.is_none_or(|wanted| package.deprecation().is_some() == wanted)),
-        (Facet::InfrastructureFeatures, filter.infrastructure_features.iter().all(|wanted| features.contains(wanted))),
-        (Facet::InstallModes, modes.is_empty() || modes.iter().any(|&mode| summary.install_modes().contains(mode))),
+        (
+            Facet::Keywords,
+            is_any(&filter.keywords, summary.keywords()),
+        ),
+        (
+            Facet::Architectures,
+            is_any(&filter.architectures, summary.architectures()),
+        ),
+        (
+            Facet::Certified,
+            filter
+                .certified
+                .is_none_or(|wanted| summary.certified() == Some(wanted)),
+        ),
+        (
+            Facet::Deprecated,
+            filter
+                .deprecated
+                .is_none_or(|wanted| package.deprecation().is_some() == wanted),
+        ),
+        (
+            Facet::InfrastructureFeatures,
+            filter
+                .infrastructure_features
+                .iter()
+                .all(|wanted| features.contains(wanted)),
+        ),
+        (
+            Facet::InstallModes,
+            modes.is_empty()
+                || modes
+                    .iter()
+                    .any(|&mode| summary.install_modes().contains(mode)),
+        ),
         (
             Facet::CapabilityLevels,
-            levels.is_empty() || summary.capability_level().is_some_and(|level| levels.contains(&level)),
+            levels.is_empty()
+                || summary
+                    .capability_level()
+                    .is_some_and(|level| levels.contains(&level)),
         ),
     ];
     let others = is_any(&filter.names, std::iter::once(package.name()))
         && filter.provides.is_none_or(provides)
-        && filter.problem_severity.is_none_or(|severity| has_problem(catalog, package, severity))
-        && filter.search.is_none_or(|text| rank(package, text).is_some());
-    (conditions.into_iter().filter(|(_, holds)| !holds).map(|(facet, _)| facet).collect(), !others)
+        && filter
+            .problem_severity
+            .is_none_or(|severity| has_problem(catalog, package, severity))
+        && filter
+            .search
+            .is_none_or(|text| rank(package, text).is_some());
+    (
+        conditions
+            .into_iter()
+            .filter(|(_, holds)| !holds)
+            .map(|(facet, _)| facet)
+            .collect(),
+        !others,
+    )
 }
 
 fn has_problem(catalog: &Catalog, package: Package<'_>, severity: Severity) -> bool {
-    let own = catalog.problems().iter().filter(|problem| problem.package.as_deref() == Some(package.name()));
-    own.into_iter().any(|problem| severity == Severity::Warning || problem.severity() == Severity::Error)
+    let own = catalog
+        .problems()
+        .iter()
+        .filter(|problem| problem.package.as_deref() == Some(package.name()));
+    own.into_iter()
+        .any(|problem| severity == Severity::Warning || problem.severity() == Severity::Error)
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -81,7 +146,8 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rank of a package by the plainest means, and the fields in which words are; of words in ASCII.
+/// The rank of a package by the plainest means, and the fields in which words are; of words in
+/// ASCII.
 fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
     let (name, wanted) = (words(package.name()), words(text));
     if wanted.is_empty() {
@@ -92,13 +158,20 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
     }
     let summary = package.summary();
     let metadata = summary.bundle().and_then(Bundle::metadata);
-    let long = metadata.as_ref().and_then(CsvMetadata::description).map(|text| text.decode().into_owned());
+    let long = metadata
+        .as_ref()
+        .and_then(CsvMetadata::description)
+        .map(|text| text.decode().into_owned());
     let short = package.description().map(|text| text.decode().into_owned());
     let join = |texts: Vec<&str>| words(&texts.join(" "));
-    let describing: Vec<_> = words(&format!("{} {}", short.unwrap_or_default(), long.unwrap_or_default()))
-        .into_iter()
-        .filter(|word| word.len() > 1)
-        .collect();
+    let describing: Vec<_> = words(&format!(
+        "{} {}",
+        short.unwrap_or_default(),
+        long.unwrap_or_default()
+    ))
+    .into_iter()
+    .filter(|word| word.len() > 1)
+    .collect();
     let fields = [
         name.clone(),
         join(Vec::from_iter(summary.display_name())),
@@ -107,24 +180,37 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
         describing,
     ];
     let one = |wanted: &String| {
-        let place =
-            |matches: &dyn Fn(&str) -> bool| fields.iter().position(|words| words.iter().any(|word| matches(word)));
+        let place = |matches: &dyn Fn(&str) -> bool| {
+            fields
+                .iter()
+                .position(|words| words.iter().any(|word| matches(word)))
+        };
         if name == [wanted.clone()] {
             return Some(0);
         }
         let literal = place(&|word| word.starts_with(wanted.as_str())).map(|place| place + 1);
         literal.or_else(|| {
-            let has_typo =
-                |word: &str| wanted.len() >= 5 && (0..=word.len()).any(|end| is_one_edit(&word[..end], wanted));
+            let has_typo = |word: &str| {
+                wanted.len() >= 5 && (0..=word.len()).any(|end| is_one_edit(&word[..end], wanted))
+            };
             place(&has_typo).map(|place| place + 6)
         })
     };
     let distinct: BTreeSet<_> = wanted.iter().collect();
     let ranks: Option<Vec<usize>> = distinct.into_iter().map(one).collect();
     ranks.map(|ranks| {
-        let names = ["NAME", "DISPLAY_NAME", "KEYWORDS", "PROVIDER", "DESCRIPTION"];
+        let names = [
+            "NAME",
+            "DISPLAY_NAME",
+            "KEYWORDS",
+            "PROVIDER",
+            "DESCRIPTION",
+        ];
         let found = |field: usize| ranks.iter().any(|rank| rank.saturating_sub(1) % 5 == field);
-        let fields = (0..names.len()).filter(|field| found(*field)).map(|field| names[field]).collect();
+        let fields = (0..names.len())
+            .filter(|field| found(*field))
+            .map(|field| names[field])
+            .collect();
         (u32::try_from(ranks.iter().sum::<usize>()).unwrap(), fields)
     })
 }
@@ -133,55 +219,103 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
 fn is_one_edit(from: &str, to: &str) -> bool {
     let letters: Vec<char> = ('a'..='z').collect();
     let without = |at: usize| [&from[..at], &from[at + 1..]].concat();
-    let with = |at: usize, letter: char, end: usize| format!("{}{letter}{}", &from[..at], &from[end..]);
+    let with =
+        |at: usize, letter: char, end: usize| format!("{}{letter}{}", &from[..at], &from[end..]);
     let swapped = |at: usize| {
         let mut bytes = from.as_bytes().to_vec();
         bytes.swap(at, at + 1);
         String::from_utf8(bytes).unwrap()
     };
-    (0..from.len()).any(|at| without(at) == to || letters.iter().any(|&letter| with(at, letter, at + 1) == to))
+    (0..from.len())
+        .any(|at| without(at) == to || letters.iter().any(|&letter| with(at, letter, at + 1) == to))
         || (0..=from.len()).any(|at| letters.iter().any(|&letter| with(at, letter, at) == to))
         || (1..from.len()).any(|at| swapped(at - 1) == to)
 }
 
 fn is_found(bundle: Bundle<'_>, filter: &BundleFilter<'_>) -> bool {
-    let is_head = bundle.channel_entries().any(|entry| match entry.channel().head() {
-        Head::One(head) => head.name() == entry.name(),
-        Head::None | Head::Several => false,
-    });
+    let is_head = bundle
+        .channel_entries()
+        .any(|entry| match entry.channel().head() {
+            Head::One(head) => head.name() == entry.name(),
+            Head::None | Head::Several => false,
+        });
     let version = bundle.version().map(|text| Version::parse(text).unwrap());
     is_any(&filter.packages, std::iter::once(bundle.package().name()))
         && is_any(&filter.names, std::iter::once(bundle.name()))
-        && is_any(&filter.property_types, bundle.properties().map(fbc::catalog::Property::type_name))
-        && is_any(&filter.channels, bundle.channel_entries().map(|entry| entry.channel().name()))
-        && filter.version_range.as_ref().is_none_or(|range| version.is_some_and(|version| range.contains(&version)))
-        && filter.provides.is_none_or(|wanted| bundle.provided_apis().any(|api| is_api(api, wanted)))
-        && filter.requires.is_none_or(|wanted| bundle.required_apis().any(|api| is_api(api, wanted)))
-        && filter.requires_package.is_none_or(|wanted| bundle.required_packages().any(|need| need.package == wanted))
+        && is_any(
+            &filter.property_types,
+            bundle.properties().map(fbc::catalog::Property::type_name),
+        )
+        && is_any(
+            &filter.channels,
+            bundle.channel_entries().map(|entry| entry.channel().name()),
+        )
+        && filter
+            .version_range
+            .as_ref()
+            .is_none_or(|range| version.is_some_and(|version| range.contains(&version)))
+        && filter
+            .provides
+            .is_none_or(|wanted| bundle.provided_apis().any(|api| is_api(api, wanted)))
+        && filter
+            .requires
+            .is_none_or(|wanted| bundle.required_apis().any(|api| is_api(api, wanted)))
+        && filter.requires_package.is_none_or(|wanted| {
+            bundle
+                .required_packages()
+                .any(|need| need.package == wanted)
+        })
         && filter.channel_head.is_none_or(|wanted| is_head == wanted)
-        && filter.deprecated.is_none_or(|wanted| bundle.deprecation().is_some() == wanted)
+        && filter
+            .deprecated
+            .is_none_or(|wanted| bundle.deprecation().is_some() == wanted)
 }
 
 fn values(package: Package<'_>, facet: Facet) -> BTreeSet<FacetValue<'_>> {
     let summary = package.summary();
     match facet {
         Facet::Categories => summary.categories().map(FacetValue::Text).collect(),
-        Facet::Providers => summary.provider_short_name().map(FacetValue::Text).into_iter().collect(),
+        Facet::Providers => summary
+            .provider_short_name()
+            .map(FacetValue::Text)
+            .into_iter()
+            .collect(),
         Facet::Keywords => summary.keywords().map(FacetValue::Text).collect(),
-        Facet::InfrastructureFeatures => summary.infrastructure_features().map(FacetValue::Text).collect(),
-        Facet::CapabilityLevels => summary.capability_level().map(FacetValue::CapabilityLevel).into_iter().collect(),
-        Facet::InstallModes => summary.install_modes().iter().map(FacetValue::InstallMode).collect(),
+        Facet::InfrastructureFeatures => summary
+            .infrastructure_features()
+            .map(FacetValue::Text)
+            .collect(),
+        Facet::CapabilityLevels => summary
+            .capability_level()
+            .map(FacetValue::CapabilityLevel)
+            .into_iter()
+            .collect(),
+        Facet::InstallModes => summary
+            .install_modes()
+            .iter()
+            .map(FacetValue::InstallMode)
+            .collect(),
         Facet::Architectures => summary.architectures().map(FacetValue::Text).collect(),
         Facet::OperatingSystems => summary.operating_systems().map(FacetValue::Text).collect(),
-        Facet::ValidSubscriptions => summary.valid_subscriptions().map(FacetValue::Text).collect(),
-        Facet::Certified => summary.certified().map(FacetValue::Boolean).into_iter().collect(),
+        Facet::ValidSubscriptions => summary
+            .valid_subscriptions()
+            .map(FacetValue::Text)
+            .collect(),
+        Facet::Certified => summary
+            .certified()
+            .map(FacetValue::Boolean)
+            .into_iter()
+            .collect(),
         Facet::Deprecated => [FacetValue::Boolean(package.deprecation().is_some())].into(),
     }
 }
 
 /// The places that match, of this many.
 fn places(count: usize, matches: impl Fn(usize) -> bool) -> Vec<u32> {
-    (0..count).filter(|&at| matches(at)).map(|at| u32::try_from(at).unwrap()).collect()
+    (0..count)
+        .filter(|&at| matches(at))
+        .map(|at| u32::try_from(at).unwrap())
+        .collect()
 }
 
 proptest! {

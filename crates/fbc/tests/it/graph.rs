@@ -28,28 +28,51 @@ fn package(catalog: &Catalog) -> Package<'_> {
 
 /// Names without that of the package.
 fn short<'a>(bundles: impl IntoIterator<Item = Bundle<'a>>) -> Vec<&'a str> {
-    bundles.into_iter().map(|bundle| bundle.name().strip_prefix("p.v").unwrap()).collect()
+    bundles
+        .into_iter()
+        .map(|bundle| bundle.name().strip_prefix("p.v").unwrap())
+        .collect()
 }
 
 fn edges(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
     let edge = |edge: fbc::graph::UpdateEdge<'_>| {
         let known = if edge.from_bundle.is_some() { "" } else { "?" };
-        let (from, to) = (edge.from.trim_start_matches("p.v"), edge.to.name().trim_start_matches("p.v"));
+        let (from, to) = (
+            edge.from.trim_start_matches("p.v"),
+            edge.to.name().trim_start_matches("p.v"),
+        );
         let reason = match edge.reason {
             Reason::Replaces => "replaces",
             Reason::Skips => "skips",
             Reason::SkipRange => "range",
         };
-        format!("{}: {from}{known} -> {to} {reason}", edge.to.channel().name())
+        format!(
+            "{}: {from}{known} -> {to} {reason}",
+            edge.to.channel().name()
+        )
     };
-    UpdateGraph::new(package(catalog), channels, &Work::unlimited()).unwrap().edges().map(edge).collect()
+    UpdateGraph::new(package(catalog), channels, &Work::unlimited())
+        .unwrap()
+        .edges()
+        .map(edge)
+        .collect()
 }
 
 #[track_caller]
-fn check_successors(catalog: &Catalog, name: &str, version: &str, release: Option<&str>, expected: &[&str]) {
+fn check_successors(
+    catalog: &Catalog,
+    name: &str,
+    version: &str,
+    release: Option<&str>,
+    expected: &[&str],
+) {
     let name = format!("p.v{name}");
     let installed = Installed::parse(&name, version, release).unwrap();
-    assert_eq!(short(successors(package(catalog), &installed, ALL, &Work::unlimited()).unwrap()), expected, "{name}");
+    assert_eq!(
+        short(successors(package(catalog), &installed, ALL, &Work::unlimited()).unwrap()),
+        expected,
+        "{name}"
+    );
 }
 
 #[test]
@@ -84,7 +107,10 @@ fn nodes_are_the_bundles_that_are_in_a_channel() {
     );
     let nodes = |channels: &[&str]| {
         let graph = UpdateGraph::new(package(&catalog), channels, &Work::unlimited()).unwrap();
-        graph.nodes().map(|bundle| bundle.name().to_owned()).collect::<Vec<_>>()
+        graph
+            .nodes()
+            .map(|bundle| bundle.name().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(nodes(ALL), ["p.v2.0.0", "p.v1.5.0", "p.v1.0.0"]);
     assert_eq!(nodes(&["b"]), ["p.v1.5.0"]);
@@ -92,7 +118,8 @@ fn nodes_are_the_bundles_that_are_in_a_channel() {
 
 #[test]
 fn a_skip_range_that_is_malformed_allows_nothing() {
-    let catalog = fixture::catalog("package p default=a\nchannel a: v1.0.0 , v2.0.0 range=\">=v1.0.0\"");
+    let catalog =
+        fixture::catalog("package p default=a\nchannel a: v1.0.0 , v2.0.0 range=\">=v1.0.0\"");
     assert_eq!(edges(&catalog, ALL), [""; 0]);
     check_successors(&catalog, "1.0.0", "1.0.0", None, &[]);
 }
@@ -104,11 +131,22 @@ fn a_bundle_without_a_version_is_upgraded_by_its_name_alone() {
          channel a: vlatest , v1.0.0 replaces=vlatest , v2.0.0 range=<2.0.0
          bundle vlatest version=latest",
     );
-    assert_eq!(edges(&catalog, ALL), ["a: latest -> 1.0.0 replaces", "a: 1.0.0 -> 2.0.0 range"]);
+    assert_eq!(
+        edges(&catalog, ALL),
+        ["a: latest -> 1.0.0 replaces", "a: 1.0.0 -> 2.0.0 range"]
+    );
     let latest = package(&catalog).bundle("p.vlatest").unwrap();
     assert_eq!(Installed::from_bundle(latest).version, None);
     assert_eq!(
-        short(successors(package(&catalog), &Installed::from_bundle(latest), ALL, &Work::unlimited()).unwrap()),
+        short(
+            successors(
+                package(&catalog),
+                &Installed::from_bundle(latest),
+                ALL,
+                &Work::unlimited()
+            )
+            .unwrap()
+        ),
         ["1.0.0"]
     );
 }
@@ -140,17 +178,36 @@ fn successors_come_highest_version_and_release_first() {
          channel a: v1.0.0 , v1.0.0+10 replaces=v1.0.0 , v1.0.0+9 replaces=v1.0.0 , v2.0.0-rc.1 replaces=v1.0.0
          channel b: v2.0.0 replaces=v1.0.0",
     );
-    check_successors(&catalog, "1.0.0", "1.0.0", None, &["2.0.0", "2.0.0-rc.1", "1.0.0+10", "1.0.0+9"]);
+    check_successors(
+        &catalog,
+        "1.0.0",
+        "1.0.0",
+        None,
+        &["2.0.0", "2.0.0-rc.1", "1.0.0+10", "1.0.0+9"],
+    );
     let installed = Installed::parse("p.v1.0.0", "1.0.0", None).unwrap();
-    assert_eq!(short(successors(package(&catalog), &installed, &["b"], &Work::unlimited()).unwrap()), ["2.0.0"]);
-    assert_eq!(short(successors(package(&catalog), &installed, &["c"], &Work::unlimited()).unwrap()), [""; 0]);
+    assert_eq!(
+        short(successors(package(&catalog), &installed, &["b"], &Work::unlimited()).unwrap()),
+        ["2.0.0"]
+    );
+    assert_eq!(
+        short(successors(package(&catalog), &installed, &["c"], &Work::unlimited()).unwrap()),
+        [""; 0]
+    );
 }
 
 #[test]
 fn what_is_installed_must_have_a_version() {
-    let message = |version, release| Installed::parse("p.v1", version, release).unwrap_err().to_string();
+    let message = |version, release| {
+        Installed::parse("p.v1", version, release)
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(message("1.0", None), "No Major.Minor.Patch elements found");
-    assert_eq!(message("1.0", Some("1")), "error parsing version \"1.0\": No Major.Minor.Patch elements found");
+    assert_eq!(
+        message("1.0", Some("1")),
+        "error parsing version \"1.0\": No Major.Minor.Patch elements found"
+    );
     assert_eq!(
         message("1.0.0", Some("a b")),
         "error parsing release \"a b\": invalid release \"a b\": segment 0: Invalid character(s) found in prerelease \"a b\""
@@ -159,7 +216,12 @@ fn what_is_installed_must_have_a_version() {
 
 #[test]
 fn build_metadata_becomes_the_release_where_it_can() {
-    let release = |version, release| VersionRelease::parse(version, release).unwrap().release.to_string();
+    let release = |version, release| {
+        VersionRelease::parse(version, release)
+            .unwrap()
+            .release
+            .to_string()
+    };
     assert_eq!(release("1.0.0+5.a", None), "5.a");
     assert_eq!(release("1.0.0+05", None), "");
     assert_eq!(release("1.0.0+123456789012345678901", None), "");
@@ -184,9 +246,22 @@ fn a_path_is_shortest_and_prefers_the_highest_version() {
          channel a: v1.0.0 <- v1.1.0 <- v1.2.0 <- v2.0.0 range=\">=1.1.0 <2.0.0\"
          channel b: v1.0.0 <- v1.3.0 skips=v1.0.1",
     );
-    let some = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-    assert_eq!(path(&catalog, "1.0.0", "2.0.0", ALL), some(&["1.0.0", "1.3.0", "2.0.0"]));
-    assert_eq!(path(&catalog, "1.0.0", "2.0.0", &["a"]), some(&["1.0.0", "1.1.0", "2.0.0"]));
+    let some = |names: &[&str]| {
+        Some(
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(
+        path(&catalog, "1.0.0", "2.0.0", ALL),
+        some(&["1.0.0", "1.3.0", "2.0.0"])
+    );
+    assert_eq!(
+        path(&catalog, "1.0.0", "2.0.0", &["a"]),
+        some(&["1.0.0", "1.1.0", "2.0.0"])
+    );
     assert_eq!(path(&catalog, "2.0.0", "2.0.0", ALL), some(&["2.0.0"]));
     assert_eq!(path(&catalog, "2.0.0", "1.0.0", ALL), None);
     assert_eq!(path(&catalog, "1.0.0", "2.0.0", &["b"]), None);
@@ -197,25 +272,41 @@ fn a_path_may_go_round_in_a_cycle_of_replaces_and_ends() {
     let catalog = fixture::catalog(
         "package p default=a\nchannel a: v1.0.0 replaces=v3.0.0 <- v2.0.0 <- v3.0.0 , v4.0.0 replaces=v2.0.0",
     );
-    assert_eq!(path(&catalog, "3.0.0", "4.0.0", ALL).unwrap(), ["3.0.0", "1.0.0", "2.0.0", "4.0.0"]);
+    assert_eq!(
+        path(&catalog, "3.0.0", "4.0.0", ALL).unwrap(),
+        ["3.0.0", "1.0.0", "2.0.0", "4.0.0"]
+    );
     assert_eq!(path(&catalog, "4.0.0", "1.0.0", ALL), None);
 }
 
 fn stranded(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
-    short(UpdateGraph::new(package(catalog), channels, &Work::unlimited()).unwrap().stranded())
-        .into_iter()
-        .map(str::to_owned)
-        .collect()
+    short(
+        UpdateGraph::new(package(catalog), channels, &Work::unlimited())
+            .unwrap()
+            .stranded(),
+    )
+    .into_iter()
+    .map(str::to_owned)
+    .collect()
 }
 
 #[test]
 fn a_bundle_is_stranded_when_no_path_leads_to_a_head() {
     let cases: [(&str, &[&str]); 6] = [
-        ("v1.0.0 <- v2.0.0 , v1.5.0 , v3.0.0 replaces=v2.0.0 skips=v1.5.0", &[]),
+        (
+            "v1.0.0 <- v2.0.0 , v1.5.0 , v3.0.0 replaces=v2.0.0 skips=v1.5.0",
+            &[],
+        ),
         // Upstream calls v1.0.0 stranded too, although it reaches the head by v2.0.0.
         ("v1.0.0 <- v2.0.0 , v3.0.0 skips=v2.0.0", &[]),
-        ("v1.0.0 , v1.5.0 replaces=v1.6.0 , v1.6.0 replaces=v1.5.0 , v3.0.0 replaces=v1.0.0", &["1.6.0", "1.5.0"]),
-        ("v1.0.0 replaces=v2.0.0 , v2.0.0 replaces=v1.0.0", &["2.0.0", "1.0.0"]),
+        (
+            "v1.0.0 , v1.5.0 replaces=v1.6.0 , v1.6.0 replaces=v1.5.0 , v3.0.0 replaces=v1.0.0",
+            &["1.6.0", "1.5.0"],
+        ),
+        (
+            "v1.0.0 replaces=v2.0.0 , v2.0.0 replaces=v1.0.0",
+            &["2.0.0", "1.0.0"],
+        ),
         ("v1.0.0 <- v2.0.0 , v3.0.0", &[]),
         ("v1.0.0 <- v3.0.0?", &["1.0.0"]),
     ];
@@ -245,7 +336,10 @@ fn what_no_run_of_upgrades_reaches_is_unreachable() {
     assert_eq!(unreachable("p.v1.0.0", "1.0.0", ALL), "0.5.0");
     assert_eq!(unreachable("p.v3.0.0", "3.0.0", ALL), "2.0.0 1.0.0 0.5.0");
     assert_eq!(unreachable("p.v3.0.0", "3.0.0", &["a"]), "2.0.0 1.0.0");
-    assert_eq!(unreachable("p.gone", "3.5.0", ALL), "3.0.0 2.0.0 1.0.0 0.5.0");
+    assert_eq!(
+        unreachable("p.gone", "3.5.0", ALL),
+        "3.0.0 2.0.0 1.0.0 0.5.0"
+    );
     assert_eq!(unreachable("p.gone", "9.0.0", &["c"]), "");
 }
 
@@ -256,11 +350,25 @@ fn channel_graphs_are_judged_as_upstream_judges_them() {
     let cycle = "detected cycle in replaces chain of upgrade graph";
     let table: [(&str, Option<String>); 8] = [
         ("1; 2; 3[r=1][s=2]", None),
-        ("1[r=3]; 3[r=1][s=2]", Some("no channel head found in graph".to_owned())),
-        ("1; 3[r=1][s=2]; 4[r=1]", Some("multiple channel heads found in graph: p.v3.0.0, p.v4.0.0".to_owned())),
+        (
+            "1[r=3]; 3[r=1][s=2]",
+            Some("no channel head found in graph".to_owned()),
+        ),
+        (
+            "1; 3[r=1][s=2]; 4[r=1]",
+            Some("multiple channel heads found in graph: p.v3.0.0, p.v4.0.0".to_owned()),
+        ),
         ("1; 2[s=1]; 3[s=2]; 4[r=3]", None),
-        ("4[r=4]; 5[r=4]", Some(format!("{cycle}: p.v4.0.0 -> p.v4.0.0"))),
-        ("1[r=3]; 2[r=1]; 3[r=2]; 4[r=3]", Some(format!("{cycle}: p.v3.0.0 -> p.v2.0.0 -> p.v1.0.0 -> p.v3.0.0"))),
+        (
+            "4[r=4]; 5[r=4]",
+            Some(format!("{cycle}: p.v4.0.0 -> p.v4.0.0")),
+        ),
+        (
+            "1[r=3]; 2[r=1]; 3[r=2]; 4[r=3]",
+            Some(format!(
+                "{cycle}: p.v3.0.0 -> p.v2.0.0 -> p.v1.0.0 -> p.v3.0.0"
+            )),
+        ),
         ("1; 2[r=1]; 3[s=2]", Some(stranded.to_owned())),
         ("1; 2[r=1]; 3[r=2][s=2]", Some(stranded.to_owned())),
     ];
@@ -271,33 +379,58 @@ fn channel_graphs_are_judged_as_upstream_judges_them() {
         }
         for number in 1..=5 {
             let digit = number.to_string();
-            let words = channel.split(' ').map(|word| match word.strip_suffix(&digit) {
-                Some(option) => format!("{option}v{digit}.0.0"),
-                None => word.to_owned(),
-            });
+            let words = channel
+                .split(' ')
+                .map(|word| match word.strip_suffix(&digit) {
+                    Some(option) => format!("{option}v{digit}.0.0"),
+                    None => word.to_owned(),
+                });
             channel = words.collect::<Vec<_>>().join(" ");
         }
-        let catalog = fixture::catalog(&format!("package p default=stable\nchannel stable: {channel}"));
-        let messages: Vec<_> = catalog.problems().iter().map(|problem| problem.message.clone()).collect();
+        let catalog = fixture::catalog(&format!(
+            "package p default=stable\nchannel stable: {channel}"
+        ));
+        let messages: Vec<_> = catalog
+            .problems()
+            .iter()
+            .map(|problem| problem.message.clone())
+            .collect();
         assert_eq!(messages.first().cloned(), expected, "{row}: {messages:?}");
     }
 }
 
-/// One channel of so many entries, each of which replaces the one before and skips all before by range.
+/// One channel of so many entries, each of which replaces the one before and skips all before by
+/// range.
 fn overlapping(count: usize) -> Catalog {
     let mut lines = r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#.to_owned() + "\n";
     let name = |at: usize| format!("p.v1.{at}.0");
     let entries: Vec<_> = (0..count)
         .map(|at| {
-            let replaces = if at == 0 { String::new() } else { format!(r#","replaces":"{}""#, name(at - 1)) };
-            format!(r#"{{"name":"{}"{replaces},"skipRange":">=1.0.0 <1.{at}.0 || 2.{at}.x"}}"#, name(at))
+            let replaces = if at == 0 {
+                String::new()
+            } else {
+                format!(r#","replaces":"{}""#, name(at - 1))
+            };
+            format!(
+                r#"{{"name":"{}"{replaces},"skipRange":">=1.0.0 <1.{at}.0 || 2.{at}.x"}}"#,
+                name(at)
+            )
         })
         .collect();
-    writeln!(lines, r#"{{"entries":[{}],"name":"a","package":"p","schema":"olm.channel"}}"#, entries.join(","))
-        .unwrap();
+    writeln!(
+        lines,
+        r#"{{"entries":[{}],"name":"a","package":"p","schema":"olm.channel"}}"#,
+        entries.join(",")
+    )
+    .unwrap();
     for at in 0..count {
-        let property = format!(r#"{{"type":"olm.package","value":{{"packageName":"p","version":"1.{at}.0"}}}}"#);
-        let blob = format!(r#""image":"a.io/p:{at}","name":"{}","package":"p","properties":[{property}]"#, name(at));
+        let property = format!(
+            r#"{{"type":"olm.package","value":{{"packageName":"p","version":"1.{at}.0"}}}}"#
+        );
+        let blob = format!(
+            r#""image":"a.io/p:{at}","name":"{}","package":"p","properties":[{property}]"#,
+            name(at)
+        );
         writeln!(lines, r#"{{{blob},"schema":"olm.bundle"}}"#).unwrap();
     }
     fixture::catalog_of(&lines)
@@ -309,12 +442,48 @@ fn five_thousand_overlapping_ranges_are_searched_without_listing_their_pairs() {
     let package = package(&catalog);
     let graph = UpdateGraph::new(package, ALL, &Work::unlimited()).unwrap();
     let [first, last] = ["p.v1.0.0", "p.v1.4999.0"].map(|name| package.bundle(name).unwrap());
-    assert_eq!(short(graph.path(first, last, &Work::unlimited()).unwrap().unwrap()), ["1.0.0", "1.4999.0"]);
-    assert_eq!(graph.path(last, first, &Work::unlimited()).unwrap().map(short), None);
+    assert_eq!(
+        short(
+            graph
+                .path(first, last, &Work::unlimited())
+                .unwrap()
+                .unwrap()
+        ),
+        ["1.0.0", "1.4999.0"]
+    );
+    assert_eq!(
+        graph
+            .path(last, first, &Work::unlimited())
+            .unwrap()
+            .map(short),
+        None
+    );
     assert_eq!(graph.stranded().len(), 0);
-    assert_eq!(graph.unreachable(&Installed::from_bundle(first), &Work::unlimited()).unwrap().len(), 0);
-    assert_eq!(graph.unreachable(&Installed::from_bundle(last), &Work::unlimited()).unwrap().len(), 4_999);
-    assert_eq!(successors(package, &Installed::from_bundle(first), ALL, &Work::unlimited()).unwrap().len(), 4_999);
+    assert_eq!(
+        graph
+            .unreachable(&Installed::from_bundle(first), &Work::unlimited())
+            .unwrap()
+            .len(),
+        0
+    );
+    assert_eq!(
+        graph
+            .unreachable(&Installed::from_bundle(last), &Work::unlimited())
+            .unwrap()
+            .len(),
+        4_999
+    );
+    assert_eq!(
+        successors(
+            package,
+            &Installed::from_bundle(first),
+            ALL,
+            &Work::unlimited()
+        )
+        .unwrap()
+        .len(),
+        4_999
+    );
     // A pair for each two bundles by range, and the steps by replaces.
     assert_eq!(graph.edges().count(), 4_999 * 5_000 / 2 + 4_999);
 }
@@ -328,27 +497,45 @@ fn random_package() -> impl Strategy<Value = String> {
         name().prop_map(|name| format!("!={} || x{}", &name[1..], &name[1..])),
         (name(), name()).prop_map(|(a, b)| format!("!={} !={} >0.1.0 || 3.x", &a[1..], &b[1..])),
     ];
-    let entry = (name(), proptest::option::of(name()), proptest::option::of(name()), proptest::option::of(range));
+    let entry = (
+        name(),
+        proptest::option::of(name()),
+        proptest::option::of(name()),
+        proptest::option::of(range),
+    );
     let entry = entry.prop_map(|(name, replaces, skips, range)| {
-        let option =
-            |word: &str, value: Option<String>| value.map(|value| format!(" {word}=\"{value}\"")).unwrap_or_default();
+        let option = |word: &str, value: Option<String>| {
+            value
+                .map(|value| format!(" {word}=\"{value}\""))
+                .unwrap_or_default()
+        };
         name + &option("replaces", replaces) + &option("skips", skips) + &option("range", range)
     });
     let channel = proptest::collection::vec(entry, 0..8).prop_map(|entries| entries.join(" , "));
-    (channel.clone(), channel).prop_map(|(a, b)| format!("package p default=a\nchannel a: {a}\nchannel b: {b}"))
+    (channel.clone(), channel)
+        .prop_map(|(a, b)| format!("package p default=a\nchannel a: {a}\nchannel b: {b}"))
 }
 
 /// The length of a shortest path by a plain search over [`successors`].
-fn naive_length(package: Package<'_>, from: Bundle<'_>, to: Bundle<'_>, channels: &[&str]) -> Option<usize> {
+fn naive_length(
+    package: Package<'_>,
+    from: Bundle<'_>,
+    to: Bundle<'_>,
+    channels: &[&str],
+) -> Option<usize> {
     let mut queue = VecDeque::from([(from.name().to_owned(), 1)]);
     let mut seen = BTreeSet::from([from.name().to_owned()]);
     while let Some((name, length)) = queue.pop_front() {
         if name == to.name() {
             return Some(length);
         }
-        for next in
-            successors(package, &Installed::from_bundle(package.bundle(&name).unwrap()), channels, &Work::unlimited())
-                .unwrap()
+        for next in successors(
+            package,
+            &Installed::from_bundle(package.bundle(&name).unwrap()),
+            channels,
+            &Work::unlimited(),
+        )
+        .unwrap()
         {
             if seen.insert(next.name().to_owned()) {
                 queue.push_back((next.name().to_owned(), length + 1));

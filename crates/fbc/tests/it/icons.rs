@@ -12,7 +12,10 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n...";
 /// The catalog of packages `a0`, `a1`, … with these icons.
 fn catalog(icons: &[Value]) -> Catalog {
     let line = |(at, icon): (usize, &Value)| {
-        format!("{}\n", json!({"description": "icon", "icon": icon, "name": format!("a{at}"), "schema": "olm.package"}))
+        format!(
+            "{}\n",
+            json!({"description": "icon", "icon": icon, "name": format!("a{at}"), "schema": "olm.package"})
+        )
     };
     fixture::catalog_of(&icons.iter().enumerate().map(line).collect::<String>())
 }
@@ -27,7 +30,10 @@ fn type_of(image: &[u8]) -> Option<&'static str> {
         let catalog = catalog(&[icon(declared, image)]);
         catalog.package_at(0).icon().map(Icon::media_type)
     });
-    assert!(types.iter().all(|of| *of == types[0]), "what is declared does not count");
+    assert!(
+        types.iter().all(|of| *of == types[0]),
+        "what is declared does not count"
+    );
     types[0]
 }
 
@@ -115,7 +121,10 @@ fn an_icon_that_is_malformed_is_none() {
 #[test]
 fn an_icon_is_read_as_upstream_reads_it_and_given_as_standard_base64() {
     let standard = BASE64_STANDARD.encode(PNG);
-    assert!(standard.ends_with("4="), "it has bits left over: {standard}");
+    assert!(
+        standard.ends_with("4="),
+        "it has bits left over: {standard}"
+    );
     let with_bits = format!("{}5=", standard.trim_end_matches("4="));
     let (head, tail) = standard.split_at(5);
     let catalog = catalog(&[
@@ -127,24 +136,54 @@ fn an_icon_is_read_as_upstream_reads_it_and_given_as_standard_base64() {
     ]);
     for package in catalog.packages() {
         let icon = package.icon().unwrap();
-        assert_eq!((icon.data().as_ref(), icon.bytes().as_slice()), (standard.as_str(), PNG), "{}", package.name());
-        assert_eq!(icon.digest(), catalog.package_at(0).icon().unwrap().digest());
+        assert_eq!(
+            (icon.data().as_ref(), icon.bytes().as_slice()),
+            (standard.as_str(), PNG),
+            "{}",
+            package.name()
+        );
+        assert_eq!(
+            icon.digest(),
+            catalog.package_at(0).icon().unwrap().digest()
+        );
     }
 }
 
 #[test]
 fn icons_are_found_by_their_digest_also_when_their_catalog_is_gone() {
     let svg = b"<svg/>";
-    let catalog = catalog(&[icon("image/png", PNG), icon("", svg), icon("image/png", b"text"), icon("image/gif", PNG)]);
-    let digests: Vec<_> = catalog.packages().map(|package| package.icon().map(Icon::digest)).collect();
-    let of_png = Digest::parse("sha256:8bb4a8c6a1472a364d010c42e6f8fdf20276a5c18d7d27f80f10e3413bcaf02e");
-    let of_svg = Digest::parse("sha256:d4dc56669143034f31aa309635d4113d9ad76a02b1739da22c965ed2049be9e6");
+    let catalog = catalog(&[
+        icon("image/png", PNG),
+        icon("", svg),
+        icon("image/png", b"text"),
+        icon("image/gif", PNG),
+    ]);
+    let digests: Vec<_> = catalog
+        .packages()
+        .map(|package| package.icon().map(Icon::digest))
+        .collect();
+    let of_png =
+        Digest::parse("sha256:8bb4a8c6a1472a364d010c42e6f8fdf20276a5c18d7d27f80f10e3413bcaf02e");
+    let of_svg =
+        Digest::parse("sha256:d4dc56669143034f31aa309635d4113d9ad76a02b1739da22c965ed2049be9e6");
     assert_eq!(digests, [of_png, of_svg, None, of_png]);
     let icons = std::sync::Arc::clone(catalog.icons());
     drop(catalog);
     let found = icons.find(&digests[0].unwrap()).unwrap();
-    assert_eq!(found, FoundIcon { media_type: "image/png", bytes: Bytes::from_static(PNG) });
+    assert_eq!(
+        found,
+        FoundIcon {
+            media_type: "image/png",
+            bytes: Bytes::from_static(PNG)
+        }
+    );
     let found = icons.find(&digests[1].unwrap()).unwrap();
-    assert_eq!(found, FoundIcon { media_type: "image/svg+xml", bytes: Bytes::from_static(svg) });
+    assert_eq!(
+        found,
+        FoundIcon {
+            media_type: "image/svg+xml",
+            bytes: Bytes::from_static(svg)
+        }
+    );
     assert_eq!(icons.find(&Digest::new([0; 32])), None);
 }

@@ -1,7 +1,10 @@
 //! What an indexed catalog answers.
 
 use bytes::Bytes;
-use fbc::catalog::{BundleFilter, FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement, PropertyKind};
+use fbc::catalog::{
+    BundleFilter, FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement,
+    PropertyKind,
+};
 use fbc::origin::FileOrigin;
 use fbc::work::Work;
 use fbc::{Catalog, Origins, ProblemCode, Severity};
@@ -24,15 +27,25 @@ fn names<'a, T>(items: impl Iterator<Item = T>, name: impl Fn(T) -> &'a str) -> 
 }
 
 fn messages(catalog: &Catalog) -> Vec<(ProblemCode, &str)> {
-    catalog.problems().iter().map(|problem| (problem.code, problem.message.as_str())).collect()
+    catalog
+        .problems()
+        .iter()
+        .map(|problem| (problem.code, problem.message.as_str()))
+        .collect()
 }
 
 #[test]
 fn packages_and_channels_come_by_name() {
     let catalog = fixture::catalog(ETCD);
-    assert_eq!(names(catalog.packages(), |package| package.name()), ["argo", "etcd"]);
+    assert_eq!(
+        names(catalog.packages(), |package| package.name()),
+        ["argo", "etcd"]
+    );
     let etcd = catalog.package("etcd").unwrap();
-    assert_eq!(names(etcd.channels(), |channel| channel.name()), ["alpha", "stable"]);
+    assert_eq!(
+        names(etcd.channels(), |channel| channel.name()),
+        ["alpha", "stable"]
+    );
     assert_eq!(etcd.description().unwrap().decode(), "A store");
     assert_eq!(etcd.default_channel().unwrap().name(), "stable");
     assert!(etcd.channel("stable").unwrap().is_default());
@@ -44,26 +57,48 @@ fn packages_and_channels_come_by_name() {
 #[test]
 fn bundles_come_by_package_then_highest_version_first() {
     let catalog = fixture::catalog(ETCD);
-    let expected = ["argo.v2.0.0", "etcd.v1.0.0-rc.1", "etcd.v0.9.10", "etcd.v0.9.2", "etcd.v0.9.0"];
+    let expected = [
+        "argo.v2.0.0",
+        "etcd.v1.0.0-rc.1",
+        "etcd.v0.9.10",
+        "etcd.v0.9.2",
+        "etcd.v0.9.0",
+    ];
     assert_eq!(names(catalog.bundles(), |bundle| bundle.name()), expected);
-    assert_eq!(names(catalog.package("etcd").unwrap().bundles(), |bundle| bundle.name()), expected[1..]);
+    assert_eq!(
+        names(catalog.package("etcd").unwrap().bundles(), |bundle| bundle
+            .name()),
+        expected[1..]
+    );
 }
 
 #[test]
 fn a_bundle_is_found_by_name_and_image() {
     let catalog = fixture::catalog(ETCD);
     let by_image = |images: &[&str]| {
-        let filter = BundleFilter { images: images.to_vec(), ..BundleFilter::default() };
+        let filter = BundleFilter {
+            images: images.to_vec(),
+            ..BundleFilter::default()
+        };
         let found = catalog.find_bundles(&filter, &Work::unlimited()).unwrap();
-        found.into_iter().map(|place| place as usize).collect::<Vec<_>>()
+        found
+            .into_iter()
+            .map(|place| place as usize)
+            .collect::<Vec<_>>()
     };
     for bundle in catalog.bundles() {
-        assert_eq!(bundle.package().bundle(bundle.name()).unwrap().place(), bundle.place());
+        assert_eq!(
+            bundle.package().bundle(bundle.name()).unwrap().place(),
+            bundle.place()
+        );
         assert_eq!(by_image(&[&bundle.image().decode()]), [bundle.place()]);
     }
     assert!(catalog.package("etcd").unwrap().bundle("v0.9.0").is_none());
     assert_eq!(by_image(&["quay.io/example/other"]), [0; 0]);
-    let all: Vec<_> = catalog.bundles().map(|bundle| bundle.image().decode().into_owned()).collect();
+    let all: Vec<_> = catalog
+        .bundles()
+        .map(|bundle| bundle.image().decode().into_owned())
+        .collect();
     let images: Vec<_> = all.iter().rev().chain(&all).map(String::as_str).collect();
     assert_eq!(by_image(&images), (0..all.len()).collect::<Vec<_>>());
 }
@@ -74,31 +109,67 @@ fn entries_say_what_they_replace_and_skip() {
     let stable = catalog.package("etcd").unwrap().channel("stable").unwrap();
     let entries: Vec<_> = stable
         .entries()
-        .map(|entry| (entry.name(), entry.replaces(), entry.skips().collect::<Vec<_>>(), entry.skip_range()))
+        .map(|entry| {
+            (
+                entry.name(),
+                entry.replaces(),
+                entry.skips().collect::<Vec<_>>(),
+                entry.skip_range(),
+            )
+        })
         .collect();
     assert_eq!(
         entries,
         [
             ("etcd.v0.9.0", None, vec![], None),
             ("etcd.v0.9.2", Some("etcd.v0.9.0"), vec![], None),
-            ("etcd.v0.9.10", Some("etcd.v0.9.2"), vec!["etcd.v0.9.1"], Some(">=0.9.0 <0.9.10")),
+            (
+                "etcd.v0.9.10",
+                Some("etcd.v0.9.2"),
+                vec!["etcd.v0.9.1"],
+                Some(">=0.9.0 <0.9.10")
+            ),
         ]
     );
     let bundle = stable.entries().nth(2).unwrap().bundle().unwrap();
-    let places: Vec<_> = bundle.channel_entries().map(|entry| entry.channel().name()).collect();
+    let places: Vec<_> = bundle
+        .channel_entries()
+        .map(|entry| entry.channel().name())
+        .collect();
     assert_eq!(places, ["alpha", "stable"]);
 }
 
 #[test]
 fn a_bundle_says_what_it_provides_and_needs() {
     let catalog = fixture::catalog(ETCD);
-    let bundle = catalog.package("etcd").unwrap().bundle("etcd.v0.9.10").unwrap();
-    let api = |group, kind| GroupVersionKind { group, version: "v1", kind };
-    assert_eq!(bundle.provided_apis().collect::<Vec<_>>(), [api("etcd.io", "Etcd")]);
-    assert_eq!(bundle.required_apis().collect::<Vec<_>>(), [api("certs.io", "Cert")]);
-    let need = PackageRequirement { package: "vault", version_range: ">=1.0.0" };
+    let bundle = catalog
+        .package("etcd")
+        .unwrap()
+        .bundle("etcd.v0.9.10")
+        .unwrap();
+    let api = |group, kind| GroupVersionKind {
+        group,
+        version: "v1",
+        kind,
+    };
+    assert_eq!(
+        bundle.provided_apis().collect::<Vec<_>>(),
+        [api("etcd.io", "Etcd")]
+    );
+    assert_eq!(
+        bundle.required_apis().collect::<Vec<_>>(),
+        [api("certs.io", "Cert")]
+    );
+    let need = PackageRequirement {
+        package: "vault",
+        version_range: ">=1.0.0",
+    };
     assert_eq!(bundle.required_packages().collect::<Vec<_>>(), [need]);
-    let images: Vec<_> = bundle.related_images().iter().map(|related| related.image.decode().into_owned()).collect();
+    let images: Vec<_> = bundle
+        .related_images()
+        .iter()
+        .map(|related| related.image.decode().into_owned())
+        .collect();
     assert_eq!(images, ["a.io/a:1", "b.io/b:2"]);
     assert_eq!((bundle.version(), bundle.release()), (Some("0.9.10"), None));
 }
@@ -111,7 +182,16 @@ fn deprecations_stand_where_they_point() {
     let channel = etcd.channel("alpha").unwrap().deprecation().unwrap();
     assert_eq!((channel.schema(), channel.name()), ("olm.channel", "alpha"));
     assert_eq!(channel.message().unwrap().decode(), "use stable");
-    assert_eq!(etcd.bundle("etcd.v0.9.0").unwrap().deprecation().unwrap().message().unwrap().decode(), "too old");
+    assert_eq!(
+        etcd.bundle("etcd.v0.9.0")
+            .unwrap()
+            .deprecation()
+            .unwrap()
+            .message()
+            .unwrap()
+            .decode(),
+        "too old"
+    );
     let package = catalog.package("argo").unwrap().deprecation().unwrap();
     assert_eq!((package.schema(), package.name()), ("olm.package", "argo"));
 }
@@ -126,17 +206,32 @@ fn the_head_is_the_one_entry_that_nothing_replaces_or_skips() {
             Head::Several => "several".to_owned(),
         }
     };
-    assert_eq!(head("v1.0.0 , v2.0.0 , v3.0.0 replaces=v1.0.0 skips=v2.0.0"), "p.v3.0.0");
-    assert_eq!(head("v1.0.0 replaces=v3.0.0 , v3.0.0 replaces=v1.0.0 skips=v2.0.0"), "none");
-    assert_eq!(head("v1.0.0 , v3.0.0 replaces=v1.0.0 , v4.0.0 replaces=v1.0.0"), "several");
-    assert_eq!(head("v4.0.0 replaces=v4.0.0 , v5.0.0 replaces=v4.0.0"), "p.v5.0.0");
+    assert_eq!(
+        head("v1.0.0 , v2.0.0 , v3.0.0 replaces=v1.0.0 skips=v2.0.0"),
+        "p.v3.0.0"
+    );
+    assert_eq!(
+        head("v1.0.0 replaces=v3.0.0 , v3.0.0 replaces=v1.0.0 skips=v2.0.0"),
+        "none"
+    );
+    assert_eq!(
+        head("v1.0.0 , v3.0.0 replaces=v1.0.0 , v4.0.0 replaces=v1.0.0"),
+        "several"
+    );
+    assert_eq!(
+        head("v4.0.0 replaces=v4.0.0 , v5.0.0 replaces=v4.0.0"),
+        "p.v5.0.0"
+    );
     assert_eq!(head(""), "none");
 }
 
 #[test]
 fn a_name_that_is_replaced_in_one_channel_may_head_another() {
-    let catalog = fixture::catalog("package p default=b\nchannel a: v1.0.0 <- v2.0.0\nchannel b: v1.0.0");
-    let Head::One(head) = catalog.package("p").unwrap().channel("b").unwrap().head() else { panic!("no head") };
+    let catalog =
+        fixture::catalog("package p default=b\nchannel a: v1.0.0 <- v2.0.0\nchannel b: v1.0.0");
+    let Head::One(head) = catalog.package("p").unwrap().channel("b").unwrap().head() else {
+        panic!("no head")
+    };
     assert_eq!(head.name(), "p.v1.0.0");
 }
 
@@ -165,11 +260,21 @@ fn of_two_objects_with_one_key_the_first_in_catalog_order_wins() {
         messages(&catalog),
         [
             (ProblemCode::PackageDuplicate, "duplicate package \"p\""),
-            (ProblemCode::ChannelDuplicate, "package \"p\" has duplicate channel \"a\""),
-            (ProblemCode::BundleDuplicate, "package \"p\" has duplicate bundle \"x\""),
+            (
+                ProblemCode::ChannelDuplicate,
+                "package \"p\" has duplicate channel \"a\""
+            ),
+            (
+                ProblemCode::BundleDuplicate,
+                "package \"p\" has duplicate bundle \"x\""
+            ),
         ]
     );
-    let places: Vec<_> = catalog.problems().iter().map(|problem| problem.line).collect();
+    let places: Vec<_> = catalog
+        .problems()
+        .iter()
+        .map(|problem| problem.line)
+        .collect();
     assert_eq!(places, [Some(2), Some(4), Some(6)]);
 }
 
@@ -185,14 +290,33 @@ fn what_belongs_to_no_package_stays_a_blob() {
         r#"{"entries":[],"package":"p","schema":"olm.deprecations"}"#,
         "\n",
     ));
-    assert_eq!((catalog.packages().len(), catalog.bundles().len(), catalog.meta_count()), (0, 0, 4));
+    assert_eq!(
+        (
+            catalog.packages().len(),
+            catalog.bundles().len(),
+            catalog.meta_count()
+        ),
+        (0, 0, 4)
+    );
     assert_eq!(
         messages(&catalog),
         [
-            (ProblemCode::ChannelPackageUnknown, "unknown package \"p\" for channel \"a\""),
-            (ProblemCode::BundlePackageUnknown, "unknown package \"p\" for bundle \"x\""),
-            (ProblemCode::BundlePackageMissing, "package name must be set for bundle \"y\""),
-            (ProblemCode::DeprecationPackageUnknown, "cannot apply deprecations to an unknown package \"p\""),
+            (
+                ProblemCode::ChannelPackageUnknown,
+                "unknown package \"p\" for channel \"a\""
+            ),
+            (
+                ProblemCode::BundlePackageUnknown,
+                "unknown package \"p\" for bundle \"x\""
+            ),
+            (
+                ProblemCode::BundlePackageMissing,
+                "package name must be set for bundle \"y\""
+            ),
+            (
+                ProblemCode::DeprecationPackageUnknown,
+                "cannot apply deprecations to an unknown package \"p\""
+            ),
         ]
     );
 }
@@ -235,11 +359,18 @@ fn properties_are_typed_where_they_are_well_formed() {
         "#,
     );
     let bundle = catalog.package("p").unwrap().bundle("p.v1").unwrap();
-    let kinds: Vec<_> = bundle.properties().map(fbc::catalog::Property::kind).collect();
+    let kinds: Vec<_> = bundle
+        .properties()
+        .map(fbc::catalog::Property::kind)
+        .collect();
     assert_eq!(
         kinds,
         [
-            PropertyKind::Package { package: "p", version: "1.0", release: Some("2") },
+            PropertyKind::Package {
+                package: "p",
+                version: "1.0",
+                release: Some("2")
+            },
             PropertyKind::Opaque,
             PropertyKind::MaxOpenShiftVersion("4.10"),
             PropertyKind::MaxOpenShiftVersion("4.11"),
@@ -252,8 +383,10 @@ fn properties_are_typed_where_they_are_well_formed() {
         ]
     );
     assert_eq!(bundle.version(), None, "1.0 is no strict version");
-    let values: Vec<_> =
-        bundle.properties().map(|property| property.value().map(fbc::catalog::JsonValue::raw)).collect();
+    let values: Vec<_> = bundle
+        .properties()
+        .map(|property| property.value().map(fbc::catalog::JsonValue::raw))
+        .collect();
     assert_eq!(values[8..], [Some(b"[1]".as_slice()), None]);
 }
 
@@ -271,25 +404,45 @@ fn blobs_of_unknown_schemas_are_counted_and_kept() {
         r#"{"name":""}"#,
         "\n",
     ));
-    let schemas: Vec<_> =
-        catalog.schemas().iter().map(|schema| (&*schema.schema, schema.count, schema.known)).collect();
+    let schemas: Vec<_> = catalog
+        .schemas()
+        .iter()
+        .map(|schema| (&*schema.schema, schema.count, schema.known))
+        .collect();
     assert_eq!(
         schemas,
-        [("", 1, false), ("example.com.x", 1, false), ("olm.package.v2", 2, false), ("olm.template.basic", 1, false),]
+        [
+            ("", 1, false),
+            ("example.com.x", 1, false),
+            ("olm.package.v2", 2, false),
+            ("olm.template.basic", 1, false),
+        ]
     );
     let meta = catalog.meta_at(0);
-    assert_eq!((meta.schema(), meta.package_name(), meta.name()), ("example.com.x", Some("p"), Some("n")));
-    assert_eq!(meta.blob().raw(), br#"{"name":"n","package":"p","schema":"example.com.x","v":1.10}"#);
+    assert_eq!(
+        (meta.schema(), meta.package_name(), meta.name()),
+        ("example.com.x", Some("p"), Some("n"))
+    );
+    assert_eq!(
+        meta.blob().raw(),
+        br#"{"name":"n","package":"p","schema":"example.com.x","v":1.10}"#
+    );
     assert_eq!(catalog.meta_at(4).name(), Some(""));
     assert_eq!(
         messages(&catalog),
         [
-            (ProblemCode::SchemaTemplate, "schema \"olm.template.basic\" is a template for opm, not a catalog's blob"),
+            (
+                ProblemCode::SchemaTemplate,
+                "schema \"olm.template.basic\" is a template for opm, not a catalog's blob"
+            ),
             (
                 ProblemCode::SchemaReserved,
                 "schema \"olm.package.v2\" is not known here, and names that begin with \"olm.\" are reserved"
             ),
-            (ProblemCode::SchemaMissing, "object '{\"name\":\"\"}\n' is missing root schema field"),
+            (
+                ProblemCode::SchemaMissing,
+                "object '{\"name\":\"\"}\n' is missing root schema field"
+            ),
         ]
     );
 }
@@ -312,9 +465,17 @@ fn custom_schemas_and_their_packages_with_names_that_opm_serve_refuses_are_repor
         r#"{"defaultChannel":"","name":"p/q","schema":"olm.package"}"#,
         "\n",
     ));
-    let invalid =
-        catalog.problems().iter().filter(|problem| problem.code == ProblemCode::SchemaNameInvalid).collect::<Vec<_>>();
-    let told = invalid.iter().map(|problem| (problem.line, problem.message.split_once(" does not").unwrap().0));
+    let invalid = catalog
+        .problems()
+        .iter()
+        .filter(|problem| problem.code == ProblemCode::SchemaNameInvalid)
+        .collect::<Vec<_>>();
+    let told = invalid.iter().map(|problem| {
+        (
+            problem.line,
+            problem.message.split_once(" does not").unwrap().0,
+        )
+    });
     let expected = [
         (Some(1), r#"custom schema "example.com/x""#),
         (Some(3), r#"package "x/y" of a blob of schema "a""#),
@@ -323,13 +484,22 @@ fn custom_schemas_and_their_packages_with_names_that_opm_serve_refuses_are_repor
     assert_eq!(told.collect::<Vec<_>>(), expected);
     let rest = " does not match ^[a-zA-Z0-9][a-zA-Z0-9._-]*$: `opm serve` does not serve the catalog, and clients of OLM v0 \
                 cannot ask for the blob over gRPC";
-    assert!(invalid.iter().all(|problem| problem.message.ends_with(rest) && problem.severity() == Severity::Warning));
+    assert!(
+        invalid
+            .iter()
+            .all(|problem| problem.message.ends_with(rest)
+                && problem.severity() == Severity::Warning)
+    );
 }
 
 #[test]
 fn a_catalog_without_blobs_is_accepted_with_a_warning() {
     let catalog = Catalog::build(Bytes::new(), &Origins::default()).unwrap();
-    let problems: Vec<_> = catalog.problems().iter().map(|problem| (problem.code, problem.severity())).collect();
+    let problems: Vec<_> = catalog
+        .problems()
+        .iter()
+        .map(|problem| (problem.code, problem.severity()))
+        .collect();
     assert_eq!(problems, [(ProblemCode::CatalogEmpty, Severity::Warning)]);
 }
 
@@ -342,13 +512,22 @@ fn a_blob_knows_its_file_and_its_place_there() {
         ..FileOrigin::default()
     };
     let origins = Origins {
-        files: vec![file("a/x.json", &[1, 7]), file("a.json", &[]), file("b.json", &[3])],
+        files: vec![
+            file("a/x.json", &[1, 7]),
+            file("a.json", &[]),
+            file("b.json", &[3]),
+        ],
         ..Origins::default()
     };
     let catalog = Catalog::build(Bytes::from(lines), &origins).unwrap();
-    let places: Vec<_> =
-        (0..3).map(|at| catalog.meta_at(at)).map(|meta| (&**meta.file(), meta.index(), meta.line())).collect();
-    assert_eq!(places, [("a/x.json", 0, 1), ("a/x.json", 1, 7), ("b.json", 0, 3)]);
+    let places: Vec<_> = (0..3)
+        .map(|at| catalog.meta_at(at))
+        .map(|meta| (&**meta.file(), meta.index(), meta.line()))
+        .collect();
+    assert_eq!(
+        places,
+        [("a/x.json", 0, 1), ("a/x.json", 1, 7), ("b.json", 0, 3)]
+    );
 }
 
 #[test]
@@ -361,8 +540,18 @@ fn damaged_lines_are_refused_by_their_number() {
         ("[]\n", 1, 1),
         ("{}x\n", 1, 1),
     ] {
-        let file = FileOrigin { path: "f".to_owned(), lines: vec![1; count], ..FileOrigin::default() };
-        let built = Catalog::build(Bytes::from(lines), &Origins { files: vec![file], ..Origins::default() });
+        let file = FileOrigin {
+            path: "f".to_owned(),
+            lines: vec![1; count],
+            ..FileOrigin::default()
+        };
+        let built = Catalog::build(
+            Bytes::from(lines),
+            &Origins {
+                files: vec![file],
+                ..Origins::default()
+            },
+        );
         assert_eq!(built.err(), Some(IndexError::Damaged { line }), "{lines:?}");
     }
 }
@@ -370,13 +559,25 @@ fn damaged_lines_are_refused_by_their_number() {
 #[test]
 fn a_catalog_has_as_many_objects_as_its_files_justify() {
     let build = |blobs: usize, bytes: u64| {
-        let file = FileOrigin { path: "f".to_owned(), lines: vec![1; blobs], bytes, ..FileOrigin::default() };
-        let origins = Origins { files: vec![file], ..Origins::default() };
-        Catalog::build(Bytes::from("{}\n".repeat(blobs)), &origins).map(|catalog| catalog.meta_count())
+        let file = FileOrigin {
+            path: "f".to_owned(),
+            lines: vec![1; blobs],
+            bytes,
+            ..FileOrigin::default()
+        };
+        let origins = Origins {
+            files: vec![file],
+            ..Origins::default()
+        };
+        Catalog::build(Bytes::from("{}\n".repeat(blobs)), &origins)
+            .map(|catalog| catalog.meta_count())
     };
     assert_eq!(build(FREE_OBJECTS, 7), Ok(FREE_OBJECTS));
     assert_eq!(build(FREE_OBJECTS + 1, 8), Ok(FREE_OBJECTS + 1));
-    let error = IndexError::TooManyObjects { line: FREE_OBJECTS + 1, max: FREE_OBJECTS };
+    let error = IndexError::TooManyObjects {
+        line: FREE_OBJECTS + 1,
+        max: FREE_OBJECTS,
+    };
     assert_eq!(build(FREE_OBJECTS + 1, 7), Err(error));
 }
 
@@ -385,13 +586,35 @@ fn every_kind_of_object_counts() {
     let list = |item: &str| vec![item; FREE_OBJECTS].join(",");
     for line in [
         format!(r#"{{"entries":[{}],"schema":"olm.channel"}}"#, list("{}")),
-        format!(r#"{{"entries":[{{"skips":[{}]}}],"schema":"olm.channel"}}"#, list("\"\"")),
+        format!(
+            r#"{{"entries":[{{"skips":[{}]}}],"schema":"olm.channel"}}"#,
+            list("\"\"")
+        ),
         format!(r#"{{"properties":[{}],"schema":"olm.bundle"}}"#, list("{}")),
-        format!(r#"{{"entries":[{}],"schema":"olm.deprecations"}}"#, list("{}")),
+        format!(
+            r#"{{"entries":[{}],"schema":"olm.deprecations"}}"#,
+            list("{}")
+        ),
     ] {
-        let file = FileOrigin { path: "f".to_owned(), lines: vec![1], ..FileOrigin::default() };
-        let built = Catalog::build(Bytes::from(line + "\n"), &Origins { files: vec![file], ..Origins::default() });
-        assert_eq!(built.err(), Some(IndexError::TooManyObjects { line: 1, max: FREE_OBJECTS }));
+        let file = FileOrigin {
+            path: "f".to_owned(),
+            lines: vec![1],
+            ..FileOrigin::default()
+        };
+        let built = Catalog::build(
+            Bytes::from(line + "\n"),
+            &Origins {
+                files: vec![file],
+                ..Origins::default()
+            },
+        );
+        assert_eq!(
+            built.err(),
+            Some(IndexError::TooManyObjects {
+                line: 1,
+                max: FREE_OBJECTS
+            })
+        );
     }
 }
 
@@ -400,13 +623,23 @@ fn a_reopened_catalog_is_the_one_that_was_built() {
     let lines = fixture::lines(ETCD);
     let built = fixture::catalog_of(&lines);
     let count = u32::try_from(lines.lines().count()).unwrap();
-    let file = FileOrigin { path: "catalog.json".to_owned(), lines: (1..=count).collect(), ..FileOrigin::default() };
+    let file = FileOrigin {
+        path: "catalog.json".to_owned(),
+        lines: (1..=count).collect(),
+        ..FileOrigin::default()
+    };
     let reopened = Catalog::reopen(
         Bytes::from(lines),
-        &Origins { files: vec![file], ..Origins::default() },
+        &Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
         built.all_problems().clone(),
     )
     .unwrap();
     assert_eq!(reopened.problems(), built.problems());
-    assert_eq!(names(reopened.bundles(), |bundle| bundle.name()), names(built.bundles(), |bundle| bundle.name()));
+    assert_eq!(
+        names(reopened.bundles(), |bundle| bundle.name()),
+        names(built.bundles(), |bundle| bundle.name())
+    );
 }

@@ -23,7 +23,11 @@ fn shown(lifecycle: &VersionLifecycle<'_>) -> Value {
         json!([phase.name.decode(), start, end])
     });
     let platforms = lifecycle.platforms.iter().map(|platform| {
-        let versions: Vec<_> = platform.versions.iter().map(|version| version.decode()).collect();
+        let versions: Vec<_> = platform
+            .versions
+            .iter()
+            .map(|version| version.decode())
+            .collect();
         json!([platform.name.decode(), versions])
     });
     json!({
@@ -36,12 +40,21 @@ fn shown(lifecycle: &VersionLifecycle<'_>) -> Value {
 
 fn of_package(catalog: &Catalog, name: &str) -> Vec<Value> {
     let package = catalog.package(name).unwrap();
-    package.lifecycle(&Work::unlimited()).unwrap().iter().map(shown).collect()
+    package
+        .lifecycle(&Work::unlimited())
+        .unwrap()
+        .iter()
+        .map(shown)
+        .collect()
 }
 
 fn of_bundle(catalog: &Catalog, package: &str, name: &str) -> Option<Value> {
     let bundle = catalog.package(package).unwrap().bundle(name).unwrap();
-    bundle.lifecycle(&Work::unlimited()).unwrap().as_ref().map(shown)
+    bundle
+        .lifecycle(&Work::unlimited())
+        .unwrap()
+        .as_ref()
+        .map(shown)
 }
 
 #[test]
@@ -60,22 +73,45 @@ fn a_package_has_the_versions_of_its_first_blob_and_a_bundle_that_of_its_minor_v
         "end": null,
     });
     let third = json!({"version": "2.1", "phases": [], "platforms": [], "end": null});
-    assert_eq!(of_package(&catalog, "argo"), [first.clone(), second.clone(), third]);
+    assert_eq!(
+        of_package(&catalog, "argo"),
+        [first.clone(), second.clone(), third]
+    );
     assert_eq!(of_package(&catalog, "etcd"), Vec::<Value>::new());
     assert_eq!(of_bundle(&catalog, "argo", "argo.v1.2.0"), Some(first));
-    assert_eq!(of_bundle(&catalog, "argo", "argo.v1.3.0"), Some(second.clone()));
-    assert_eq!(of_bundle(&catalog, "argo", "argo.v1.3.1-rc.1"), Some(second));
+    assert_eq!(
+        of_bundle(&catalog, "argo", "argo.v1.3.0"),
+        Some(second.clone())
+    );
+    assert_eq!(
+        of_bundle(&catalog, "argo", "argo.v1.3.1-rc.1"),
+        Some(second)
+    );
     assert_eq!(of_bundle(&catalog, "argo", "argo.v2.0.0"), None);
     assert_eq!(of_bundle(&catalog, "etcd", "etcd.v1.2.0"), None);
-    let known: Vec<_> = catalog.schemas().iter().map(|count| (&*count.schema, count.known)).collect();
-    assert!(known.contains(&("io.openshift.operators.lifecycles.v1alpha1", true)), "{known:?}");
-    assert!(known.contains(&("io.openshift.operators.lifecycles.v1beta1", false)), "{known:?}");
+    let known: Vec<_> = catalog
+        .schemas()
+        .iter()
+        .map(|count| (&*count.schema, count.known))
+        .collect();
+    assert!(
+        known.contains(&("io.openshift.operators.lifecycles.v1alpha1", true)),
+        "{known:?}"
+    );
+    assert!(
+        known.contains(&("io.openshift.operators.lifecycles.v1beta1", false)),
+        "{known:?}"
+    );
 }
 
 #[test]
 fn the_phase_of_a_day_includes_its_first_and_last_day() {
     let catalog = fixture::catalog(CATALOG);
-    let lifecycles = catalog.package("argo").unwrap().lifecycle(&Work::unlimited()).unwrap();
+    let lifecycles = catalog
+        .package("argo")
+        .unwrap()
+        .lifecycle(&Work::unlimited())
+        .unwrap();
     let phase = |version: usize, day: &str| {
         let phase = lifecycles[version].phase_on(parse_date(day).unwrap())?;
         Some(phase.name.decode().into_owned())
@@ -99,11 +135,21 @@ fn the_phase_of_a_day_includes_its_first_and_last_day() {
 #[test]
 fn a_day_is_written_in_one_way() {
     for text in ["2026-02-28", "2024-02-29", "0001-01-01"] {
-        assert_eq!(parse_date(text).map(|day| day.to_string()).as_deref(), Some(text));
+        assert_eq!(
+            parse_date(text).map(|day| day.to_string()).as_deref(),
+            Some(text)
+        );
     }
-    for text in
-        ["", "2026-02-30", "20260228", "2026-2-28", "2026-02-28T00:00:00Z", "26-02-28", "+2026-02-2", "2026/02/28"]
-    {
+    for text in [
+        "",
+        "2026-02-30",
+        "20260228",
+        "2026-2-28",
+        "2026-02-28T00:00:00Z",
+        "26-02-28",
+        "+2026-02-2",
+        "2026/02/28",
+    ] {
         assert_eq!(parse_date(text), None, "{text}");
     }
 }
@@ -112,28 +158,52 @@ fn a_day_is_written_in_one_way() {
 fn the_versions_of_openshift_that_a_life_cycle_lists_are_those_that_a_bundle_runs_on() {
     let catalog = fixture::catalog(CATALOG);
     let running = |openshift: &str| -> Vec<&str> {
-        let platform = Platform { openshift: Some(openshift.parse().unwrap()), ..Platform::default() };
-        let filter = BundleFilter { platform: Some(platform), packages: vec!["argo"], ..BundleFilter::default() };
+        let platform = Platform {
+            openshift: Some(openshift.parse().unwrap()),
+            ..Platform::default()
+        };
+        let filter = BundleFilter {
+            platform: Some(platform),
+            packages: vec!["argo"],
+            ..BundleFilter::default()
+        };
         let found = catalog.find_bundles(&filter, &Work::unlimited()).unwrap();
-        found.into_iter().map(|place| catalog.bundle_at(place as usize).name()).collect()
+        found
+            .into_iter()
+            .map(|place| catalog.bundle_at(place as usize).name())
+            .collect()
     };
     let others = ["argo.v2.0.0", "argo.v1.3.1-rc.1", "argo.v1.3.0"];
     assert_eq!(running("4.16"), others);
     assert_eq!(running("4.17.9"), [&others[..], &["argo.v1.2.0"]].concat());
     assert_eq!(running("4.18"), [&others[..], &["argo.v1.2.0"]].concat());
-    assert_eq!(running("4.20"), others, "not the versions of another platform");
+    assert_eq!(
+        running("4.20"),
+        others,
+        "not the versions of another platform"
+    );
 }
 
 #[test]
 fn what_is_malformed_in_a_life_cycle_is_left_out() {
     let of = |versions: &Value| {
-        let blob =
-            json!({"schema": "io.openshift.operators.lifecycles.v1alpha1", "package": "a", "versions": versions});
-        let catalog = fixture::catalog(&format!("package a default=stable\nchannel stable: v1.0.0\n{blob}"));
-        (of_package(&catalog, "a"), of_bundle(&catalog, "a", "a.v1.0.0"))
+        let blob = json!({"schema": "io.openshift.operators.lifecycles.v1alpha1", "package": "a", "versions": versions});
+        let catalog = fixture::catalog(&format!(
+            "package a default=stable\nchannel stable: v1.0.0\n{blob}"
+        ));
+        (
+            of_package(&catalog, "a"),
+            of_bundle(&catalog, "a", "a.v1.0.0"),
+        )
     };
-    let nothing = |version: &str| json!({"version": version, "phases": [], "platforms": [], "end": null});
-    for versions in [json!(null), json!("1.0"), json!({"name": "1.0"}), json!([1, "1.0", null])] {
+    let nothing =
+        |version: &str| json!({"version": version, "phases": [], "platforms": [], "end": null});
+    for versions in [
+        json!(null),
+        json!("1.0"),
+        json!({"name": "1.0"}),
+        json!([1, "1.0", null]),
+    ] {
         assert_eq!(of(&versions), (vec![], None), "{versions}");
     }
     for version in [
@@ -141,7 +211,11 @@ fn what_is_malformed_in_a_life_cycle_is_left_out() {
         json!({"name": "1.0", "phases": {}, "platformCompatibility": "all"}),
         json!({"name": "1.0", "phases": ["Full support", 1], "platformCompatibility": [["openshift"]]}),
     ] {
-        assert_eq!(of(&json!([version])), (vec![nothing("1.0")], Some(nothing("1.0"))), "{version}");
+        assert_eq!(
+            of(&json!([version])),
+            (vec![nothing("1.0")], Some(nothing("1.0"))),
+            "{version}"
+        );
     }
     let odd = json!({"name": 1.0, "platformCompatibility": [{"name": 1, "versions": ["4.18", 4.19, null]}, {}]});
     let mut expected = nothing("");

@@ -2,8 +2,8 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::catalog::{
-    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor, InstallMode, JsonText, Link,
-    ServiceAccountPermissions, WebhookDescription, WebhookType,
+    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor,
+    InstallMode, JsonText, Link, ServiceAccountPermissions, WebhookDescription, WebhookType,
 };
 use fbc::{Catalog, ProblemCode};
 use serde_json::{Value, json};
@@ -85,12 +85,15 @@ fn manifest(text: &str) -> Value {
 
 /// A catalog of one package with one bundle that has these properties.
 fn catalog(properties: &[Value]) -> Catalog {
-    let identity = json!({"type": "olm.package", "value": {"packageName": "a", "version": "1.0.0"}});
+    let identity =
+        json!({"type": "olm.package", "value": {"packageName": "a", "version": "1.0.0"}});
     let properties: Vec<_> = std::iter::once(&identity).chain(properties).collect();
     let bundle = json!({
         "image": "a.io/a:1", "name": "a.v1.0.0", "package": "a", "properties": properties, "schema": "olm.bundle",
     });
-    fixture::catalog(&format!("package a default=stable\nchannel stable: v1.0.0?\n{bundle}"))
+    fixture::catalog(&format!(
+        "package a default=stable\nchannel stable: v1.0.0?\n{bundle}"
+    ))
 }
 
 /// Everything that the metadata of such a catalog's bundle says.
@@ -108,30 +111,71 @@ fn link(link: &Link<'_>) -> Value {
 }
 
 fn crd(crd: &CrdDescription<'_>) -> Value {
-    let CrdDescription { name, version, kind, display_name, description, .. } = *crd;
-    let resources = crd.resources().into_iter().map(|it| json!([text(it.name), text(it.version), text(it.kind)]));
-    let descriptors =
-        [crd.spec_descriptors(), crd.status_descriptors()].map(|list| list.iter().map(descriptor).collect::<Vec<_>>());
-    let plain = json!([text(name), text(version), text(kind), display_name.map(text), description.map(text)]);
-    json!([plain, resources.collect::<Vec<_>>(), descriptors[0], descriptors[1]])
+    let CrdDescription {
+        name,
+        version,
+        kind,
+        display_name,
+        description,
+        ..
+    } = *crd;
+    let resources = crd
+        .resources()
+        .into_iter()
+        .map(|it| json!([text(it.name), text(it.version), text(it.kind)]));
+    let descriptors = [crd.spec_descriptors(), crd.status_descriptors()]
+        .map(|list| list.iter().map(descriptor).collect::<Vec<_>>());
+    let plain = json!([
+        text(name),
+        text(version),
+        text(kind),
+        display_name.map(text),
+        description.map(text)
+    ]);
+    json!([
+        plain,
+        resources.collect::<Vec<_>>(),
+        descriptors[0],
+        descriptors[1]
+    ])
 }
 
 fn descriptor(descriptor: &FieldDescriptor<'_>) -> Value {
-    let FieldDescriptor { path, display_name, description, x_descriptors } = descriptor;
+    let FieldDescriptor {
+        path,
+        display_name,
+        description,
+        x_descriptors,
+    } = descriptor;
     let hints: Vec<_> = x_descriptors.iter().copied().map(text).collect();
-    json!([text(*path), display_name.map(text), description.map(text), hints])
+    json!([
+        text(*path),
+        display_name.map(text),
+        description.map(text),
+        hints
+    ])
 }
 
 fn api_service(api: &ApiServiceDescription<'_>) -> Value {
     let required = [api.name, api.group, api.version, api.kind].map(text);
-    json!([required, api.display_name.map(text), api.description.map(text), api.deployment_name.map(text)])
+    json!([
+        required,
+        api.display_name.map(text),
+        api.description.map(text),
+        api.deployment_name.map(text)
+    ])
 }
 
 fn everything(metadata: &CsvMetadata<'_>) -> Value {
     let pairs = |pairs: Vec<(JsonText<'_>, JsonText<'_>)>| -> Value {
-        pairs.into_iter().map(|(key, value)| json!([text(key), text(value)])).collect()
+        pairs
+            .into_iter()
+            .map(|(key, value)| json!([text(key), text(value)]))
+            .collect()
     };
-    let examples = metadata.examples().map(|examples| String::from_utf8(examples).unwrap());
+    let examples = metadata
+        .examples()
+        .map(|examples| String::from_utf8(examples).unwrap());
     let native = metadata.native_apis().into_iter();
     let maintainers = metadata.maintainers().into_iter();
     json!({
@@ -207,12 +251,19 @@ fn told_of_nothing() -> Value {
 #[test]
 fn both_forms_of_metadata_say_the_same() {
     let csv = cluster_service_version(&full());
-    let yaml = "kind: ClusterServiceVersion\nspec:\n  displayName: An operator\n  keywords: [one, two]\n";
+    let yaml =
+        "kind: ClusterServiceVersion\nspec:\n  displayName: An operator\n  keywords: [one, two]\n";
     assert_eq!(told(&[property(&full())]).unwrap(), told_in_full());
     assert_eq!(told(&[manifest(&csv.to_string())]).unwrap(), told_in_full());
-    assert_eq!(told(&[manifest(&format!("{csv:#}"))]).unwrap(), told_in_full());
+    assert_eq!(
+        told(&[manifest(&format!("{csv:#}"))]).unwrap(),
+        told_in_full()
+    );
     let expected = json!({"displayName": "An operator", "keywords": ["one", "two"]});
-    assert_eq!(told(&[manifest(yaml)]).unwrap(), told(&[property(&expected)]).unwrap());
+    assert_eq!(
+        told(&[manifest(yaml)]).unwrap(),
+        told(&[property(&expected)]).unwrap()
+    );
 }
 
 #[test]
@@ -221,15 +272,41 @@ fn the_first_metadata_counts_and_a_manifest_only_without_it() {
     let csv = |name: &str| manifest(&cluster_service_version(&named(name)).to_string());
     let name = |properties: &[Value]| {
         let catalog = catalog(properties);
-        catalog.bundle_at(0).metadata().map(|metadata| metadata.display_name().unwrap().decode().into_owned())
+        catalog
+            .bundle_at(0)
+            .metadata()
+            .map(|metadata| metadata.display_name().unwrap().decode().into_owned())
     };
-    assert_eq!(name(&[csv("x"), property(&json!([])), property(&named("a")), property(&named("b"))]).unwrap(), "a");
+    assert_eq!(
+        name(&[
+            csv("x"),
+            property(&json!([])),
+            property(&named("a")),
+            property(&named("b"))
+        ])
+        .unwrap(),
+        "a"
+    );
     let config_map = manifest(r#"{"data":{"a":"ClusterServiceVersion"},"kind":"ConfigMap"}"#);
     let broken = manifest("{\"kind\": \"ClusterServiceVersion\"");
-    assert_eq!(name(&[config_map.clone(), broken, property(&json!(1)), csv("b"), csv("c")]).unwrap(), "b");
+    assert_eq!(
+        name(&[
+            config_map.clone(),
+            broken,
+            property(&json!(1)),
+            csv("b"),
+            csv("c")
+        ])
+        .unwrap(),
+        "b"
+    );
     assert_eq!(name(&[config_map, property(&json!(null))]), None);
     let catalog = catalog(&[csv("x"), property(&named("a"))]);
-    let of_each: Vec<_> = catalog.bundle_at(0).properties().map(|property| property.metadata().is_some()).collect();
+    let of_each: Vec<_> = catalog
+        .bundle_at(0)
+        .properties()
+        .map(|property| property.metadata().is_some())
+        .collect();
     assert_eq!(of_each, [false, false, true]);
 }
 
@@ -243,11 +320,19 @@ fn an_annotation_that_is_no_list_of_names_gives_no_names_and_one_of_subscription
         });
         let catalog = catalog(&[property(&json!({"annotations": annotations}))]);
         let metadata = catalog.bundle_at(0).metadata().unwrap();
-        [metadata.internal_objects(), metadata.console_plugins(), metadata.valid_subscriptions()]
+        [
+            metadata.internal_objects(),
+            metadata.console_plugins(),
+            metadata.valid_subscriptions(),
+        ]
     };
     let none: &[&str] = &[];
     for (text, names, subscriptions) in [
-        (r#" ["a.b", "c.d"] "#, &["a.b", "c.d"][..], &["a.b", "c.d"][..]),
+        (
+            r#" ["a.b", "c.d"] "#,
+            &["a.b", "c.d"][..],
+            &["a.b", "c.d"][..],
+        ),
         ("[]", none, none),
         ("", none, none),
         (" ", none, none),
@@ -272,18 +357,43 @@ fn installed(properties: &[Value]) -> Value {
         let account = |account: ServiceAccountPermissions<'_>| {
             let rules = account.rules().into_iter().map(|rule| {
                 let urls = rule.non_resource_urls();
-                json!([rule.api_groups(), rule.resources(), rule.resource_names(), rule.verbs(), urls].map(texts))
+                json!(
+                    [
+                        rule.api_groups(),
+                        rule.resources(),
+                        rule.resource_names(),
+                        rule.verbs(),
+                        urls
+                    ]
+                    .map(texts)
+                )
             });
-            json!([text(account.service_account_name), rules.collect::<Vec<_>>()])
+            json!([
+                text(account.service_account_name),
+                rules.collect::<Vec<_>>()
+            ])
         };
         accounts.map(|accounts| accounts.into_iter().map(account).collect::<Vec<_>>())
     });
     let webhooks = metadata.webhooks().map(|webhooks| {
         let webhook = |webhook: WebhookDescription<'_>| {
             let rules = webhook.rules().into_iter().map(|rule| {
-                json!([rule.api_groups(), rule.api_versions(), rule.resources(), rule.operations()].map(texts))
+                json!(
+                    [
+                        rule.api_groups(),
+                        rule.api_versions(),
+                        rule.resources(),
+                        rule.operations()
+                    ]
+                    .map(texts)
+                )
             });
-            let optional = [webhook.deployment_name, webhook.path, webhook.failure_policy].map(|it| it.map(text));
+            let optional = [
+                webhook.deployment_name,
+                webhook.path,
+                webhook.failure_policy,
+            ]
+            .map(|it| it.map(text));
             let kind = webhook.kind.map(WebhookType::as_str);
             json!([
                 text(webhook.generate_name),
@@ -335,7 +445,13 @@ fn permissions_and_webhooks_are_those_of_a_manifest_and_nothing_else_says_so() {
     assert_eq!(installed(&[csv(install, webhooks)]), expected);
     let empty = json!({"permissions": [], "clusterPermissions": [], "webhooks": []});
     assert_eq!(installed(&[csv(json!({}), json!(null))]), empty);
-    assert_eq!(installed(&[csv(json!({"permissions": {}, "clusterPermissions": "all"}), json!({}))]), empty);
+    assert_eq!(
+        installed(&[csv(
+            json!({"permissions": {}, "clusterPermissions": "all"}),
+            json!({})
+        )]),
+        empty
+    );
     let null = json!({"permissions": null, "clusterPermissions": null, "webhooks": null});
     assert_eq!(installed(&[property(&full())]), null);
     let disguised = json!({"install": {"spec": {"permissions": []}}, "webhookdefinitions": []});
@@ -344,7 +460,14 @@ fn permissions_and_webhooks_are_those_of_a_manifest_and_nothing_else_says_so() {
 
 #[test]
 fn a_member_of_the_wrong_type_is_as_good_as_absent() {
-    let values = [json!(null), json!(true), json!(1.5), json!("x"), json!([]), json!({})];
+    let values = [
+        json!(null),
+        json!(true),
+        json!(1.5),
+        json!("x"),
+        json!([]),
+        json!({}),
+    ];
     let kind = |value: &Value| std::mem::discriminant(value);
     let mut tried = 0;
     for pointer in pointers(&full(), "") {
@@ -355,12 +478,28 @@ fn a_member_of_the_wrong_type_is_as_good_as_absent() {
             let mut odd = full();
             *odd.pointer_mut(&pointer).unwrap() = wrong.clone();
             let expected = told(&[property(&without)]).unwrap();
-            assert_eq!(told(&[property(&odd)]).unwrap(), expected, "{wrong} at {pointer}");
+            assert_eq!(
+                told(&[property(&odd)]).unwrap(),
+                expected,
+                "{wrong} at {pointer}"
+            );
             let csv = cluster_service_version(&odd).to_string();
-            assert_eq!(told(&[manifest(&csv)]).unwrap(), expected, "{wrong} at {pointer} of a manifest");
+            assert_eq!(
+                told(&[manifest(&csv)]).unwrap(),
+                expected,
+                "{wrong} at {pointer} of a manifest"
+            );
             let is_refused = !wrong.is_null();
-            let problems = catalog(&[property(&odd)]).problems().iter().map(|problem| problem.code).collect::<Vec<_>>();
-            let refused: &[ProblemCode] = if is_refused { &[ProblemCode::BundlePropertyMalformed] } else { &[] };
+            let problems = catalog(&[property(&odd)])
+                .problems()
+                .iter()
+                .map(|problem| problem.code)
+                .collect::<Vec<_>>();
+            let refused: &[ProblemCode] = if is_refused {
+                &[ProblemCode::BundlePropertyMalformed]
+            } else {
+                &[]
+            };
             assert_eq!(problems, refused, "{wrong} at {pointer}");
             tried += 1;
         }
@@ -372,8 +511,15 @@ fn a_member_of_the_wrong_type_is_as_good_as_absent() {
 fn pointers(value: &Value, at: &str) -> Vec<String> {
     let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
     let below: Vec<(String, &Value)> = match value {
-        Value::Object(members) => members.iter().map(|(key, value)| (escape(key), value)).collect(),
-        Value::Array(elements) => elements.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (escape(key), value))
+            .collect(),
+        Value::Array(elements) => elements
+            .iter()
+            .enumerate()
+            .map(|(at, value)| (at.to_string(), value))
+            .collect(),
         _ => Vec::new(),
     };
     let mut found = Vec::new();
@@ -443,24 +589,51 @@ fn an_unknown_install_mode_is_left_out_and_told() {
         {"supported": true, "type": "SingleNamespace"}, {"type": "OwnNamespace"}, {"supported": true},
         {"supported": true, "type": "SingleNamespace"},
     ]});
-    let catalog = catalog(&[property(&modes), manifest(&cluster_service_version(&modes).to_string())]);
+    let catalog = catalog(&[
+        property(&modes),
+        manifest(&cluster_service_version(&modes).to_string()),
+    ]);
     let metadata = catalog.bundle_at(0).metadata().unwrap();
-    assert_eq!(metadata.install_modes().iter().collect::<Vec<_>>(), [InstallMode::SingleNamespace]);
-    let problems: Vec<_> =
-        catalog.problems().iter().map(|it| (it.code, it.message.as_str(), it.bundle.as_deref())).collect();
+    assert_eq!(
+        metadata.install_modes().iter().collect::<Vec<_>>(),
+        [InstallMode::SingleNamespace]
+    );
+    let problems: Vec<_> = catalog
+        .problems()
+        .iter()
+        .map(|it| (it.code, it.message.as_str(), it.bundle.as_deref()))
+        .collect();
     let message = "bundle \"a.v1.0.0\" has the unknown install mode \"OwnNamespacejl\"";
-    assert_eq!(problems, [(ProblemCode::InstallModeUnknown, message, Some("a.v1.0.0"))]);
+    assert_eq!(
+        problems,
+        [(ProblemCode::InstallModeUnknown, message, Some("a.v1.0.0"))]
+    );
 }
 
 #[test]
 fn a_bundle_with_more_than_one_metadata_is_told() {
     let metadata = |text: &str| property(&json!({ "displayName": text }));
     let catalog = catalog(&[metadata("first"), metadata("second")]);
-    assert_eq!(catalog.bundle_at(0).metadata().unwrap().display_name().map(text), Some(json!("first")));
-    let problems: Vec<_> = catalog.problems().iter().map(|it| (it.code, it.package.as_deref(), &*it.message)).collect();
+    assert_eq!(
+        catalog
+            .bundle_at(0)
+            .metadata()
+            .unwrap()
+            .display_name()
+            .map(text),
+        Some(json!("first"))
+    );
+    let problems: Vec<_> = catalog
+        .problems()
+        .iter()
+        .map(|it| (it.code, it.package.as_deref(), &*it.message))
+        .collect();
     let message = "bundle \"a.v1.0.0\" has several properties of type \"olm.csv.metadata\", and OLM v0 expects one: its package is \
                    not served over gRPC";
-    assert_eq!(problems, [(ProblemCode::BundleMetadataDuplicate, Some("a"), message)]);
+    assert_eq!(
+        problems,
+        [(ProblemCode::BundleMetadataDuplicate, Some("a"), message)]
+    );
 }
 
 #[test]
@@ -482,7 +655,18 @@ fn examples_are_one_json_value_or_nothing() {
     }
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(examples(&deep(100)), Some(deep(100)));
-    let rest = ["", "[", "a: b", "[] []", "1, 2", "1], [2", "[{a: b}]", "{\"a\": 1,}", "nul", "]"];
+    let rest = [
+        "",
+        "[",
+        "a: b",
+        "[] []",
+        "1, 2",
+        "1], [2",
+        "[{a: b}]",
+        "{\"a\": 1,}",
+        "nul",
+        "]",
+    ];
     for text in rest.into_iter().chain([deep(101).as_str()]) {
         assert_eq!(examples(text), None, "{text}");
     }
@@ -496,11 +680,31 @@ fn a_long_description_stays_where_it_is_and_many_keywords_are_all_there() {
         r#"{{"name":"a.v1.0.0","package":"a","properties":[{{"type":"olm.package","value":{{"packageName":"a","version":"1.0.0"}}}},{{"type":"olm.csv.metadata","value":{{"annotations":{{"createdAt":"2021-05-19"}},"description":"{description}","keywords":{}}}}}],"schema":"olm.bundle"}}"#,
         json!(keywords)
     );
-    let catalog = fixture::catalog(&format!("package a default=stable\nchannel stable: v1.0.0?\n{line}"));
+    let catalog = fixture::catalog(&format!(
+        "package a default=stable\nchannel stable: v1.0.0?\n{line}"
+    ));
     let metadata = catalog.bundle_at(0).metadata().unwrap();
     let raw = metadata.description().unwrap().raw();
     assert_eq!(raw.len(), description.len() + 2);
-    assert!(catalog.content().as_ptr_range().contains(&raw.as_ptr()), "it is cut from the content");
-    assert_eq!(metadata.keywords().into_iter().map(JsonText::decode).collect::<Vec<_>>(), keywords);
-    assert_eq!(catalog.package("a").unwrap().summary().keywords().collect::<Vec<_>>(), keywords);
+    assert!(
+        catalog.content().as_ptr_range().contains(&raw.as_ptr()),
+        "it is cut from the content"
+    );
+    assert_eq!(
+        metadata
+            .keywords()
+            .into_iter()
+            .map(JsonText::decode)
+            .collect::<Vec<_>>(),
+        keywords
+    );
+    assert_eq!(
+        catalog
+            .package("a")
+            .unwrap()
+            .summary()
+            .keywords()
+            .collect::<Vec<_>>(),
+        keywords
+    );
 }

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use fbc::Outline;
-use fbc::outline::{BundleDiff, BundlePart, Change, ChannelDiff, Diff, EntryDiff, PackageDiff, PackagePart};
+use fbc::outline::{
+    BundleDiff, BundlePart, Change, ChannelDiff, Diff, EntryDiff, PackageDiff, PackagePart,
+};
 use fbc::work::Work;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
@@ -25,7 +27,8 @@ fn outline(fixture: &str) -> Outline {
     Outline::from_catalog(&catalog(fixture))
 }
 
-/// What differs, as short text: `+` for what is new, `-` for what is gone, `~` for what is not as it was.
+/// What differs, as short text: `+` for what is new, `-` for what is gone, `~` for what is not as
+/// it was.
 fn shown(diff: &Diff<'_>) -> String {
     let sign = |change| match change {
         Change::Added => '+',
@@ -38,14 +41,26 @@ fn shown(diff: &Diff<'_>) -> String {
             let heads = format!("{}..{}", head(channel.from_head), head(channel.to_head));
             format!(" {}#{} {heads}", sign(channel.change), channel.name)
         });
-        let bundles = package.bundles.iter().map(|bundle| format!(" {}{}", sign(bundle.change), bundle.name));
-        format!("{}{}{}", sign(package.change), package.name, channels.chain(bundles).collect::<String>())
+        let bundles = package
+            .bundles
+            .iter()
+            .map(|bundle| format!(" {}{}", sign(bundle.change), bundle.name));
+        format!(
+            "{}{}{}",
+            sign(package.change),
+            package.name,
+            channels.chain(bundles).collect::<String>()
+        )
     });
     packages.collect::<Vec<_>>().join("\n")
 }
 
 fn diff(from: &str, to: &str) -> String {
-    shown(&outline(from).diff(&outline(to), &Work::unlimited()).unwrap())
+    shown(
+        &outline(from)
+            .diff(&outline(to), &Work::unlimited())
+            .unwrap(),
+    )
 }
 
 #[test]
@@ -58,18 +73,33 @@ fn equal_contents_have_equal_outlines_and_no_difference() {
 #[test]
 fn a_package_that_comes_or_goes_does_so_with_all_that_it_has() {
     let both = format!("{ETCD}\n{VAULT}");
-    assert_eq!(diff(ETCD, &both), "+vault +#stable none..vault.v1.0.0 +vault.v1.0.0");
-    assert_eq!(diff(&both, ETCD), "-vault -#stable vault.v1.0.0..none -vault.v1.0.0");
+    assert_eq!(
+        diff(ETCD, &both),
+        "+vault +#stable none..vault.v1.0.0 +vault.v1.0.0"
+    );
+    assert_eq!(
+        diff(&both, ETCD),
+        "-vault -#stable vault.v1.0.0..none -vault.v1.0.0"
+    );
 }
 
 #[test]
 fn a_new_version_changes_its_package_and_its_channel() {
     let newer = ETCD.replace("v0.9.0 <- v0.9.2", "v0.9.0 <- v0.9.2 <- v0.9.4");
-    assert_eq!(diff(ETCD, &newer), "~etcd ~#stable etcd.v0.9.2..etcd.v0.9.4 +etcd.v0.9.4");
+    assert_eq!(
+        diff(ETCD, &newer),
+        "~etcd ~#stable etcd.v0.9.2..etcd.v0.9.4 +etcd.v0.9.4"
+    );
     let forked = ETCD.replace("v0.9.0 <- v0.9.2", "v0.9.0 <- v0.9.2 , v0.9.3");
-    assert_eq!(diff(ETCD, &forked), "~etcd ~#stable etcd.v0.9.2..none +etcd.v0.9.3");
+    assert_eq!(
+        diff(ETCD, &forked),
+        "~etcd ~#stable etcd.v0.9.2..none +etcd.v0.9.3"
+    );
     let moved = ETCD.replace("channel alpha: v0.9.2", "channel beta: v0.9.2");
-    assert_eq!(diff(ETCD, &moved), "~etcd -#alpha etcd.v0.9.2..none +#beta none..etcd.v0.9.2");
+    assert_eq!(
+        diff(ETCD, &moved),
+        "~etcd -#alpha etcd.v0.9.2..none +#beta none..etcd.v0.9.2"
+    );
 }
 
 #[test]
@@ -101,19 +131,39 @@ fn blobs_of_any_schema_count_to_their_package_and_others_to_none() {
     assert_eq!(diff(ETCD, &format!("{ETCD}\n{extra}")), "~etcd");
     let second = r#"{"image":"i","name":"etcd.v0.9.2","package":"etcd","schema":"olm.bundle"}"#;
     assert_eq!(diff(ETCD, &format!("{ETCD}\n{second}")), "~etcd");
-    for stray in [r#"{"schema":"example.com.x"}"#, r#"{"package":"none","schema":"olm.bundle","name":"b"}"#] {
+    for stray in [
+        r#"{"schema":"example.com.x"}"#,
+        r#"{"package":"none","schema":"olm.bundle","name":"b"}"#,
+    ] {
         assert_eq!(diff(ETCD, &format!("{ETCD}\n{stray}")), "", "{stray}");
     }
 }
 
 #[test]
 fn the_order_of_blobs_counts_only_where_it_decides_which_of_two_is_served() {
-    let all = lines(&format!("{ETCD}\n{VAULT}\n{{\"package\":\"etcd\",\"schema\":\"x\"}}"));
+    let all = lines(&format!(
+        "{ETCD}\n{VAULT}\n{{\"package\":\"etcd\",\"schema\":\"x\"}}"
+    ));
     let backwards: String = all.lines().rev().flat_map(|line| [line, "\n"]).collect();
-    assert_eq!(Outline::from_catalog(&catalog_of(&all)), Outline::from_catalog(&catalog_of(&backwards)));
-    let two = [r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#, r#"{"name":"p","schema":"olm.package"}"#];
-    let of = |lines: [&str; 2]| Outline::from_catalog(&catalog_of(&format!("{}\n{}\n", lines[0], lines[1])));
-    assert_eq!(shown(&of(two).diff(&of([two[1], two[0]]), &Work::unlimited()).unwrap()), "~p");
+    assert_eq!(
+        Outline::from_catalog(&catalog_of(&all)),
+        Outline::from_catalog(&catalog_of(&backwards))
+    );
+    let two = [
+        r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#,
+        r#"{"name":"p","schema":"olm.package"}"#,
+    ];
+    let of = |lines: [&str; 2]| {
+        Outline::from_catalog(&catalog_of(&format!("{}\n{}\n", lines[0], lines[1])))
+    };
+    assert_eq!(
+        shown(
+            &of(two)
+                .diff(&of([two[1], two[0]]), &Work::unlimited())
+                .unwrap()
+        ),
+        "~p"
+    );
 }
 
 /// What differs in packages and bundles, and the entries that differ, as short text.
@@ -141,10 +191,19 @@ fn the_parts_of_a_package_that_differ_are_named() {
     assert_eq!(of("\"a\"", "\"b\""), "[DefaultChannel]");
     assert_eq!(of("[]", r#"[{"type":"t","value":1}]"#), "[Properties]");
     assert_eq!(of(":1}", ":2}"), "[Other]");
-    assert_eq!(of("\"description\":\"d\",\"icon\"", "\"icon\""), "[Description]");
-    assert_eq!(of("\"a\",\"description\":\"d\"", "\"b\",\"description\":\"e\""), "[Description, DefaultChannel]");
+    assert_eq!(
+        of("\"description\":\"d\",\"icon\"", "\"icon\""),
+        "[Description]"
+    );
+    assert_eq!(
+        of("\"a\",\"description\":\"d\"", "\"b\",\"description\":\"e\""),
+        "[Description, DefaultChannel]"
+    );
     let with = |blob: &str| shown_parts(whole, &format!("{whole}\n{blob}"));
-    assert_eq!(with(r#"{"package":"p","schema":"example.com.x"}"#), "[Other]");
+    assert_eq!(
+        with(r#"{"package":"p","schema":"example.com.x"}"#),
+        "[Other]"
+    );
     let deprecated = |reference: &str| {
         with(&format!(
             r#"{{"entries":[{{"message":"m","reference":{reference}}}],"package":"p","schema":"olm.deprecations"}}"#
@@ -152,13 +211,17 @@ fn the_parts_of_a_package_that_differ_are_named() {
     };
     assert_eq!(deprecated(r#"{"schema":"olm.package"}"#), "[Deprecation]");
     // A deprecation of nothing is the only difference there is.
-    assert_eq!(deprecated(r#"{"name":"none","schema":"olm.bundle"}"#), "[Other]");
+    assert_eq!(
+        deprecated(r#"{"name":"none","schema":"olm.bundle"}"#),
+        "[Other]"
+    );
 }
 
 #[test]
 fn the_parts_of_a_bundle_that_differ_are_named() {
     let package = r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#;
-    let property = |type_name: &str, value: &str| format!(r#"{{"type":"{type_name}","value":{value}}}"#);
+    let property =
+        |type_name: &str, value: &str| format!(r#"{{"type":"{type_name}","value":{value}}}"#);
     let [version, metadata, other] = [
         property("olm.package", r#"{"packageName":"p","version":"1.0.0"}"#),
         property("olm.csv.metadata", r#"{"displayName":"P"}"#),
@@ -173,42 +236,82 @@ fn the_parts_of_a_bundle_that_differ_are_named() {
     assert_eq!(of("1.0.0", "1.0.1"), "[] b [Version]");
     assert_eq!(of("\"P\"", "\"Q\""), "[] b [Metadata]");
     assert_eq!(of("other", "another"), "[] b [Properties]");
-    assert_eq!(of("\"relatedImages\":[]", "\"relatedImages\":[{}]"), "[] b [RelatedImages]");
+    assert_eq!(
+        of("\"relatedImages\":[]", "\"relatedImages\":[{}]"),
+        "[] b [RelatedImages]"
+    );
     assert_eq!(of("\"x\":1", "\"x\":2"), "[] b [Other]");
     let moved = format!("{other},{metadata},{version}");
-    assert_eq!(of(&format!("{version},{metadata},{other}"), &moved), "[] b [Other]", "the order alone");
-    assert_eq!(of(&metadata, &property("olm.bundle.object", r#"{"data":"e30="}"#)), "[] b [Metadata]");
+    assert_eq!(
+        of(&format!("{version},{metadata},{other}"), &moved),
+        "[] b [Other]",
+        "the order alone"
+    );
+    assert_eq!(
+        of(
+            &metadata,
+            &property("olm.bundle.object", r#"{"data":"e30="}"#)
+        ),
+        "[] b [Metadata]"
+    );
     let deprecation = r#"{"entries":[{"message":"m","reference":{"name":"b","schema":"olm.bundle"}}],"package":"p","schema":"olm.deprecations"}"#;
-    assert_eq!(pair(&format!("{whole}\n{deprecation}")), "[] b [Deprecation]");
+    assert_eq!(
+        pair(&format!("{whole}\n{deprecation}")),
+        "[] b [Deprecation]"
+    );
     assert_eq!(pair(""), "[] b []", "it was removed");
 }
 
 #[test]
 fn the_entries_of_a_channel_that_differ_are_named() {
     let with = |entries: &str| {
-        let channel = format!(r#"{{"entries":[{entries}],"name":"a","package":"p","schema":"olm.channel"}}"#);
-        format!("{}\n{channel}", r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#)
+        let channel =
+            format!(r#"{{"entries":[{entries}],"name":"a","package":"p","schema":"olm.channel"}}"#);
+        format!(
+            "{}\n{channel}",
+            r#"{"defaultChannel":"a","name":"p","schema":"olm.package"}"#
+        )
     };
     let [one, two] = [r#"{"name":"one"}"#, r#"{"name":"two","replaces":"one"}"#];
     let both = with(&format!("{one},{two}"));
     assert_eq!(shown_parts(&with(one), &both), "[] two ADDED");
     assert_eq!(shown_parts(&both, &with(two)), "[] one REMOVED");
-    for changed in [r#""skips":["one"]"#, r#""skipRange":"one""#, r#""replaces":"zero""#] {
+    for changed in [
+        r#""skips":["one"]"#,
+        r#""skipRange":"one""#,
+        r#""replaces":"zero""#,
+    ] {
         let changed = with(&format!(r#"{one},{{"name":"two",{changed}}}"#));
         assert_eq!(shown_parts(&both, &changed), "[] two CHANGED");
     }
-    assert_eq!(shown_parts(&both, &with(&format!("{one},{one},{two}"))), "[] one CHANGED", "there is another one");
-    assert_eq!(shown_parts(&both, &with(&format!("{two},{one}"))), "[]", "the order alone");
-    assert_eq!(shown_parts(&with(one), r#"{"name":"p","schema":"olm.package"}"#), "[DefaultChannel] one REMOVED");
+    assert_eq!(
+        shown_parts(&both, &with(&format!("{one},{one},{two}"))),
+        "[] one CHANGED",
+        "there is another one"
+    );
+    assert_eq!(
+        shown_parts(&both, &with(&format!("{two},{one}"))),
+        "[]",
+        "the order alone"
+    );
+    assert_eq!(
+        shown_parts(&with(one), r#"{"name":"p","schema":"olm.package"}"#),
+        "[DefaultChannel] one REMOVED"
+    );
 }
 
 #[test]
 fn default_channels_are_named_whether_or_not_there_are_such() {
-    let package = |default: &str| format!(r#"{{"defaultChannel":"{default}","name":"p","schema":"olm.package"}}"#);
+    let package = |default: &str| {
+        format!(r#"{{"defaultChannel":"{default}","name":"p","schema":"olm.package"}}"#)
+    };
     let (from, to) = (outline(&package("")), outline(&package("none")));
     let changed = from.diff(&to, &Work::unlimited()).unwrap();
     let package = &changed.packages[0];
-    assert_eq!((package.from_default_channel, package.to_default_channel), (None, Some("none")));
+    assert_eq!(
+        (package.from_default_channel, package.to_default_channel),
+        (None, Some("none"))
+    );
 }
 
 #[test]
@@ -264,7 +367,10 @@ struct NaiveBundle {
 }
 
 fn naive(lines: &str) -> BTreeMap<String, Naive> {
-    let blobs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let blobs: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let of = |blob: &Value, key: &str| blob[key].as_str().unwrap_or_default().to_owned();
     let schema = |wanted: &'static str| blobs.iter().filter(move |blob| blob["schema"] == wanted);
     let mut deprecations = BTreeMap::new();
@@ -277,19 +383,40 @@ fn naive(lines: &str) -> BTreeMap<String, Naive> {
     let mut packages = BTreeMap::new();
     for blob in schema("olm.package") {
         let name = of(blob, "name");
-        let deprecation = deprecations.get(&(name.clone(), "olm.package".to_owned(), String::new())).cloned();
-        packages.insert(name, Naive { own: blob.clone(), deprecation, ..Naive::default() });
+        let deprecation = deprecations
+            .get(&(name.clone(), "olm.package".to_owned(), String::new()))
+            .cloned();
+        packages.insert(
+            name,
+            Naive {
+                own: blob.clone(),
+                deprecation,
+                ..Naive::default()
+            },
+        );
     }
     for blob in blobs.iter().filter(|blob| blob["schema"] != "olm.package") {
         let (package, name, schema) = (of(blob, "package"), of(blob, "name"), of(blob, "schema"));
-        let Some(into) = packages.get_mut(&package) else { continue };
+        let Some(into) = packages.get_mut(&package) else {
+            continue;
+        };
         into.blobs.push(blob.to_string());
-        let deprecation = deprecations.get(&(package, schema.clone(), name.clone())).cloned();
+        let deprecation = deprecations
+            .get(&(package, schema.clone(), name.clone()))
+            .cloned();
         let (blob, is_new_channel) = (blob.clone(), !into.channels.contains_key(&name));
         match schema.as_str() {
             "olm.channel" if is_new_channel => {
                 let (head, entries) = (naive_head(&blob), naive_entries(&blob));
-                into.channels.insert(name, NaiveChannel { blob, deprecation, head, entries });
+                into.channels.insert(
+                    name,
+                    NaiveChannel {
+                        blob,
+                        deprecation,
+                        head,
+                        entries,
+                    },
+                );
             }
             "olm.bundle" if !into.bundles.contains_key(&name) => {
                 into.bundles.insert(name, NaiveBundle { blob, deprecation });
@@ -309,7 +436,10 @@ fn naive_entries(channel: &Value) -> BTreeMap<String, Vec<String>> {
     let mut entries = BTreeMap::<_, Vec<_>>::new();
     for entry in channel["entries"].as_array().unwrap() {
         let edges = ["replaces", "skips", "skipRange"].map(|key| entry.get(key));
-        entries.entry(entry["name"].as_str().unwrap().to_owned()).or_default().push(format!("{edges:?}"));
+        entries
+            .entry(entry["name"].as_str().unwrap().to_owned())
+            .or_default()
+            .push(format!("{edges:?}"));
     }
     for of_name in entries.values_mut() {
         of_name.sort();
@@ -319,12 +449,20 @@ fn naive_entries(channel: &Value) -> BTreeMap<String, Vec<String>> {
 
 /// The members of a blob but these.
 fn without(blob: &Value, keys: &[&str]) -> Vec<String> {
-    let members = blob.as_object().unwrap().iter().filter(|(key, _)| !keys.contains(&key.as_str()));
-    members.map(|(key, value)| format!("{key}{value}")).collect()
+    let members = blob
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| !keys.contains(&key.as_str()));
+    members
+        .map(|(key, value)| format!("{key}{value}"))
+        .collect()
 }
 
 fn naive_package_parts(before: Option<&Naive>, after: Option<&Naive>) -> Vec<PackagePart> {
-    let Some((before, after)) = before.zip(after) else { return Vec::new() };
+    let Some((before, after)) = before.zip(after) else {
+        return Vec::new();
+    };
     let names = ["description", "icon", "defaultChannel", "properties"];
     let members = [before, after].map(|side| names.map(|name| side.own.get(name)));
     let others = [before, after].map(|side| (without(&side.own, &names), &side.others));
@@ -336,11 +474,21 @@ fn naive_package_parts(before: Option<&Naive>, after: Option<&Naive>) -> Vec<Pac
         before.deprecation != after.deprecation,
         others[0] != others[1],
     ];
-    PackagePart::ALL.into_iter().zip(differ).filter(|(_, differs)| *differs).map(|(part, _)| part).collect()
+    PackagePart::ALL
+        .into_iter()
+        .zip(differ)
+        .filter(|(_, differs)| *differs)
+        .map(|(part, _)| part)
+        .collect()
 }
 
-fn naive_bundle_parts(before: Option<&NaiveBundle>, after: Option<&NaiveBundle>) -> Vec<BundlePart> {
-    let Some((before, after)) = before.zip(after) else { return Vec::new() };
+fn naive_bundle_parts(
+    before: Option<&NaiveBundle>,
+    after: Option<&NaiveBundle>,
+) -> Vec<BundlePart> {
+    let Some((before, after)) = before.zip(after) else {
+        return Vec::new();
+    };
     let kind = |property: &Value| match property["type"].as_str().unwrap() {
         "olm.package" => 0,
         "olm.csv.metadata" | "olm.bundle.object" => 1,
@@ -348,7 +496,9 @@ fn naive_bundle_parts(before: Option<&NaiveBundle>, after: Option<&NaiveBundle>)
     };
     let properties = |side: &NaiveBundle, wanted: i32| -> Vec<Value> {
         let all = side.blob["properties"].as_array().into_iter().flatten();
-        all.filter(|property| kind(property) == wanted).cloned().collect()
+        all.filter(|property| kind(property) == wanted)
+            .cloned()
+            .collect()
     };
     let of_kind = |wanted| properties(before, wanted) != properties(after, wanted);
     let of_member = |name| before.blob.get(name) != after.blob.get(name);
@@ -362,20 +512,37 @@ fn naive_bundle_parts(before: Option<&NaiveBundle>, after: Option<&NaiveBundle>)
         before.deprecation != after.deprecation,
         without(&before.blob, &named) != without(&after.blob, &named),
     ];
-    let parts: Vec<_> =
-        BundlePart::ALL.into_iter().zip(differ).filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
-    if parts.is_empty() { vec![BundlePart::Other] } else { parts }
+    let parts: Vec<_> = BundlePart::ALL
+        .into_iter()
+        .zip(differ)
+        .filter(|(_, differs)| *differs)
+        .map(|(part, _)| part)
+        .collect();
+    if parts.is_empty() {
+        vec![BundlePart::Other]
+    } else {
+        parts
+    }
 }
 
-fn naive_entry_diffs<'n>(before: Option<&'n NaiveChannel>, after: Option<&'n NaiveChannel>) -> Vec<EntryDiff<'n>> {
+fn naive_entry_diffs<'n>(
+    before: Option<&'n NaiveChannel>,
+    after: Option<&'n NaiveChannel>,
+) -> Vec<EntryDiff<'n>> {
     let none = BTreeMap::new();
     let [before, after] = [before, after].map(|side| side.map(|side| &side.entries));
-    let names: BTreeSet<&'n str> =
-        before.into_iter().chain(after).flat_map(|entries| entries.keys().map(String::as_str)).collect();
-    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
-    let differ = names
+    let names: BTreeSet<&'n str> = before
         .into_iter()
-        .filter_map(|name| Some(EntryDiff { name, change: Change::between(before.get(name), after.get(name))? }));
+        .chain(after)
+        .flat_map(|entries| entries.keys().map(String::as_str))
+        .collect();
+    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+    let differ = names.into_iter().filter_map(|name| {
+        Some(EntryDiff {
+            name,
+            change: Change::between(before.get(name), after.get(name))?,
+        })
+    });
     differ.collect()
 }
 
@@ -383,11 +550,20 @@ fn naive_head(channel: &Value) -> Option<String> {
     let entries = channel["entries"].as_array().unwrap();
     let passed: BTreeSet<_> = entries
         .iter()
-        .flat_map(|entry| entry["skips"].as_array().into_iter().flatten().chain([&entry["replaces"]]))
+        .flat_map(|entry| {
+            entry["skips"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .chain([&entry["replaces"]])
+        })
         .filter_map(Value::as_str)
         .collect();
-    let heads: Vec<_> =
-        entries.iter().map(|entry| entry["name"].as_str().unwrap()).filter(|name| !passed.contains(name)).collect();
+    let heads: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap())
+        .filter(|name| !passed.contains(name))
+        .collect();
     (heads.len() == 1).then(|| heads[0].to_owned())
 }
 
@@ -400,52 +576,107 @@ fn naive_diff<'n>(from: &'n BTreeMap<String, Naive>, to: &'n BTreeMap<String, Na
     let packages = keys(from, to).into_iter().filter_map(|name| {
         let change = Change::between(from.get(name), to.get(name))?;
         let [before, after] = [from, to].map(|side| side.get(name));
-        let channels = [before, after].map(|side| side.map_or(&none.channels, |side| &side.channels));
+        let channels =
+            [before, after].map(|side| side.map_or(&none.channels, |side| &side.channels));
         let bundles = [before, after].map(|side| side.map_or(&none.bundles, |side| &side.bundles));
-        let names = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let (channel_names, bundle_names) =
-            (names(keys(channels[0], channels[1])), names(keys(bundles[0], bundles[1])));
+        let names =
+            |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let (channel_names, bundle_names) = (
+            names(keys(channels[0], channels[1])),
+            names(keys(bundles[0], bundles[1])),
+        );
         Some((name, change, channel_names, bundle_names, before, after))
     });
-    let packages = packages.map(|(name, change, channel_names, bundle_names, before, after)| {
-        let channels = channel_names.iter().filter_map(|name| {
-            let [before, after] = [before, after].map(|side| side.and_then(|side| side.channels.get_key_value(name)));
-            let change = Change::between(before.map(|(_, value)| value), after.map(|(_, value)| value))?;
-            let head = |side: Option<(&'n String, &'n NaiveChannel)>| side.and_then(|(_, side)| side.head.as_deref());
-            let name = before.or(after)?.0;
-            let entries = naive_entry_diffs(before.map(|(_, side)| side), after.map(|(_, side)| side));
-            Some(ChannelDiff { name, change, from_head: head(before), to_head: head(after), entries })
-        });
-        let bundles = bundle_names.iter().filter_map(|name| {
-            let [before, after] = [before, after].map(|side| side.and_then(|side| side.bundles.get_key_value(name)));
-            let change = Change::between(before.map(|(_, value)| value), after.map(|(_, value)| value))?;
-            let parts = naive_bundle_parts(before.map(|(_, side)| side), after.map(|(_, side)| side));
-            Some(BundleDiff { name: before.or(after)?.0, change, parts })
-        });
-        let (channels, bundles): (Vec<_>, Vec<_>) = (channels.collect(), bundles.collect());
-        let mut parts = naive_package_parts(before, after);
-        if change == Change::Changed && parts.is_empty() && channels.is_empty() && bundles.is_empty() {
-            parts.push(PackagePart::Other);
-        }
-        let default = |side: Option<&'n Naive>| {
-            side.and_then(|side| side.own["defaultChannel"].as_str()).filter(|name| !name.is_empty())
-        };
-        let (from_default_channel, to_default_channel) = (default(before), default(after));
-        PackageDiff { name, change, parts, from_default_channel, to_default_channel, channels, bundles }
-    });
-    Diff { packages: packages.collect() }
+    let packages = packages.map(
+        |(name, change, channel_names, bundle_names, before, after)| {
+            let channels = channel_names.iter().filter_map(|name| {
+                let [before, after] = [before, after]
+                    .map(|side| side.and_then(|side| side.channels.get_key_value(name)));
+                let change = Change::between(
+                    before.map(|(_, value)| value),
+                    after.map(|(_, value)| value),
+                )?;
+                let head = |side: Option<(&'n String, &'n NaiveChannel)>| {
+                    side.and_then(|(_, side)| side.head.as_deref())
+                };
+                let name = before.or(after)?.0;
+                let entries =
+                    naive_entry_diffs(before.map(|(_, side)| side), after.map(|(_, side)| side));
+                Some(ChannelDiff {
+                    name,
+                    change,
+                    from_head: head(before),
+                    to_head: head(after),
+                    entries,
+                })
+            });
+            let bundles = bundle_names.iter().filter_map(|name| {
+                let [before, after] = [before, after]
+                    .map(|side| side.and_then(|side| side.bundles.get_key_value(name)));
+                let change = Change::between(
+                    before.map(|(_, value)| value),
+                    after.map(|(_, value)| value),
+                )?;
+                let parts =
+                    naive_bundle_parts(before.map(|(_, side)| side), after.map(|(_, side)| side));
+                Some(BundleDiff {
+                    name: before.or(after)?.0,
+                    change,
+                    parts,
+                })
+            });
+            let (channels, bundles): (Vec<_>, Vec<_>) = (channels.collect(), bundles.collect());
+            let mut parts = naive_package_parts(before, after);
+            if change == Change::Changed
+                && parts.is_empty()
+                && channels.is_empty()
+                && bundles.is_empty()
+            {
+                parts.push(PackagePart::Other);
+            }
+            let default = |side: Option<&'n Naive>| {
+                side.and_then(|side| side.own["defaultChannel"].as_str())
+                    .filter(|name| !name.is_empty())
+            };
+            let (from_default_channel, to_default_channel) = (default(before), default(after));
+            PackageDiff {
+                name,
+                change,
+                parts,
+                from_default_channel,
+                to_default_channel,
+                channels,
+                bundles,
+            }
+        },
+    );
+    Diff {
+        packages: packages.collect(),
+    }
 }
 
-/// A pair of catalogs that have some packages in common: each of the second is as in the first, or another.
+/// A pair of catalogs that have some packages in common: each of the second is as in the first, or
+/// another.
 fn pairs() -> impl Strategy<Value = (String, String)> {
     let packages = |fixture: &str| -> BTreeMap<String, String> {
         let text = format!("\n{fixture}");
         let parts = text.split("\npackage ").skip(1);
-        parts.map(|part| (part.split(' ').next().unwrap().to_owned(), format!("package {part}"))).collect()
+        parts
+            .map(|part| {
+                (
+                    part.split(' ').next().unwrap().to_owned(),
+                    format!("package {part}"),
+                )
+            })
+            .collect()
     };
     (random::catalogs(), random::catalogs(), any::<u8>()).prop_map(move |(one, other, same)| {
         let (first, mut second) = (packages(&one), packages(&other));
-        for (_, (name, text)) in first.iter().enumerate().filter(|(at, _)| same >> at & 1 == 1) {
+        for (_, (name, text)) in first
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| same >> at & 1 == 1)
+        {
             second.insert(name.clone(), text.clone());
         }
         (one, second.into_values().collect::<Vec<_>>().join("\n"))

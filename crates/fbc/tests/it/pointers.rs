@@ -4,7 +4,8 @@ use fbc::catalog::{JsonPointerError, resolve_pointer};
 use testing::fixture;
 
 /// The example of section 5 of RFC 6901, in canonical JSON.
-const EXAMPLE: &str = r#"{"":0," ":7,"a/b":1,"c%d":2,"e^f":3,"foo":["bar","baz"],"g|h":4,"i\\j":5,"k\"l":6,"m~n":8}"#;
+const EXAMPLE: &str =
+    r#"{"":0," ":7,"a/b":1,"c%d":2,"e^f":3,"foo":["bar","baz"],"g|h":4,"i\\j":5,"k\"l":6,"m~n":8}"#;
 
 #[track_caller]
 fn leads(value: &str, pointer: &str, to: Option<&str>) {
@@ -42,10 +43,20 @@ fn an_escape_is_resolved_once() {
 
 #[test]
 fn what_is_not_there_is_nothing() {
-    for pointer in ["/x", "/FOO", "/foo/2", "/foo/-", "/foo/00", "/foo/01", "/foo/-1", "/foo/+1", "/foo/1 ", "/foo/"] {
+    for pointer in [
+        "/x", "/FOO", "/foo/2", "/foo/-", "/foo/00", "/foo/01", "/foo/-1", "/foo/+1", "/foo/1 ",
+        "/foo/",
+    ] {
         leads(EXAMPLE, pointer, None);
     }
-    for pointer in ["/foo/0/0", "//0", "/foo/bar", "/foo/99999999999999999999", "/foo/0x0", "/foo/١"] {
+    for pointer in [
+        "/foo/0/0",
+        "//0",
+        "/foo/bar",
+        "/foo/99999999999999999999",
+        "/foo/0x0",
+        "/foo/١",
+    ] {
         leads(EXAMPLE, pointer, None);
     }
     for value in ["null", "true", "1", "\"a\"", "[]", "{}"] {
@@ -65,10 +76,16 @@ fn a_pointer_leads_as_deep_as_a_value_is_nested() {
 #[test]
 fn a_text_that_is_no_pointer_is_refused_wherever_it_would_lead() {
     for pointer in ["foo", " /foo", "#/foo", "0"] {
-        assert_eq!(resolve_pointer(b"{}", pointer), Err(JsonPointerError::NoSlash(pointer.to_owned())));
+        assert_eq!(
+            resolve_pointer(b"{}", pointer),
+            Err(JsonPointerError::NoSlash(pointer.to_owned()))
+        );
     }
     for pointer in ["/~", "/a~", "/~2", "/x/~a", "/~~0"] {
-        assert_eq!(resolve_pointer(b"1", pointer), Err(JsonPointerError::BadEscape(pointer.to_owned())));
+        assert_eq!(
+            resolve_pointer(b"1", pointer),
+            Err(JsonPointerError::BadEscape(pointer.to_owned()))
+        );
     }
     let message = resolve_pointer(b"1", "a").unwrap_err().to_string();
     assert_eq!(message, "the pointer \"a\" does not begin with a slash");
@@ -77,9 +94,20 @@ fn a_text_that_is_no_pointer_is_refused_wherever_it_would_lead() {
 #[test]
 fn a_part_of_a_blob_is_cut_from_its_line() {
     let catalog = fixture::catalog("package a default=stable\nchannel stable: v1.0.0 <- v1.1.0");
-    let blob = catalog.package("a").unwrap().channel("stable").unwrap().meta().blob();
+    let blob = catalog
+        .package("a")
+        .unwrap()
+        .channel("stable")
+        .unwrap()
+        .meta()
+        .blob();
     let part = blob.pointer("/entries/1/replaces").unwrap().unwrap();
     assert_eq!(part.raw(), b"\"a.v1.0.0\"");
-    assert!(catalog.content().as_ptr_range().contains(&part.raw().as_ptr()));
+    assert!(
+        catalog
+            .content()
+            .as_ptr_range()
+            .contains(&part.raw().as_ptr())
+    );
     assert_eq!(blob.pointer("/entries/2").unwrap(), None);
 }

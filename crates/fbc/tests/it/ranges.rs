@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use fbc::range::{BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, VersionRangeError};
+use fbc::range::{
+    BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, VersionRangeError,
+};
 use fbc::version::Version;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value;
 
-/// Ranges with nothing between two `||`. Upstream accepts them and panics when it comes to the gap; ours refuses them,
-/// because a range that cannot be evaluated is none.
+/// Ranges with nothing between two `||`. Upstream accepts them and panics when it comes to the gap;
+/// ours refuses them, because a range that cannot be evaluated is none.
 const EMPTY_GROUP: [&str; 2] = ["1.0.0 || || 2.0.0", "1.0.0 || || || 2.0.0"];
 
 /// What a grammar says to a range: the error, or which of the versions are in it.
@@ -18,14 +20,20 @@ type Answer = Result<BTreeMap<String, bool>, String>;
 #[test]
 fn blang_ranges_answer_as_upstream_does() {
     let mut checked = 0;
-    for (range, versions, expected) in vectors(include_str!("../testdata/golden/resolve/ranges-blang.jsonl")) {
+    for (range, versions, expected) in vectors(include_str!(
+        "../testdata/golden/resolve/ranges-blang.jsonl"
+    )) {
         let expected = if EMPTY_GROUP.contains(&range.as_str()) {
             Err(VersionRangeError::GroupEmpty.to_string())
         } else {
             expected
         };
         let parsed = BlangRange::parse(&range);
-        assert_eq!(answer(parsed, BlangRange::contains, versions), expected, "{range:?}");
+        assert_eq!(
+            answer(parsed, BlangRange::contains, versions),
+            expected,
+            "{range:?}"
+        );
         checked += 1;
     }
     assert_eq!(checked, 1533);
@@ -34,9 +42,15 @@ fn blang_ranges_answer_as_upstream_does() {
 #[test]
 fn masterminds_ranges_answer_as_upstream_does() {
     let mut checked = 0;
-    for (range, versions, expected) in vectors(include_str!("../testdata/golden/resolve/ranges-masterminds.jsonl")) {
+    for (range, versions, expected) in vectors(include_str!(
+        "../testdata/golden/resolve/ranges-masterminds.jsonl"
+    )) {
         let parsed = MastermindsRange::parse(&range);
-        assert_eq!(answer(parsed, MastermindsRange::contains, versions), expected, "{range:?}");
+        assert_eq!(
+            answer(parsed, MastermindsRange::contains, versions),
+            expected,
+            "{range:?}"
+        );
         checked += 1;
     }
     assert_eq!(checked, 1533);
@@ -47,10 +61,15 @@ fn masterminds_ranges_answer_as_upstream_does() {
 fn masterminds_ranges_agree_with_npm_where_the_grammars_coincide() {
     let mut checked = 0;
     for line in include_str!("../testdata/npm-semver.txt").lines() {
-        let [range, versions, answers] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("no row: {line}") };
+        let [range, versions, answers] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("no row: {line}")
+        };
         let parsed = MastermindsRange::parse(range).unwrap();
         let holds = |version| parsed.contains(&Version::parse(version).unwrap());
-        let found: String = versions.split(' ').map(|version| if holds(version) { '1' } else { '0' }).collect();
+        let found: String = versions
+            .split(' ')
+            .map(|version| if holds(version) { '1' } else { '0' })
+            .collect();
         assert_eq!(found, answers, "{range:?} over {versions}");
         checked += answers.len();
     }
@@ -60,16 +79,36 @@ fn masterminds_ranges_agree_with_npm_where_the_grammars_coincide() {
 #[test]
 fn masterminds_limits_hold_on_each_side() {
     let spaces = |len: usize| format!("1{}", " ".repeat(len - 1));
-    assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES)).err(), None);
-    assert_eq!(MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES + 1)), Err(VersionRangeError::TooLong));
+    assert_eq!(
+        MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES)).err(),
+        None
+    );
+    assert_eq!(
+        MastermindsRange::parse(&spaces(MAX_MASTERMINDS_BYTES + 1)),
+        Err(VersionRangeError::TooLong)
+    );
     let groups = |count: usize| vec!["1"; count].join("||");
-    assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS)).err(), None);
-    assert_eq!(MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS + 1)), Err(VersionRangeError::TooManyGroups));
+    assert_eq!(
+        MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS)).err(),
+        None
+    );
+    assert_eq!(
+        MastermindsRange::parse(&groups(MAX_MASTERMINDS_GROUPS + 1)),
+        Err(VersionRangeError::TooManyGroups)
+    );
     // 256 bytes: as it is written, or as upstream puts it together where a number is open.
     for (prefix, len) in [("v1.0.0-", 7), ("1-", 6), ("1.2-", 6), ("*-", 6)] {
         let version = |bytes: usize| format!("{prefix}{}", "a".repeat(bytes - len));
-        assert_eq!(MastermindsRange::parse(&version(256)).err(), None, "{prefix}");
-        assert_eq!(MastermindsRange::parse(&version(257)), Err(VersionRangeError::Unparsable), "{prefix}");
+        assert_eq!(
+            MastermindsRange::parse(&version(256)).err(),
+            None,
+            "{prefix}"
+        );
+        assert_eq!(
+            MastermindsRange::parse(&version(257)),
+            Err(VersionRangeError::Unparsable),
+            "{prefix}"
+        );
     }
 }
 
@@ -81,10 +120,13 @@ fn a_blang_range_of_a_megabyte_is_read() {
     assert!(range.contains(&Version::parse("1.0.0").unwrap()));
 }
 
-/// The places that [`BlangRange::places`] answers are those of the versions that the range contains.
+/// The places that [`BlangRange::places`] answers are those of the versions that the range
+/// contains.
 fn check_places(range: &BlangRange, versions: &[Version<'_>]) {
     let places: Vec<_> = range.places(versions).into_iter().flatten().collect();
-    let expected: Vec<_> = (0..versions.len()).filter(|&at| range.contains(&versions[at])).collect();
+    let expected: Vec<_> = (0..versions.len())
+        .filter(|&at| range.contains(&versions[at]))
+        .collect();
     assert_eq!(places, expected, "{range:?}");
 }
 
@@ -92,17 +134,27 @@ fn check_places(range: &BlangRange, versions: &[Version<'_>]) {
 fn places_are_those_of_the_versions_that_a_range_contains() {
     let texts: Vec<_> = (0..4)
         .flat_map(|major| {
-            (0..3).flat_map(move |minor| ["-rc.1", "", "+a"].map(|end| format!("{major}.{minor}.0{end}")))
+            (0..3).flat_map(move |minor| {
+                ["-rc.1", "", "+a"].map(|end| format!("{major}.{minor}.0{end}"))
+            })
         })
         .collect();
-    let mut versions: Vec<_> = texts.iter().map(|text| Version::parse(text).unwrap()).collect();
+    let mut versions: Vec<_> = texts
+        .iter()
+        .map(|text| Version::parse(text).unwrap())
+        .collect();
     versions.sort_by(|a, b| b.precedence(a));
-    for (range, ..) in vectors(include_str!("../testdata/golden/resolve/ranges-blang.jsonl")) {
+    for (range, ..) in vectors(include_str!(
+        "../testdata/golden/resolve/ranges-blang.jsonl"
+    )) {
         if let Ok(range) = BlangRange::parse(&range) {
             check_places(&range, &versions);
         }
     }
-    check_places(&BlangRange::parse("!=1.0.0 !=1.1.0 !=1.0.0 >0.1.0 <=3.0.0 || 0.x || =3.2.0").unwrap(), &versions);
+    check_places(
+        &BlangRange::parse("!=1.0.0 !=1.1.0 !=1.0.0 >0.1.0 <=3.0.0 || 0.x || =3.2.0").unwrap(),
+        &versions,
+    );
 }
 
 proptest! {
@@ -141,9 +193,12 @@ fn vectors(lines: &str) -> impl Iterator<Item = (String, Vec<String>, Answer)> {
     lines.lines().map(|line| {
         let vector: Value = serde_json::from_str(line).unwrap();
         let range = vector["range"].as_str().unwrap().to_owned();
-        let matches: BTreeMap<String, bool> = serde_json::from_value(vector["matches"].clone()).unwrap();
+        let matches: BTreeMap<String, bool> =
+            serde_json::from_value(vector["matches"].clone()).unwrap();
         let versions = matches.keys().cloned().collect();
-        let answer = vector["error"].as_str().map_or(Ok(matches), |error| Err(error.to_owned()));
+        let answer = vector["error"]
+            .as_str()
+            .map_or(Ok(matches), |error| Err(error.to_owned()));
         (range, versions, answer)
     })
 }
@@ -163,5 +218,9 @@ fn answer<R>(
 
 /// The same cases in every run.
 fn seeded() -> ProptestConfig {
-    ProptestConfig { rng_seed: RngSeed::Fixed(0), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(0),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }

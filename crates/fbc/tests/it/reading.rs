@@ -1,7 +1,7 @@
 //! Reading against what upstream reads: the vectors of `testdata/golden/fbc/reading.jsonl`.
 //!
-//! Stored lines must be equal once numbers are doubles; errors must be of upstream's kind and in its place. Where we
-//! differ on purpose, the case is named here with its reason.
+//! Stored lines must be equal once numbers are doubles; errors must be of upstream's kind and in
+//! its place. Where we differ on purpose, the case is named here with its reason.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use fbc::read::{FileReader, ReadErrorKind, ReadEvent, ReadLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Cases about links that lead to no file, or out of the catalog. Reading gets paths and bytes; what a link is, is
-/// decided before it, and tested there.
+/// Cases about links that lead to no file, or out of the catalog. Reading gets paths and bytes;
+/// what a link is, is decided before it, and tested there.
 const LINKS: [&str; 4] = [
     "a link to a directory fails the load",
     "a dangling link fails the load",
@@ -22,7 +22,8 @@ const LINKS: [&str; 4] = [
     "a link to a file outside the root is followed",
 ];
 
-/// Cases with text that upstream drops without a word. The lines are the same; we say that something was not read.
+/// Cases with text that upstream drops without a word. The lines are the same; we say that
+/// something was not read.
 const UNREAD: [&str; 6] = [
     "text after a document end marker is dropped",
     "of json objects on lines after a byte order mark only the first is kept",
@@ -35,7 +36,8 @@ const UNREAD: [&str; 6] = [
 /// Nested more deeply than `serde_json` reads, so compared as text.
 const DEEP: &str = "deep nesting of nine thousand arrays in json";
 
-/// The one document with an error that does not begin with its file, and how many lines stand before it.
+/// The one document with an error that does not begin with its file, and how many lines stand
+/// before it.
 const LATER_DOCUMENT: (&str, u32) = ("an error in a later document of one file", 6);
 
 #[derive(Deserialize)]
@@ -74,15 +76,26 @@ fn lines_and_notices_are_those_of_upstream() {
             continue;
         };
         let outcome = read(&case).unwrap();
-        let count = |code| outcome.notices.iter().filter(|&&notice| notice == code).count();
+        let count = |code| {
+            outcome
+                .notices
+                .iter()
+                .filter(|&&notice| notice == code)
+                .count()
+        };
         if count(ProblemCode::TextNotRead) > 0 {
             unread.push(case.name.clone());
         }
         let is_deep = case.name == DEEP;
         let same = stored.len() == outcome.lines.len()
             && stored.iter().zip(&outcome.lines).all(|(stored, line)| {
-                line.strip_suffix('\n')
-                    .is_some_and(|line| if is_deep { line == stored } else { doubles(line) == doubles(stored) })
+                line.strip_suffix('\n').is_some_and(|line| {
+                    if is_deep {
+                        line == stored
+                    } else {
+                        doubles(line) == doubles(stored)
+                    }
+                })
             });
         let expected_notices = case.null_documents + usize::from(UNREAD.contains(&&*case.name));
         if !same
@@ -109,7 +122,9 @@ fn errors_are_of_upstreams_kind_and_in_its_place() {
             continue;
         };
         let (file, line, kind) = match read(&case) {
-            Ok(outcome) => outcome.error.unwrap_or_else(|| panic!("{}: no error", case.name)),
+            Ok(outcome) => outcome
+                .error
+                .unwrap_or_else(|| panic!("{}: no error", case.name)),
             Err(IgnoreError::LineTooLong { line, .. }) => {
                 assert_eq!(upstream, "bufio.Scanner: token too long");
                 told.push(format!("{} | {IGNORE_FILE}:{line}", case.name));
@@ -117,9 +132,14 @@ fn errors_are_of_upstreams_kind_and_in_its_place() {
             }
             Err(refused) => panic!("{}: {refused}", case.name),
         };
-        let before = if case.name == LATER_DOCUMENT.0 { LATER_DOCUMENT.1 } else { 0 };
+        let before = if case.name == LATER_DOCUMENT.0 {
+            LATER_DOCUMENT.1
+        } else {
+            0
+        };
         // Upstream's parser counts the lines of some of its errors from 0.
-        let is_near = upstream_line(upstream).is_none_or(|there| (there + before).abs_diff(line) <= 1);
+        let is_near =
+            upstream_line(upstream).is_none_or(|there| (there + before).abs_diff(line) <= 1);
         if !is_near || !is_alike(&kind, upstream) {
             wrong.push(format!("{}: {upstream}\n{file}:{line}: {kind}", case.name));
         }
@@ -136,24 +156,34 @@ fn every_case_is_tested() {
     let tested = |case: &&Case| !LINKS.contains(&&*case.name);
     assert_eq!(cases.len(), 256);
     assert_eq!(cases.iter().filter(tested).count(), 256 - LINKS.len());
-    assert!(cases.iter().all(|case| case.stored.is_some() != case.error.is_some()));
+    assert!(
+        cases
+            .iter()
+            .all(|case| case.stored.is_some() != case.error.is_some())
+    );
 }
 
 /// Whether an error of ours says what upstream's text says.
 fn is_alike(kind: &ReadErrorKind, upstream: &str) -> bool {
     match kind {
         ReadErrorKind::Json(text) => upstream.ends_with(text),
-        ReadErrorKind::Yaml(_) => upstream.starts_with("error converting YAML to JSON: yaml: line "),
+        ReadErrorKind::Yaml(_) => {
+            upstream.starts_with("error converting YAML to JSON: yaml: line ")
+        }
         ReadErrorKind::Utf8 => upstream.contains("UTF-8 octet") || upstream.contains("UTF-16"),
-        ReadErrorKind::ControlCharacter(_) => upstream.ends_with("control characters are not allowed"),
-        ReadErrorKind::Alias(_) => upstream.contains("unknown anchor") || upstream.contains("aliasing"),
+        ReadErrorKind::ControlCharacter(_) => {
+            upstream.ends_with("control characters are not allowed")
+        }
+        ReadErrorKind::Alias(_) => {
+            upstream.contains("unknown anchor") || upstream.contains("aliasing")
+        }
         ReadErrorKind::Key(_) => upstream.contains("map key") || upstream.ends_with("expected key"),
-        ReadErrorKind::NotAMapping(what) => {
-            upstream.contains(&format!("cannot unmarshal {what} into Go value of type map"))
-        }
-        ReadErrorKind::KeyType { key, .. } => {
-            upstream.contains(&format!("expected value for key {key:?} to be a string, got "))
-        }
+        ReadErrorKind::NotAMapping(what) => upstream.contains(&format!(
+            "cannot unmarshal {what} into Go value of type map"
+        )),
+        ReadErrorKind::KeyType { key, .. } => upstream.contains(&format!(
+            "expected value for key {key:?} to be a string, got "
+        )),
         ReadErrorKind::Depth(_) => upstream.ends_with("exceeded max depth"),
         ReadErrorKind::Separator(_)
         | ReadErrorKind::Merge
@@ -199,12 +229,18 @@ fn read(case: &Case) -> Result<Outcome, IgnoreError> {
     let files: BTreeMap<&str, &File> = case.files.iter().map(|file| (&*file.path, file)).collect();
     let mut rules = IgnoreRules::new();
     for path in files.keys() {
-        let dir = path.strip_suffix(IGNORE_FILE).map(|dir| dir.trim_end_matches('/'));
+        let dir = path
+            .strip_suffix(IGNORE_FILE)
+            .map(|dir| dir.trim_end_matches('/'));
         if let (Some(dir), Some(text)) = (dir, bytes(&files, path)) {
             rules.add(dir, &text)?;
         }
     }
-    let mut paths: Vec<&str> = files.keys().copied().filter(|path| !rules.is_ignored(path)).collect();
+    let mut paths: Vec<&str> = files
+        .keys()
+        .copied()
+        .filter(|path| !rules.is_ignored(path))
+        .collect();
     paths.sort_by(|a, b| compare_paths(a, b));
     let mut outcome = Outcome::default();
     for path in paths {
@@ -245,14 +281,21 @@ fn bytes(files: &BTreeMap<&str, &File>, path: &str) -> Option<Vec<u8>> {
     let (mut dir, mut rest) = (String::new(), path.to_owned());
     loop {
         let (part, after) = rest.split_once('/').unwrap_or((&rest, ""));
-        let here = if dir.is_empty() { part.to_owned() } else { format!("{dir}/{part}") };
+        let here = if dir.is_empty() {
+            part.to_owned()
+        } else {
+            format!("{dir}/{part}")
+        };
         let target = files.get(&*here).and_then(|file| file.symlink.as_deref());
         match target {
             Some(target) if after.is_empty() => target.clone_into(&mut rest),
             Some(target) => rest = format!("{target}/{after}"),
             None if after.is_empty() => {
                 let file = files.get(&*here)?;
-                let encoded = file.base64.as_ref().map(|text| STANDARD.decode(text).unwrap());
+                let encoded = file
+                    .base64
+                    .as_ref()
+                    .map(|text| STANDARD.decode(text).unwrap());
                 return encoded.or_else(|| file.text.clone().map(String::into_bytes));
             }
             None => (dir, rest) = (here, after.to_owned()),

@@ -93,7 +93,9 @@ fn written(value: &Json, choices: &mut impl Iterator<Item = u8>) -> String {
         let escaped = text.chars().map(|c| match (choose(4), c) {
             (0, _) => {
                 let units = c.encode_utf16(&mut units);
-                units.iter().fold(String::new(), |text, unit| format!("{text}\\u{unit:04X}"))
+                units
+                    .iter()
+                    .fold(String::new(), |text, unit| format!("{text}\\u{unit:04X}"))
             }
             (1, '/') => "\\/".to_owned(),
             (_, '"' | '\\' | '\0'..='\x1f') => {
@@ -125,7 +127,10 @@ fn written(value: &Json, choices: &mut impl Iterator<Item = u8>) -> String {
 
 /// All that reading a file gives, one thing a line, when it comes in pieces of these sizes.
 fn read(file: &[u8], pieces: &[usize]) -> Vec<String> {
-    let mut reader = FileReader::new(ReadLimits { blob_bytes: 64 * 1024, ..ReadLimits::default() });
+    let mut reader = FileReader::new(ReadLimits {
+        blob_bytes: 64 * 1024,
+        ..ReadLimits::default()
+    });
     let mut found = Vec::new();
     let mut rest = file;
     let mut sizes = pieces.iter().copied().cycle();
@@ -151,7 +156,11 @@ fn read(file: &[u8], pieces: &[usize]) -> Vec<String> {
 }
 
 fn pieces() -> impl Strategy<Value = Vec<usize>> {
-    prop_oneof![Just(vec![1]), prop::collection::vec(1..40_usize, 1..8), prop::collection::vec(1..4_000_usize, 1..4),]
+    prop_oneof![
+        Just(vec![1]),
+        prop::collection::vec(1..40_usize, 1..8),
+        prop::collection::vec(1..4_000_usize, 1..4),
+    ]
 }
 
 /// What means something in YAML or JSON.

@@ -21,21 +21,51 @@ fn catalog(properties: &str) -> Catalog {
         bundle("a", "a.v2", "2.0.0", ""),
         bundle("b", "b.v1", "1.5.0", provides),
     ];
-    let file = FileOrigin { path: "c.json".into(), lines: (1..=6).collect(), ..FileOrigin::default() };
-    let content: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
-    Catalog::build(content.into(), &Origins { files: vec![file], ..Origins::default() }).unwrap()
+    let file = FileOrigin {
+        path: "c.json".into(),
+        lines: (1..=6).collect(),
+        ..FileOrigin::default()
+    };
+    let content: String = lines
+        .iter()
+        .flat_map(|line| [line.as_str(), "\n"])
+        .collect();
+    Catalog::build(
+        content.into(),
+        &Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
+    )
+    .unwrap()
 }
 
 fn of_first(catalog: &Catalog) -> Vec<Requirement<'_>> {
-    catalog.package("a").unwrap().bundle("a.v0").unwrap().requirements()
+    catalog
+        .package("a")
+        .unwrap()
+        .bundle("a.v0")
+        .unwrap()
+        .requirements()
 }
 
 /// The names of the bundles that meet each requirement; nothing where that is not evaluated.
 fn meeting(catalog: &Catalog) -> Vec<Option<Vec<&str>>> {
-    let places =
-        |requirement: &Requirement<'_>| catalog.bundles_meeting(&requirement.rule, &Work::unlimited()).unwrap();
-    let names = |places: Vec<u32>| places.into_iter().map(|place| catalog.bundle_at(place as usize)).map(Bundle::name);
-    of_first(catalog).iter().map(|requirement| Some(names(places(requirement)?).collect())).collect()
+    let places = |requirement: &Requirement<'_>| {
+        catalog
+            .bundles_meeting(&requirement.rule, &Work::unlimited())
+            .unwrap()
+    };
+    let names = |places: Vec<u32>| {
+        places
+            .into_iter()
+            .map(|place| catalog.bundle_at(place as usize))
+            .map(Bundle::name)
+    };
+    of_first(catalog)
+        .iter()
+        .map(|requirement| Some(names(places(requirement)?).collect()))
+        .collect()
 }
 
 #[test]
@@ -50,7 +80,10 @@ fn requirements_are_written_in_the_words_of_olm() {
         r#"{"not":{"constraints":[{"cel":{"rule":"true"}}]}}]},"failureMessage":"x"}},"#,
         r#"{"type":"olm.constraint","value":{}},{"type":"other","value":1}"#,
     ));
-    let words: Vec<_> = of_first(&catalog).iter().map(|requirement| requirement.rule.to_string()).collect();
+    let words: Vec<_> = of_first(&catalog)
+        .iter()
+        .map(|requirement| requirement.rule.to_string())
+        .collect();
     let expected = [
         "with package: b and with version in range: >=1.0.0",
         "providing an API with group: g, version: v2, kind: K",
@@ -61,7 +94,14 @@ fn requirements_are_written_in_the_words_of_olm() {
         "malformed",
     ];
     assert_eq!(words, expected);
-    let expected = [Some(vec!["b.v1"]), Some(vec![]), Some(vec!["a.v0"]), Some(vec![]), None, Some(vec![])];
+    let expected = [
+        Some(vec!["b.v1"]),
+        Some(vec![]),
+        Some(vec!["a.v0"]),
+        Some(vec![]),
+        None,
+        Some(vec![]),
+    ];
     assert_eq!(meeting(&catalog), expected);
 }
 
@@ -82,7 +122,9 @@ fn a_condition_is_met_by_what_meets_its_parts() {
         (compound("all", ""), &["a.v2", "a.v1", "a.v0", "b.v1"]),
         (compound("any", ""), &[]),
     ] {
-        let catalog = catalog(&format!(r#"{{"type":"olm.constraint","value":{condition}}}"#));
+        let catalog = catalog(&format!(
+            r#"{{"type":"olm.constraint","value":{condition}}}"#
+        ));
         assert_eq!(meeting(&catalog), [Some(expected.to_vec())], "{condition}");
     }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use fbc::Catalog;
 use fbc::catalog::Platform;
 use fbc::resolve::{
-    Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, ResolutionFailure, ResolutionRequest,
-    UpgradePolicy, resolve,
+    Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, ResolutionFailure,
+    ResolutionRequest, UpgradePolicy, resolve,
 };
 use fbc::selector::{MatchExpression, Selector};
 use fbc::work::Work;
@@ -35,10 +35,19 @@ struct Offers {
 
 impl Offers {
     fn new<const N: usize>(catalogs: [(&'static str, i32, &str); N]) -> Self {
-        let catalogs = catalogs.map(|(name, priority, fixture)| (name, priority, fixture::catalog(fixture)));
-        let label = |name: &str| ("olm.operatorframework.io/metadata.name".to_owned(), name.to_owned());
+        let catalogs =
+            catalogs.map(|(name, priority, fixture)| (name, priority, fixture::catalog(fixture)));
+        let label = |name: &str| {
+            (
+                "olm.operatorframework.io/metadata.name".to_owned(),
+                name.to_owned(),
+            )
+        };
         Self {
-            labels: catalogs.iter().map(|(name, ..)| BTreeMap::from([label(name)])).collect(),
+            labels: catalogs
+                .iter()
+                .map(|(name, ..)| BTreeMap::from([label(name)]))
+                .collect(),
             catalogs: catalogs.into(),
         }
     }
@@ -63,7 +72,16 @@ impl Offers {
     /// The bundle picked, with its catalog, or the message.
     fn answer(&self, request: &ResolutionRequest<'_>) -> String {
         let offers = self.list();
-        match resolve(&ResolutionRequest { package: "P", ..*request }, &offers, &Work::unlimited()).unwrap() {
+        match resolve(
+            &ResolutionRequest {
+                package: "P",
+                ..*request
+            },
+            &offers,
+            &Work::unlimited(),
+        )
+        .unwrap()
+        {
             Ok(found) => format!("{} {}", offers[found.offer].name, found.bundle.name()),
             Err(failure) => failure.message,
         }
@@ -72,31 +90,53 @@ impl Offers {
     /// What was looked at, best first: catalog, bundle and the reason for not choosing it.
     fn reasons(&self, request: &ResolutionRequest<'_>) -> Vec<String> {
         let offers = self.list();
-        let considered =
-            match resolve(&ResolutionRequest { package: "P", ..*request }, &offers, &Work::unlimited()).unwrap() {
-                Ok(found) => found.considered,
-                Err(failure) => failure.considered,
-            };
+        let considered = match resolve(
+            &ResolutionRequest {
+                package: "P",
+                ..*request
+            },
+            &offers,
+            &Work::unlimited(),
+        )
+        .unwrap()
+        {
+            Ok(found) => found.considered,
+            Err(failure) => failure.considered,
+        };
         let reason = |considered: Considered<'_>| {
-            let reason = considered.rejection.map_or("chosen".to_owned(), |rejection| format!("{rejection:?}"));
-            format!("{} {} {reason}", offers[considered.offer].name, considered.bundle.name())
+            let reason = considered
+                .rejection
+                .map_or("chosen".to_owned(), |rejection| format!("{rejection:?}"));
+            format!(
+                "{} {} {reason}",
+                offers[considered.offer].name,
+                considered.bundle.name()
+            )
         };
         considered.into_iter().map(reason).collect()
     }
 }
 
 fn of_version(version: &str) -> ResolutionRequest<'_> {
-    ResolutionRequest { version, ..ResolutionRequest::default() }
-}
-
-fn upgrade<'a>(name: &'a str, version: &'a str) -> ResolutionRequest<'a> {
     ResolutionRequest {
-        installed: Some(InstalledBundle { name, version, release: None }),
+        version,
         ..ResolutionRequest::default()
     }
 }
 
-/// Upstream's table, but for the rows in which what cannot happen here is injected; see the recorded worlds for those.
+fn upgrade<'a>(name: &'a str, version: &'a str) -> ResolutionRequest<'a> {
+    ResolutionRequest {
+        installed: Some(InstalledBundle {
+            name,
+            version,
+            release: None,
+        }),
+        ..ResolutionRequest::default()
+    }
+}
+
+/// Upstream's table, but for the rows in which what cannot happen here is injected; see the
+/// recorded worlds for those.
 #[test]
 fn upstreams_own_table_holds() {
     let usual = Offers::usual();
@@ -107,31 +147,73 @@ fn upstreams_own_table_holds() {
             "desired version range \"foobar\" is invalid: improper constraint: \"foobar\"",
         ),
         ("PackageExists", ResolutionRequest::default(), "c P.v3.0.0"),
-        ("VersionDoesNotExist", of_version("4.0.0"), "no bundles found for package \"P\" matching version \"4.0.0\""),
+        (
+            "VersionDoesNotExist",
+            of_version("4.0.0"),
+            "no bundles found for package \"P\" matching version \"4.0.0\"",
+        ),
         ("VersionExists", of_version(">=1.0.0 <2.0.0"), "c P.v1.0.2"),
         (
             "ChannelDoesNotExist",
-            ResolutionRequest { channels: &["stable"], ..ResolutionRequest::default() },
+            ResolutionRequest {
+                channels: &["stable"],
+                ..ResolutionRequest::default()
+            },
             "no bundles found for package \"P\" in channels [stable]",
         ),
-        ("ChannelExists", ResolutionRequest { channels: &["beta"], ..ResolutionRequest::default() }, "c P.v1.0.2"),
+        (
+            "ChannelExists",
+            ResolutionRequest {
+                channels: &["beta"],
+                ..ResolutionRequest::default()
+            },
+            "c P.v1.0.2",
+        ),
         (
             "ChannelExistsButNotVersion",
-            ResolutionRequest { channels: &["beta"], ..of_version("3.0.0") },
+            ResolutionRequest {
+                channels: &["beta"],
+                ..of_version("3.0.0")
+            },
             "no bundles found for package \"P\" matching version \"3.0.0\" in channels [beta]",
         ),
         (
             "VersionExistsButNotChannel",
-            ResolutionRequest { channels: &["stable"], ..of_version("1.0.0") },
+            ResolutionRequest {
+                channels: &["stable"],
+                ..of_version("1.0.0")
+            },
             "no bundles found for package \"P\" matching version \"1.0.0\" in channels [stable]",
         ),
-        ("ChannelAndVersionExist", ResolutionRequest { channels: &["alpha"], ..of_version("0.1.0") }, "c P.v0.1.0"),
-        ("PreferNonDeprecated", of_version(">=0.1.0 <=1.0.0"), "c P.v0.1.0"),
-        ("AcceptDeprecated", of_version(">=1.0.0 <=1.0.1"), "c P.v1.0.1"),
-        ("UpgradeFoundLegacy", upgrade("P.v0.1.0", "0.1.0"), "c P.v1.0.2"),
+        (
+            "ChannelAndVersionExist",
+            ResolutionRequest {
+                channels: &["alpha"],
+                ..of_version("0.1.0")
+            },
+            "c P.v0.1.0",
+        ),
+        (
+            "PreferNonDeprecated",
+            of_version(">=0.1.0 <=1.0.0"),
+            "c P.v0.1.0",
+        ),
+        (
+            "AcceptDeprecated",
+            of_version(">=1.0.0 <=1.0.1"),
+            "c P.v1.0.1",
+        ),
+        (
+            "UpgradeFoundLegacy",
+            upgrade("P.v0.1.0", "0.1.0"),
+            "c P.v1.0.2",
+        ),
         (
             "UpgradeNotFoundLegacy",
-            ResolutionRequest { version: "<1.0.0 >=2.0.0", ..upgrade("P.v0.1.0", "0.1.0") },
+            ResolutionRequest {
+                version: "<1.0.0 >=2.0.0",
+                ..upgrade("P.v0.1.0", "0.1.0")
+            },
             "error upgrading from currently installed version \"0.1.0\": \
              no bundles found for package \"P\" matching version \"<1.0.0 >=2.0.0\"",
         ),
@@ -156,12 +238,18 @@ fn upstreams_own_table_holds() {
         ),
         (
             "MultipleChannels",
-            ResolutionRequest { channels: &["beta", "alpha"], ..ResolutionRequest::default() },
+            ResolutionRequest {
+                channels: &["beta", "alpha"],
+                ..ResolutionRequest::default()
+            },
             "c P.v2.0.0",
         ),
         (
             "MultipleChannels, in the order of the request",
-            ResolutionRequest { channels: &["x", "alpha"], ..of_version("9") },
+            ResolutionRequest {
+                channels: &["x", "alpha"],
+                ..of_version("9")
+            },
             "no bundles found for package \"P\" matching version \"9\" in channels [x alpha]",
         ),
     ];
@@ -169,7 +257,10 @@ fn upstreams_own_table_holds() {
         assert_eq!(usual.answer(&request), expected, "{name}");
     }
     let nowhere = Offers::new([("a", 0, ""), ("b", 0, ""), ("c", 0, "")]);
-    assert_eq!(nowhere.answer(&ResolutionRequest::default()), "no bundles found for package \"P\"");
+    assert_eq!(
+        nowhere.answer(&ResolutionRequest::default()),
+        "no bundles found for package \"P\""
+    );
     // All catalogs are disabled: nothing is offered.
     assert_eq!(
         Offers::new([]).answer(&of_version(">=1.0.0")),
@@ -180,7 +271,8 @@ fn upstreams_own_table_holds() {
 #[test]
 fn upstreams_rows_of_several_catalogs_hold() {
     let one = |version: &str| format!("package P default=x\nbundle {version}");
-    let deprecated = |version: &str| format!("{}\ndeprecated bundle {version} \"old\"", one(version));
+    let deprecated =
+        |version: &str| format!("{}\ndeprecated bundle {version} \"old\"", one(version));
     let offers = Offers::new([
         ("b", 0, &deprecated("v1.0.0")),
         ("c", 0, &deprecated("v1.0.1")),
@@ -195,33 +287,56 @@ fn upstreams_rows_of_several_catalogs_hold() {
         )
     };
     assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.3")), "d P.v1.0.2");
-    assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.1")), tied(">=1.0.0 <=1.0.1", "b c"));
-    assert_eq!(offers.answer(&of_version(">=1.0.0 <=1.0.4")), tied(">=1.0.0 <=1.0.4", "d f"));
+    assert_eq!(
+        offers.answer(&of_version(">=1.0.0 <=1.0.1")),
+        tied(">=1.0.0 <=1.0.1", "b c")
+    );
+    assert_eq!(
+        offers.answer(&of_version(">=1.0.0 <=1.0.4")),
+        tied(">=1.0.0 <=1.0.4", "d f")
+    );
     assert_eq!(offers.answer(&of_version(">=1.0.4 <=1.0.5")), "f P.v1.0.5");
     let unequal = Offers::new([("a", 1, &one("v1.0.0")), ("b", 0, &one("v1.1.0"))]);
     assert_eq!(unequal.answer(&ResolutionRequest::default()), "a P.v1.0.0");
     let multiple = Offers::new([("a", 1, PACKAGE), ("b", 0, PACKAGE), ("c", 1, PACKAGE)]);
-    assert_eq!(multiple.answer(&of_version(">=1.0.0 <=1.0.1")), tied(">=1.0.0 <=1.0.1", "a b c"));
+    assert_eq!(
+        multiple.answer(&of_version(">=1.0.0 <=1.0.1")),
+        tied(">=1.0.0 <=1.0.1", "a b c")
+    );
 }
 
 #[test]
 fn upstreams_rows_of_selectors_hold() {
     let offers = Offers::new([("a", 0, PACKAGE), ("b", 0, PACKAGE)]);
-    let read =
-        |key: &str, value: &str| Selector::from_kubernetes(&BTreeMap::from([(key.to_owned(), value.to_owned())]), &[]);
+    let read = |key: &str, value: &str| {
+        Selector::from_kubernetes(&BTreeMap::from([(key.to_owned(), value.to_owned())]), &[])
+    };
     let selector = read("olm.operatorframework.io/metadata.name", "b").unwrap();
-    let request = ResolutionRequest { selector: Some(&selector), ..ResolutionRequest::default() };
+    let request = ResolutionRequest {
+        selector: Some(&selector),
+        ..ResolutionRequest::default()
+    };
     assert_eq!(offers.answer(&request), "b P.v3.0.0");
     let selector = read("olm.operatorframework.io/metadata.name", "z").unwrap();
-    let request = ResolutionRequest { selector: Some(&selector), ..ResolutionRequest::default() };
-    assert_eq!(offers.answer(&request), "no bundles found for package \"P\"");
+    let request = ResolutionRequest {
+        selector: Some(&selector),
+        ..ResolutionRequest::default()
+    };
+    assert_eq!(
+        offers.answer(&request),
+        "no bundles found for package \"P\""
+    );
 
     let message = |failed: Result<Selector, _>| {
         let failure = ResolutionFailure::from(failed.unwrap_err());
         assert_eq!(failure.code, FailureCode::InvalidRequest);
         failure.message
     };
-    let bad = MatchExpression { key: "name", operator: "bad", values: &["value".to_owned()] };
+    let bad = MatchExpression {
+        key: "name",
+        operator: "bad",
+        values: &["value".to_owned()],
+    };
     assert_eq!(
         message(Selector::from_kubernetes(&BTreeMap::new(), &[bad])),
         "desired catalog selector is invalid: \"bad\" is not a valid label selector operator"
@@ -230,8 +345,7 @@ fn upstreams_rows_of_selectors_hold() {
     assert!(message(read("", "value")).starts_with(start));
     let start = "desired catalog selector is invalid: values[0][name]: Invalid value: \"&value\": a valid label must ";
     assert!(message(read("name", "&value")).starts_with(start));
-    let start =
-        "desired catalog selector is invalid: key: Invalid value: \"a/b/c\": a valid label key must consist of ";
+    let start = "desired catalog selector is invalid: key: Invalid value: \"a/b/c\": a valid label key must consist of ";
     assert!(message(read("a/b/c", "value")).starts_with(start));
 }
 
@@ -243,7 +357,10 @@ fn a_package_property_of_another_type_is_refused_in_upstreams_words() {
             r#","value":{"packageName":"P","version":1}"#,
             format!("{unmarshal} number into Go struct field Package.version of type string"),
         ),
-        (r#","value":"1.0.0""#, format!("{unmarshal} string into Go value of type property.Package")),
+        (
+            r#","value":"1.0.0""#,
+            format!("{unmarshal} string into Go value of type property.Package"),
+        ),
         ("", "unexpected end of JSON input".to_owned()),
     ] {
         let catalog = fixture::catalog(&format!(
@@ -251,15 +368,28 @@ fn a_package_property_of_another_type_is_refused_in_upstreams_words() {
             {{"image":"a.io/a:1","name":"P.v1","package":"P","properties":[{{"type":"olm.package"{property}}}],"schema":"olm.bundle"}}"#
         ));
         let labels = BTreeMap::new();
-        let offers = [Offer { name: "a", priority: 0, labels: &labels, content: Ok(&catalog) }];
-        let failure =
-            resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers, &Work::unlimited())
-                .unwrap()
-                .err()
-                .unwrap();
-        let expected =
-            "error getting resolved bundle version for bundle \"P.v1\": error unmarshalling package property: ";
-        assert_eq!((failure.code, failure.message), (FailureCode::NoMatchingBundle, format!("{expected}{reason}")));
+        let offers = [Offer {
+            name: "a",
+            priority: 0,
+            labels: &labels,
+            content: Ok(&catalog),
+        }];
+        let failure = resolve(
+            &ResolutionRequest {
+                package: "P",
+                ..ResolutionRequest::default()
+            },
+            &offers,
+            &Work::unlimited(),
+        )
+        .unwrap()
+        .err()
+        .unwrap();
+        let expected = "error getting resolved bundle version for bundle \"P.v1\": error unmarshalling package property: ";
+        assert_eq!(
+            (failure.code, failure.message),
+            (FailureCode::NoMatchingBundle, format!("{expected}{reason}"))
+        );
     }
 }
 
@@ -268,12 +398,21 @@ fn a_catalog_that_cannot_be_read_stops_the_resolution() {
     let usual = Offers::usual();
     let mut offers = usual.list();
     offers[0].content = Err("fake error");
-    let failure =
-        resolve(&ResolutionRequest { package: "P", ..ResolutionRequest::default() }, &offers, &Work::unlimited())
-            .unwrap()
-            .err()
-            .unwrap();
-    assert_eq!(failure.message, "error walking catalogs: error getting package \"P\" from catalog \"a\": fake error");
+    let failure = resolve(
+        &ResolutionRequest {
+            package: "P",
+            ..ResolutionRequest::default()
+        },
+        &offers,
+        &Work::unlimited(),
+    )
+    .unwrap()
+    .err()
+    .unwrap();
+    assert_eq!(
+        failure.message,
+        "error walking catalogs: error getting package \"P\" from catalog \"a\": fake error"
+    );
 }
 
 #[test]
@@ -281,17 +420,31 @@ fn a_choice_says_the_deprecations_of_what_was_chosen() {
     let usual = Offers::usual();
     let offers = usual.list();
     let deprecations = |request: ResolutionRequest<'_>| {
-        let found =
-            resolve(&ResolutionRequest { package: "P", ..request }, &offers, &Work::unlimited()).unwrap().ok().unwrap();
+        let found = resolve(
+            &ResolutionRequest {
+                package: "P",
+                ..request
+            },
+            &offers,
+            &Work::unlimited(),
+        )
+        .unwrap()
+        .ok()
+        .unwrap();
         let deprecations = found.deprecations.iter();
-        deprecations.map(|deprecation| format!("{} {}", deprecation.schema(), deprecation.name())).collect::<Vec<_>>()
+        deprecations
+            .map(|deprecation| format!("{} {}", deprecation.schema(), deprecation.name()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         deprecations(of_version(">=1.0.0 <=1.0.1")),
         ["olm.bundle P.v1.0.1", "olm.package P", "olm.channel alpha"]
     );
     assert_eq!(
-        deprecations(ResolutionRequest { channels: &["beta"], ..ResolutionRequest::default() }),
+        deprecations(ResolutionRequest {
+            channels: &["beta"],
+            ..ResolutionRequest::default()
+        }),
         ["olm.package P"]
     );
 }
@@ -300,7 +453,11 @@ fn a_choice_says_the_deprecations_of_what_was_chosen() {
 fn each_bundle_is_told_why_it_was_not_chosen() {
     let usual = Offers::usual();
     assert_eq!(
-        usual.reasons(&ResolutionRequest { channels: &["alpha"], version: "<2", ..upgrade("P.v0.1.0", "0.1.0") }),
+        usual.reasons(&ResolutionRequest {
+            channels: &["alpha"],
+            version: "<2",
+            ..upgrade("P.v0.1.0", "0.1.0")
+        }),
         [
             "c P.v1.0.2 chosen",
             "c P.v0.1.0 LowerVersion",
@@ -312,13 +469,25 @@ fn each_bundle_is_told_why_it_was_not_chosen() {
     );
     assert_eq!(
         usual.reasons(&upgrade("P.v2.0.0", "2.0.0"))[..3],
-        ["c P.v3.0.0 chosen", "c P.v2.0.0 LowerVersion", "c P.v1.0.2 NotASuccessor"]
+        [
+            "c P.v3.0.0 chosen",
+            "c P.v2.0.0 LowerVersion",
+            "c P.v1.0.2 NotASuccessor"
+        ]
     );
     let several = Offers::new([
         ("a", 1, "package P default=x\nbundle v1.0.0"),
-        ("b", 1, "package P default=x\nbundle v1.5.0\nbundle vlatest version=latest"),
+        (
+            "b",
+            1,
+            "package P default=x\nbundle v1.5.0\nbundle vlatest version=latest",
+        ),
         ("c", 0, "package P default=x\nbundle v2.0.0"),
-        ("d", 9, "package P default=x\nbundle v3.0.0\ndeprecated bundle v3.0.0 \"old\""),
+        (
+            "d",
+            9,
+            "package P default=x\nbundle v3.0.0\ndeprecated bundle v3.0.0 \"old\"",
+        ),
     ]);
     assert_eq!(
         several.reasons(&ResolutionRequest::default()),
@@ -330,8 +499,15 @@ fn each_bundle_is_told_why_it_was_not_chosen() {
             "b P.vlatest Version",
         ]
     );
-    let needy = Offers::new([("a", 0, "package P default=x\nbundle v1.0.0\nbundle v2.0.0 needs=q@>=1.0.0")]);
-    assert_eq!(needy.reasons(&ResolutionRequest::default()), ["a P.v2.0.0 HasDependencies", "a P.v1.0.0 LowerVersion"]);
+    let needy = Offers::new([(
+        "a",
+        0,
+        "package P default=x\nbundle v1.0.0\nbundle v2.0.0 needs=q@>=1.0.0",
+    )]);
+    assert_eq!(
+        needy.reasons(&ResolutionRequest::default()),
+        ["a P.v2.0.0 HasDependencies", "a P.v1.0.0 LowerVersion"]
+    );
 }
 
 #[test]
@@ -339,27 +515,56 @@ fn a_failure_has_the_code_of_its_cause() {
     let usual = Offers::usual();
     let offers = usual.list();
     let code = |request: ResolutionRequest<'_>| {
-        resolve(&request, &offers, &Work::unlimited()).unwrap().err().map(|failure| failure.code)
+        resolve(&request, &offers, &Work::unlimited())
+            .unwrap()
+            .err()
+            .map(|failure| failure.code)
     };
-    let of_p = |request: ResolutionRequest<'static>| code(ResolutionRequest { package: "P", ..request });
+    let of_p = |request: ResolutionRequest<'static>| {
+        code(ResolutionRequest {
+            package: "P",
+            ..request
+        })
+    };
     assert_eq!(of_p(ResolutionRequest::default()), None);
     assert_eq!(of_p(of_version("~~")), Some(FailureCode::InvalidRequest));
-    assert_eq!(of_p(upgrade("P.v1", "1")), Some(FailureCode::InvalidRequest));
+    assert_eq!(
+        of_p(upgrade("P.v1", "1")),
+        Some(FailureCode::InvalidRequest)
+    );
     assert_eq!(of_p(of_version("9")), Some(FailureCode::NoMatchingBundle));
     assert_eq!(
-        code(ResolutionRequest { package: "Q", ..ResolutionRequest::default() }),
+        code(ResolutionRequest {
+            package: "Q",
+            ..ResolutionRequest::default()
+        }),
         Some(FailureCode::PackageNotFound)
     );
     // As upstream has it, what is installed is only read where the package is found.
-    assert_eq!(code(ResolutionRequest { package: "Q", ..upgrade("Q.v1", "1") }), Some(FailureCode::PackageNotFound));
+    assert_eq!(
+        code(ResolutionRequest {
+            package: "Q",
+            ..upgrade("Q.v1", "1")
+        }),
+        Some(FailureCode::PackageNotFound)
+    );
 }
 
 #[test]
 fn at_most_a_hundred_reasons_are_given() {
-    let bundles: Vec<_> = (0..=MAX_CONSIDERED).map(|at| format!("bundle v1.{at}.0")).collect();
-    let offers = Offers::new([("a", 0, format!("package P default=x\n{}", bundles.join("\n")).as_str())]);
+    let bundles: Vec<_> = (0..=MAX_CONSIDERED)
+        .map(|at| format!("bundle v1.{at}.0"))
+        .collect();
+    let offers = Offers::new([(
+        "a",
+        0,
+        format!("package P default=x\n{}", bundles.join("\n")).as_str(),
+    )]);
     let reasons = offers.reasons(&of_version("1.0.0"));
-    assert_eq!((reasons.len(), reasons[0].as_str()), (MAX_CONSIDERED, "a P.v1.0.0 chosen"));
+    assert_eq!(
+        (reasons.len(), reasons[0].as_str()),
+        (MAX_CONSIDERED, "a P.v1.0.0 chosen")
+    );
 }
 
 #[test]
@@ -376,13 +581,23 @@ fn a_platform_rejects_what_does_not_run_on_it_and_is_named_when_nothing_does() {
     )]);
     let on = |kubernetes: &str, architecture| {
         let kubernetes = Some(kubernetes.parse().unwrap());
-        let platform = Platform { kubernetes, architecture, ..Platform::default() };
-        ResolutionRequest { platform: Some(platform), ..ResolutionRequest::default() }
+        let platform = Platform {
+            kubernetes,
+            architecture,
+            ..Platform::default()
+        };
+        ResolutionRequest {
+            platform: Some(platform),
+            ..ResolutionRequest::default()
+        }
     };
     assert_eq!(offers.answer(&ResolutionRequest::default()), "c P.v2");
     assert_eq!(offers.answer(&on("1.30", None)), "c P.v2");
     assert_eq!(offers.answer(&on("1.29", None)), "c P.v1");
-    assert_eq!(offers.reasons(&on("1.29", None)), ["c P.v1 chosen", "c P.v2 Incompatible"]);
+    assert_eq!(
+        offers.reasons(&on("1.29", None)),
+        ["c P.v1 chosen", "c P.v2 Incompatible"]
+    );
     assert_eq!(
         offers.answer(&on("1.29", Some("arm64"))),
         "no bundles found for package \"P\" compatible with Kubernetes 1.29, architecture arm64"

@@ -30,10 +30,18 @@ const CATALOG: &str = r#"
 /// The packages that match, best first and then by name, each with its rank.
 fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<(&'c str, u32)> {
     let found = catalog
-        .find_packages(&PackageFilter { search: Some(text), ..PackageFilter::default() }, &Work::unlimited())
+        .find_packages(
+            &PackageFilter {
+                search: Some(text),
+                ..PackageFilter::default()
+            },
+            &Work::unlimited(),
+        )
         .unwrap();
-    let mut found: Vec<_> =
-        found.matches().map(|(place, found)| (catalog.package_at(place as usize).name(), found.rank())).collect();
+    let mut found: Vec<_> = found
+        .matches()
+        .map(|(place, found)| (catalog.package_at(place as usize).name(), found.rank()))
+        .collect();
     found.sort_by_key(|&(_, rank)| rank);
     found
 }
@@ -44,17 +52,38 @@ fn the_best_place_of_a_word_decides_how_well_it_matches() {
     for (text, expected) in [
         (
             "kafka",
-            [("kafka", 0), ("strimzi-kafka-operator", 1), ("streams", 2), ("console", 4), ("argocd-operator", 5)]
-                .as_slice(),
+            [
+                ("kafka", 0),
+                ("strimzi-kafka-operator", 1),
+                ("streams", 2),
+                ("console", 4),
+                ("argocd-operator", 5),
+            ]
+            .as_slice(),
         ),
         (
             "kafk",
-            &[("kafka", 1), ("strimzi-kafka-operator", 1), ("streams", 2), ("console", 4), ("argocd-operator", 5)],
+            &[
+                ("kafka", 1),
+                ("strimzi-kafka-operator", 1),
+                ("streams", 2),
+                ("console", 4),
+                ("argocd-operator", 5),
+            ],
         ),
-        ("argo", &[("argo", 0), ("argocd-operator", 1), ("console", 5)]),
-        ("operator", &[("argocd-operator", 1), ("strimzi-kafka-operator", 1)]),
+        (
+            "argo",
+            &[("argo", 0), ("argocd-operator", 1), ("console", 5)],
+        ),
+        (
+            "operator",
+            &[("argocd-operator", 1), ("strimzi-kafka-operator", 1)],
+        ),
         ("queue", &[("kafka", 3)]),
-        ("gitops", &[("argocd-operator", 3), ("strimzi-kafka-operator", 5)]),
+        (
+            "gitops",
+            &[("argocd-operator", 3), ("strimzi-kafka-operator", 5)],
+        ),
         ("plain", &[("plain", 0)]),
         ("brokers", &[("strimzi-kafka-operator", 5)]),
         ("rokers", &[("strimzi-kafka-operator", 10)]),
@@ -74,9 +103,15 @@ fn several_words_all_count_and_add_up() {
         ("operator argocd", &[("argocd-operator", 2)]),
         ("Argocd_Op", &[("argocd-operator", 2)]),
         ("argo cd", &[("argocd-operator", 3), ("argo", 4)]),
-        ("argo argo", &[("argo", 0), ("argocd-operator", 1), ("console", 5)]),
+        (
+            "argo argo",
+            &[("argo", 0), ("argocd-operator", 1), ("console", 5)],
+        ),
         ("kafka inc", &[("streams", 6), ("console", 8)]),
-        ("kafka gitops", &[("strimzi-kafka-operator", 6), ("argocd-operator", 8)]),
+        (
+            "kafka gitops",
+            &[("strimzi-kafka-operator", 6), ("argocd-operator", 8)],
+        ),
         ("kafka queue gitops", &[]),
     ] {
         assert_eq!(search(&catalog, text), expected, "{text}");
@@ -86,8 +121,16 @@ fn several_words_all_count_and_add_up() {
 #[test]
 fn a_typo_is_forgiven_in_a_word_of_five_letters_and_ranks_behind_what_is_literal() {
     let catalog = fixture::catalog(CATALOG);
-    let kafka = [("kafka", 6), ("strimzi-kafka-operator", 6), ("streams", 7), ("console", 9), ("argocd-operator", 10)];
-    for typo in ["kafkka", "kafkx", "kafxa", "akfka", "kaafka", "kafak", "xafka", "KÁFAK"] {
+    let kafka = [
+        ("kafka", 6),
+        ("strimzi-kafka-operator", 6),
+        ("streams", 7),
+        ("console", 9),
+        ("argocd-operator", 10),
+    ];
+    for typo in [
+        "kafkka", "kafkx", "kafxa", "akfka", "kaafka", "kafak", "xafka", "KÁFAK",
+    ] {
         assert_eq!(search(&catalog, typo), kafka, "{typo}");
     }
     assert_eq!(search(&catalog, "kfkaa"), [], "two typos");
@@ -99,7 +142,14 @@ fn a_typo_is_forgiven_in_a_word_of_five_letters_and_ranks_behind_what_is_literal
 #[test]
 fn letter_case_and_accents_do_not_count() {
     let catalog = fixture::catalog(CATALOG);
-    for text in ["senor", "SEÑOR", "sen\u{303}or", "lukasz", "łUKASZ", "messages"] {
+    for text in [
+        "senor",
+        "SEÑOR",
+        "sen\u{303}or",
+        "lukasz",
+        "łUKASZ",
+        "messages",
+    ] {
         assert_eq!(search(&catalog, text), [("kafka", 5)], "{text}");
     }
     for text in ["muller", "Müller", "sohne", "Sohn"] {
@@ -121,8 +171,17 @@ fn words_of_descriptions_count_from_two_letters_to_forty() {
     let catalog = fixture::catalog(CATALOG);
     assert_eq!(search(&catalog, "0123456789"), [], "a part of a URL");
     assert_eq!(search(&catalog, "example"), [("kafka", 5)]);
-    let words = ["x", "yy", &"z".repeat(MAX_WORD_LETTERS), &"u".repeat(MAX_WORD_LETTERS + 1)].map(str::to_owned);
-    let text = format!("package p default=c description=\"{}\"\nchannel c:", words.join(" "));
+    let words = [
+        "x",
+        "yy",
+        &"z".repeat(MAX_WORD_LETTERS),
+        &"u".repeat(MAX_WORD_LETTERS + 1),
+    ]
+    .map(str::to_owned);
+    let text = format!(
+        "package p default=c description=\"{}\"\nchannel c:",
+        words.join(" ")
+    );
     let catalog = fixture::catalog(&text);
     let is_found = words.map(|word| !search(&catalog, &word).is_empty());
     assert_eq!(is_found, [false, true, true, false]);
@@ -132,14 +191,33 @@ fn words_of_descriptions_count_from_two_letters_to_forty() {
 fn limits_bound_what_is_indexed_and_what_is_searched() {
     let described = |count: usize| {
         let words: Vec<_> = (0..count).map(|word| format!("w{word}")).collect();
-        fixture::catalog(&format!("package p default=c description=\"{} last\"\nchannel c:", words.join(" ")))
+        fixture::catalog(&format!(
+            "package p default=c description=\"{} last\"\nchannel c:",
+            words.join(" ")
+        ))
     };
-    assert_eq!(search(&described(MAX_PACKAGE_WORDS - 2), "last"), [("p", 5)]);
+    assert_eq!(
+        search(&described(MAX_PACKAGE_WORDS - 2), "last"),
+        [("p", 5)]
+    );
     assert_eq!(search(&described(MAX_PACKAGE_WORDS - 1), "last"), []);
     let catalog = described(2);
-    assert_eq!(search(&catalog, &format!("{}none", "w0 ".repeat(MAX_SEARCH_WORDS))), [("p", 5)]);
-    assert_eq!(search(&catalog, &format!("{}none", "w0 ".repeat(MAX_SEARCH_WORDS - 1))), []);
+    assert_eq!(
+        search(&catalog, &format!("{}none", "w0 ".repeat(MAX_SEARCH_WORDS))),
+        [("p", 5)]
+    );
+    assert_eq!(
+        search(
+            &catalog,
+            &format!("{}none", "w0 ".repeat(MAX_SEARCH_WORDS - 1))
+        ),
+        []
+    );
     let long = "n".repeat(MAX_WORD_LETTERS);
     let catalog = fixture::catalog(&format!("package {long}more default=c\nchannel c:"));
-    assert_eq!(search(&catalog, &format!("{long}less")).len(), 1, "the beginning of a word counts");
+    assert_eq!(
+        search(&catalog, &format!("{long}less")).len(),
+        1,
+        "the beginning of a word counts"
+    );
 }

@@ -1,7 +1,8 @@
 //! The rules of validation against `opm validate`: see `testdata/golden/README.md`.
 //!
-//! Upstream answers with one text (stages `load` and `convert`) or with a tree of all faults (stage `model`). Every
-//! text and every leaf is a problem of ours. Where upstream made a tree, ours has nothing beside its leaves.
+//! Upstream answers with one text (stages `load` and `convert`) or with a tree of all faults (stage
+//! `model`). Every text and every leaf is a problem of ours. Where upstream made a tree, ours has
+//! nothing beside its leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,16 +17,17 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
-/// Cases with a channel entry whose bundle is not there, in a channel that is not the last of its package. Upstream
-/// looks for such entries in the last channel only; in the others it finds a bundle without properties and image. Ours
-/// tells all of them as missing bundles, which is what they are.
+/// Cases with a channel entry whose bundle is not there, in a channel that is not the last of its
+/// package. Upstream looks for such entries in the last channel only; in the others it finds a
+/// bundle without properties and image. Ours tells all of them as missing bundles, which is what
+/// they are.
 const MISSING_BUNDLE: [&str; 2] = [
     "an entry without a bundle in the first of three channels",
     "an empty channel after a channel with a missing bundle hides it from the first check",
 ];
 
-/// Cases with a document that holds nothing. Upstream says that a schema is missing in it; ours says what it is, because
-/// there is no blob that could have a schema.
+/// Cases with a document that holds nothing. Upstream says that a schema is missing in it; ours
+/// says what it is, because there is no blob that could have a schema.
 const EMPTY_DOCUMENT: [&str; 9] = [
     "two separators at the very start",
     "three separators between documents",
@@ -38,7 +40,8 @@ const EMPTY_DOCUMENT: [&str; 9] = [
     "json null at the top level",
 ];
 
-/// A case where both refuse an inline manifest that is no YAML, each in the words of its own parser.
+/// A case where both refuse an inline manifest that is no YAML, each in the words of its own
+/// parser.
 const MANIFEST: &str = "an inline manifest that is bad yaml";
 
 /// One fault with its place; empty where it has none.
@@ -73,12 +76,34 @@ fn a_problem_names_the_file_and_line_of_its_blob() {
     let told: Vec<_> = catalog
         .problems()
         .iter()
-        .map(|problem| (problem.code, problem.channel.as_deref(), problem.file.as_deref(), problem.line))
+        .map(|problem| {
+            (
+                problem.code,
+                problem.channel.as_deref(),
+                problem.file.as_deref(),
+                problem.line,
+            )
+        })
         .collect();
     let expected = [
-        (ProblemCode::ChannelEntryBundleMissing, Some("a"), Some("a.json"), Some(7)),
-        (ProblemCode::ChannelEntryBundleMissing, Some("b"), Some("b.json"), Some(3)),
-        (ProblemCode::EntrySkipRangeInvalid, Some("b"), Some("b.json"), Some(3)),
+        (
+            ProblemCode::ChannelEntryBundleMissing,
+            Some("a"),
+            Some("a.json"),
+            Some(7),
+        ),
+        (
+            ProblemCode::ChannelEntryBundleMissing,
+            Some("b"),
+            Some("b.json"),
+            Some(3),
+        ),
+        (
+            ProblemCode::EntrySkipRangeInvalid,
+            Some("b"),
+            Some("b.json"),
+            Some(3),
+        ),
     ];
     assert_eq!(told, expected);
 }
@@ -137,50 +162,89 @@ fn build(lines: &[Value], files: &[(&str, &[u32])]) -> Catalog {
         lines: lines.to_vec(),
         ..FileOrigin::default()
     };
-    let content: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
-    Catalog::build(Bytes::from(content), &Origins { files: files.iter().map(file).collect(), ..Origins::default() })
-        .unwrap()
+    let content: Vec<u8> = lines
+        .iter()
+        .flat_map(|line| format!("{line}\n").into_bytes())
+        .collect();
+    Catalog::build(
+        Bytes::from(content),
+        &Origins {
+            files: files.iter().map(file).collect(),
+            ..Origins::default()
+        },
+    )
+    .unwrap()
 }
 
 /// The same cases in every run.
 fn seeded() -> ProptestConfig {
-    ProptestConfig { rng_seed: RngSeed::Fixed(0), failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(0),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// Checks every case and answers how many there are.
 fn check_cases(cases: &str) -> usize {
     let mut wrong = Vec::new();
-    for case in cases.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+    for case in cases
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+    {
         if let Err(message) = check_case(&case) {
             wrong.push(format!("{}: {message}", case["name"]));
         }
     }
-    assert!(wrong.is_empty(), "{} cases differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} cases differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     cases.lines().count()
 }
 
 fn check_case(case: &Value) -> Result<(), String> {
     let Some(catalog) = catalog(case) else {
-        return case["validate"].as_str().map(drop).ok_or_else(|| "refused".to_owned());
+        return case["validate"]
+            .as_str()
+            .map(drop)
+            .ok_or_else(|| "refused".to_owned());
     };
-    let problems: Vec<&Problem> =
-        catalog.problems().iter().filter(|problem| problem.severity() == Severity::Error).collect();
+    let problems: Vec<&Problem> = catalog
+        .problems()
+        .iter()
+        .filter(|problem| problem.severity() == Severity::Error)
+        .collect();
     let name = case["name"].as_str().unwrap();
-    let is_only = |code| problems.iter().all(|problem| problem.code == code) && !problems.is_empty();
+    let is_only =
+        |code| problems.iter().all(|problem| problem.code == code) && !problems.is_empty();
     let is_known_difference = EMPTY_DOCUMENT.contains(&name) && is_only(ProblemCode::DocumentEmpty)
         || name == MANIFEST && is_manifest_told(case, &problems);
     if is_known_difference {
         return Ok(());
     }
     let Some(expected) = case["validate"].as_str() else {
-        return if problems.is_empty() { Ok(()) } else { Err(format!("problems {problems:?}")) };
+        return if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("problems {problems:?}"))
+        };
     };
     if case["stage"] == "model" {
         return check_tree(case, expected, &problems);
     }
-    let told: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+    let told: Vec<&str> = problems
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
     // Where upstream's answer varies, each of its answers is one of ours.
-    let varying = case["validate_set"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let varying = case["validate_set"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     match varying.chain([expected]).find(|text| !told.contains(text)) {
         None => Ok(()),
         Some(text) => Err(format!("not told {text:?}, but {told:?}")),
@@ -188,7 +252,10 @@ fn check_case(case: &Value) -> Result<(), String> {
 }
 
 fn is_manifest_told(case: &Value, problems: &[&Problem]) -> bool {
-    let before = |text: &str| text.split_once(" to JSON: ").map(|(before, _)| before.to_owned());
+    let before = |text: &str| {
+        text.split_once(" to JSON: ")
+            .map(|(before, _)| before.to_owned())
+    };
     let expected = case["validate"].as_str().and_then(before);
     matches!(problems, [problem] if expected.is_some() && before(&problem.message) == expected)
 }
@@ -198,21 +265,30 @@ fn check_tree(case: &Value, tree: &str, problems: &[&Problem]) -> Result<(), Str
     let mut told: BTreeSet<Fault> = problems.iter().map(|problem| fault(problem)).collect();
     if MISSING_BUNDLE.contains(&case["name"].as_str().unwrap()) {
         let is_empty_bundle = |fault: &Fault| {
-            ["must be exactly one property with type \"olm.package\"", "bundle image must be set"]
-                .contains(&fault.message.as_str())
+            [
+                "must be exactly one property with type \"olm.package\"",
+                "bundle image must be set",
+            ]
+            .contains(&fault.message.as_str())
         };
         expected.retain(|fault| !is_empty_bundle(fault));
         let missing = Fault {
             package: "foo".to_owned(),
             channel: "a".to_owned(),
             bundle: String::new(),
-            message: "no olm.bundle blobs found in package \"foo\" for olm.channel entries [foo.v2.0.0]".to_owned(),
+            message:
+                "no olm.bundle blobs found in package \"foo\" for olm.channel entries [foo.v2.0.0]"
+                    .to_owned(),
         };
         if !told.remove(&missing) {
             return Err(format!("not told {missing:?}, but {told:?}"));
         }
     }
-    if expected == told { Ok(()) } else { Err(format!("expected {expected:?}, told {told:?}")) }
+    if expected == told {
+        Ok(())
+    } else {
+        Err(format!("expected {expected:?}, told {told:?}"))
+    }
 }
 
 /// The leaves of upstream's tree, each with the package, channel and bundle above it.
@@ -225,23 +301,32 @@ fn leaves(tree: &str) -> BTreeSet<Fault> {
         let text = line.trim_start_matches(['│', '├', '└', '─', ' ', '\u{a0}']);
         let depth = (line.chars().count() - text.chars().count()) / 4;
         above.truncate(depth - 1);
-        let node = ["package", "channel", "bundle"]
-            .iter()
-            .find_map(|what| text.strip_prefix(&format!("invalid {what} "))?.strip_suffix(':'));
+        let node = ["package", "channel", "bundle"].iter().find_map(|what| {
+            text.strip_prefix(&format!("invalid {what} "))?
+                .strip_suffix(':')
+        });
         if let Some(name) = node {
             above.push(go_unquote(name));
             continue;
         }
         let mut above = above.iter().cloned();
         let mut next = || above.next().unwrap_or_default();
-        leaves.insert(Fault { package: next(), channel: next(), bundle: next(), message: text.to_owned() });
+        leaves.insert(Fault {
+            package: next(),
+            channel: next(),
+            bundle: next(),
+            message: text.to_owned(),
+        });
     }
     leaves
 }
 
 /// Reads a text as Go's `%q` writes it.
 fn go_unquote(quoted: &str) -> String {
-    let mut rest = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')).expect("a quoted text");
+    let mut rest = quoted
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .expect("a quoted text");
     let mut text = String::new();
     while let Some((plain, escape)) = rest.split_once('\\') {
         text.push_str(plain);
@@ -287,18 +372,33 @@ fn catalog(case: &Value) -> Option<Catalog> {
         let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
         rules.add(directory, &tree.read(path)?).ok()?;
     }
-    let mut paths: Vec<&str> = tree.paths().filter(|path| !rules.is_ignored(path)).collect();
+    let mut paths: Vec<&str> = tree
+        .paths()
+        .filter(|path| !rules.is_ignored(path))
+        .collect();
     paths.sort_by(|a, b| compare_paths(a, b));
     let mut content = Vec::new();
     let mut files = Vec::new();
     for path in paths {
         files.push(read_file(path, &tree.read(path)?, &mut content)?);
     }
-    Some(Catalog::build(Bytes::from(content), &Origins { files, ..Origins::default() }).unwrap())
+    Some(
+        Catalog::build(
+            Bytes::from(content),
+            &Origins {
+                files,
+                ..Origins::default()
+            },
+        )
+        .unwrap(),
+    )
 }
 
 fn read_file(path: &str, bytes: &[u8], content: &mut Vec<u8>) -> Option<FileOrigin> {
-    let mut origin = FileOrigin { path: path.to_owned(), ..FileOrigin::default() };
+    let mut origin = FileOrigin {
+        path: path.to_owned(),
+        ..FileOrigin::default()
+    };
     let mut reader = FileReader::new(ReadLimits::default());
     reader.push(bytes);
     reader.finish();
@@ -338,18 +438,26 @@ impl Tree {
             };
             nodes.insert(file["path"].as_str().unwrap().to_owned(), node);
         }
-        let root = case["root"].as_str().map_or(String::new(), |root| format!("{root}/"));
+        let root = case["root"]
+            .as_str()
+            .map_or(String::new(), |root| format!("{root}/"));
         Self { root, nodes }
     }
 
     fn paths(&self) -> impl Iterator<Item = &str> {
-        self.nodes.keys().filter_map(|path| path.strip_prefix(self.root.as_str()))
+        self.nodes
+            .keys()
+            .filter_map(|path| path.strip_prefix(self.root.as_str()))
     }
 
     /// The bytes of a file; `None` when a link to it leads to nothing or to a directory.
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         let mut parts: Vec<String> = Vec::new();
-        let mut left: Vec<String> = format!("{}{path}", self.root).split('/').rev().map(str::to_owned).collect();
+        let mut left: Vec<String> = format!("{}{path}", self.root)
+            .split('/')
+            .rev()
+            .map(str::to_owned)
+            .collect();
         let mut followed = 0;
         while let Some(part) = left.pop() {
             if part == ".." {

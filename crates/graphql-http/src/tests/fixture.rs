@@ -21,7 +21,8 @@ pub(crate) const BETA: &str = "
 ";
 
 /// Digest of the content of the catalog `alpha`.
-pub(crate) const ALPHA_DIGEST: &str = "sha256:0101010101010101010101010101010101010101010101010101010101010101";
+pub(crate) const ALPHA_DIGEST: &str =
+    "sha256:0101010101010101010101010101010101010101010101010101010101010101";
 
 /// An engine over both catalogs.
 pub(crate) fn engine(limits: Limits) -> Engine {
@@ -35,7 +36,10 @@ pub(crate) fn engine(limits: Limits) -> Engine {
 pub(crate) fn served(name: &str, fixture: &str, digest: u8) -> Served {
     Served::new(
         name,
-        Content::new(testing::fixture::catalog(fixture), Digest::new([digest; 32])),
+        Content::new(
+            testing::fixture::catalog(fixture),
+            Digest::new([digest; 32]),
+        ),
         CatalogMetadata::default(),
     )
 }

@@ -1,5 +1,5 @@
-//! Writing messages: a long one is sent as several frames (RFC 6455 §5.4), because the connection copies each frame
-//! into its buffer, which keeps the size of the largest one.
+//! Writing messages: a long one is sent as several frames (RFC 6455 §5.4), because the connection
+//! copies each frame into its buffer, which keeps the size of the largest one.
 
 use std::iter;
 
@@ -25,7 +25,11 @@ pub(super) async fn send(socket: &mut WebSocket, parts: [Bytes; 3]) -> Result<()
 /// Returns the frames of a text message.
 fn frames(parts: [Bytes; 3]) -> impl Iterator<Item = Frame> {
     let length: usize = parts.iter().map(Bytes::len).sum();
-    let payloads = if length <= FRAME_BYTES { vec![parts.concat().into()] } else { parts.into() };
+    let payloads = if length <= FRAME_BYTES {
+        vec![parts.concat().into()]
+    } else {
+        parts.into()
+    };
     let mut payloads = payloads.into_iter().flat_map(split).peekable();
     let mut data = Data::Text;
     iter::from_fn(move || {
@@ -45,9 +49,21 @@ mod tests {
     use super::*;
 
     fn lengths(payload: usize) -> Vec<(usize, OpCode, bool)> {
-        let parts = [Bytes::from_static(b"<<"), Bytes::from(vec![b'x'; payload]), Bytes::from_static(b">>")];
+        let parts = [
+            Bytes::from_static(b"<<"),
+            Bytes::from(vec![b'x'; payload]),
+            Bytes::from_static(b">>"),
+        ];
         let frames = frames(parts);
-        frames.map(|frame| (frame.payload().len(), frame.header().opcode, frame.header().is_final)).collect()
+        frames
+            .map(|frame| {
+                (
+                    frame.payload().len(),
+                    frame.header().opcode,
+                    frame.header().is_final,
+                )
+            })
+            .collect()
     }
 
     #[test]
@@ -55,8 +71,20 @@ mod tests {
         let (first, next) = (OpCode::Data(Data::Text), OpCode::Data(Data::Continue));
         assert_eq!(lengths(0), [(4, first, true)]);
         assert_eq!(lengths(FRAME_BYTES - 4), [(FRAME_BYTES, first, true)]);
-        assert_eq!(lengths(FRAME_BYTES - 3), [(2, first, false), (FRAME_BYTES - 3, next, false), (2, next, true)]);
-        let long = [(2, first, false), (FRAME_BYTES, next, false), (1, next, false), (2, next, true)];
+        assert_eq!(
+            lengths(FRAME_BYTES - 3),
+            [
+                (2, first, false),
+                (FRAME_BYTES - 3, next, false),
+                (2, next, true)
+            ]
+        );
+        let long = [
+            (2, first, false),
+            (FRAME_BYTES, next, false),
+            (1, next, false),
+            (2, next, true),
+        ];
         assert_eq!(lengths(FRAME_BYTES + 1), long);
     }
 }

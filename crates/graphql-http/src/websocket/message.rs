@@ -48,7 +48,8 @@ struct Parts<'m> {
     payload: Option<&'m RawValue>,
 }
 
-/// The payload of `connection_init`, as far as it matters here. Others may be in it, such as those of a gateway.
+/// The payload of `connection_init`, as far as it matters here. Others may be in it, such as those
+/// of a gateway.
 #[derive(Default, Deserialize)]
 struct InitPayload {
     #[serde(rename = "Authorization", alias = "authorization")]
@@ -69,7 +70,10 @@ impl<'m> Incoming<'m> {
             "ping" if is_object => Some(Self::Ping(payload)),
             "pong" if is_object => Some(Self::Pong),
             "complete" => Some(Self::Complete { id: id? }),
-            "subscribe" => Some(Self::Subscribe { id: id?, payload: payload? }),
+            "subscribe" => Some(Self::Subscribe {
+                id: id?,
+                payload: payload?,
+            }),
             _ => None,
         }
     }
@@ -83,16 +87,25 @@ impl Outgoing {
         Self::Errors(list.into())
     }
 
-    /// The JSON of the message about the operation with this id, in parts. The payload is not copied.
+    /// The JSON of the message about the operation with this id, in parts. The payload is not
+    /// copied.
     pub(super) fn into_parts(self, id: &str) -> [Bytes; 3] {
         let (kind, payload) = match self {
             Self::Next(result) => ("next", Some(result)),
             Self::Errors(errors) => ("error", Some(errors)),
             Self::Complete => ("complete", None),
         };
-        let member = if payload.is_some() { ",\"payload\":" } else { "" };
+        let member = if payload.is_some() {
+            ",\"payload\":"
+        } else {
+            ""
+        };
         let head = format!("{{\"id\":{},\"type\":\"{kind}\"{member}", Value::from(id));
-        [head.into(), payload.unwrap_or_default(), Bytes::from_static(b"}")]
+        [
+            head.into(),
+            payload.unwrap_or_default(),
+            Bytes::from_static(b"}"),
+        ]
     }
 }
 
@@ -102,11 +115,17 @@ pub(super) fn request(payload: &RawValue) -> Option<Request<'_>> {
     request.has_document().then_some(request)
 }
 
-/// Returns what the payload of a `connection_init` says of who sends it, as the header `Authorization` does.
+/// Returns what the payload of a `connection_init` says of who sends it, as the header
+/// `Authorization` does.
 pub(super) fn authorization(payload: Option<&RawValue>) -> Result<Option<HeaderValue>, Malformed> {
-    let payload = payload.map(|payload| serde_json::from_str::<InitPayload>(payload.get())).transpose();
-    let text = payload.map_err(|_| Malformed)?.and_then(|payload| payload.authorization);
-    text.map(|text| HeaderValue::try_from(text).map_err(|_| Malformed)).transpose()
+    let payload = payload
+        .map(|payload| serde_json::from_str::<InitPayload>(payload.get()))
+        .transpose();
+    let text = payload
+        .map_err(|_| Malformed)?
+        .and_then(|payload| payload.authorization);
+    text.map(|text| HeaderValue::try_from(text).map_err(|_| Malformed))
+        .transpose()
 }
 
 /// A message in one part.

@@ -1,5 +1,6 @@
-//! Draws a message that its client does not complete from the budget for bodies that are being read. Otherwise as many
-//! connections as may be open could each hold a message of the maximum length for as long as they like.
+//! Draws a message that its client does not complete from the budget for bodies that are being
+//! read. Otherwise as many connections as may be open could each hold a message of the maximum
+//! length for as long as they like.
 
 use std::io;
 use std::pin::Pin;
@@ -10,11 +11,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::budget::{ByteBudget, BytePermit};
 
-/// Maximum number of bytes of an unfinished message that draw from no budget: the size of the buffer that each connection
-/// has for reading.
+/// Maximum number of bytes of an unfinished message that draw from no budget: the size of the
+/// buffer that each connection has for reading.
 pub const UNCOUNTED_MESSAGE_BYTES: usize = super::BUFFER_BYTES;
 
-/// Length in bytes of the header of a frame whose payload has up to 125 bytes, as all control frames of clients have.
+/// Length in bytes of the header of a frame whose payload has up to 125 bytes, as all control
+/// frames of clients have.
 const CONTROL_HEADER_BYTES: usize = 6;
 
 /// The stream of a connection, which counts what it has read of a message.
@@ -32,7 +34,14 @@ pub(super) struct MeteredStream<S> {
 
 impl<S> MeteredStream<S> {
     pub(super) fn new(stream: S, budget: ByteBudget, peer: Peer, maximum: usize) -> Self {
-        Self { stream, budget, peer, maximum, unfinished: 0, permit: None }
+        Self {
+            stream,
+            budget,
+            peer,
+            maximum,
+            unfinished: 0,
+            permit: None,
+        }
     }
 
     /// Counts from zero, because a message is complete.
@@ -41,9 +50,12 @@ impl<S> MeteredStream<S> {
         self.permit = None;
     }
 
-    /// Does not count a control frame, which may come between the frames of a message and does not complete it.
+    /// Does not count a control frame, which may come between the frames of a message and does not
+    /// complete it.
     pub(super) fn ignore_control(&mut self, payload: usize) {
-        self.unfinished = self.unfinished.saturating_sub(payload + CONTROL_HEADER_BYTES);
+        self.unfinished = self
+            .unfinished
+            .saturating_sub(payload + CONTROL_HEADER_BYTES);
     }
 }
 
@@ -70,7 +82,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for MeteredStream<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for MeteredStream<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -133,7 +149,10 @@ mod tests {
             let (stream, own) = duplex(1 << 20);
             let peer = Peer::new([192, 0, 2, peer].into());
             let metered = MeteredStream::new(own, budget.clone(), peer, MAXIMUM);
-            Self { stream, socket: WebSocketStream::from_raw_socket(metered, Role::Server, None).await }
+            Self {
+                stream,
+                socket: WebSocketStream::from_raw_socket(metered, Role::Server, None).await,
+            }
         }
 
         /// Sends bytes, and reads what there is; the error is that of a stream that is refused.
@@ -142,12 +161,16 @@ mod tests {
             let mut messages = 0;
             loop {
                 match self.socket.next().now_or_never() {
-                    Some(Some(Ok(Message::Ping(payload)))) => self.socket.get_mut().ignore_control(payload.len()),
+                    Some(Some(Ok(Message::Ping(payload)))) => {
+                        self.socket.get_mut().ignore_control(payload.len())
+                    }
                     Some(Some(Ok(_))) => {
                         self.socket.get_mut().complete();
                         messages += 1;
                     }
-                    Some(Some(Err(tokio_tungstenite::tungstenite::Error::Io(error)))) => return Err(error.kind()),
+                    Some(Some(Err(tokio_tungstenite::tungstenite::Error::Io(error)))) => {
+                        return Err(error.kind());
+                    }
                     Some(other) => panic!("{other:?}"),
                     None => return Ok(messages),
                 }
@@ -159,7 +182,14 @@ mod tests {
     async fn an_unfinished_message_draws_from_the_budget_until_it_is_complete() {
         let budget = ByteBudget::new(4 * MAXIMUM, 4 * MAXIMUM, 0);
         let mut first = Client::new(&budget, 1).await;
-        assert_eq!(first.send(&unfinished(u16::try_from(UNCOUNTED_MESSAGE_BYTES).unwrap() - 8)).await, Ok(0));
+        assert_eq!(
+            first
+                .send(&unfinished(
+                    u16::try_from(UNCOUNTED_MESSAGE_BYTES).unwrap() - 8
+                ))
+                .await,
+            Ok(0)
+        );
         assert_eq!(budget.used_bytes(), 0);
         assert_eq!(first.send(&frame(0x00, 1_000)).await, Ok(0));
         assert_eq!(first.send(&frame(0x00, 1_000)).await, Ok(0));
@@ -171,11 +201,18 @@ mod tests {
         let mut second = Client::new(&budget, 1).await;
         let mut third = Client::new(&budget, 1).await;
         let mut other = Client::new(&budget, 2).await;
-        for (client, expected) in
-            [(&mut second, Ok(0)), (&mut third, Err(io::ErrorKind::QuotaExceeded)), (&mut other, Ok(0))]
-        {
+        for (client, expected) in [
+            (&mut second, Ok(0)),
+            (&mut third, Err(io::ErrorKind::QuotaExceeded)),
+            (&mut other, Ok(0)),
+        ] {
             // The first bytes are counted when the next ones are read.
-            assert_eq!(client.send(&unfinished(20_000)[..UNCOUNTED_MESSAGE_BYTES]).await, Ok(0));
+            assert_eq!(
+                client
+                    .send(&unfinished(20_000)[..UNCOUNTED_MESSAGE_BYTES])
+                    .await,
+                Ok(0)
+            );
             assert_eq!(client.send(&[b'x'; 3_000]).await, expected);
         }
         assert_eq!(budget.used_bytes(), 3 * MAXIMUM, "half for one peer");
@@ -192,6 +229,9 @@ mod tests {
         for length in (0..=125).cycle().take(1_000) {
             assert_eq!(client.send(&ping(length)).await, Ok(0));
         }
-        assert_eq!((budget.used_bytes(), client.socket.get_ref().unfinished), (0, 0));
+        assert_eq!(
+            (budget.used_bytes(), client.socket.get_ref().unfinished),
+            (0, 0)
+        );
     }
 }

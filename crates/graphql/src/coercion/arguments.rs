@@ -1,4 +1,5 @@
-//! Coercion of literals in a document: arguments, defaults, and the conditions of `@skip` and `@include`.
+//! Coercion of literals in a document: arguments, defaults, and the conditions of `@skip` and
+//! `@include`.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use serde_json::{Map, Value};
 use super::{CoercionError, InputPathStep, default_of, exactly_one, path_text};
 use crate::document::Schema;
 
-/// The coerced arguments of a field. An argument that is neither provided nor has a default is absent. Clones share
-/// memory.
+/// The coerced arguments of a field. An argument that is neither provided nor has a default is
+/// absent. Clones share memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arguments(Option<Arc<[(Name, Value)]>>);
 
@@ -28,7 +29,10 @@ impl Arguments {
     /// Returns the value of an argument; `null` if it is absent.
     pub(crate) fn get(&self, name: &str) -> &Value {
         let arguments = self.0.as_deref().unwrap_or_default();
-        arguments.iter().find(|(other, _)| other == name).map_or(&Value::Null, |(_, value)| value)
+        arguments
+            .iter()
+            .find(|(other, _)| other == name)
+            .map_or(&Value::Null, |(_, value)| value)
     }
 
     /// Returns an argument that is a string or an enum value.
@@ -36,9 +40,13 @@ impl Arguments {
         self.get(name).as_str()
     }
 
-    /// Returns an argument that is a list of strings; `None` if it is absent or empty, which both mean no condition.
+    /// Returns an argument that is a list of strings; `None` if it is absent or empty, which both
+    /// mean no condition.
     pub(crate) fn strings(&self, name: &str) -> Option<StringSet<'_>> {
-        self.get(name).as_array().filter(|items| !items.is_empty()).map(|items| StringSet(items))
+        self.get(name)
+            .as_array()
+            .filter(|items| !items.is_empty())
+            .map(|items| StringSet(items))
     }
 
     /// Returns an argument that is an `Int`.
@@ -50,7 +58,9 @@ impl Arguments {
 impl<'a> StringSet<'a> {
     /// Returns whether the set contains a string.
     pub(crate) fn contains(self, text: &str) -> bool {
-        self.0.binary_search_by(|item| item.as_str().cmp(&Some(text))).is_ok()
+        self.0
+            .binary_search_by(|item| item.as_str().cmp(&Some(text)))
+            .is_ok()
     }
 
     /// Iterates over the distinct strings in sorted order.
@@ -69,19 +79,41 @@ pub(crate) fn arguments(
 ) -> Result<Arguments, CoercionError> {
     let mut coerced = Vec::with_capacity(definition.arguments.len().min(field.arguments.len()));
     for argument in &definition.arguments {
-        let written = field.arguments.iter().find(|written| written.name == argument.name);
-        let coordinate = || format!("Argument \"{type_name}.{}({}:)\"", definition.name, argument.name);
+        let written = field
+            .arguments
+            .iter()
+            .find(|written| written.name == argument.name);
+        let coordinate = || {
+            format!(
+                "Argument \"{type_name}.{}({}:)\"",
+                definition.name, argument.name
+            )
+        };
         let value = match written {
             Some(written) => {
-                let mut literals = LiteralCoercion { schema, variables, path: Vec::new() };
-                literals.argument(argument, &written.value).map_err(|error| {
-                    let message = format!("{} has invalid value{}", coordinate(), error.message);
-                    CoercionError { message, ..error }
-                })?
+                let mut literals = LiteralCoercion {
+                    schema,
+                    variables,
+                    path: Vec::new(),
+                };
+                literals
+                    .argument(argument, &written.value)
+                    .map_err(|error| {
+                        let message =
+                            format!("{} has invalid value{}", coordinate(), error.message);
+                        CoercionError { message, ..error }
+                    })?
             }
             None if argument.is_required() => {
-                let message = format!("{} of required type \"{}\" was not provided.", coordinate(), argument.ty);
-                return Err(CoercionError { message, span: field.name.location() });
+                let message = format!(
+                    "{} of required type \"{}\" was not provided.",
+                    coordinate(),
+                    argument.ty
+                );
+                return Err(CoercionError {
+                    message,
+                    span: field.name.location(),
+                });
             }
             None => default_of(schema, argument),
         };
@@ -108,11 +140,24 @@ pub(crate) fn condition(
     variables: &Map<String, Value>,
 ) -> Result<bool, CoercionError> {
     for (name, expected) in [("skip", false), ("include", true)] {
-        let Some(directive) = selection.directives().get(name) else { continue };
-        let Some(value) = directive.specified_argument_by_name("if") else { continue };
+        let Some(directive) = selection.directives().get(name) else {
+            continue;
+        };
+        let Some(value) = directive.specified_argument_by_name("if") else {
+            continue;
+        };
         let ty = Type::NonNullNamed(apollo_compiler::name!("Boolean"));
-        let found = LiteralCoercion { schema, variables, path: Vec::new() }.value(&ty, value).map_err(|error| {
-            let message = format!("Argument \"@{name}(if:)\" has invalid value{}", error.message);
+        let found = LiteralCoercion {
+            schema,
+            variables,
+            path: Vec::new(),
+        }
+        .value(&ty, value)
+        .map_err(|error| {
+            let message = format!(
+                "Argument \"@{name}(if:)\" has invalid value{}",
+                error.message
+            );
             CoercionError { message, ..error }
         })?;
         if found != Some(Value::Bool(expected)) {
@@ -123,9 +168,18 @@ pub(crate) fn condition(
 }
 
 /// Coerces a literal without variables.
-pub(super) fn constant(schema: &Schema, ty: &Type, literal: &Node<ast::Value>) -> Result<Value, CoercionError> {
+pub(super) fn constant(
+    schema: &Schema,
+    ty: &Type,
+    literal: &Node<ast::Value>,
+) -> Result<Value, CoercionError> {
     let none = Map::new();
-    let value = LiteralCoercion { schema, variables: &none, path: Vec::new() }.value(ty, literal)?;
+    let value = LiteralCoercion {
+        schema,
+        variables: &none,
+        path: Vec::new(),
+    }
+    .value(ty, literal)?;
     Ok(value.unwrap_or(Value::Null))
 }
 
@@ -142,7 +196,9 @@ impl<'a> LiteralCoercion<'a> {
         definition: &InputValueDefinition,
         literal: &'a Node<ast::Value>,
     ) -> Result<Option<Value>, CoercionError> {
-        let absent = literal.as_variable().is_some_and(|name| !self.variables.contains_key(name.as_str()));
+        let absent = literal
+            .as_variable()
+            .is_some_and(|name| !self.variables.contains_key(name.as_str()));
         if absent && !definition.is_required() {
             return Ok(default_of(self.schema, definition));
         }
@@ -150,7 +206,11 @@ impl<'a> LiteralCoercion<'a> {
     }
 
     /// Coerces a literal; `None` if it is a variable without a value and the type is nullable.
-    fn value(&mut self, ty: &Type, literal: &'a Node<ast::Value>) -> Result<Option<Value>, CoercionError> {
+    fn value(
+        &mut self,
+        ty: &Type,
+        literal: &'a Node<ast::Value>,
+    ) -> Result<Option<Value>, CoercionError> {
         if let ast::Value::Variable(name) = literal.as_ref() {
             let value = self.variables.get(name.as_str());
             return match value {
@@ -179,7 +239,12 @@ impl<'a> LiteralCoercion<'a> {
         match self.schema.type_definition(name) {
             Some(ExtendedType::InputObject(definition)) => self.object(definition, literal),
             definition => leaf(definition, name, literal).map_or_else(
-                || Err(self.error(literal, format!("Expected value of type \"{name}\", found: {literal}."))),
+                || {
+                    Err(self.error(
+                        literal,
+                        format!("Expected value of type \"{name}\", found: {literal}."),
+                    ))
+                },
                 |value| Ok(Some(value)),
             ),
         }
@@ -187,7 +252,9 @@ impl<'a> LiteralCoercion<'a> {
 
     fn list(&mut self, item: &Type, literal: &'a Node<ast::Value>) -> Result<Value, CoercionError> {
         let ast::Value::List(literals) = literal.as_ref() else {
-            return Ok(Value::Array(vec![self.value(item, literal)?.unwrap_or(Value::Null)]));
+            return Ok(Value::Array(vec![
+                self.value(item, literal)?.unwrap_or(Value::Null),
+            ]));
         };
         let mut items = Vec::with_capacity(literals.len());
         for (at, literal) in literals.iter().enumerate() {
@@ -205,7 +272,9 @@ impl<'a> LiteralCoercion<'a> {
     ) -> Result<Option<Value>, CoercionError> {
         let type_name = &definition.name;
         let ast::Value::Object(written) = literal.as_ref() else {
-            let message = format!("Expected value of type \"{type_name}\" to be an object, found: {literal}.");
+            let message = format!(
+                "Expected value of type \"{type_name}\" to be an object, found: {literal}."
+            );
             return Err(self.error(literal, message));
         };
         let mut coerced = Map::new();
@@ -260,7 +329,10 @@ impl<'a> LiteralCoercion<'a> {
     }
 
     fn error(&self, literal: &Node<ast::Value>, message: impl Display) -> CoercionError {
-        CoercionError { message: format!("{}: {message}", path_text(&self.path)), span: literal.location() }
+        CoercionError {
+            message: format!("{}: {message}", path_text(&self.path)),
+            span: literal.location(),
+        }
     }
 }
 
@@ -287,10 +359,14 @@ fn json(literal: &ast::Value) -> Option<Value> {
         ast::Value::Boolean(value) => (*value).into(),
         ast::Value::String(text) => text.as_str().into(),
         ast::Value::Enum(name) => name.as_str().into(),
-        ast::Value::Int(_) | ast::Value::Float(_) => serde_json::from_str(&literal.to_string()).ok()?,
+        ast::Value::Int(_) | ast::Value::Float(_) => {
+            serde_json::from_str(&literal.to_string()).ok()?
+        }
         ast::Value::List(items) => items.iter().map(|item| json(item)).collect::<Option<_>>()?,
         ast::Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| Some((name.to_string(), json(value)?)));
+            let members = members
+                .iter()
+                .map(|(name, value)| Some((name.to_string(), json(value)?)));
             Value::Object(members.collect::<Option<_>>()?)
         }
         ast::Value::Variable(_) => return None,

@@ -11,8 +11,9 @@ const SHOWN_DEPTH: usize = 2;
 /// Maximum length of the text of a value, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 1_000;
 
-/// Formats a value for a message: abbreviated, and not quite JSON. The text is cut where it is longer than
-/// [`MAX_SHOWN_BYTES`], which graphql-js does not do: a message shows all members of an object.
+/// Formats a value for a message: abbreviated, and not quite JSON. The text is cut where it is
+/// longer than [`MAX_SHOWN_BYTES`], which graphql-js does not do: a message shows all members of an
+/// object.
 pub(super) fn show(value: &Value) -> String {
     let mut text = String::new();
     show_at(value, 0, &mut text);
@@ -71,10 +72,22 @@ mod tests {
             (json!("a\"b"), r#""a\"b""#),
             (json!([]), "[]"),
             (json!({}), "{}"),
-            (json!({"a": 1, "b": [true, "x"]}), r#"{ a: 1, b: [true, "x"] }"#),
-            (json!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... 1 more item]"),
-            (json!(vec![0; 12]), "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ... 2 more items]"),
-            (json!({"a": {"b": {"c": {"d": 1}}}}), "{ a: { b: { c: [Object] } } }"),
+            (
+                json!({"a": 1, "b": [true, "x"]}),
+                r#"{ a: 1, b: [true, "x"] }"#,
+            ),
+            (
+                json!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+                "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... 1 more item]",
+            ),
+            (
+                json!(vec![0; 12]),
+                "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ... 2 more items]",
+            ),
+            (
+                json!({"a": {"b": {"c": {"d": 1}}}}),
+                "{ a: { b: { c: [Object] } } }",
+            ),
             (json!([[[[1]]]]), "[[[[Array]]]]"),
         ] {
             assert_eq!(show(&value), shown);
@@ -88,9 +101,18 @@ mod tests {
         assert_eq!(show(&longest), longest.to_string());
         let cut = show(&json!("x".repeat(MAX_SHOWN_BYTES - quotes + 1)));
         assert_eq!(cut, format!("\"{}…", "x".repeat(MAX_SHOWN_BYTES - 1)));
-        let members: serde_json::Map<_, _> = (0..100_000).map(|at| (format!("ä{at:06}"), json!(at))).collect();
+        let members: serde_json::Map<_, _> = (0..100_000)
+            .map(|at| (format!("ä{at:06}"), json!(at)))
+            .collect();
         let text = show(&Value::Object(members));
-        assert!(text.starts_with("{ ä000000: 0, ä000001: 1, ") && text.ends_with('…'), "{text}");
-        assert!(text.len() <= MAX_SHOWN_BYTES + '…'.len_utf8(), "{}", text.len());
+        assert!(
+            text.starts_with("{ ä000000: 0, ä000001: 1, ") && text.ends_with('…'),
+            "{text}"
+        );
+        assert!(
+            text.len() <= MAX_SHOWN_BYTES + '…'.len_utf8(),
+            "{}",
+            text.len()
+        );
     }
 }

@@ -12,18 +12,45 @@ fn faults(ty: &str, value: &Value) -> Vec<String> {
 }
 
 fn faults_with(ty: &str, value: &Value, introspection: IntrospectionPolicy) -> Vec<String> {
-    let (schema, limits) = (Schema::load(), Limits { list_items: 12, introspection, ..Limits::default() });
+    let (schema, limits) = (
+        Schema::load(),
+        Limits {
+            list_items: 12,
+            introspection,
+            ..Limits::default()
+        },
+    );
     let ty = Type::parse(ty, "type").unwrap();
-    let mut coercion = VariableCoercion { schema: &schema, limits: &limits, path: Vec::new(), errors: Vec::new() };
+    let mut coercion = VariableCoercion {
+        schema: &schema,
+        limits: &limits,
+        path: Vec::new(),
+        errors: Vec::new(),
+    };
     coercion.value(&ty, value);
-    coercion.errors.into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
+    coercion
+        .errors
+        .into_iter()
+        .map(|(path, message)| format!("{path}: {message}"))
+        .collect()
 }
 
 /// What a value becomes.
 fn coerced(ty: &str, value: &Value) -> Value {
-    let (schema, limits) = (Schema::load(), Limits { list_items: 12, ..Limits::default() });
+    let (schema, limits) = (
+        Schema::load(),
+        Limits {
+            list_items: 12,
+            ..Limits::default()
+        },
+    );
     let ty = Type::parse(ty, "type").unwrap();
-    let mut coercion = VariableCoercion { schema: &schema, limits: &limits, path: Vec::new(), errors: Vec::new() };
+    let mut coercion = VariableCoercion {
+        schema: &schema,
+        limits: &limits,
+        path: Vec::new(),
+        errors: Vec::new(),
+    };
     let coerced = coercion.value(&ty, value);
     assert_eq!(coercion.errors, []);
     coerced
@@ -113,20 +140,38 @@ fn names_that_may_have_been_meant_in_a_variable_are_told_as_graphql_js_tells_the
         ),
     ] {
         assert_eq!(faults(ty, &value), [told], "{ty} {value}");
-        assert_eq!(faults_with(ty, &value, IntrospectionPolicy::Disabled), [hidden], "{ty} {value}");
+        assert_eq!(
+            faults_with(ty, &value, IntrospectionPolicy::Disabled),
+            [hidden],
+            "{ty} {value}"
+        );
     }
 }
 
 #[test]
 fn errors_of_variables_are_listed_up_to_their_limit() {
-    let query = "query($a: PackageFilter, $b: Int) { packages(filter: $a, first: $b) { totalCount } }";
+    let query =
+        "query($a: PackageFilter, $b: Int) { packages(filter: $a, first: $b) { totalCount } }";
     let errors = |unknown: usize, b: Value| {
-        let members: Map<_, _> = (0..unknown).map(|at| (format!("unknown{at}"), json!(1))).collect();
-        run(query, &json!({"a": members, "b": b})).as_array().unwrap().len()
+        let members: Map<_, _> = (0..unknown)
+            .map(|at| (format!("unknown{at}"), json!(1)))
+            .collect();
+        run(query, &json!({"a": members, "b": b}))
+            .as_array()
+            .unwrap()
+            .len()
     };
     assert_eq!(errors(MAX_VARIABLE_ERRORS, json!(1)), MAX_VARIABLE_ERRORS);
-    for (unknown, b) in [(MAX_VARIABLE_ERRORS, json!("x")), (MAX_VARIABLE_ERRORS + 1, json!(1)), (7_000, json!("x"))] {
-        assert_eq!(errors(unknown, b), MAX_VARIABLE_ERRORS + 1, "the last one says that there are more");
+    for (unknown, b) in [
+        (MAX_VARIABLE_ERRORS, json!("x")),
+        (MAX_VARIABLE_ERRORS + 1, json!(1)),
+        (7_000, json!("x")),
+    ] {
+        assert_eq!(
+            errors(unknown, b),
+            MAX_VARIABLE_ERRORS + 1,
+            "the last one says that there are more"
+        );
     }
 }
 
@@ -134,7 +179,10 @@ fn errors_of_variables_are_listed_up_to_their_limit() {
 fn run(query: &str, variables: &Value) -> Value {
     let mut body = ask_with(&engine(Limits::default()), query, variables);
     match body.get("errors") {
-        Some(Value::Array(errors)) => errors.iter().map(|error| error["message"].clone()).collect(),
+        Some(Value::Array(errors)) => errors
+            .iter()
+            .map(|error| error["message"].clone())
+            .collect(),
         _ => body["data"].take(),
     }
 }
@@ -143,7 +191,13 @@ fn run(query: &str, variables: &Value) -> Value {
 fn every_variable_that_is_wrong_is_told() {
     let query = "query($a: Int!, $b: [ID!], $c: String = \"x\") { packages(first: $a) { totalCount } nodes(ids: $b) { id } \
                  catalog(name: $c) { name } }";
-    assert_eq!(run(query, &json!({"b": ["x", null], "c": 1})).as_array().unwrap().len(), 1);
+    assert_eq!(
+        run(query, &json!({"b": ["x", null], "c": 1}))
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     let query = "query($a: Int!, $b: [ID!]!, $c: String! = \"x\") { packages(first: $a) { totalCount } nodes(ids: $b) { id } \
                  catalog(name: $c) { name } }";
     assert_eq!(
@@ -159,12 +213,23 @@ fn every_variable_that_is_wrong_is_told() {
 #[test]
 fn defaults_stand_in_for_what_is_absent_and_not_for_null() {
     let query = "query($first: Int = 1) { packages(first: $first) { nodes { name } } }";
-    let count = |variables: Value| run(query, &variables)["packages"]["nodes"].as_array().unwrap().len();
+    let count = |variables: Value| {
+        run(query, &variables)["packages"]["nodes"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
     assert_eq!(count(json!({})), 1);
     assert_eq!(count(json!({"first": 2})), 2);
     assert_eq!(count(json!({"first": null})), 4);
     let query = "query($first: Int) { packages(first: $first) { nodes { name } } }";
-    assert_eq!(run(query, &json!({}))["packages"]["nodes"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        run(query, &json!({}))["packages"]["nodes"]
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
 }
 
 #[test]
@@ -182,7 +247,10 @@ fn variables_are_put_into_literals() {
 #[test]
 fn a_variable_that_is_null_where_a_value_must_be_is_an_error_of_its_field() {
     let query = "query($name: String = \"alpha\") { catalog(name: $name) { name } }";
-    assert_eq!(run(query, &json!({})), json!({"catalog": {"name": "alpha"}}));
+    assert_eq!(
+        run(query, &json!({})),
+        json!({"catalog": {"name": "alpha"}})
+    );
     assert_eq!(
         run(query, &json!({"name": null})),
         json!([
@@ -194,17 +262,23 @@ fn a_variable_that_is_null_where_a_value_must_be_is_an_error_of_its_field() {
     assert_eq!(run(query, &json!({"on": false})), json!({}));
     assert_eq!(
         run(query, &json!({"on": null})),
-        json!(["Argument \"@include(if:)\" has invalid value: Expected variable \"$on\" provided to non-null type \
-                \"Boolean!\" not to be null."])
+        json!([
+            "Argument \"@include(if:)\" has invalid value: Expected variable \"$on\" provided to non-null type \
+                \"Boolean!\" not to be null."
+        ])
     );
 }
 
 #[test]
 fn one_of_takes_exactly_one_value_from_a_literal() {
     let query = "query($name: String!) { diff(from: {name: $name}, to: {name: \"alpha\"}) { packages { name } } }";
-    assert_eq!(run(query, &json!({"name": "alpha"})), json!({"diff": {"packages": []}}));
+    assert_eq!(
+        run(query, &json!({"name": "alpha"})),
+        json!({"diff": {"packages": []}})
+    );
     for literal in ["{}", "{name: null}", "{digest: \"a\", name: null}"] {
-        let query = format!("{{ diff(from: {literal}, to: {{name: \"alpha\"}}) {{ fromDigest }} }}");
+        let query =
+            format!("{{ diff(from: {literal}, to: {{name: \"alpha\"}}) {{ fromDigest }} }}");
         assert!(run(&query, &json!({})).is_array(), "{literal}");
     }
 }

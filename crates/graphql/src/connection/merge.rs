@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::{ConnectionItem, ConnectionSource};
 
-/// Items of one catalog between the cursors, by index. [`take`] narrows the range to the items on the page.
+/// Items of one catalog between the cursors, by index. [`take`] narrows the range to the items on
+/// the page.
 pub(super) struct ItemRange<'s, 'a> {
     pub(super) source: &'s ConnectionSource<'a>,
     pub(super) from: usize,
@@ -31,29 +32,45 @@ pub(super) fn take<'a, T: ConnectionItem<'a>>(
     size: usize,
     backwards: bool,
 ) -> Vec<T> {
-    let size = ranges.iter().map(|range| range.to - range.from).sum::<usize>().min(size);
+    let size = ranges
+        .iter()
+        .map(|range| range.to - range.from)
+        .sum::<usize>()
+        .min(size);
     if let [range] = ranges {
         if backwards {
             range.from = range.to - size;
         } else {
             range.to = range.from + size;
         }
-        return (range.from..range.to).map(|index| range.item(index, order)).collect();
+        return (range.from..range.to)
+            .map(|index| range.item(index, order))
+            .collect();
     }
     let mut items = Vec::with_capacity(size);
     let mut left: Vec<_> = ranges.iter().map(|range| range.from..range.to).collect();
-    let next = |range: usize, left: &mut Range<usize>| ranges[range].head(range, left, order, backwards);
-    let mut heads: BinaryHeap<RangeHead<'a, T>> =
-        left.iter_mut().enumerate().filter_map(|(range, left)| next(range, left)).collect();
+    let next =
+        |range: usize, left: &mut Range<usize>| ranges[range].head(range, left, order, backwards);
+    let mut heads: BinaryHeap<RangeHead<'a, T>> = left
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(range, left)| next(range, left))
+        .collect();
     let mut taken = vec![0; ranges.len()];
     while items.len() < size {
-        let Some(RangeHead { item, range, .. }) = heads.pop() else { break };
+        let Some(RangeHead { item, range, .. }) = heads.pop() else {
+            break;
+        };
         items.push(item);
         taken[range] += 1;
         heads.extend(next(range, &mut left[range]));
     }
     for (range, taken) in ranges.iter_mut().zip(taken) {
-        if backwards { range.from = range.to - taken } else { range.to = range.from + taken }
+        if backwards {
+            range.from = range.to - taken
+        } else {
+            range.to = range.from + taken
+        }
     }
     if backwards {
         items.reverse();
@@ -74,9 +91,19 @@ impl<'a> ItemRange<'_, 'a> {
         order: T::Order,
         backwards: bool,
     ) -> Option<RangeHead<'a, T>> {
-        let index = if backwards { left.next_back() } else { left.next() }?;
+        let index = if backwards {
+            left.next_back()
+        } else {
+            left.next()
+        }?;
         let item: T = self.item(index, order);
-        Some(RangeHead { item, key: item.key(), range, order, backwards })
+        Some(RangeHead {
+            item,
+            key: item.key(),
+            range,
+            order,
+            backwards,
+        })
     }
 }
 
@@ -84,7 +111,11 @@ impl<'a, T: ConnectionItem<'a>> Ord for RangeHead<'a, T> {
     /// Compares such that the greatest head is taken next.
     fn cmp(&self, other: &Self) -> Ordering {
         let order = T::compare(self.order, &self.key, &other.key);
-        if self.backwards { order } else { order.reverse() }
+        if self.backwards {
+            order
+        } else {
+            order.reverse()
+        }
     }
 }
 

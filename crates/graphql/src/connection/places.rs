@@ -48,20 +48,29 @@ impl Places {
     /// Returns the place at an index, which must be below [`Places::count`].
     pub(super) fn get(&self, index: usize) -> RankedPlace {
         match self {
-            Self::Range(range) => {
-                RankedPlace { place: range.start + u32::try_from(index).unwrap_or(u32::MAX), rank: 0 }
-            }
-            Self::Sorted(places) => RankedPlace { place: places[index], rank: 0 },
+            Self::Range(range) => RankedPlace {
+                place: range.start + u32::try_from(index).unwrap_or(u32::MAX),
+                rank: 0,
+            },
+            Self::Sorted(places) => RankedPlace {
+                place: places[index],
+                rank: 0,
+            },
             Self::List(list) => list[index],
         }
     }
 
-    /// Returns the first index for whose place `is_before` is false; it must be true for all places before.
+    /// Returns the first index for whose place `is_before` is false; it must be true for all places
+    /// before.
     pub(super) fn partition_point(&self, mut is_before: impl FnMut(RankedPlace) -> bool) -> usize {
         let (mut from, mut to) = (0, self.count());
         while from < to {
             let middle = usize::midpoint(from, to);
-            if is_before(self.get(middle)) { from = middle + 1 } else { to = middle }
+            if is_before(self.get(middle)) {
+                from = middle + 1
+            } else {
+                to = middle
+            }
         }
         from
     }
@@ -69,7 +78,12 @@ impl Places {
 
 impl FromIterator<u32> for Places {
     fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
-        Self::List(places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect())
+        Self::List(
+            places
+                .into_iter()
+                .map(|place| RankedPlace { place, rank: 0 })
+                .collect(),
+        )
     }
 }
 
@@ -79,7 +93,11 @@ mod tests {
 
     #[test]
     fn an_index_leads_to_its_place() {
-        let places = |places: &Places| (0..places.count()).map(|at| places.get(at).place).collect::<Vec<_>>();
+        let places = |places: &Places| {
+            (0..places.count())
+                .map(|at| places.get(at).place)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(places(&Places::range(3..6)), [3, 4, 5]);
         assert_eq!(places(&[7, 2].into_iter().collect()), [7, 2]);
         assert_eq!(places(&Places::Sorted([1, 0, 2].into())), [1, 0, 2]);
@@ -89,7 +107,10 @@ mod tests {
     fn what_comes_before_is_counted_by_halves() {
         let places = Places::range(10..20);
         for end in 9..=20 {
-            assert_eq!(places.partition_point(|ranked| ranked.place < end), (end.max(10) - 10) as usize);
+            assert_eq!(
+                places.partition_point(|ranked| ranked.place < end),
+                (end.max(10) - 10) as usize
+            );
         }
     }
 }

@@ -8,9 +8,17 @@ use crate::limits::Limits;
 
 /// The catalogs that a document with one operation asks for, as text.
 fn catalogs(text: &str, variables: Value) -> String {
-    let document = Schema::load().parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    let Value::Object(variables) = variables else { panic!("variables are an object") };
-    match document.dependencies(None).expect("there is one operation").catalogs(&variables) {
+    let document = Schema::load()
+        .parse(text, &Limits::default())
+        .unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let Value::Object(variables) = variables else {
+        panic!("variables are an object")
+    };
+    match document
+        .dependencies(None)
+        .expect("there is one operation")
+        .catalogs(&variables)
+    {
         None => "more".to_owned(),
         Some(ScopedCatalogs::Every) => "all".to_owned(),
         Some(ScopedCatalogs::Named(names)) => names.join(" "),
@@ -23,21 +31,48 @@ fn names_are_found_wherever_they_are_written() {
         ("{ __typename }", ""),
         ("{ server { version limits { name } } }", ""),
         ("{ server { version } catalog(name: \"a\") { name } }", "a"),
-        ("{ __schema { description } __type(name: \"Int\") { name } }", ""),
+        (
+            "{ __schema { description } __type(name: \"Int\") { name } }",
+            "",
+        ),
         ("{ catalog(name: \"a\") { name } }", "a"),
         ("{ catalog(name: \"a\", digest: \"d\") { name } }", "a"),
         ("{ package(catalog: \"a\", name: \"p\") { name } }", "a"),
-        ("{ packages(catalogs: [\"a\", \"b\"]) { totalCount } }", "a b"),
+        (
+            "{ packages(catalogs: [\"a\", \"b\"]) { totalCount } }",
+            "a b",
+        ),
         ("{ packages(catalogs: \"a\") { totalCount } }", "a"),
         ("{ bundles(catalogs: [\"a\"]) { totalCount } }", "a"),
         ("{ metas(catalogs: [\"a\"]) { totalCount } }", "a"),
-        ("{ bundle(catalog: \"a\", package: \"p\", name: \"b\") { name } }", "a"),
-        ("{ channel(catalog: \"a\", package: \"p\", name: \"b\") { name } }", "a"),
-        ("{ resolve(request: {packageName: \"p\", catalogs: [\"a\"]}) { __typename } }", "a"),
-        ("{ x: catalog(name: \"a\") { name } y: catalog(name: \"b\") { name } __typename }", "a b"),
-        ("{ ... { ...f } } fragment f on Query { catalog(name: \"a\") { name } }", "a"),
-        ("{ catalog(name: \"a\") { name } catalog(name: \"a\") @skip(if: true) { name } }", "a a"),
-        ("{ catalog(name: \"a\") { packages { facets { catalogs { count } } } } }", "a"),
+        (
+            "{ bundle(catalog: \"a\", package: \"p\", name: \"b\") { name } }",
+            "a",
+        ),
+        (
+            "{ channel(catalog: \"a\", package: \"p\", name: \"b\") { name } }",
+            "a",
+        ),
+        (
+            "{ resolve(request: {packageName: \"p\", catalogs: [\"a\"]}) { __typename } }",
+            "a",
+        ),
+        (
+            "{ x: catalog(name: \"a\") { name } y: catalog(name: \"b\") { name } __typename }",
+            "a b",
+        ),
+        (
+            "{ ... { ...f } } fragment f on Query { catalog(name: \"a\") { name } }",
+            "a",
+        ),
+        (
+            "{ catalog(name: \"a\") { name } catalog(name: \"a\") @skip(if: true) { name } }",
+            "a a",
+        ),
+        (
+            "{ catalog(name: \"a\") { packages { facets { catalogs { count } } } } }",
+            "a",
+        ),
     ] {
         assert_eq!(catalogs(text, json!({})), expected, "{text}");
     }
@@ -84,7 +119,8 @@ fn names_are_found_in_variables() {
     let many = "query($n: [String!]) { packages(catalogs: $n) { totalCount } }";
     let element = "query($n: String!) { packages(catalogs: [\"a\", $n]) { totalCount } }";
     let default = "query($n: [String!] = [\"d\", \"e\"]) { packages(catalogs: $n) { totalCount } }";
-    let catalog = "query($n: String!) { bundle(catalog: $n, package: \"p\", name: \"b\") { name } }";
+    let catalog =
+        "query($n: String!) { bundle(catalog: $n, package: \"p\", name: \"b\") { name } }";
     let request = "query($n: ResolveRequest!) { resolve(request: $n) { __typename } }";
     for (text, value, expected) in [
         (one, json!("a"), "a"),
@@ -103,7 +139,11 @@ fn names_are_found_in_variables() {
         (request, json!({"packageName": "p", "catalogs": ["a"]}), "a"),
         (request, json!({"packageName": "p"}), "all"),
     ] {
-        assert_eq!(catalogs(text, json!({ "n": value })), expected, "{text} {value}");
+        assert_eq!(
+            catalogs(text, json!({ "n": value })),
+            expected,
+            "{text} {value}"
+        );
     }
     assert_eq!(catalogs(one, json!({})), "all");
     assert_eq!(catalogs(many, json!({})), "all");
@@ -115,19 +155,34 @@ fn each_operation_of_a_document_asks_for_itself() {
     let text = "query A { catalog(name: \"a\") { name } } query B { catalogs { name } }";
     let document = Schema::load().parse(text, &Limits::default()).unwrap();
     let none = Map::new();
-    let catalogs = |name| document.dependencies(name).map(|found| found.catalogs(&none));
-    assert_eq!(catalogs(Some("A")), Some(Some(ScopedCatalogs::Named(vec!["a"]))));
+    let catalogs = |name| {
+        document
+            .dependencies(name)
+            .map(|found| found.catalogs(&none))
+    };
+    assert_eq!(
+        catalogs(Some("A")),
+        Some(Some(ScopedCatalogs::Named(vec!["a"])))
+    );
     assert_eq!(catalogs(Some("B")), Some(Some(ScopedCatalogs::Every)));
     assert_eq!((catalogs(Some("C")), catalogs(None)), (None, None));
 }
 
 #[test]
 fn one_condition_of_filters_depends_on_more_than_the_content() {
-    let schema =
-        apollo_compiler::Schema::parse_and_validate(crate::SDL, "schema.graphql").expect("the schema is valid");
-    let inputs = schema.types.values().filter_map(|definition| definition.as_input_object());
-    let scoped = inputs.flat_map(|input| input.fields.values()).filter(|field| field.directives.has("cacheScope"));
-    assert_eq!(scoped.map(|field| field.name.as_str()).collect::<Vec<_>>(), METADATA_CONDITION);
+    let schema = apollo_compiler::Schema::parse_and_validate(crate::SDL, "schema.graphql")
+        .expect("the schema is valid");
+    let inputs = schema
+        .types
+        .values()
+        .filter_map(|definition| definition.as_input_object());
+    let scoped = inputs
+        .flat_map(|input| input.fields.values())
+        .filter(|field| field.directives.has("cacheScope"));
+    assert_eq!(
+        scoped.map(|field| field.name.as_str()).collect::<Vec<_>>(),
+        METADATA_CONDITION
+    );
 }
 
 #[test]
@@ -143,19 +198,33 @@ fn a_filter_by_problems_is_given_in_a_literal_or_in_a_variable() {
     for (text, variables, expected) in [
         (text("", "{problemSeverity: ERROR}"), json!({}), true),
         (text("", "{names: [\"x\"]}"), json!({}), false),
-        (whole.clone(), json!({"f": {"problemSeverity": "ERROR"}}), true),
-        (whole.clone(), json!({"f": {"problemSeverity": null}}), false),
+        (
+            whole.clone(),
+            json!({"f": {"problemSeverity": "ERROR"}}),
+            true,
+        ),
+        (
+            whole.clone(),
+            json!({"f": {"problemSeverity": null}}),
+            false,
+        ),
         (whole, json!({}), false),
         (part.clone(), json!({"f": "ERROR"}), true),
         (part, json!({}), false),
         (default.clone(), json!({}), true),
         (default, json!({"f": null}), false),
     ] {
-        let document =
-            Schema::load().parse(&text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let document = Schema::load()
+            .parse(&text, &Limits::default())
+            .unwrap_or_else(|error| panic!("{text}: {error:?}"));
         let dependencies = document.dependencies(None).expect("there is one operation");
-        let Value::Object(variables) = variables else { panic!("variables are an object") };
-        let is_given = dependencies.conditions.iter().any(|condition| condition.is_given(&variables));
+        let Value::Object(variables) = variables else {
+            panic!("variables are an object")
+        };
+        let is_given = dependencies
+            .conditions
+            .iter()
+            .any(|condition| condition.is_given(&variables));
         assert_eq!(is_given, expected, "{text} {variables:?}");
     }
 }

@@ -1,12 +1,12 @@
 //! Replaces commas, which are insignificant between tokens, by spaces.
 //!
-//! apollo-parser accepts commas nearly everywhere, but neither after `...` nor before the colon of an alias. This
-//! module reads text, not syntax trees, and accepts any text.
+//! apollo-parser accepts commas nearly everywhere, but neither after `...` nor before the colon of
+//! an alias. This module reads text, not syntax trees, and accepts any text.
 
 use super::source_positions::end_of_string;
 
-/// Returns the text with a space in place of each comma outside of strings and comments, so that offsets stay the same.
-/// `None` if there is no such comma.
+/// Returns the text with a space in place of each comma outside of strings and comments, so that
+/// offsets stay the same. `None` if there is no such comma.
 pub(super) fn blank_commas(text: &str) -> Option<String> {
     let mut blanked = String::with_capacity(text.len());
     let mut rest = text;
@@ -19,7 +19,11 @@ pub(super) fn blank_commas(text: &str) -> Option<String> {
         // An unterminated string or comment extends to the end of the text.
         let end = end.unwrap_or(rest.len());
         blanked.push_str(&rest[..at]);
-        blanked.push_str(if rest[at..].starts_with(',') { " " } else { &rest[at..end] });
+        blanked.push_str(if rest[at..].starts_with(',') {
+            " "
+        } else {
+            &rest[at..end]
+        });
         rest = &rest[end..];
     }
     blanked.push_str(rest);
@@ -35,8 +39,14 @@ mod tests {
         for (text, expected) in [
             ("{ a, : b, }", Some("{ a  : b  }")),
             ("{ ...,F }", Some("{ ... F }")),
-            (r#"{ a(b: ",\",\\",,c: """,\""",""",d: "") }"#, Some(r#"{ a(b: ",\",\\"  c: """,\""",""" d: "") }"#)),
-            ("{ # a, b\n , # c, d\r é, }", Some("{ # a, b\n   # c, d\r é  }")),
+            (
+                r#"{ a(b: ",\",\\",,c: """,\""",""",d: "") }"#,
+                Some(r#"{ a(b: ",\",\\"  c: """,\""",""" d: "") }"#),
+            ),
+            (
+                "{ # a, b\n , # c, d\r é, }",
+                Some("{ # a, b\n   # c, d\r é  }"),
+            ),
             ("{ a }", None),
             ("{ \"a, }", None),
             ("{ # a, b", None),

@@ -1,9 +1,10 @@
 //! Selects the validation error to report.
 //!
-//! - A subscription must have one root field. The validator counts fields as they are written; the specification counts
-//!   their response keys (`CollectSubscriptionFields`), because fields of one key are merged.
-//! - A fragment on an unknown type, or on a type without fields, is an error. The validator also reports its spreads,
-//!   which may come first in the document and are only a consequence.
+//! - A subscription must have one root field. The validator counts fields as they are written; the
+//!   specification counts their response keys (`CollectSubscriptionFields`), because fields of one
+//!   key are merged.
+//! - A fragment on an unknown type, or on a type without fields, is an error. The validator also
+//!   reports its spreads, which may come first in the document and are only a consequence.
 
 use std::collections::HashSet;
 
@@ -22,25 +23,47 @@ pub(super) fn first_relevant<'a>(
     document: &ExecutableDocument,
     findings: &'a DiagnosticList,
 ) -> Option<&'a DiagnosticData> {
-    let counting = || findings.iter().map(|finding| finding.error).filter(|finding| !is_merged(document, finding));
-    counting().find(|finding| !is_consequence(schema, tree, finding)).or_else(|| counting().next())
+    let counting = || {
+        findings
+            .iter()
+            .map(|finding| finding.error)
+            .filter(|finding| !is_merged(document, finding))
+    };
+    counting()
+        .find(|finding| !is_consequence(schema, tree, finding))
+        .or_else(|| counting().next())
 }
 
 /// Returns the first error about two fields of one response key whose arguments differ.
 pub(super) fn argument_conflict(findings: &DiagnosticList) -> Option<&DiagnosticData> {
     let mut all = findings.iter().map(|finding| finding.error);
-    all.find(|finding| finding.to_string().starts_with("operation must not provide conflicting field arguments"))
+    all.find(|finding| {
+        finding
+            .to_string()
+            .starts_with("operation must not provide conflicting field arguments")
+    })
 }
 
 /// Returns whether an error is about root fields of a subscription that are merged into one.
 fn is_merged(document: &ExecutableDocument, finding: &DiagnosticData) -> bool {
-    if !finding.to_string().ends_with(" can only have one root field") {
+    if !finding
+        .to_string()
+        .ends_with(" can only have one root field")
+    {
         return false;
     }
-    let operation = document.operations.iter().find(|operation| operation.location() == finding.location());
+    let operation = document
+        .operations
+        .iter()
+        .find(|operation| operation.location() == finding.location());
     operation.is_some_and(|operation| {
         let mut keys = HashSet::new();
-        collect_keys(document, &operation.selection_set, &mut HashSet::new(), &mut keys);
+        collect_keys(
+            document,
+            &operation.selection_set,
+            &mut HashSet::new(),
+            &mut keys,
+        );
         keys.len() == 1
     })
 }
@@ -57,7 +80,9 @@ fn collect_keys<'d>(
             Selection::Field(field) => {
                 keys.insert(field.response_name());
             }
-            Selection::InlineFragment(inline) => collect_keys(document, &inline.selection_set, seen, keys),
+            Selection::InlineFragment(inline) => {
+                collect_keys(document, &inline.selection_set, seen, keys)
+            }
             Selection::FragmentSpread(spread) => {
                 if let Some(fragment) = document.fragments.get(&spread.fragment_name)
                     && seen.insert(&spread.fragment_name)
@@ -73,15 +98,20 @@ fn collect_keys<'d>(
 fn is_consequence(schema: &Schema, tree: &ast::Document, finding: &DiagnosticData) -> bool {
     let message = finding.to_string();
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let (first, second) = (quoted.next().unwrap_or_default(), quoted.next().unwrap_or_default());
+    let (first, second) = (
+        quoted.next().unwrap_or_default(),
+        quoted.next().unwrap_or_default(),
+    );
     if message.starts_with("cannot find fragment ") {
-        return tree
-            .definitions
-            .iter()
-            .any(|definition| definition.as_fragment_definition().is_some_and(|fragment| fragment.name == first));
+        return tree.definitions.iter().any(|definition| {
+            definition
+                .as_fragment_definition()
+                .is_some_and(|fragment| fragment.name == first)
+        });
     }
-    let has_fields =
-        |definition: &ExtendedType| definition.is_object() || definition.is_interface() || definition.is_union();
+    let has_fields = |definition: &ExtendedType| {
+        definition.is_object() || definition.is_interface() || definition.is_union()
+    };
     message.starts_with("fragment `")
         && message.contains(" with type condition ")
         && !schema.type_definition(second).is_some_and(has_fields)

@@ -1,5 +1,5 @@
-//! Positions in the source text of a document: the next token, and the position that graphql-js reports for a
-//! validation error. All positions are byte offsets.
+//! Positions in the source text of a document: the next token, and the position that graphql-js
+//! reports for a validation error. All positions are byte offsets.
 //!
 //! This module reads text, not syntax trees, and expects text that was parsed.
 
@@ -24,21 +24,28 @@ pub(super) fn token_starts_with(text: &str, at: usize, with: char) -> bool {
 /// Returns the end of the name that starts at an offset.
 pub(super) fn end_of_name(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
-    at + rest.find(|char: char| !char.is_ascii_alphanumeric() && char != '_').unwrap_or(rest.len())
+    at + rest
+        .find(|char: char| !char.is_ascii_alphanumeric() && char != '_')
+        .unwrap_or(rest.len())
 }
 
-/// Returns the offset of the node that a validation error is about. The validator reports the enclosing node; its
-/// message names the node itself. Returns `offset` if the message names none.
+/// Returns the offset of the node that a validation error is about. The validator reports the
+/// enclosing node; its message names the node itself. Returns `offset` if the message names none.
 pub(super) fn refine_offset(message: &str, text: &str, offset: usize) -> usize {
     let name = message.split('`').nth(1).unwrap_or_default();
-    let place = if message.contains(" cannot be used for argument ") || message.starts_with("cannot find type ") {
+    let place = if message.contains(" cannot be used for argument ")
+        || message.starts_with("cannot find type ")
+    {
         find_name(text, offset, name).or_else(|| find_variable(text, offset, name))
     } else if message.starts_with("the variable ") || message.starts_with("cannot find fragment ") {
         // Without the `$`, and without the dots.
         find_name(text, offset, name.trim_start_matches('$'))
     } else if message.ends_with(" variable must be of an input type") {
         let name = next_token(text, offset + 1);
-        Some(next_token(text, next_token(text, end_of_name(text, name)) + 1))
+        Some(next_token(
+            text,
+            next_token(text, end_of_name(text, name)) + 1,
+        ))
     } else if message.contains(" must not have subselections") {
         find_selection_set(text, offset)
     } else if message.starts_with("field `") || message.contains(" does not have a field ") {
@@ -54,9 +61,9 @@ pub(super) fn refine_offset(message: &str, text: &str, offset: usize) -> usize {
 fn find_name(text: &str, from: usize, name: &str) -> Option<usize> {
     let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
     let rest = text.get(from..)?;
-    let found = rest
-        .match_indices(name)
-        .find(|(at, _)| !rest[..*at].ends_with(is_part) && !rest[at + name.len()..].starts_with(is_part));
+    let found = rest.match_indices(name).find(|(at, _)| {
+        !rest[..*at].ends_with(is_part) && !rest[at + name.len()..].starts_with(is_part)
+    });
     found.map(|(at, _)| from + at)
 }
 
@@ -92,14 +99,25 @@ fn find_selection_set(text: &str, field: usize) -> Option<usize> {
             '{' if depth == 0 => return Some(at),
             _ => {}
         }
-        at = next_token(text, if char == '"' { end_of_string(text, at)? } else { at + char.len_utf8() });
+        at = next_token(
+            text,
+            if char == '"' {
+                end_of_string(text, at)?
+            } else {
+                at + char.len_utf8()
+            },
+        );
     }
 }
 
 /// Returns the end of the string that starts at an offset; `None` if it is unterminated.
 pub(super) fn end_of_string(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
-    let quotes = if rest.starts_with("\"\"\"") { "\"\"\"" } else { "\"" };
+    let quotes = if rest.starts_with("\"\"\"") {
+        "\"\"\""
+    } else {
+        "\""
+    };
     let mut end = quotes.len();
     loop {
         let left = rest.get(end..)?;
@@ -118,7 +136,13 @@ pub(super) fn end_of_string(text: &str, at: usize) -> Option<usize> {
 /// Finds the name that is followed by a colon and then by the value at an offset: `name: value`.
 fn find_name_before_colon(text: &str, value: usize) -> Option<usize> {
     let is_nothing = |char: char| matches!(char, ' ' | '\t' | '\n' | '\r' | ',' | '\u{feff}');
-    let before = text.get(..value)?.trim_end_matches(is_nothing).strip_suffix(':')?.trim_end_matches(is_nothing);
-    let key = before.rfind(|char: char| !char.is_ascii_alphanumeric() && char != '_').map_or(0, |at| at + 1);
+    let before = text
+        .get(..value)?
+        .trim_end_matches(is_nothing)
+        .strip_suffix(':')?
+        .trim_end_matches(is_nothing);
+    let key = before
+        .rfind(|char: char| !char.is_ascii_alphanumeric() && char != '_')
+        .map_or(0, |at| at + 1);
     (key < before.len()).then_some(key)
 }

@@ -1,8 +1,8 @@
-//! The estimated cost of a plan: the number of objects that it produces if every list has its maximum length, or the
-//! length that the schema assumes (`@listSize`).
+//! The estimated cost of a plan: the number of objects that it produces if every list has its
+//! maximum length, or the length that the schema assumes (`@listSize`).
 //!
-//! An object costs 1 and a scalar nothing. The fields of a list's items cost for each item. A field that does more work
-//! than its objects account for adds its weight (`@cost`).
+//! An object costs 1 and a scalar nothing. The fields of a list's items cost for each item. A field
+//! that does more work than its objects account for adds its weight (`@cost`).
 
 use super::{Plan, PlannedField, ValuePlan};
 use crate::connection::page_size;
@@ -25,9 +25,12 @@ pub(crate) fn copies_json(plan: &Plan<'_>) -> bool {
     })
 }
 
-/// Returns the cost of the fields of an object; `page` is the number of its items if it is a connection.
+/// Returns the cost of the fields of an object; `page` is the number of its items if it is a
+/// connection.
 fn fields(plan: &Plan<'_>, page: u64, limits: &Limits) -> u64 {
-    plan.fields.iter().fold(0, |sum, field| sum.saturating_add(value(plan.type_name, field, page, limits)))
+    plan.fields.iter().fold(0, |sum, field| {
+        sum.saturating_add(value(plan.type_name, field, page, limits))
+    })
 }
 
 fn value(type_name: &str, field: &PlannedField<'_>, page: u64, limits: &Limits) -> u64 {
@@ -37,13 +40,20 @@ fn value(type_name: &str, field: &PlannedField<'_>, page: u64, limits: &Limits) 
         ValuePlan::Object(plan) | ValuePlan::Introspection(plan) => inner(plan),
         ValuePlan::Abstract(plans) => plans.iter().map(inner).max().unwrap_or(1),
     };
-    let objects = if field.list { each.saturating_mul(length(type_name, field, page)) } else { each };
+    let objects = if field.list {
+        each.saturating_mul(length(type_name, field, page))
+    } else {
+        each
+    };
     objects.saturating_add(facts(field.id).weight)
 }
 
 /// Returns the page size of this field, if its value is a connection.
 fn items(field: &PlannedField<'_>, limits: &Limits) -> u64 {
-    field.arguments.as_ref().map_or(1, |arguments| page_size(arguments, limits) as u64)
+    field
+        .arguments
+        .as_ref()
+        .map_or(1, |arguments| page_size(arguments, limits) as u64)
 }
 
 /// Returns the length to assume for a list.
@@ -55,8 +65,14 @@ fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
         (FieldId::Query(QueryField::AvailableUpgrades), _) => list_argument(field, "installed"),
         (_, ListSize::Page) => page,
         (_, ListSize::Sliced(argument)) => {
-            let limit = field.arguments.as_ref().ok().and_then(|arguments| arguments.integer(argument));
-            u64::try_from(limit.unwrap_or_default()).unwrap_or_default().min(FACET_VALUES as u64)
+            let limit = field
+                .arguments
+                .as_ref()
+                .ok()
+                .and_then(|arguments| arguments.integer(argument));
+            u64::try_from(limit.unwrap_or_default())
+                .unwrap_or_default()
+                .min(FACET_VALUES as u64)
         }
         (_, ListSize::Assumed(length)) => length,
     }
@@ -64,10 +80,13 @@ fn length(type_name: &str, field: &PlannedField<'_>, page: u64) -> u64 {
 
 /// Returns the length of a list that is an argument.
 fn list_argument(field: &PlannedField<'_>, name: &str) -> u64 {
-    field.arguments.as_ref().map_or(1, |arguments| arguments.get(name).as_array().map_or(1, Vec::len) as u64)
+    field.arguments.as_ref().map_or(1, |arguments| {
+        arguments.get(name).as_array().map_or(1, Vec::len) as u64
+    })
 }
 
-/// Returns the length to assume for a list of introspection, for which the schema has no directives.
+/// Returns the length to assume for a list of introspection, for which the schema has no
+/// directives.
 fn introspection_length(type_name: &str, name: &str) -> u64 {
     match (type_name, name) {
         ("__Schema", "types") => 100,

@@ -18,7 +18,11 @@ fn key(number: u8) -> ResponseKey {
 }
 
 fn cache(cache_bytes: usize, cached_response_bytes: usize) -> ResponseCache {
-    ResponseCache::new(&Limits { cache_bytes, cached_response_bytes, ..Limits::default() })
+    ResponseCache::new(&Limits {
+        cache_bytes,
+        cached_response_bytes,
+        ..Limits::default()
+    })
 }
 
 /// Offers a response twice, as its first two requests do. Returns whether it is cached then.
@@ -33,8 +37,16 @@ fn a_response_is_cached_from_its_second_request_on() {
     let cache = cache(1 << 20, 1 << 10);
     assert!(cache.offer(key(1), b"one").is_none());
     assert!(cache.get(&key(1)).is_none());
-    assert_eq!(cache.offer(key(1), b"one").map(|cached| cached.plain.clone()), Some(Bytes::from_static(b"one")));
-    assert_eq!(cache.get(&key(1)).map(|cached| cached.plain.clone()), Some(Bytes::from_static(b"one")));
+    assert_eq!(
+        cache
+            .offer(key(1), b"one")
+            .map(|cached| cached.plain.clone()),
+        Some(Bytes::from_static(b"one"))
+    );
+    assert_eq!(
+        cache.get(&key(1)).map(|cached| cached.plain.clone()),
+        Some(Bytes::from_static(b"one"))
+    );
 }
 
 #[test]
@@ -65,14 +77,19 @@ fn a_cache_without_room_caches_nothing() {
 #[test]
 fn a_compressed_form_is_made_once_and_counted() {
     let text = [b'x'; 5000];
-    let room = BYTES_PER_RESPONSE + text.len() + Zstd.compress_to_vec(&text, CompressionLevel::Compact).len();
+    let room = BYTES_PER_RESPONSE
+        + text.len()
+        + Zstd.compress_to_vec(&text, CompressionLevel::Compact).len();
     let cache = cache(room, 5000);
     assert!(is_admitted(&cache, 1, &text));
     let cached = cache.get(&key(1)).unwrap();
     assert!(!cached.has(Zstd));
     let first = cache.encoded(&key(1), &cached, Zstd);
     assert!(cached.has(Zstd));
-    assert_eq!(cache.encoded(&key(1), &cached, Zstd).as_ptr(), first.as_ptr());
+    assert_eq!(
+        cache.encoded(&key(1), &cached, Zstd).as_ptr(),
+        first.as_ptr()
+    );
     assert_eq!(zstd::decode_all(&*first).unwrap(), text);
     assert!(cache.get(&key(1)).is_some());
     // There is no room for another form, so that the response is evicted.
@@ -103,7 +120,9 @@ async fn responses_about_catalogs_that_have_changed_are_evicted_and_no_others() 
         let _ = engine.response_cache.offer(*key, b"a response");
     }
     let cached = || keys.map(|key| engine.response_cache.get(&key).is_some());
-    engine.response_cache.evict_stale(&engine.catalogs.snapshot());
+    engine
+        .response_cache
+        .evict_stale(&engine.catalogs.snapshot());
     assert_eq!(cached(), [true; 4]);
     let evicting = Arc::clone(&engine);
     let evicting = tokio::spawn(async move { evicting.evict_stale_responses().await });
@@ -113,7 +132,11 @@ async fn responses_about_catalogs_that_have_changed_are_evicted_and_no_others() 
             yield_now().await;
         }
     };
-    timeout(Duration::from_secs(10), evicted).await.expect("what is served has changed");
+    timeout(Duration::from_secs(10), evicted)
+        .await
+        .expect("what is served has changed");
     drop(writer);
-    evicting.await.expect("it ends when nothing changes any more");
+    evicting
+        .await
+        .expect("it ends when nothing changes any more");
 }

@@ -1,4 +1,5 @@
-//! Equal tags mean equal answers, whatever is published meanwhile; and what becomes of other catalogs changes no tag.
+//! Equal tags mean equal answers, whatever is published meanwhile; and what becomes of other
+//! catalogs changes no tag.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -22,7 +23,10 @@ const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "never"];
 /// An engine whose catalogs may be replaced.
 fn replaceable() -> (CatalogsWriter, Arc<Engine>) {
     let (writer, reader) = catalogs();
-    (writer, Arc::new(Engine::new(reader, "test", Limits::default())))
+    (
+        writer,
+        Arc::new(Engine::new(reader, "test", Limits::default())),
+    )
 }
 
 fn tag(validator: &Validator) -> String {
@@ -40,7 +44,11 @@ struct Question {
 
 impl Question {
     fn new(query: impl Into<String>, variables: Value) -> Self {
-        Self { query: query.into(), operation: None, variables }
+        Self {
+            query: query.into(),
+            operation: None,
+            variables,
+        }
     }
 
     /// The tag and whether it is to last, when there is one, and the body, when it is complete.
@@ -62,8 +70,12 @@ impl Question {
         prepared.remember_url(&url);
         assert_eq!(engine.recall(&url, &engine.catalogs), validator, "{url}");
         let response = engine.execute(&request);
-        let body = (response.outcome == Outcome::Complete).then(|| String::from_utf8(response.body).unwrap());
-        (validator.map(|validator| (tag(&validator), validator.is_immutable())), body)
+        let body = (response.outcome == Outcome::Complete)
+            .then(|| String::from_utf8(response.body).unwrap());
+        (
+            validator.map(|validator| (tag(&validator), validator.is_immutable())),
+            body,
+        )
     }
 
     fn tag(&self, engine: &Arc<Engine>) -> String {
@@ -85,30 +97,67 @@ fn publishing_a_catalog_changes_the_tags_of_answers_about_it_and_no_others() {
     let mut last = questions.map(|question| question.tag(&engine));
     let mut changed = |engine: &Arc<Engine>| {
         let now = questions.map(|question| question.tag(engine));
-        let changed: Vec<_> = now.iter().zip(&last).map(|(now, last)| now != last).collect();
+        let changed: Vec<_> = now
+            .iter()
+            .zip(&last)
+            .map(|(now, last)| now != last)
+            .collect();
         last = now;
         changed
     };
     writer.publish(served("beta", ALPHA, 1));
-    assert_eq!(changed(&engine), [false, false, false, true], "another content of another catalog");
+    assert_eq!(
+        changed(&engine),
+        [false, false, false, true],
+        "another content of another catalog"
+    );
     writer.publish(served("alpha", BETA, 2));
-    assert_eq!(changed(&engine), [true, false, false, true], "another content");
+    assert_eq!(
+        changed(&engine),
+        [true, false, false, true],
+        "another content"
+    );
     writer.publish(served("alpha", BETA, 2));
     assert_eq!(changed(&engine), [false; 4], "the same again");
-    let metadata = CatalogMetadata { priority: 1, ..CatalogMetadata::default() };
-    writer.publish(Served::new("alpha", served("alpha", BETA, 2).content, metadata));
-    assert_eq!(changed(&engine), [true, false, false, true], "another priority");
+    let metadata = CatalogMetadata {
+        priority: 1,
+        ..CatalogMetadata::default()
+    };
+    writer.publish(Served::new(
+        "alpha",
+        served("alpha", BETA, 2).content,
+        metadata,
+    ));
+    assert_eq!(
+        changed(&engine),
+        [true, false, false, true],
+        "another priority"
+    );
     writer.publish(served("gamma", BETA, 2));
-    assert_eq!(changed(&engine), [false, true, false, true], "a catalog that was not there");
+    assert_eq!(
+        changed(&engine),
+        [false, true, false, true],
+        "a catalog that was not there"
+    );
     writer.withdraw("gamma");
-    assert_eq!(changed(&engine), [false, true, false, true], "a catalog that is gone");
+    assert_eq!(
+        changed(&engine),
+        [false, true, false, true],
+        "a catalog that is gone"
+    );
     writer.publish(served("gama", BETA, 2));
-    assert_eq!(changed(&engine), [false, true, false, true], "a catalog that may have been meant");
+    assert_eq!(
+        changed(&engine),
+        [false, true, false, true],
+        "a catalog that may have been meant"
+    );
 }
 
 fn remember(engine: &Engine, url: &str, validator: Validator) {
     let published = engine.catalogs.published();
-    engine.response_keys.remember(&published, &published, url, validator);
+    engine
+        .response_keys
+        .remember(&published, &published, url, validator);
 }
 
 #[test]
@@ -116,8 +165,14 @@ fn variables_that_the_operation_does_not_declare_change_no_tag() {
     let (mut writer, engine) = replaceable();
     writer.publish(served("alpha", ALPHA, 1));
     let query = "query A($first: Int) { packages(first: $first) { totalCount } } query B($n: Int) { packages(first: $n) { totalCount } }";
-    let tag =
-        |operation, variables| Question { query: query.into(), operation: Some(operation), variables }.tag(&engine);
+    let tag = |operation, variables| {
+        Question {
+            query: query.into(),
+            operation: Some(operation),
+            variables,
+        }
+        .tag(&engine)
+    };
     let expected = tag("A", json!({"first": 1}));
     assert_eq!(
         tag("A", json!({"first": 1, "n": 2, "other": {"a": [1]}})),
@@ -138,17 +193,29 @@ fn what_a_server_says_of_itself_changes_the_tags_of_answers_about_it_and_no_othe
     let tags = |commit: &str| {
         let (_, catalogs) = serving::catalogs();
         let mut engine = Engine::new(catalogs, "build", Limits::default());
-        engine.set_server(crate::ServerInfo { commit: Some(commit.to_owned()), ..crate::ServerInfo::default() });
+        engine.set_server(crate::ServerInfo {
+            commit: Some(commit.to_owned()),
+            ..crate::ServerInfo::default()
+        });
         let engine = Arc::new(engine);
         [
             "{ server { commit } }",
             "{ catalog(name: \"a\", digest: \"d\") { name } server { version } }",
             "{ catalogs { name } }",
         ]
-        .map(|query| Question::new(query, json!({})).ask(&engine).0.expect("the operation is known"))
+        .map(|query| {
+            Question::new(query, json!({}))
+                .ask(&engine)
+                .0
+                .expect("the operation is known")
+        })
     };
     let (one, other) = (tags("1"), tags("2"));
-    let changed: Vec<_> = one.iter().zip(&other).map(|((one, _), (other, _))| one != other).collect();
+    let changed: Vec<_> = one
+        .iter()
+        .zip(&other)
+        .map(|((one, _), (other, _))| one != other)
+        .collect();
     assert_eq!(changed, [true, true, false]);
     assert!(one.iter().all(|(_, is_immutable)| !is_immutable));
 }
@@ -156,7 +223,10 @@ fn what_a_server_says_of_itself_changes_the_tags_of_answers_about_it_and_no_othe
 #[test]
 fn a_url_is_remembered_until_something_else_is_served() {
     let (mut writer, engine) = replaceable();
-    let validator = Validator { key: ResponseKey::from_hash([1; KEY_BYTES]), is_immutable: false };
+    let validator = Validator {
+        key: ResponseKey::from_hash([1; KEY_BYTES]),
+        is_immutable: false,
+    };
     let recall = |url: &str| engine.recall(url, &engine.catalogs);
     let long = |bytes| "x".repeat(bytes - BYTES_PER_URL);
     let (largest, larger) = (long(URL_BYTES), long(URL_BYTES + 1));
@@ -164,7 +234,10 @@ fn a_url_is_remembered_until_something_else_is_served() {
         remember(&engine, url, validator);
     }
     // The largest takes all the room there is.
-    assert_eq!([recall(&largest), recall(&larger), recall("query=a")], [Some(validator), None, None]);
+    assert_eq!(
+        [recall(&largest), recall(&larger), recall("query=a")],
+        [Some(validator), None, None]
+    );
     writer.publish(served("alpha", ALPHA, 1));
     assert_eq!(recall(&largest), None);
     remember(&engine, "query=a", validator);
@@ -186,19 +259,42 @@ fn engine_over(names: &[&str]) -> (CatalogsWriter, Arc<Engine>) {
 
 /// Tag and body of the answer to a query for a caller; its URL is remembered.
 async fn answer(engine: &Arc<Engine>, catalogs: &Catalogs, query: &str) -> (Validator, String) {
-    let request = Request { query: Some(query.into()), ..Request::default() };
+    let request = Request {
+        query: Some(query.into()),
+        ..Request::default()
+    };
     let prepared = engine.prepare(&request, catalogs, Peer::default()).unwrap();
     prepared.remember_url(query);
-    let response = prepared.respond(&AcceptableCodings::default()).await.unwrap();
-    (*prepared.validator().unwrap(), String::from_utf8(response.bytes.to_vec()).unwrap())
+    let response = prepared
+        .respond(&AcceptableCodings::default())
+        .await
+        .unwrap();
+    (
+        *prepared.validator().unwrap(),
+        String::from_utf8(response.bytes.to_vec()).unwrap(),
+    )
 }
 
 #[tokio::test]
-async fn a_caller_gets_what_it_would_get_if_only_what_it_may_see_were_served_whoever_asks_meanwhile() {
-    let sets = [&["alpha", "beta"][..], &["alpha"], &["beta"], &["alpha", "never"], &[]];
+async fn a_caller_gets_what_it_would_get_if_only_what_it_may_see_were_served_whoever_asks_meanwhile()
+ {
+    let sets = [
+        &["alpha", "beta"][..],
+        &["alpha"],
+        &["beta"],
+        &["alpha", "never"],
+        &[],
+    ];
     let (_writer, engine) = engine_over(&["alpha", "beta"]);
-    let only = |names: &[&str]| engine.catalogs.visible(Visibility::only(names.iter().map(|&name| name.to_owned())));
-    let mut callers: Vec<_> = sets.iter().map(|names| (only(names), engine_over(names))).collect();
+    let only = |names: &[&str]| {
+        engine
+            .catalogs
+            .visible(Visibility::only(names.iter().map(|&name| name.to_owned())))
+    };
+    let mut callers: Vec<_> = sets
+        .iter()
+        .map(|names| (only(names), engine_over(names)))
+        .collect();
     callers.push((engine.catalogs.clone(), engine_over(&["alpha", "beta"])));
     for query in [
         "{ catalogs { name packages { totalCount } } }",
@@ -212,11 +308,21 @@ async fn a_caller_gets_what_it_would_get_if_only_what_it_may_see_were_served_who
             for (catalogs, (_, alone)) in &callers {
                 let expected = answer(alone, &alone.catalogs, query).await;
                 let (validator, body) = answer(&engine, catalogs, query).await;
-                assert_eq!((tag(&validator), body), (tag(&expected.0), expected.1), "{query}");
+                assert_eq!(
+                    (tag(&validator), body),
+                    (tag(&expected.0), expected.1),
+                    "{query}"
+                );
             }
             for (catalogs, (_, alone)) in &callers {
-                let recalled = engine.recall(query, catalogs).expect("no other caller has made it forget");
-                assert_eq!(tag(&recalled), tag(&alone.recall(query, &alone.catalogs).unwrap()), "{query}");
+                let recalled = engine
+                    .recall(query, catalogs)
+                    .expect("no other caller has made it forget");
+                assert_eq!(
+                    tag(&recalled),
+                    tag(&alone.recall(query, &alone.catalogs).unwrap()),
+                    "{query}"
+                );
             }
         }
     }
@@ -227,7 +333,11 @@ async fn answers_of_callers_with_equal_sets_are_cached_once() {
     let (mut writer, engine) = engine_over(&["alpha", "beta"]);
     let hits = || engine.metrics().cache_hits.get();
     let query = "{ packages { totalCount } }";
-    let caller = || engine.catalogs.visible(Visibility::only(["alpha".to_owned()]));
+    let caller = || {
+        engine
+            .catalogs
+            .visible(Visibility::only(["alpha".to_owned()]))
+    };
     for expected in [0, 0, 1, 2] {
         answer(&engine, &caller(), query).await;
         assert_eq!(hits(), expected);
@@ -248,8 +358,14 @@ fn a_tag_tells_all_of_a_request_and_not_how_it_is_written() {
     assert_eq!(tag(json!({"a": 1, "b": 2})), tag(json!({"b": 2, "a": 1})));
     assert_eq!(tag(json!({})), tag(json!(null)));
     assert_ne!(tag(json!({"a": 1})), tag(json!({"b": 1})));
-    assert_ne!(tag(json!({})), Question::new(format!("{query} "), json!({})).tag(&engine));
-    let zero = Validator { key: ResponseKey::from_hash([0; 16]), is_immutable: false };
+    assert_ne!(
+        tag(json!({})),
+        Question::new(format!("{query} "), json!({})).tag(&engine)
+    );
+    let zero = Validator {
+        key: ResponseKey::from_hash([0; 16]),
+        is_immutable: false,
+    };
     assert_eq!(super::tests::tag(&zero), "A".repeat(22));
 }
 
@@ -263,29 +379,63 @@ fn only_responses_about_contents_named_by_digest_are_immutable() {
         question.ask(&engine).0.expect("there is a tag").1
     };
     for (expected, query) in [
-        (true, "{ catalog(name: \"alpha\", digest: DIGEST) { id name digest packages { nodes { name } } } }"),
-        (true, "{ __typename catalog(name: \"alpha\", digest: DIGEST) { schemas { count } } }"),
+        (
+            true,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { id name digest packages { nodes { name } } } }",
+        ),
+        (
+            true,
+            "{ __typename catalog(name: \"alpha\", digest: DIGEST) { schemas { count } } }",
+        ),
         (false, "{ catalog(name: \"alpha\") { name } }"),
         (false, "{ catalog(name: \"alpha\", digest: null) { name } }"),
-        (false, "{ catalog(name: \"never\", digest: DIGEST) { name } }"),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { name } catalogs { name } }"),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { name } __schema { description } }"),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { priority } }"),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { problems { totalCount } } }"),
+        (
+            false,
+            "{ catalog(name: \"never\", digest: DIGEST) { name } }",
+        ),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { name } catalogs { name } }",
+        ),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { name } __schema { description } }",
+        ),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { priority } }",
+        ),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { problems { totalCount } } }",
+        ),
         // Their cursors name files.
         (
             true,
             "{ catalog(name: \"alpha\", digest: DIGEST) { metas { totalCount nodes { blob } edges { node { schema } } } } }",
         ),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { metas { edges { cursor } } } }"),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { metas { pageInfo { hasNextPage } } } }"),
-        (false, "{ catalog(name: \"alpha\", digest: DIGEST) { packages { nodes { catalog { labels { key } } } } } }"),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { metas { edges { cursor } } } }",
+        ),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { metas { pageInfo { hasNextPage } } } }",
+        ),
+        (
+            false,
+            "{ catalog(name: \"alpha\", digest: DIGEST) { packages { nodes { catalog { labels { key } } } } } }",
+        ),
         (false, "{ __typename }"),
     ] {
         assert_eq!(lasts(query, json!({})), expected, "{query}");
     }
     let given = "query($d: String) { catalog(name: \"alpha\", digest: $d) { name } }";
-    for (expected, variables) in [(true, json!({ "d": digest })), (false, json!({ "d": null })), (false, json!({}))] {
+    for (expected, variables) in [
+        (true, json!({ "d": digest })),
+        (false, json!({ "d": null })),
+        (false, json!({})),
+    ] {
         assert_eq!(lasts(given, variables.clone()), expected, "{variables}");
     }
 }
@@ -297,9 +447,21 @@ fn step(writer: &mut CatalogsWriter, chance: &mut Rng) {
         return writer.withdraw(name);
     }
     let (lines, digest) = [(ALPHA, 1), (BETA, 2), (&ALPHA[..6], 3)][chance.usize(..3)];
-    let labels = chance.bool().then(|| ("tier".to_owned(), "one".to_owned())).into_iter().collect();
-    let metadata = CatalogMetadata { priority: chance.i32(0..3), labels, ..CatalogMetadata::default() };
-    writer.publish(Served::new(name, served(name, lines, digest).content, metadata));
+    let labels = chance
+        .bool()
+        .then(|| ("tier".to_owned(), "one".to_owned()))
+        .into_iter()
+        .collect();
+    let metadata = CatalogMetadata {
+        priority: chance.i32(0..3),
+        labels,
+        ..CatalogMetadata::default()
+    };
+    writer.publish(Served::new(
+        name,
+        served(name, lines, digest).content,
+        metadata,
+    ));
 }
 
 /// Makes random operations, with what they name written out or given in variables.
@@ -349,19 +511,34 @@ impl Maker<'_> {
             let list = self.value(list, "[String!]");
             let digest = |chance: &mut Rng| json!(Digest::new([chance.u8(1..4); 32]).to_string());
             let digest = self.value(digest, "String");
-            let root = root.replace("NAME", &name).replace("LIST", &list).replace("DIGEST", &digest);
+            let root = root
+                .replace("NAME", &name)
+                .replace("LIST", &list)
+                .replace("DIGEST", &digest);
             writeln!(body, "r{at}: {root}").unwrap();
         }
         let uses = |fragment: &str| body.contains(&format!("...{fragment} "));
         let (facets, result) = FRAGMENTS.split_once('\n').expect("two fragments");
-        let fragments = [("F", facets), ("R", result)].map(|(name, text)| if uses(name) { text } else { "" });
+        let fragments =
+            [("F", facets), ("R", result)].map(|(name, text)| if uses(name) { text } else { "" });
         // Variables that are not used would be refused.
         let mut definitions = String::new();
-        for definition in self.definitions.lines().filter(|line| body.contains(line.split(':').next().unwrap_or("-"))) {
+        for definition in self
+            .definitions
+            .lines()
+            .filter(|line| body.contains(line.split(':').next().unwrap_or("-")))
+        {
             definitions.push_str(definition);
         }
-        let definitions = if definitions.is_empty() { definitions } else { format!("({definitions})") };
-        Question::new(format!("query{definitions} {{ {body} }} {}", fragments.concat()), Value::Object(self.variables))
+        let definitions = if definitions.is_empty() {
+            definitions
+        } else {
+            format!("({definitions})")
+        };
+        Question::new(
+            format!("query{definitions} {{ {body} }} {}", fragments.concat()),
+            Value::Object(self.variables),
+        )
     }
 
     /// A value as it stands in the document: a literal, or a variable that may have a default.
@@ -372,7 +549,11 @@ impl Maker<'_> {
             return value.to_string();
         }
         let name = format!("v{}x", self.definitions.lines().count());
-        let default = if way == 3 && !ty.ends_with('!') { format!(" = {}", make(self.chance)) } else { String::new() };
+        let default = if way == 3 && !ty.ends_with('!') {
+            format!(" = {}", make(self.chance))
+        } else {
+            String::new()
+        };
         writeln!(self.definitions, "${name}: {ty}{default} ").unwrap();
         // A variable with a default may be left out.
         if default.is_empty() || self.chance.bool() {
@@ -396,7 +577,9 @@ fn list(chance: &mut Rng) -> Value {
 /// Each of the sample operations that can have a tag, with values for its variables.
 fn samples(chance: &mut Rng) -> Vec<Question> {
     let mut samples = Vec::new();
-    let queries = OPERATIONS.lines().filter_map(|line| line.strip_prefix("query "));
+    let queries = OPERATIONS
+        .lines()
+        .filter_map(|line| line.strip_prefix("query "));
     // What was served before has its part in a difference.
     for line in queries.filter(|line| !line.starts_with("Compare(")) {
         let (name, rest) = line.split_once('(').expect("every sample has variables");
@@ -419,7 +602,11 @@ fn samples(chance: &mut Rng) -> Vec<Question> {
             variables.insert(variable[1..].to_owned(), value);
         }
         let operation = Some(name);
-        samples.push(Question { query: OPERATIONS.to_owned(), operation, variables: Value::Object(variables) });
+        samples.push(Question {
+            query: OPERATIONS.to_owned(),
+            operation,
+            variables: Value::Object(variables),
+        });
     }
     assert_eq!(samples.len(), 14);
     samples
@@ -431,7 +618,12 @@ fn equal_tags_mean_equal_answers_whatever_is_published() {
     let mut questions: Vec<_> = (0..3).flat_map(|_| samples(&mut chance)).collect();
     questions.extend((0..150).map(|_| {
         let (definitions, variables) = (String::new(), serde_json::Map::new());
-        Maker { chance: &mut chance, definitions, variables }.question()
+        Maker {
+            chance: &mut chance,
+            definitions,
+            variables,
+        }
+        .question()
     }));
     let (mut writer, engine) = replaceable();
     let mut bodies: HashMap<String, String> = HashMap::new();
@@ -442,18 +634,33 @@ fn equal_tags_mean_equal_answers_whatever_is_published() {
         step(&mut writer, &mut chance);
         for (at, question) in questions.iter().enumerate() {
             let (validator, body) = question.ask(&engine);
-            let ((tag, lasts), Some(body)) = (validator.expect("each operation is known"), body) else { continue };
+            let ((tag, lasts), Some(body)) = (validator.expect("each operation is known"), body)
+            else {
+                continue;
+            };
             let known = bodies.entry(tag.clone()).or_insert_with(|| body.clone());
             assert_eq!(*known, body, "{} {}", question.query, question.variables);
             if lasts {
                 let known = lasting.entry(at).or_insert_with(|| body.clone());
-                assert_eq!(*known, body, "{} {} is lasting", question.query, question.variables);
+                assert_eq!(
+                    *known, body,
+                    "{} {} is lasting",
+                    question.query, question.variables
+                );
             }
-            let count = if last[at].as_ref() == Some(&tag) { &mut same } else { &mut others };
+            let count = if last[at].as_ref() == Some(&tag) {
+                &mut same
+            } else {
+                &mut others
+            };
             *count += 1;
             last[at] = Some(tag);
         }
     }
     // It would mean nothing if tags never stayed, or always did.
-    assert!(same > 1000 && others > 1000 && lasting.len() > 3, "{same} {others} {}", lasting.len());
+    assert!(
+        same > 1000 && others > 1000 && lasting.len() > 3,
+        "{same} {others} {}",
+        lasting.len()
+    );
 }

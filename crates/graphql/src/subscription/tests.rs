@@ -16,7 +16,10 @@ const CHANGES: &str = "subscription($names: [String!]) { catalogChanged(names: $
 
 fn start() -> (CatalogsWriter, Arc<Engine>) {
     let (writer, reader) = catalogs();
-    (writer, Arc::new(Engine::new(reader, "test", Limits::default())))
+    (
+        writer,
+        Arc::new(Engine::new(reader, "test", Limits::default())),
+    )
 }
 
 fn subscribe(engine: &Arc<Engine>, names: &Value) -> Subscription {
@@ -25,10 +28,17 @@ fn subscribe(engine: &Arc<Engine>, names: &Value) -> Subscription {
 
 fn subscribe_for(engine: &Arc<Engine>, catalogs: &Catalogs, names: &Value) -> Subscription {
     let variables = json!({ "names": names });
-    let request =
-        Request { query: Some(CHANGES.into()), variables: variables.as_object().cloned(), ..Request::default() };
-    let prepared = engine.prepare(&request, catalogs, Peer::default()).expect("a test document is valid");
-    prepared.subscribe().unwrap_or_else(|errors| panic!("{errors:?}"))
+    let request = Request {
+        query: Some(CHANGES.into()),
+        variables: variables.as_object().cloned(),
+        ..Request::default()
+    };
+    let prepared = engine
+        .prepare(&request, catalogs, Peer::default())
+        .expect("a test document is valid");
+    prepared
+        .subscribe()
+        .unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// What a stream is told now, as short text; nothing when it has to wait for a change.
@@ -48,14 +58,30 @@ fn told(stream: &mut Subscription) -> Option<String> {
     let body: Value = serde_json::from_slice(&event.text).unwrap();
     assert_eq!(body.get("errors"), None);
     let change = &body["data"]["catalogChanged"];
-    let digit = |digest: &Value| digest.as_str().map_or("-".to_owned(), |digest| digest[8..9].to_owned());
-    let (name, what) = (change["name"].as_str().unwrap(), change["change"].as_str().unwrap());
+    let digit = |digest: &Value| {
+        digest
+            .as_str()
+            .map_or("-".to_owned(), |digest| digest[8..9].to_owned())
+    };
+    let (name, what) = (
+        change["name"].as_str().unwrap(),
+        change["change"].as_str().unwrap(),
+    );
     let diff = &change["diff"];
     let sides = [&diff["fromDigest"], &diff["toDigest"]].map(digit).concat();
     let packages = diff["packages"].as_array().into_iter().flatten();
-    let packages: Vec<_> = packages.map(|one| format!("{}{}", one["name"], one["change"]).replace('"', " ")).collect();
-    let from_to = format!("{}{}", digit(&change["fromDigest"]), digit(&change["catalog"]["digest"]));
-    Some(format!("{name} {what} {from_to} {sides}{}", packages.concat()))
+    let packages: Vec<_> = packages
+        .map(|one| format!("{}{}", one["name"], one["change"]).replace('"', " "))
+        .collect();
+    let from_to = format!(
+        "{}{}",
+        digit(&change["fromDigest"]),
+        digit(&change["catalog"]["digest"])
+    );
+    Some(format!(
+        "{name} {what} {from_to} {sides}{}",
+        packages.concat()
+    ))
 }
 
 #[tokio::test]
@@ -68,7 +94,10 @@ async fn a_stream_is_told_of_each_catalog_that_comes_changes_and_goes() {
     assert_eq!(told(&mut stream).as_deref(), Some("a ADDED -1 --"));
     writer.publish(served("a", ALPHA, 2));
     let packages = "etcd  CHANGED  minio  REMOVED  zoo  ADDED ";
-    assert_eq!(told(&mut stream), Some(format!("a CHANGED 12 12 {packages}")));
+    assert_eq!(
+        told(&mut stream),
+        Some(format!("a CHANGED 12 12 {packages}"))
+    );
     writer.withdraw("a");
     assert_eq!(told(&mut stream).as_deref(), Some("a REMOVED 2- --"));
     assert_eq!(told(&mut stream), None);
@@ -79,10 +108,22 @@ async fn the_same_content_published_anew_is_no_change() {
     let (mut writer, engine) = start();
     writer.publish(served("a", ALPHA, 1));
     let mut stream = subscribe(&engine, &Value::Null);
-    let before = Arc::downgrade(&engine.catalogs.snapshot().by_name().next().unwrap().content.catalog);
+    let before = Arc::downgrade(
+        &engine
+            .catalogs
+            .snapshot()
+            .by_name()
+            .next()
+            .unwrap()
+            .content
+            .catalog,
+    );
     writer.publish(served("a", ALPHA, 1));
     assert_eq!(told(&mut stream), None);
-    assert!(before.upgrade().is_none(), "what is served no more is let go");
+    assert!(
+        before.upgrade().is_none(),
+        "what is served no more is let go"
+    );
 }
 
 #[tokio::test]
@@ -104,11 +145,14 @@ async fn a_slow_reader_is_told_the_latest_state_and_nothing_between() {
 #[tokio::test]
 async fn only_the_named_catalogs_are_told_of() {
     let (mut writer, engine) = start();
-    let mut streams = [json!(["a", "c"]), json!([]), Value::Null].map(|names| subscribe(&engine, &names));
+    let mut streams =
+        [json!(["a", "c"]), json!([]), Value::Null].map(|names| subscribe(&engine, &names));
     for name in ["a", "b"] {
         writer.publish(served(name, BETA, 1));
     }
-    let all = streams.each_mut().map(|stream| [told(stream), told(stream)]);
+    let all = streams
+        .each_mut()
+        .map(|stream| [told(stream), told(stream)]);
     let [a, b] = ["a ADDED -1 --", "b ADDED -1 --"].map(|text| Some(text.to_owned()));
     assert_eq!(all, [[a.clone(), None], [a.clone(), b.clone()], [a, b]]);
 }
@@ -128,7 +172,8 @@ async fn a_catalog_that_changes_all_the_time_hides_no_other() {
 #[tokio::test]
 async fn equal_requests_are_executed_once_for_a_change() {
     let (mut writer, engine) = start();
-    let mut streams = [Value::Null, Value::Null, json!(["a"])].map(|names| subscribe(&engine, &names));
+    let mut streams =
+        [Value::Null, Value::Null, json!(["a"])].map(|names| subscribe(&engine, &names));
     for digest in [1, 2] {
         writer.publish(served("a", BETA, digest));
         let mut texts = Vec::new();
@@ -146,7 +191,12 @@ async fn equal_requests_are_executed_once_for_a_change() {
 async fn as_many_texts_are_kept_as_the_limit_says() {
     let streams = Streams::default();
     let revision = Revision::default();
-    let key = |at: usize| EventKey { request: Digest::new([0; 32]), revision, name: at.to_string(), before: None };
+    let key = |at: usize| EventKey {
+        request: Digest::new([0; 32]),
+        revision,
+        name: at.to_string(),
+        before: None,
+    };
     let is_kept = |at| streams.shared_text(revision, &key(at)).is_some();
     for at in 0..SHARED_TEXTS {
         streams.share(revision, key(at), &Bytes::from_static(b"x"));
@@ -156,20 +206,31 @@ async fn as_many_texts_are_kept_as_the_limit_says() {
     assert!(!is_kept(0) && is_kept(SHARED_TEXTS));
     let (mut writer, reader) = catalogs();
     writer.publish(served("a", BETA, 1));
-    assert!(streams.shared_text(reader.snapshot().revision(), &key(SHARED_TEXTS)).is_none());
+    assert!(
+        streams
+            .shared_text(reader.snapshot().revision(), &key(SHARED_TEXTS))
+            .is_none()
+    );
 }
 
 #[tokio::test]
 async fn a_stream_ends_when_it_is_asked_to_and_when_nothing_can_change_any_more() {
     let (writer, engine) = start();
-    let mut streams = [subscribe(&engine, &Value::Null), subscribe(&engine, &Value::Null)];
+    let mut streams = [
+        subscribe(&engine, &Value::Null),
+        subscribe(&engine, &Value::Null),
+    ];
     drop(writer);
     assert!(streams[0].next().await.is_none());
     let (mut writer, engine) = start();
     let mut stream = subscribe(&engine, &Value::Null);
     writer.publish(served("a", BETA, 1));
     engine.end_streams();
-    assert_eq!(told(&mut stream).as_deref(), Some("a ADDED -1 --"), "what happened before is told");
+    assert_eq!(
+        told(&mut stream).as_deref(),
+        Some("a ADDED -1 --"),
+        "what happened before is told"
+    );
     assert!(stream.next().await.is_none());
     assert!(engine.streams_ended().now_or_never().is_none());
     drop(stream);
@@ -185,7 +246,10 @@ struct Someone {
 
 impl Someone {
     fn new(published: &Catalogs, may_see: Visibility) -> Self {
-        Self { published: published.clone(), may_see: Arc::new(Mutex::new(Ok(may_see))) }
+        Self {
+            published: published.clone(),
+            may_see: Arc::new(Mutex::new(Ok(may_see))),
+        }
     }
 
     fn set(&self, may_see: Result<Visibility, RenewalError>) {
@@ -194,7 +258,10 @@ impl Someone {
 
     fn reader(&self) -> Result<Catalogs, RenewalError> {
         let may_see = self.may_see.lock().unwrap().clone()?;
-        Ok(self.published.visible(may_see).of_caller(Arc::new(self.clone())))
+        Ok(self
+            .published
+            .visible(may_see)
+            .of_caller(Arc::new(self.clone())))
     }
 }
 
@@ -209,7 +276,10 @@ async fn end(stream: &mut Subscription) -> (Value, Value) {
     let last = stream.next().await.expect("it is told why the stream ends");
     let body: Value = serde_json::from_slice(&last.text).unwrap();
     assert!(stream.next().await.is_none());
-    (body["data"].clone(), body["errors"][0]["extensions"]["code"].clone())
+    (
+        body["data"].clone(),
+        body["errors"][0]["extensions"]["code"].clone(),
+    )
 }
 
 fn only(names: &[&str]) -> Visibility {
@@ -219,8 +289,21 @@ fn only(names: &[&str]) -> Visibility {
 /// An engine that finds out so often what callers may see.
 fn start_renewing(renewal: Duration) -> (CatalogsWriter, Arc<Engine>) {
     let (writer, reader) = catalogs();
-    let streams = StreamLimits { renewal, ..StreamLimits::default() };
-    (writer, Arc::new(Engine::new(reader, "test", Limits { streams, ..Limits::default() })))
+    let streams = StreamLimits {
+        renewal,
+        ..StreamLimits::default()
+    };
+    (
+        writer,
+        Arc::new(Engine::new(
+            reader,
+            "test",
+            Limits {
+                streams,
+                ..Limits::default()
+            },
+        )),
+    )
 }
 
 #[tokio::test]
@@ -228,7 +311,11 @@ async fn a_stream_is_told_nothing_of_catalogs_that_its_caller_may_not_see() {
     let (mut writer, engine) = start();
     writer.publish(served("hidden", BETA, 1));
     let someone = Someone::new(&engine.catalogs, only(&["seen"]));
-    let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &json!(["hidden", "seen"]));
+    let mut stream = subscribe_for(
+        &engine,
+        &someone.reader().unwrap(),
+        &json!(["hidden", "seen"]),
+    );
     writer.publish(served("hidden", BETA, 2));
     writer.withdraw("hidden");
     assert_eq!(told(&mut stream), None);
@@ -264,9 +351,18 @@ async fn a_stream_whose_caller_nobody_can_judge_ends_without_saying_that_it_may_
     let someone = Someone::new(&engine.catalogs, Visibility::All);
     let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
     someone.set(Err(RenewalError::Undecided));
-    assert_eq!(end(&mut stream).await, (Value::Null, json!("AUTHORIZATION_UNAVAILABLE")));
+    assert_eq!(
+        end(&mut stream).await,
+        (Value::Null, json!("AUTHORIZATION_UNAVAILABLE"))
+    );
     let refused = &engine.metrics.refused;
-    assert_eq!((refused[Code::AuthorizationUnavailable].get(), refused[Code::Forbidden].get()), (1, 0));
+    assert_eq!(
+        (
+            refused[Code::AuthorizationUnavailable].get(),
+            refused[Code::Forbidden].get()
+        ),
+        (1, 0)
+    );
 }
 
 #[tokio::test]
@@ -275,7 +371,12 @@ async fn a_quiet_stream_ends_too_when_its_caller_may_not_read_any_more() {
     let someone = Someone::new(&engine.catalogs, Visibility::All);
     let mut stream = subscribe_for(&engine, &someone.reader().unwrap(), &Value::Null);
     someone.set(Err(RenewalError::Refused));
-    assert!(stream.next().await.is_some_and(|event| event.text.starts_with(b"{\"errors\":")));
+    assert!(
+        stream
+            .next()
+            .await
+            .is_some_and(|event| event.text.starts_with(b"{\"errors\":"))
+    );
     assert!(stream.next().await.is_none());
 }
 
@@ -283,8 +384,13 @@ async fn a_quiet_stream_ends_too_when_its_caller_may_not_read_any_more() {
 fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
     let (_writer, engine) = start();
     let code = |query: &str| {
-        let request = Request { query: Some(query.into()), ..Request::default() };
-        let subscription = engine.prepare(&request, &engine.catalogs, Peer::default()).map_err(|error| vec![error]);
+        let request = Request {
+            query: Some(query.into()),
+            ..Request::default()
+        };
+        let subscription = engine
+            .prepare(&request, &engine.catalogs, Peer::default())
+            .map_err(|error| vec![error]);
         let subscription = subscription.and_then(|prepared| prepared.subscribe());
         subscription.err().map(|errors| errors[0].code)
     };
@@ -292,13 +398,22 @@ fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
     for (query, expected) in [
         ("subscription { catalogChanged { name } }".to_owned(), None),
         ("subscription {".to_owned(), Some(Code::ParseFailed)),
-        ("subscription { catalogChanged { none } }".to_owned(), Some(Code::ValidationFailed)),
-        ("subscription($a: [String!]!) { catalogChanged(names: $a) { name } }".to_owned(), Some(Code::BadUserInput)),
+        (
+            "subscription { catalogChanged { none } }".to_owned(),
+            Some(Code::ValidationFailed),
+        ),
+        (
+            "subscription($a: [String!]!) { catalogChanged(names: $a) { name } }".to_owned(),
+            Some(Code::BadUserInput),
+        ),
         (
             "subscription A { catalogChanged { name } } query B { __typename }".to_owned(),
             Some(Code::OperationResolutionFailure),
         ),
-        (format!("subscription {{ catalogChanged {{ catalog {{ {page} }} }} }}"), Some(Code::CostEstimated)),
+        (
+            format!("subscription {{ catalogChanged {{ catalog {{ {page} }} }} }}"),
+            Some(Code::CostEstimated),
+        ),
     ] {
         assert_eq!(code(&query), expected, "{query}");
     }
@@ -307,8 +422,19 @@ fn a_subscription_that_cannot_be_executed_is_refused_at_once() {
 #[test]
 fn a_subscription_is_refused_where_there_is_one_answer() {
     let (_writer, engine) = start();
-    let request = Request { query: Some(CHANGES.into()), ..Request::default() };
+    let request = Request {
+        query: Some(CHANGES.into()),
+        ..Request::default()
+    };
     let body: Value = serde_json::from_slice(&engine.execute(&request).body).unwrap();
-    assert_eq!(body["errors"][0]["extensions"]["code"], "OPERATION_RESOLUTION_FAILURE");
-    assert!(body["errors"][0]["message"].as_str().unwrap().starts_with("Subscriptions are not supported"));
+    assert_eq!(
+        body["errors"][0]["extensions"]["code"],
+        "OPERATION_RESOLUTION_FAILURE"
+    );
+    assert!(
+        body["errors"][0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("Subscriptions are not supported")
+    );
 }

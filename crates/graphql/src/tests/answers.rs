@@ -44,12 +44,28 @@ fn a_catalog_says_what_is_known_of_it() {
 #[test]
 fn a_catalog_is_pinned_by_its_digest() {
     let engine = engine(Limits::default());
-    let pinned =
-        |digest: &str| ask(&engine, &format!("{{ catalog(name: \"alpha\", digest: \"{digest}\") {{ name }} }}"));
-    assert_eq!(pinned(ALPHA_DIGEST), json!({"data": {"catalog": {"name": "alpha"}}}));
+    let pinned = |digest: &str| {
+        ask(
+            &engine,
+            &format!("{{ catalog(name: \"alpha\", digest: \"{digest}\") {{ name }} }}"),
+        )
+    };
+    assert_eq!(
+        pinned(ALPHA_DIGEST),
+        json!({"data": {"catalog": {"name": "alpha"}}})
+    );
     let changed = pinned("sha256:0");
-    assert_eq!((code(&changed), &changed["data"]), ("CATALOG_CHANGED", &json!({"catalog": null})));
-    assert_eq!(data(&engine, "{ catalog(name: \"none\", digest: \"x\") { name } }"), json!({"catalog": null}));
+    assert_eq!(
+        (code(&changed), &changed["data"]),
+        ("CATALOG_CHANGED", &json!({"catalog": null}))
+    );
+    assert_eq!(
+        data(
+            &engine,
+            "{ catalog(name: \"none\", digest: \"x\") { name } }"
+        ),
+        json!({"catalog": null})
+    );
 }
 
 #[test]
@@ -132,7 +148,8 @@ fn each_property_has_the_type_of_what_it_says() {
          ... on BundleObjectProperty { object } ... on MaxOpenShiftVersionProperty { version } \
          ... on CsvMetadataProperty { metadata { displayName } } ... on OpaqueProperty { type value } } } }",
     );
-    let none = json!({"cel": null, "package": null, "gvk": null, "all": null, "not": null, "any": null});
+    let none =
+        json!({"cel": null, "package": null, "gvk": null, "all": null, "not": null, "any": null});
     let with = |key: &str, value: serde_json::Value| {
         let mut constraint = none.clone();
         constraint[key] = value;
@@ -212,7 +229,8 @@ fn an_icon_is_named_by_the_digest_of_its_image() {
         "{ package(catalog: \"alpha\", name: \"etcd\") { icon { url mediaType data } } }",
     );
     let digest = "4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6";
-    let expected = json!({"url": format!("icons/{digest}"), "mediaType": "image/png", "data": "iVBORw0KGgo="});
+    let expected =
+        json!({"url": format!("icons/{digest}"), "mediaType": "image/png", "data": "iVBORw0KGgo="});
     assert_eq!(body["package"]["icon"], expected);
 }
 
@@ -237,9 +255,13 @@ fn a_pointer_picks_a_part_of_a_raw_value() {
         assert_eq!(parts(pointer), json!({"data": expected}), "{pointer}");
     }
     let bad = parts("z");
-    let expected = json!({"metas": {"nodes": [{"blob": null}]}, "package": {"properties": [{"value": null}]}});
+    let expected =
+        json!({"metas": {"nodes": [{"blob": null}]}, "package": {"properties": [{"value": null}]}});
     assert_eq!((code(&bad), &bad["data"]), ("BAD_USER_INPUT", &expected));
-    assert_eq!(bad["errors"][0]["path"], json!(["metas", "nodes", 0, "blob"]));
+    assert_eq!(
+        bad["errors"][0]["path"],
+        json!(["metas", "nodes", 0, "blob"])
+    );
 }
 
 #[test]
@@ -261,14 +283,19 @@ fn properties_are_chosen_by_type() {
 fn bundles_are_found_by_image_in_every_catalog() {
     let engine = engine(Limits::default());
     let by_images = |images: &[&str]| {
-        let query =
-            "query($images: [String!]) { bundles(filter: {images: $images}) { nodes { name catalog { name } } } }";
+        let query = "query($images: [String!]) { bundles(filter: {images: $images}) { nodes { name catalog { name } } } }";
         ask_with(&engine, query, &json!({ "images": images }))["data"]["bundles"]["nodes"].take()
     };
     let etcd = [("alpha", "etcd.v1.1.0"), ("beta", "etcd.v1.1.0")]
         .map(|(catalog, name)| json!({"name": name, "catalog": {"name": catalog}}));
     assert_eq!(by_images(&["quay.io/etcd@sha256:2"]), json!(etcd));
-    assert_eq!(by_images(&["quay.io/zoo@sha256:3", "none", "quay.io/zoo@sha256:3"]).as_array().unwrap().len(), 1);
+    assert_eq!(
+        by_images(&["quay.io/zoo@sha256:3", "none", "quay.io/zoo@sha256:3"])
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(by_images(&["none"]), json!([]));
     assert_eq!(by_images(&[]).as_array().unwrap().len(), 5);
 }
@@ -281,8 +308,14 @@ fn a_bundle_without_an_image_is_found_by_the_empty_one() {
         r#"{"image":"quay.io/a:2","name":"a.v2","package":"a","schema":"olm.bundle"}"#,
     ];
     let engine = engine_of([served("one", &lines, 1)], Limits::default());
-    let found = data(&engine, "{ bundles(filter: {images: [\"\"]}) { nodes { name image } } }");
-    assert_eq!(found["bundles"]["nodes"], json!([{"name": "a.v1", "image": ""}]));
+    let found = data(
+        &engine,
+        "{ bundles(filter: {images: [\"\"]}) { nodes { name image } } }",
+    );
+    assert_eq!(
+        found["bundles"]["nodes"],
+        json!([{"name": "a.v1", "image": ""}])
+    );
 }
 
 #[test]
@@ -305,13 +338,18 @@ fn every_object_that_has_an_id_is_found_by_it() {
     );
     let mut objects = BTreeMap::new();
     collect(&all, &mut objects);
-    // One package, one icon, two channels, five entries, one bundle, and metadata of the four properties.
+    // One package, one icon, two channels, five entries, one bundle, and metadata of the four
+    // properties.
     assert_eq!(objects.len(), 14);
     let query = "query($id: ID!) { node(id: $id) { id ... on Package { name } ... on Channel { name } \
                  ... on Bundle { name } ... on ChannelEntry { name replaces skipRange } ... on Icon { mediaType } \
                  ... on CsvMetadata { displayName } } }";
     for (id, scalars) in objects {
-        assert_eq!(ask_with(&engine, query, &json!({ "id": id }))["data"]["node"], scalars, "{id}");
+        assert_eq!(
+            ask_with(&engine, query, &json!({ "id": id }))["data"]["node"],
+            scalars,
+            "{id}"
+        );
     }
 }
 
@@ -326,10 +364,21 @@ fn collect(value: &Value, into: &mut BTreeMap<String, Value>) {
         collect(value, into);
     }
     let Value::Object(fields) = value else { return };
-    let Some(id) = fields.get("id").and_then(Value::as_str) else { return };
-    let scalars = fields.iter().filter(|(_, value)| !value.is_object() && !value.is_array());
-    let scalars = Value::Object(scalars.map(|(key, value)| (key.clone(), value.clone())).collect());
-    assert_eq!(*into.entry(id.to_owned()).or_insert_with(|| scalars.clone()), scalars);
+    let Some(id) = fields.get("id").and_then(Value::as_str) else {
+        return;
+    };
+    let scalars = fields
+        .iter()
+        .filter(|(_, value)| !value.is_object() && !value.is_array());
+    let scalars = Value::Object(
+        scalars
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    );
+    assert_eq!(
+        *into.entry(id.to_owned()).or_insert_with(|| scalars.clone()),
+        scalars
+    );
 }
 
 #[test]
@@ -344,7 +393,10 @@ fn blobs_come_as_they_are() {
         json!({"schema": "example.com/custom", "name": "x", "packageName": "etcd",
                "blob": {"name": "x", "package": "etcd", "schema": "example.com/custom", "z": [1.5, {}]}})
     );
-    assert_eq!((&nodes[5]["name"], &nodes[5]["packageName"]), (&json!(null), &json!("etcd")));
+    assert_eq!(
+        (&nodes[5]["name"], &nodes[5]["packageName"]),
+        (&json!(null), &json!("etcd"))
+    );
 }
 
 #[test]
@@ -357,9 +409,15 @@ fn an_object_is_found_by_its_id() {
     let catalog = &body["catalog"];
     let package = &catalog["package"];
     let channel = &package["defaultChannel"];
-    let ids = json!([catalog["id"], package["id"], channel["id"], channel["head"]["bundle"]["id"], "none", ""]);
-    let query =
-        "query($ids: [ID!]!) { nodes(ids: $ids) { id __typename ... on Package { name } ... on Bundle { name } } }";
+    let ids = json!([
+        catalog["id"],
+        package["id"],
+        channel["id"],
+        channel["head"]["bundle"]["id"],
+        "none",
+        ""
+    ]);
+    let query = "query($ids: [ID!]!) { nodes(ids: $ids) { id __typename ... on Package { name } ... on Bundle { name } } }";
     let body = ask_with(&engine, query, &json!({"ids": ids}));
     let expected = json!([
         {"id": ids[0], "__typename": "Catalog"},
@@ -370,7 +428,11 @@ fn an_object_is_found_by_its_id() {
         null,
     ]);
     assert_eq!(body, json!({"data": {"nodes": expected}}));
-    let one = ask_with(&engine, "query($id: ID!) { node(id: $id) { __typename } }", &json!({"id": ids[2]}));
+    let one = ask_with(
+        &engine,
+        "query($id: ID!) { node(id: $id) { __typename } }",
+        &json!({"id": ids[2]}),
+    );
     assert_eq!(one, json!({"data": {"node": {"__typename": "Channel"}}}));
 }
 
@@ -381,7 +443,11 @@ fn introspection_is_merged_with_the_rest_in_the_order_asked() {
         let query = "query($name: String!) { a: __typename __type(name: $name) { kind } catalogs { name } \
                      schema: __schema { queryType { name } } }";
         let variables = json!({"name": "Node"}).as_object().cloned();
-        let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
+        let answer = engine.execute(&Request {
+            query: Some(query.into()),
+            variables,
+            ..Request::default()
+        });
         assert_eq!(
             String::from_utf8(answer.body).unwrap(),
             r#"{"data":{"a":"Query","__type":{"kind":"INTERFACE"},"catalogs":[{"name":"beta"},{"name":"alpha"}],"#
@@ -389,7 +455,11 @@ fn introspection_is_merged_with_the_rest_in_the_order_asked() {
                 + r#""schema":{"queryType":{"name":"Query"}}}}"#
         );
     }
-    let other = ask_with(&engine, "query($name: String!) { __type(name: $name) { kind } }", &json!({"name": "None"}));
+    let other = ask_with(
+        &engine,
+        "query($name: String!) { __type(name: $name) { kind } }",
+        &json!({"name": "None"}),
+    );
     assert_eq!(other, json!({"data": {"__type": null}}));
 }
 
@@ -398,14 +468,19 @@ fn introspection_that_cannot_be_is_an_error_of_its_field() {
     let query = "query($on: Boolean = true) { __typename __type(name: \"Node\") { kind @include(if: $on) } }";
     let body = ask_with(&engine(Limits::default()), query, &json!({"on": null}));
     assert_eq!(body["data"], json!({"__typename": "Query", "__type": null}));
-    assert_eq!((code(&body), &body["errors"][0]["path"]), ("BAD_USER_INPUT", &json!(["__type"])));
+    assert_eq!(
+        (code(&body), &body["errors"][0]["path"]),
+        ("BAD_USER_INPUT", &json!(["__type"]))
+    );
 }
 
 #[test]
 fn an_error_nulls_its_field_or_what_must_not_be_null_around_it() {
     let engine = engine(Limits::default());
-    let body =
-        ask(&engine, "{ catalogs { name good: bundles { totalCount } bad: bundles(first: -1) { totalCount } } }");
+    let body = ask(
+        &engine,
+        "{ catalogs { name good: bundles { totalCount } bad: bundles(first: -1) { totalCount } } }",
+    );
     let message = "`first` must be from 0 to 500, and is -1";
     let error = |at: usize| {
         json!({
@@ -414,15 +489,29 @@ fn an_error_nulls_its_field_or_what_must_not_be_null_around_it() {
         })
     };
     assert_eq!(body["errors"], json!([error(0), error(1)]));
-    assert_eq!(body["data"]["catalogs"][1], json!({"name": "alpha", "good": {"totalCount": 3}, "bad": null}));
-    let body =
-        ask(&engine, "{ catalog(name: \"alpha\") { name packages(last: -1) { totalCount } } catalogs { name } }");
+    assert_eq!(
+        body["data"]["catalogs"][1],
+        json!({"name": "alpha", "good": {"totalCount": 3}, "bad": null})
+    );
+    let body = ask(
+        &engine,
+        "{ catalog(name: \"alpha\") { name packages(last: -1) { totalCount } } catalogs { name } }",
+    );
     assert_eq!(body["errors"][0]["path"], json!(["catalog", "packages"]));
     let alpha = json!({"name": "alpha", "packages": null});
-    assert_eq!(body["data"], json!({"catalog": alpha, "catalogs": [{"name": "beta"}, {"name": "alpha"}]}));
+    assert_eq!(
+        body["data"],
+        json!({"catalog": alpha, "catalogs": [{"name": "beta"}, {"name": "alpha"}]})
+    );
     let ids = vec!["\"a\""; 101].join(" ");
-    let body = ask(&engine, &format!("{{ nodes(ids: [{ids}]) {{ id }} catalogs {{ name }} }}"));
-    assert_eq!((&body["data"], body["errors"].as_array().unwrap().len()), (&json!(null), 1));
+    let body = ask(
+        &engine,
+        &format!("{{ nodes(ids: [{ids}]) {{ id }} catalogs {{ name }} }}"),
+    );
+    assert_eq!(
+        (&body["data"], body["errors"].as_array().unwrap().len()),
+        (&json!(null), 1)
+    );
 }
 
 #[test]
@@ -435,12 +524,26 @@ fn an_operation_is_chosen_by_its_name() {
             operation_name: name.map(|name| name.to_owned().into()),
             ..Request::default()
         };
-        let body: serde_json::Value = serde_json::from_slice(&engine.execute(&request).body).unwrap();
-        if body.get("errors").is_some() { body["errors"][0]["message"].clone() } else { body["data"].clone() }
+        let body: serde_json::Value =
+            serde_json::from_slice(&engine.execute(&request).body).unwrap();
+        if body.get("errors").is_some() {
+            body["errors"][0]["message"].clone()
+        } else {
+            body["data"].clone()
+        }
     };
     assert_eq!(run(document, Some("b")), json!({"__typename": "Query"}));
     assert_eq!(run(document, Some("c")), "Unknown operation named \"c\".");
-    assert_eq!(run(document, None), "Must provide operation name if query contains multiple operations.");
-    assert_eq!(run("fragment f on Query { __typename }", None), "fragment `f` must be used in an operation");
-    assert_eq!(run("query only { __typename }", None), json!({"__typename": "Query"}));
+    assert_eq!(
+        run(document, None),
+        "Must provide operation name if query contains multiple operations."
+    );
+    assert_eq!(
+        run("fragment f on Query { __typename }", None),
+        "fragment `f` must be used in an operation"
+    );
+    assert_eq!(
+        run("query only { __typename }", None),
+        json!({"__typename": "Query"})
+    );
 }

@@ -1,4 +1,5 @@
-//! What consoles show beyond names and texts: support over time, descriptions of APIs, permissions and webhooks.
+//! What consoles show beyond names and texts: support over time, descriptions of APIs, permissions
+//! and webhooks.
 
 use serde_json::{Value, json};
 
@@ -11,7 +12,11 @@ fn lens() -> Engine {
 }
 
 fn of_lens(selection: &str) -> Value {
-    data(&lens(), &format!("{{ package(catalog: \"delta\", name: \"lens\") {{ {selection} }} }}"))["package"].take()
+    data(
+        &lens(),
+        &format!("{{ package(catalog: \"delta\", name: \"lens\") {{ {selection} }} }}"),
+    )["package"]
+        .take()
 }
 
 #[test]
@@ -27,22 +32,24 @@ fn support_is_told_by_version_by_day_and_of_a_bundle() {
         catalog {{ schemas {{ schema known }} }}"#
     ));
     let full = json!({"name": "Full support", "startDate": "2025-10-01", "endDate": "2026-05-25"});
-    let rest = json!({"name": "Maintenance support", "startDate": "2026-05-26", "endDate": "2027-04-01"});
+    let rest =
+        json!({"name": "Maintenance support", "startDate": "2026-05-26", "endDate": "2027-04-01"});
     let platforms = json!([{"name": "openshift", "versions": ["4.19", "4.20"]}]);
-    let first =
-        json!({"version": "1.2", "phases": [full, rest], "supportEndDate": "2027-04-01", "platforms": platforms});
+    let first = json!({"version": "1.2", "phases": [full, rest], "supportEndDate": "2027-04-01", "platforms": platforms});
     let second = json!({"version": "1.3", "phases": [], "supportEndDate": null, "platforms": []});
     assert_eq!(answer["lifecycle"], json!([first, second]));
     let now = json!({"name": "Maintenance support", "endDate": "2027-04-01"});
-    assert_eq!(answer["latest"]["lifecycle"], json!({"version": "1.2", "before": null, "now": now}));
+    assert_eq!(
+        answer["latest"]["lifecycle"],
+        json!({"version": "1.2", "before": null, "now": now})
+    );
     let schema = json!({"schema": "io.openshift.operators.lifecycles.v1alpha1", "known": true});
     assert_eq!(answer["catalog"]["schemas"][0], schema);
 }
 
 #[test]
 fn a_day_that_is_none_is_bad_input() {
-    let query =
-        "{ package(catalog: \"delta\", name: \"lens\") { lifecycle { version phase(on: \"21.11.2026\") { name } } } }";
+    let query = "{ package(catalog: \"delta\", name: \"lens\") { lifecycle { version phase(on: \"21.11.2026\") { name } } } }";
     let answer = ask(&lens(), query);
     let versions = json!([{"version": "1.2", "phase": null}, {"version": "1.3", "phase": null}]);
     assert_eq!(answer["data"]["package"]["lifecycle"], versions);
@@ -54,12 +61,19 @@ fn a_day_that_is_none_is_bad_input() {
 #[test]
 fn a_cluster_that_the_life_cycle_does_not_list_is_not_compatible() {
     let bundles = |openshift: &str| {
-        let answer =
-            of_lens(&format!("bundles(filter: {{compatibleWith: {{openshift: {openshift:?}}}}}) {{ totalCount }}"));
+        let answer = of_lens(&format!(
+            "bundles(filter: {{compatibleWith: {{openshift: {openshift:?}}}}}) {{ totalCount }}"
+        ));
         answer["bundles"]["totalCount"].clone()
     };
     assert_eq!(
-        [bundles("4.18"), bundles("4.19"), bundles("4.20.3"), bundles("4.21")].map(|count| count == 1),
+        [
+            bundles("4.18"),
+            bundles("4.19"),
+            bundles("4.20.3"),
+            bundles("4.21")
+        ]
+        .map(|count| count == 1),
         [false, true, true, false]
     );
 }
@@ -78,8 +92,10 @@ fn custom_resources_have_resources_and_descriptors() {
         }}"
     ));
     let hints = ["urn:alm:descriptor:com.tectonic.ui:podCount"];
-    let size = json!({"path": "size", "displayName": "Size", "description": null, "xDescriptors": hints});
-    let phase = json!({"path": "phase", "displayName": null, "description": "State", "xDescriptors": []});
+    let size =
+        json!({"path": "size", "displayName": "Size", "description": null, "xDescriptors": hints});
+    let phase =
+        json!({"path": "phase", "displayName": null, "description": "State", "xDescriptors": []});
     let lens = json!({
         "name": "lenses.lens.io",
         "isInternal": false,
@@ -103,13 +119,15 @@ fn custom_resources_have_resources_and_descriptors() {
         "description": null,
         "deploymentName": "lens",
     });
-    let expected = json!({"ownedCrds": [lens, part], "ownedApiServices": [focus], "requiredApiServices": []});
+    let expected =
+        json!({"ownedCrds": [lens, part], "ownedApiServices": [focus], "requiredApiServices": []});
     assert_eq!(answer["metadata"], expected);
 }
 
 #[test]
 fn permissions_and_webhooks_are_those_of_the_manifest() {
-    let rules = "serviceAccountName rules { apiGroups resources resourceNames verbs nonResourceUrls }";
+    let rules =
+        "serviceAccountName rules { apiGroups resources resourceNames verbs nonResourceUrls }";
     let selection = format!(
         "metadata {{
             permissions {{ {rules} }}
@@ -130,8 +148,7 @@ fn permissions_and_webhooks_are_those_of_the_manifest() {
         });
         json!([{"serviceAccountName": "lens", "rules": [rule]}])
     };
-    let requests =
-        json!({"apiGroups": ["lens.io"], "apiVersions": ["v1"], "resources": ["lenses"], "operations": ["CREATE"]});
+    let requests = json!({"apiGroups": ["lens.io"], "apiVersions": ["v1"], "resources": ["lenses"], "operations": ["CREATE"]});
     let webhook = json!({
         "name": "vlens.io",
         "type": "VALIDATING",

@@ -26,7 +26,12 @@ fn two_catalogs_are_compared_by_name_and_by_digest() {
         })
     };
     let bundle = |name: &str, change: &str, fields: &[&str]| json!({"name": name, "change": change, "fields": fields});
-    let package = |name: &str, change: &str, fields: &[&str], default: [Option<&str>; 2], channels, bundles| {
+    let package = |name: &str,
+                   change: &str,
+                   fields: &[&str],
+                   default: [Option<&str>; 2],
+                   channels,
+                   bundles| {
         json!({
             "name": name, "change": change, "fields": fields,
             "fromDefaultChannel": default[0], "toDefaultChannel": default[1],
@@ -44,14 +49,22 @@ fn two_catalogs_are_compared_by_name_and_by_digest() {
                 channel("beta", "REMOVED", [None, None], [&[], &[v1, v11], &[]]),
                 channel("stable", "CHANGED", [Some(v11); 2], [&[], &[v1], &[v11]]),
             ]),
-            json!([bundle(v1, "REMOVED", &[]), bundle(v11, "CHANGED", &["VERSION"])]),
+            json!([
+                bundle(v1, "REMOVED", &[]),
+                bundle(v11, "CHANGED", &["VERSION"])
+            ]),
         ),
         package(
             "minio",
             "ADDED",
             &[],
             [None, Some("stable")],
-            json!([channel("stable", "ADDED", [None, Some("minio.v1")], [&["minio.v1"], &[], &[]])]),
+            json!([channel(
+                "stable",
+                "ADDED",
+                [None, Some("minio.v1")],
+                [&["minio.v1"], &[], &[]]
+            )]),
             json!([bundle("minio.v1", "ADDED", &[])]),
         ),
         package(
@@ -59,7 +72,12 @@ fn two_catalogs_are_compared_by_name_and_by_digest() {
             "REMOVED",
             &[],
             [Some("stable"), None],
-            json!([channel("stable", "REMOVED", [Some("zoo.v1"), None], [&[], &["zoo.v1"], &[]])]),
+            json!([channel(
+                "stable",
+                "REMOVED",
+                [Some("zoo.v1"), None],
+                [&[], &["zoo.v1"], &[]]
+            )]),
             json!([bundle("zoo.v1", "REMOVED", &[])]),
         ),
     ];
@@ -70,9 +88,13 @@ fn two_catalogs_are_compared_by_name_and_by_digest() {
     let only = r#"{ diff(from: {name: "alpha"}, to: {name: "beta"}) {
         bundlesAdded packages(names: ["zoo", "none", "minio"]) { name } all: packages(names: []) { name }
     } }"#;
-    let names = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>();
-    let expected =
-        json!({"bundlesAdded": 1, "packages": names(&["minio", "zoo"]), "all": names(&["etcd", "minio", "zoo"])});
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| json!({"name": name}))
+            .collect::<Vec<_>>()
+    };
+    let expected = json!({"bundlesAdded": 1, "packages": names(&["minio", "zoo"]), "all": names(&["etcd", "minio", "zoo"])});
     assert_eq!(data(&engine, only)["diff"], expected);
 }
 
@@ -82,12 +104,17 @@ fn a_content_that_is_gone_can_be_compared_while_it_is_remembered() {
     writer.publish(served("a", ALPHA, 1));
     let engine = Engine::new(reader, "test", Limits::default());
     let diff = |from: &str| {
-        let query = format!(r#"{{ diff(from: {{digest: "{from}"}}, to: {{name: "a"}}) {{ packages {{ name }} }} }}"#);
+        let query = format!(
+            r#"{{ diff(from: {{digest: "{from}"}}, to: {{name: "a"}}) {{ packages {{ name }} }} }}"#
+        );
         data(&engine, &query)["diff"].clone()
     };
     assert_eq!(diff(ALPHA_DIGEST), json!({"packages": []}));
     writer.publish(served("a", BETA, 2));
-    assert_eq!(diff(ALPHA_DIGEST), json!({"packages": [{"name": "etcd"}, {"name": "minio"}, {"name": "zoo"}]}));
+    assert_eq!(
+        diff(ALPHA_DIGEST),
+        json!({"packages": [{"name": "etcd"}, {"name": "minio"}, {"name": "zoo"}]})
+    );
     writer.withdraw("a");
     writer.publish(served("a", BETA, 2));
     assert_eq!(diff(ALPHA_DIGEST), json!(null));

@@ -1,4 +1,5 @@
-//! Every field of the schema is written. That each has its code is held by the compiler (`fields.rs`).
+//! Every field of the schema is written. That each has its code is held by the compiler
+//! (`fields.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,16 +16,26 @@ use crate::limits::Limits;
 type Names = BTreeSet<String>;
 
 fn schema() -> Schema {
-    Schema::parse_and_validate(SDL, "schema.graphql").expect("the schema is valid").into_inner()
+    Schema::parse_and_validate(SDL, "schema.graphql")
+        .expect("the schema is valid")
+        .into_inner()
 }
 
 /// The fields of each object type.
 fn fields_by_type() -> BTreeMap<String, Names> {
     let schema = schema();
-    let objects = schema.types.values().filter(|definition| !definition.is_built_in());
+    let objects = schema
+        .types
+        .values()
+        .filter(|definition| !definition.is_built_in());
     objects
         .filter_map(ExtendedType::as_object)
-        .map(|object| (object.name.to_string(), object.fields.keys().map(ToString::to_string).collect()))
+        .map(|object| {
+            (
+                object.name.to_string(),
+                object.fields.keys().map(ToString::to_string).collect(),
+            )
+        })
         .collect()
 }
 
@@ -35,11 +46,20 @@ fn each_field_has_its_arm_and_each_arm_its_field() {
     for (type_name, fields) in fields_by_type() {
         for field in fields {
             let id = FieldId::from_names(&type_name, &field);
-            assert!(id != FieldId::Other && !ids.contains(&id), "{type_name}.{field}");
-            assert!(format!("{id:?}").starts_with(&format!("{type_name}(")), "{type_name}.{field} is {id:?}");
+            assert!(
+                id != FieldId::Other && !ids.contains(&id),
+                "{type_name}.{field}"
+            );
+            assert!(
+                format!("{id:?}").starts_with(&format!("{type_name}(")),
+                "{type_name}.{field} is {id:?}"
+            );
             ids.push(id);
         }
-        assert_eq!(FieldId::from_names(&type_name, "__typename"), FieldId::Other);
+        assert_eq!(
+            FieldId::from_names(&type_name, "__typename"),
+            FieldId::Other
+        );
     }
 }
 
@@ -49,14 +69,23 @@ fn everything(schema: &Schema, type_name: &str, depth: usize) -> String {
     match &schema.types[type_name] {
         ExtendedType::Object(object) => {
             for (name, field) in &object.fields {
-                // What several types of an interface have may differ in type, so each has a key of its own.
+                // What several types of an interface have may differ in type, so each has a key of
+                // its own.
                 select(schema, type_name, name, field, depth, &mut text);
             }
         }
         definition @ (ExtendedType::Interface(_) | ExtendedType::Union(_)) => {
             let mut possible: Vec<_> = match definition {
-                ExtendedType::Union(union) => union.members.iter().map(|member| (**member).clone()).collect(),
-                _ => schema.implementers_map()[type_name].objects.iter().cloned().collect(),
+                ExtendedType::Union(union) => union
+                    .members
+                    .iter()
+                    .map(|member| (**member).clone())
+                    .collect(),
+                _ => schema.implementers_map()[type_name]
+                    .objects
+                    .iter()
+                    .cloned()
+                    .collect(),
             };
             possible.sort();
             for name in possible {
@@ -68,7 +97,14 @@ fn everything(schema: &Schema, type_name: &str, depth: usize) -> String {
     text + " }"
 }
 
-fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition, depth: usize, text: &mut String) {
+fn select(
+    schema: &Schema,
+    type_name: &str,
+    name: &str,
+    field: &FieldDefinition,
+    depth: usize,
+    text: &mut String,
+) {
     let arguments = match (type_name, name) {
         ("Query", "catalog") => r#"(name: "alpha")"#,
         ("Query", "package") => r#"(catalog: "alpha", name: "etcd")"#,
@@ -95,7 +131,11 @@ fn select(schema: &Schema, type_name: &str, name: &str, field: &FieldDefinition,
     let inner = field.ty.inner_named_type();
     let is_leaf = schema.types[inner].is_leaf();
     if is_leaf || depth > 0 {
-        let selection = if is_leaf { String::new() } else { everything(schema, inner, depth - 1) };
+        let selection = if is_leaf {
+            String::new()
+        } else {
+            everything(schema, inner, depth - 1)
+        };
         write!(text, " {type_name}_{name}: {name}{arguments} {selection}").unwrap();
     }
 }
@@ -104,7 +144,12 @@ fn type_names(value: &Value, into: &mut Names) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| type_names(item, into)),
         Value::Object(fields) => {
-            into.extend(fields.get("__typename").and_then(Value::as_str).map(ToOwned::to_owned));
+            into.extend(
+                fields
+                    .get("__typename")
+                    .and_then(Value::as_str)
+                    .map(ToOwned::to_owned),
+            );
             fields.values().for_each(|value| type_names(value, into));
         }
         _ => {}
@@ -137,7 +182,8 @@ fn every_field_of_every_type_is_written() {
     };
     let schema = schema();
     let failed = r#"failed: resolve(request: {packageName: "none"}) { __typename }"#;
-    let selection = everything(&schema, "Query", 6).replacen('{', &format!("{{ {failed} {UNSOLVED}"), 1);
+    let selection =
+        everything(&schema, "Query", 6).replacen('{', &format!("{{ {failed} {UNSOLVED}"), 1);
     let body = ask(&engine_with(Some(delta()), limits), &selection);
     assert_eq!(body.get("errors"), None);
     let mut seen = Names::new();

@@ -8,10 +8,16 @@ use crate::limits::Limits;
 
 /// What names are found by a field with these arguments, in order.
 fn names(engine: &Engine, field: &str) -> Vec<String> {
-    let body = data(engine, &format!("{{ found: {field} {{ totalCount nodes {{ name }} }} }}"));
+    let body = data(
+        engine,
+        &format!("{{ found: {field} {{ totalCount nodes {{ name }} }} }}"),
+    );
     let nodes = body["found"]["nodes"].as_array().unwrap();
     assert_eq!(body["found"]["totalCount"], nodes.len());
-    nodes.iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
+    nodes
+        .iter()
+        .map(|node| node["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -24,7 +30,10 @@ fn packages_are_filtered_by_each_condition() {
         ("{categories: [\"Storage\", \"Other\"]}", &["etcd"]),
         ("{providers: [\"Etcd makers\"]}", &["etcd"]),
         ("{keywords: [\"values\"]}", &["etcd"]),
-        ("{capabilityLevels: [FULL_LIFECYCLE, AUTO_PILOT]}", &["etcd"]),
+        (
+            "{capabilityLevels: [FULL_LIFECYCLE, AUTO_PILOT]}",
+            &["etcd"],
+        ),
         ("{capabilityLevels: [AUTO_PILOT]}", &[]),
         ("{installModes: [OWN_NAMESPACE]}", &["etcd"]),
         ("{installModes: [MULTI_NAMESPACE]}", &[]),
@@ -36,7 +45,10 @@ fn packages_are_filtered_by_each_condition() {
         ("{validSubscriptions: [\"None\"]}", &[]),
         ("{certified: false}", &["etcd"]),
         ("{certified: true}", &[]),
-        ("{problemSeverity: WARNING}", &["etcd", "etcd", "minio", "zoo"]),
+        (
+            "{problemSeverity: WARNING}",
+            &["etcd", "etcd", "minio", "zoo"],
+        ),
         ("{problemSeverity: ERROR, names: [\"zoo\"]}", &["zoo"]),
         ("{deprecated: true}", &["etcd"]),
         ("{deprecated: false}", &["etcd", "minio", "zoo"]),
@@ -44,35 +56,87 @@ fn packages_are_filtered_by_each_condition() {
         ("{search: \"keys\"}", &["etcd"]),
         ("{search: \"etcd\", names: [\"minio\"]}", &[]),
     ] {
-        assert_eq!(names(&engine, &format!("packages(filter: {filter})")), expected, "{filter}");
+        assert_eq!(
+            names(&engine, &format!("packages(filter: {filter})")),
+            expected,
+            "{filter}"
+        );
     }
-    assert_eq!(names(&engine, "packages(catalogs: [\"beta\"], filter: {names: [\"etcd\", \"zoo\"]})"), ["etcd"]);
-    let inner =
-        data(&engine, "{ catalog(name: \"alpha\") { packages(filter: {deprecated: false}) { nodes { name } } } }");
-    assert_eq!(inner["catalog"]["packages"]["nodes"], json!([{"name": "zoo"}]));
+    assert_eq!(
+        names(
+            &engine,
+            "packages(catalogs: [\"beta\"], filter: {names: [\"etcd\", \"zoo\"]})"
+        ),
+        ["etcd"]
+    );
+    let inner = data(
+        &engine,
+        "{ catalog(name: \"alpha\") { packages(filter: {deprecated: false}) { nodes { name } } } }",
+    );
+    assert_eq!(
+        inner["catalog"]["packages"]["nodes"],
+        json!([{"name": "zoo"}])
+    );
 }
 
 #[test]
 fn bundles_are_filtered_by_each_condition() {
     let engine = engine(Limits::default());
     for (filter, expected) in [
-        ("{}", &["etcd.v1.1.0", "etcd.v1.1.0", "etcd.v1.0.0", "minio.v1", "zoo.v1"][..]),
+        (
+            "{}",
+            &[
+                "etcd.v1.1.0",
+                "etcd.v1.1.0",
+                "etcd.v1.0.0",
+                "minio.v1",
+                "zoo.v1",
+            ][..],
+        ),
         ("{names: [\"zoo.v1\"]}", &["zoo.v1"]),
-        ("{propertyTypes: [\"olm.maxOpenShiftVersion\", \"none\"]}", &["etcd.v1.0.0"]),
+        (
+            "{propertyTypes: [\"olm.maxOpenShiftVersion\", \"none\"]}",
+            &["etcd.v1.0.0"],
+        ),
         ("{channels: [\"beta\"]}", &["etcd.v1.1.0", "etcd.v1.0.0"]),
-        ("{versionRange: \">=1.0.5\"}", &["etcd.v1.1.0", "etcd.v1.1.0"]),
-        ("{provides: {group: \"etcd.io\", kind: \"Etcd\"}}", &["etcd.v1.0.0"]),
-        ("{provides: {group: \"etcd.io\", kind: \"Etcd\", version: \"v2\"}}", &[]),
-        ("{requires: {group: \"cert.io\", kind: \"Issuer\"}}", &["etcd.v1.0.0"]),
+        (
+            "{versionRange: \">=1.0.5\"}",
+            &["etcd.v1.1.0", "etcd.v1.1.0"],
+        ),
+        (
+            "{provides: {group: \"etcd.io\", kind: \"Etcd\"}}",
+            &["etcd.v1.0.0"],
+        ),
+        (
+            "{provides: {group: \"etcd.io\", kind: \"Etcd\", version: \"v2\"}}",
+            &[],
+        ),
+        (
+            "{requires: {group: \"cert.io\", kind: \"Issuer\"}}",
+            &["etcd.v1.0.0"],
+        ),
         ("{requiresPackage: \"cert\"}", &["etcd.v1.0.0"]),
         ("{channelHead: false}", &["etcd.v1.0.0"]),
         ("{deprecated: true, channelHead: false}", &["etcd.v1.0.0"]),
     ] {
-        assert_eq!(names(&engine, &format!("bundles(filter: {filter})")), expected, "{filter}");
+        assert_eq!(
+            names(&engine, &format!("bundles(filter: {filter})")),
+            expected,
+            "{filter}"
+        );
     }
-    assert_eq!(names(&engine, "bundles(packages: [\"etcd\"], filter: {channelHead: true})"), ["etcd.v1.1.0"; 2]);
+    assert_eq!(
+        names(
+            &engine,
+            "bundles(packages: [\"etcd\"], filter: {channelHead: true})"
+        ),
+        ["etcd.v1.1.0"; 2]
+    );
     let inner = "{ package(catalog: \"alpha\", name: \"etcd\") { bundles(filter: {versionRange: \"1.0.x\"}) { nodes { name } } } }";
-    assert_eq!(data(&engine, inner)["package"]["bundles"]["nodes"], json!([{"name": "etcd.v1.0.0"}]));
+    assert_eq!(
+        data(&engine, inner)["package"]["bundles"]["nodes"],
+        json!([{"name": "etcd.v1.0.0"}])
+    );
 }
 
 #[test]
@@ -81,28 +145,56 @@ fn a_bad_range_is_an_error_of_its_field() {
         &engine(Limits::default()),
         "{ __typename bundles(filter: {versionRange: \"not a range\"}) { totalCount } }",
     );
-    assert_eq!((code(&body), &body["data"]), ("BAD_USER_INPUT", &json!({"__typename": "Query", "bundles": null})));
-    assert_eq!(body["errors"][0]["message"], "`versionRange` is malformed: improper constraint: \"not a range\"");
+    assert_eq!(
+        (code(&body), &body["data"]),
+        (
+            "BAD_USER_INPUT",
+            &json!({"__typename": "Query", "bundles": null})
+        )
+    );
+    assert_eq!(
+        body["errors"][0]["message"],
+        "`versionRange` is malformed: improper constraint: \"not a range\""
+    );
 }
 
 #[test]
 fn blobs_are_filtered_by_schema_package_and_name() {
     let engine = engine(Limits::default());
     let found = |filter: &str| {
-        let body =
-            data(&engine, &format!("{{ metas(filter: {filter}) {{ nodes {{ schema name catalog {{ name }} }} }} }}"));
+        let body = data(
+            &engine,
+            &format!(
+                "{{ metas(filter: {filter}) {{ nodes {{ schema name catalog {{ name }} }} }} }}"
+            ),
+        );
         let nodes = body["metas"]["nodes"].as_array().unwrap().clone();
         let text = |node: &Value, key: &str| node[key].as_str().unwrap_or("-").to_owned();
         let line = |node: Value| {
-            format!("{} {} {}", text(&node["catalog"], "name"), text(&node, "schema"), text(&node, "name"))
+            format!(
+                "{} {} {}",
+                text(&node["catalog"], "name"),
+                text(&node, "schema"),
+                text(&node, "name")
+            )
         };
         nodes.into_iter().map(line).collect::<Vec<_>>()
     };
-    assert_eq!(found("{schema: \"example.com/custom\"}"), ["alpha example.com/custom x"]);
-    assert_eq!(found("{name: \"etcd\"}"), ["alpha olm.package etcd", "beta olm.package etcd"]);
+    assert_eq!(
+        found("{schema: \"example.com/custom\"}"),
+        ["alpha example.com/custom x"]
+    );
+    assert_eq!(
+        found("{name: \"etcd\"}"),
+        ["alpha olm.package etcd", "beta olm.package etcd"]
+    );
     assert_eq!(
         found("{package: \"etcd\", schema: \"olm.channel\"}"),
-        ["alpha olm.channel stable", "alpha olm.channel beta", "beta olm.channel stable"]
+        [
+            "alpha olm.channel stable",
+            "alpha olm.channel beta",
+            "beta olm.channel stable"
+        ]
     );
     assert_eq!(found("{package: \"none\"}"), [] as [String; 0]);
     assert_eq!(found("{}").len(), ALPHA.len() + BETA.len());
@@ -115,15 +207,26 @@ fn many() -> Vec<Vec<String>> {
             r#"{{"image":"i","name":"{name}.v1","package":"{name}","properties":[{{"type":"olm.package","value":{{"packageName":"{name}","version":"1.{}.0"}}}},{{"type":"olm.csv.metadata","value":{{"annotations":{{"createdAt":"{day}"}},"description":"{words}"}}}}],"schema":"olm.bundle"}}"#,
             words.len()
         );
-        let channel =
-            format!(r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#);
-        [format!(r#"{{"defaultChannel":"c","name":"{name}","schema":"olm.package"}}"#), channel, bundle]
+        let channel = format!(
+            r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#
+        );
+        [
+            format!(r#"{{"defaultChannel":"c","name":"{name}","schema":"olm.package"}}"#),
+            channel,
+            bundle,
+        ]
     };
     let days = ["2026-01-01", "2025-05-05", "unknown", "2026-01-01"];
     let words = ["a kafka store", "kafka", "nothing", "the kafkas", ""];
     let catalog = |at: usize| {
         (0..9)
-            .flat_map(|n| package(&format!("p{}", (n * (at + 2)) % 10), words[(n + at) % 5], days[(n * at) % 4]))
+            .flat_map(|n| {
+                package(
+                    &format!("p{}", (n * (at + 2)) % 10),
+                    words[(n + at) % 5],
+                    days[(n * at) % 4],
+                )
+            })
             .collect()
     };
     (0..3).map(catalog).collect()
@@ -132,31 +235,66 @@ fn many() -> Vec<Vec<String>> {
 #[test]
 fn every_order_is_the_same_in_pages_of_any_size_both_ways() {
     let catalogs = many();
-    let served: Vec<_> = catalogs.iter().enumerate().map(|(at, lines)| served(&format!("c{at}"), lines, 1)).collect();
+    let served: Vec<_> = catalogs
+        .iter()
+        .enumerate()
+        .map(|(at, lines)| served(&format!("c{at}"), lines, 1))
+        .collect();
     let engine = engine_of(served, Limits::default());
     let packages = "name catalog { name }";
     let bundles = "name package { name catalog { name } }";
     for (field, given, item) in [
         ("packages", "filter: {search: \"kafka\"}", packages),
-        ("packages", "orderBy: {field: NAME, direction: DESC}", packages),
+        (
+            "packages",
+            "orderBy: {field: NAME, direction: DESC}",
+            packages,
+        ),
         ("packages", "orderBy: {field: CREATED_AT}", packages),
-        ("packages", "orderBy: {field: CREATED_AT, direction: DESC}", packages),
+        (
+            "packages",
+            "orderBy: {field: CREATED_AT, direction: DESC}",
+            packages,
+        ),
         ("packages", "orderBy: {field: DISPLAY_NAME}", packages),
-        ("packages", "orderBy: {field: CAPABILITY_LEVEL, direction: DESC}", packages),
-        ("packages", "filter: {search: \"kafka\"}, orderBy: {field: RELEVANCE, direction: DESC}", packages),
+        (
+            "packages",
+            "orderBy: {field: CAPABILITY_LEVEL, direction: DESC}",
+            packages,
+        ),
+        (
+            "packages",
+            "filter: {search: \"kafka\"}, orderBy: {field: RELEVANCE, direction: DESC}",
+            packages,
+        ),
         ("bundles", "orderBy: {field: CREATED_AT}", bundles),
-        ("bundles", "orderBy: {field: CREATED_AT, direction: ASC}", bundles),
+        (
+            "bundles",
+            "orderBy: {field: CREATED_AT, direction: ASC}",
+            bundles,
+        ),
         ("bundles", "orderBy: {field: VERSION}", bundles),
-        ("bundles", "orderBy: {field: VERSION, direction: ASC}", bundles),
+        (
+            "bundles",
+            "orderBy: {field: VERSION, direction: ASC}",
+            bundles,
+        ),
         ("bundles", "orderBy: {field: NAME}", bundles),
-        ("bundles", "orderBy: {field: NAME, direction: ASC}, filter: {channelHead: true}", bundles),
+        (
+            "bundles",
+            "orderBy: {field: NAME, direction: ASC}, filter: {channelHead: true}",
+            bundles,
+        ),
     ] {
         let page = |window: &str, cursor: &Value| {
             let query = format!(
                 "query($cursor: String) {{ {field}({given}, {window}) {{ edges {{ cursor node {{ {item} }} }} }} }}"
             );
             let body = ask_with(&engine, &query, &json!({"cursor": cursor}));
-            body["data"][field]["edges"].as_array().unwrap_or_else(|| panic!("{body}")).clone()
+            body["data"][field]["edges"]
+                .as_array()
+                .unwrap_or_else(|| panic!("{body}"))
+                .clone()
         };
         let whole = page("first: 500, after: $cursor", &Value::Null);
         assert!(whole.len() > 8, "{given}: {}", whole.len());
@@ -190,17 +328,27 @@ fn each_order_puts_first_what_it_says_and_last_what_has_no_value() {
             "{{ packages(orderBy: {{field: CREATED_AT, direction: {direction}}}) {{ nodes {{ metadata {{ createdAt }} }} }} }}"
         );
         let body = data(&engine, &query);
-        let days =
-            body["packages"]["nodes"].as_array().unwrap().iter().map(|node| node["metadata"]["createdAt"].clone());
+        let days = body["packages"]["nodes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node["metadata"]["createdAt"].clone());
         days.collect::<Vec<_>>()
     };
-    let [old, new, none] = [json!("2025-05-05T00:00:00Z"), json!("2026-01-01T00:00:00Z"), json!(null)];
+    let [old, new, none] = [
+        json!("2025-05-05T00:00:00Z"),
+        json!("2026-01-01T00:00:00Z"),
+        json!(null),
+    ];
     let [mut ascending, mut descending] = [days("ASC"), days("DESC")];
     ascending.dedup();
     descending.dedup();
     assert_eq!(ascending, [old.clone(), new.clone(), none.clone()]);
     assert_eq!(descending, [new, old, none]);
-    let versions = names(&engine, "bundles(orderBy: {field: VERSION, direction: ASC})");
+    let versions = names(
+        &engine,
+        "bundles(orderBy: {field: VERSION, direction: ASC})",
+    );
     let mut reversed = names(&engine, "bundles(orderBy: {field: VERSION})");
     assert_ne!(versions, reversed);
     reversed.sort();
@@ -214,7 +362,9 @@ fn packages_are_ordered_by_what_is_shown_and_by_level() {
     let package = |name: &str, display_name: &str, level: &str, day: u32| {
         [
             format!(r#"{{"defaultChannel":"c","name":"{name}","schema":"olm.package"}}"#),
-            format!(r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#),
+            format!(
+                r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#
+            ),
             format!(
                 r#"{{"name":"{name}.v1","package":"{name}","properties":[{{"type":"olm.csv.metadata","value":{{"annotations":{{"capabilities":"{level}","createdAt":"2026-01-0{day}"}},"displayName":"{display_name}"}}}}],"schema":"olm.bundle"}}"#
             ),
@@ -230,12 +380,30 @@ fn packages_are_ordered_by_what_is_shown_and_by_level() {
     .concat();
     let engine = engine_of([served("one", &lines, 1)], Limits::default());
     for (order, expected) in [
-        ("packages(orderBy: {field: DISPLAY_NAME})", ["d", "b", "c", "e", "a"]),
-        ("packages(orderBy: {field: DISPLAY_NAME, direction: DESC})", ["a", "e", "b", "c", "d"]),
-        ("packages(orderBy: {field: CAPABILITY_LEVEL})", ["b", "e", "d", "a", "c"]),
-        ("packages(orderBy: {field: CAPABILITY_LEVEL, direction: DESC})", ["a", "d", "b", "e", "c"]),
-        ("bundles(orderBy: {field: CREATED_AT})", ["a.v1", "c.v1", "d.v1", "b.v1", "e.v1"]),
-        ("bundles(orderBy: {field: CREATED_AT, direction: ASC})", ["b.v1", "c.v1", "d.v1", "a.v1", "e.v1"]),
+        (
+            "packages(orderBy: {field: DISPLAY_NAME})",
+            ["d", "b", "c", "e", "a"],
+        ),
+        (
+            "packages(orderBy: {field: DISPLAY_NAME, direction: DESC})",
+            ["a", "e", "b", "c", "d"],
+        ),
+        (
+            "packages(orderBy: {field: CAPABILITY_LEVEL})",
+            ["b", "e", "d", "a", "c"],
+        ),
+        (
+            "packages(orderBy: {field: CAPABILITY_LEVEL, direction: DESC})",
+            ["a", "d", "b", "e", "c"],
+        ),
+        (
+            "bundles(orderBy: {field: CREATED_AT})",
+            ["a.v1", "c.v1", "d.v1", "b.v1", "e.v1"],
+        ),
+        (
+            "bundles(orderBy: {field: CREATED_AT, direction: ASC})",
+            ["b.v1", "c.v1", "d.v1", "a.v1", "e.v1"],
+        ),
     ] {
         assert_eq!(names(&engine, order), expected, "{order}");
     }
@@ -255,13 +423,30 @@ fn channels_are_ordered_by_numbers_in_names_and_by_the_version_of_their_head() {
     let engine = engine_of([served("one", &lines, 1)], Limits::default());
     for (order, expected) in [
         ("", ["alpha", "empty", "v1.9", "v1.10"]),
-        ("(orderBy: {field: NAME, direction: DESC})", ["v1.10", "v1.9", "empty", "alpha"]),
-        ("(orderBy: {field: HEAD_VERSION})", ["alpha", "v1.10", "v1.9", "empty"]),
-        ("(orderBy: {field: HEAD_VERSION, direction: DESC})", ["v1.9", "alpha", "v1.10", "empty"]),
+        (
+            "(orderBy: {field: NAME, direction: DESC})",
+            ["v1.10", "v1.9", "empty", "alpha"],
+        ),
+        (
+            "(orderBy: {field: HEAD_VERSION})",
+            ["alpha", "v1.10", "v1.9", "empty"],
+        ),
+        (
+            "(orderBy: {field: HEAD_VERSION, direction: DESC})",
+            ["v1.9", "alpha", "v1.10", "empty"],
+        ),
     ] {
-        let query = format!("{{ package(catalog: \"one\", name: \"a\") {{ channels{order} {{ name }} }} }}");
-        let channels = data(&engine, &query)["package"]["channels"].as_array().unwrap().clone();
-        let names: Vec<_> = channels.iter().map(|channel| channel["name"].as_str().unwrap()).collect();
+        let query = format!(
+            "{{ package(catalog: \"one\", name: \"a\") {{ channels{order} {{ name }} }} }}"
+        );
+        let channels = data(&engine, &query)["package"]["channels"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let names: Vec<_> = channels
+            .iter()
+            .map(|channel| channel["name"].as_str().unwrap())
+            .collect();
         assert_eq!(names, expected, "{order}");
     }
 }
@@ -277,11 +462,22 @@ fn a_cursor_of_another_order_is_refused() {
         "{field: DISPLAY_NAME}",
         "{field: CAPABILITY_LEVEL}",
     ] {
-        let body = ask(&engine, &format!("{{ packages(orderBy: {order}, after: {cursor}) {{ totalCount }} }}"));
-        assert_eq!((code(&body), &body["data"]["packages"]), ("BAD_USER_INPUT", &Value::Null), "{order}");
+        let body = ask(
+            &engine,
+            &format!("{{ packages(orderBy: {order}, after: {cursor}) {{ totalCount }} }}"),
+        );
+        assert_eq!(
+            (code(&body), &body["data"]["packages"]),
+            ("BAD_USER_INPUT", &Value::Null),
+            "{order}"
+        );
     }
-    let rest =
-        data(&engine, &format!("{{ packages(orderBy: {{field: NAME}}, after: {cursor}) {{ nodes {{ name }} }} }}"));
+    let rest = data(
+        &engine,
+        &format!(
+            "{{ packages(orderBy: {{field: NAME}}, after: {cursor}) {{ nodes {{ name }} }} }}"
+        ),
+    );
     assert_eq!(rest["packages"]["nodes"], json!([]));
 }
 
@@ -306,10 +502,21 @@ fn a_walk_goes_on_while_its_catalog_is_replaced() {
             let edges = body["data"]["packages"]["edges"].as_array().unwrap();
             let Some(last) = edges.last() else { break };
             cursor = last["cursor"].clone();
-            seen.extend(edges.iter().map(|edge| edge["node"]["name"].as_str().unwrap().to_owned()));
+            seen.extend(
+                edges
+                    .iter()
+                    .map(|edge| edge["node"]["name"].as_str().unwrap().to_owned()),
+            );
         }
         let expected: Vec<_> = whole(before).into_iter().filter(stays).collect();
-        assert_eq!(seen.iter().filter(|name| stays(name)).cloned().collect::<Vec<_>>(), expected, "{swap_at}");
+        assert_eq!(
+            seen.iter()
+                .filter(|name| stays(name))
+                .cloned()
+                .collect::<Vec<_>>(),
+            expected,
+            "{swap_at}"
+        );
         let mut once = seen.clone();
         once.sort();
         once.dedup();
@@ -346,13 +553,28 @@ fn a_facet_counts_what_each_value_would_find() {
     });
     assert_eq!(facets(""), all);
     let own = facets("(catalogs: [\"beta\"])");
-    assert_eq!((&own["catalogs"], &own["categories"]), (&all["catalogs"], &json!([])));
+    assert_eq!(
+        (&own["catalogs"], &own["categories"]),
+        (&all["catalogs"], &json!([]))
+    );
     let other = facets("(filter: {categories: [\"None\"]})");
-    assert_eq!((&other["categories"], &other["providers"]), (&all["categories"], &json!([])));
-    let inner = data(&engine, "{ catalog(name: \"alpha\") { packages { facets { catalogs { value count } } } } }");
-    assert_eq!(inner["catalog"]["packages"]["facets"]["catalogs"], json!([{"value": "alpha", "count": 2}]));
+    assert_eq!(
+        (&other["categories"], &other["providers"]),
+        (&all["categories"], &json!([]))
+    );
+    let inner = data(
+        &engine,
+        "{ catalog(name: \"alpha\") { packages { facets { catalogs { value count } } } } }",
+    );
+    assert_eq!(
+        inner["catalog"]["packages"]["facets"]["catalogs"],
+        json!([{"value": "alpha", "count": 2}])
+    );
     let deprecated = facets("(filter: {deprecated: true})");
-    assert_eq!((&deprecated["deprecated"], &deprecated["certified"]), (&all["deprecated"], &all["certified"]));
+    assert_eq!(
+        (&deprecated["deprecated"], &deprecated["certified"]),
+        (&all["deprecated"], &all["certified"])
+    );
 }
 
 #[test]
@@ -382,11 +604,16 @@ fn values_of_a_facet_are_found_by_a_part_of_their_text() {
     ];
     let engine = engine_of([served("c", &lines, 1)], Limits::default());
     let values = |search: &str| {
-        let query =
-            "query($search: String) { packages { facets { keywords(first: 2, search: $search) { value count } } } }";
+        let query = "query($search: String) { packages { facets { keywords(first: 2, search: $search) { value count } } } }";
         let body = ask_with(&engine, query, &json!({ "search": search }));
-        let values = body["data"]["packages"]["facets"]["keywords"].as_array().unwrap().clone();
-        values.into_iter().map(|value| value["value"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let values = body["data"]["packages"]["facets"]["keywords"]
+            .as_array()
+            .unwrap()
+            .clone();
+        values
+            .into_iter()
+            .map(|value| value["value"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(values("GROSSE"), ["Größe"]);
     assert_eq!(values("data"), ["big data", "data-base"]);
@@ -408,8 +635,16 @@ fn a_facet_has_as_many_values_as_asked_and_never_more_than_a_thousand() {
         .collect();
     let engine = engine_of([served("c", &lines, 1)], Limits::default());
     let count = |first: &str| {
-        let body = ask(&engine, &format!("{{ packages {{ facets {{ keywords{first} {{ count }} }} }} }}"));
-        (body["data"]["packages"]["facets"]["keywords"].as_array().map(Vec::len), code(&body).to_owned())
+        let body = ask(
+            &engine,
+            &format!("{{ packages {{ facets {{ keywords{first} {{ count }} }} }} }}"),
+        );
+        (
+            body["data"]["packages"]["facets"]["keywords"]
+                .as_array()
+                .map(Vec::len),
+            code(&body).to_owned(),
+        )
     };
     for (first, expected) in [("", 20), ("(first: 0)", 0), ("(first: 1000)", 1_000)] {
         assert_eq!(count(first), (Some(expected), "none".to_owned()), "{first}");

@@ -5,8 +5,8 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest, Outline};
 use serde_json::{Map, Value, json};
 use serving::{
-    CatalogMetadata, Catalogs, CatalogsWriter, Content, FailureReason, LoadFailure, LoadStatus, RememberedContent,
-    Served, catalogs,
+    CatalogMetadata, Catalogs, CatalogsWriter, Content, FailureReason, LoadFailure, LoadStatus,
+    RememberedContent, Served, catalogs,
 };
 
 use crate::errors::Outcome;
@@ -100,7 +100,8 @@ pub(crate) fn delta() -> Served {
 }
 
 /// Digest of the content of the first catalog.
-pub(crate) const ALPHA_DIGEST: &str = "sha256:0101010101010101010101010101010101010101010101010101010101010101";
+pub(crate) const ALPHA_DIGEST: &str =
+    "sha256:0101010101010101010101010101010101010101010101010101010101010101";
 
 /// An engine over the first two catalogs; the second one has the higher priority.
 pub(crate) fn engine(limits: Limits) -> Engine {
@@ -120,15 +121,37 @@ pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
         last_unpacked: Some("2026-11-21T02:20:00Z".parse().unwrap()),
         ..served("alpha", ALPHA, 1).content
     };
-    let priority = CatalogMetadata { priority: 5, ..CatalogMetadata::default() };
+    let priority = CatalogMetadata {
+        priority: 5,
+        ..CatalogMetadata::default()
+    };
     let beta = Served::new("beta", served("beta", BETA, 2).content, priority);
-    let (writer, reader) = publish([Served::new("alpha", alpha, metadata), beta].into_iter().chain(other));
+    let (writer, reader) = publish(
+        [Served::new("alpha", alpha, metadata), beta]
+            .into_iter()
+            .chain(other),
+    );
     let (former, outline) = (Digest::new([9; 32]), beta_outline());
-    let former = RememberedContent { digest: former, image: None, last_unpacked: None, outline };
+    let former = RememberedContent {
+        digest: former,
+        image: None,
+        last_unpacked: None,
+        outline,
+    };
     writer.history().remember("alpha", vec![former]);
-    writer.statuses().set("alpha", status(None, Some("2026-11-21T02:20:00Z")));
-    writer.statuses().set("beta", status(Some(FailureReason::RegistryUnavailable), Some("2026-11-21T02:20:00Z")));
-    writer.statuses().set("gamma", status(Some(FailureReason::InvalidCatalog), None));
+    writer
+        .statuses()
+        .set("alpha", status(None, Some("2026-11-21T02:20:00Z")));
+    writer.statuses().set(
+        "beta",
+        status(
+            Some(FailureReason::RegistryUnavailable),
+            Some("2026-11-21T02:20:00Z"),
+        ),
+    );
+    writer
+        .statuses()
+        .set("gamma", status(Some(FailureReason::InvalidCatalog), None));
     Engine::new(reader, "test", limits)
 }
 
@@ -146,7 +169,11 @@ fn status(failure: Option<FailureReason>, success: Option<&str>) -> LoadStatus {
         attempts: 2,
     };
     let next_check = Some("2026-11-21T03:20:00Z".parse().unwrap());
-    LoadStatus { last_success, last_failure: failure.map(failed), next_check }
+    LoadStatus {
+        last_success,
+        last_failure: failure.map(failed),
+        next_check,
+    }
 }
 
 /// An engine over some catalogs.
@@ -164,12 +191,29 @@ fn publish(all: impl IntoIterator<Item = Served>) -> (CatalogsWriter, Catalogs) 
 
 /// A catalog of some lines, which stand in one file.
 pub(crate) fn served<T: AsRef<str>>(name: &str, lines: &[T], digest: u8) -> Served {
-    let content: String = lines.iter().flat_map(|line| [line.as_ref(), "\n"]).collect();
+    let content: String = lines
+        .iter()
+        .flat_map(|line| [line.as_ref(), "\n"])
+        .collect();
     let numbers = (1..).take(lines.len()).collect();
-    let file = FileOrigin { path: "catalog.json".into(), lines: numbers, ..FileOrigin::default() };
-    let catalog = Catalog::build(content.into(), &Origins { files: vec![file], ..Origins::default() })
-        .expect("the lines are canonical");
-    Served::new(name, Content::new(catalog, Digest::new([digest; 32])), CatalogMetadata::default())
+    let file = FileOrigin {
+        path: "catalog.json".into(),
+        lines: numbers,
+        ..FileOrigin::default()
+    };
+    let catalog = Catalog::build(
+        content.into(),
+        &Origins {
+            files: vec![file],
+            ..Origins::default()
+        },
+    )
+    .expect("the lines are canonical");
+    Served::new(
+        name,
+        Content::new(catalog, Digest::new([digest; 32])),
+        CatalogMetadata::default(),
+    )
 }
 
 /// The answer to a document.
@@ -180,7 +224,11 @@ pub(crate) fn ask(engine: &Engine, query: &str) -> Value {
 /// The answer to a document with variables.
 pub(crate) fn ask_with(engine: &Engine, query: &str, variables: &Value) -> Value {
     let variables: Option<Map<String, Value>> = variables.as_object().cloned();
-    let answer = engine.execute(&Request { query: Some(query.into()), variables, ..Request::default() });
+    let answer = engine.execute(&Request {
+        query: Some(query.into()),
+        variables,
+        ..Request::default()
+    });
     let body: Value = serde_json::from_slice(&answer.body).expect("an answer is JSON");
     let has_errors = body.get("errors").is_some();
     assert_eq!(has_errors, answer.outcome != Outcome::Complete, "{body}");
@@ -196,5 +244,7 @@ pub(crate) fn data(engine: &Engine, query: &str) -> Value {
 
 /// The code of the first error of an answer.
 pub(crate) fn code(body: &Value) -> &str {
-    body["errors"][0]["extensions"]["code"].as_str().unwrap_or("none")
+    body["errors"][0]["extensions"]["code"]
+        .as_str()
+        .unwrap_or("none")
 }

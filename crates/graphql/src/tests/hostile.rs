@@ -14,7 +14,8 @@ const QUICK: Duration = Duration::from_millis(50);
 
 /// Processor time of this thread, in steps of the scheduler's tick.
 fn processor_time() -> Duration {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells the time of a thread");
+    let text = fs::read_to_string("/proc/thread-self/schedstat")
+        .expect("Linux tells the time of a thread");
     Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
 }
 
@@ -29,14 +30,16 @@ fn refuses(engine: &Engine, document: &str, expected: &str) {
         assert_eq!(body.get("data"), None, "{beginning}");
         taken
     };
-    // The least of three: on a busy machine memory that is touched for the first time takes its time.
+    // The least of three: on a busy machine memory that is touched for the first time takes its
+    // time.
     let taken = (0..3).map(|_| attempt()).min().expect("three attempts");
     assert!(taken < QUICK, "{beginning} took {taken:?}");
 }
 
 /// Fragments of which each spreads the next twice, and a last one.
 fn doubling(count: usize, each: impl Fn(usize) -> String, last: &str) -> String {
-    repeated(count, |at| format!("fragment f{at} on {} ", each(at + 1))) + &format!("fragment f{count} on {last}")
+    repeated(count, |at| format!("fragment f{at} on {} ", each(at + 1)))
+        + &format!("fragment f{count} on {last}")
 }
 
 fn repeated(count: usize, each: impl Fn(usize) -> String) -> String {
@@ -48,22 +51,51 @@ fn fragments_in_a_circle_are_refused() {
     let engine = engine(Limits::default());
     let two = "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }";
     refuses(&engine, two, "GRAPHQL_VALIDATION_FAILED");
-    refuses(&engine, "{ ...a } fragment a on Query { ...a }", "GRAPHQL_VALIDATION_FAILED");
-    let deep = "{ catalogs { ...a } } fragment a on Catalog { packages { nodes { catalog { ...a } } } }";
+    refuses(
+        &engine,
+        "{ ...a } fragment a on Query { ...a }",
+        "GRAPHQL_VALIDATION_FAILED",
+    );
+    let deep =
+        "{ catalogs { ...a } } fragment a on Catalog { packages { nodes { catalog { ...a } } } }";
     refuses(&engine, deep, "GRAPHQL_VALIDATION_FAILED");
-    let long = repeated(300, |at| format!("fragment f{at} on Query {{ ...f{} }}", (at + 1) % 300));
+    let long = repeated(300, |at| {
+        format!("fragment f{at} on Query {{ ...f{} }}", (at + 1) % 300)
+    });
     refuses(&engine, &format!("{{ ...f0 }} {long}"), "MAX_TOKENS_LIMIT");
-    let fewer = repeated(150, |at| format!("fragment f{at} on Query{{...f{}}}", (at + 1) % 150));
-    refuses(&engine, &format!("{{...f0}}{fewer}"), "GRAPHQL_VALIDATION_FAILED");
+    let fewer = repeated(150, |at| {
+        format!("fragment f{at} on Query{{...f{}}}", (at + 1) % 150)
+    });
+    refuses(
+        &engine,
+        &format!("{{...f0}}{fewer}"),
+        "GRAPHQL_VALIDATION_FAILED",
+    );
 }
 
 #[test]
 fn fragments_that_double_are_refused() {
     let engine = engine(Limits::default());
-    let root = doubling(30, |next| format!("Query {{ ...f{next} ...f{next} }}"), "Query { __typename }");
-    refuses(&engine, &format!("{{ ...f0 }} {root}"), "MAX_ROOT_FIELDS_LIMIT");
-    let same = doubling(30, |next| format!("Catalog {{ ...f{next} ...f{next} }}"), "Catalog { name }");
-    refuses(&engine, &format!("{{ catalogs {{ ...f0 }} }} {same}"), "COST_ESTIMATED_TOO_EXPENSIVE");
+    let root = doubling(
+        30,
+        |next| format!("Query {{ ...f{next} ...f{next} }}"),
+        "Query { __typename }",
+    );
+    refuses(
+        &engine,
+        &format!("{{ ...f0 }} {root}"),
+        "MAX_ROOT_FIELDS_LIMIT",
+    );
+    let same = doubling(
+        30,
+        |next| format!("Catalog {{ ...f{next} ...f{next} }}"),
+        "Catalog { name }",
+    );
+    refuses(
+        &engine,
+        &format!("{{ catalogs {{ ...f0 }} }} {same}"),
+        "COST_ESTIMATED_TOO_EXPENSIVE",
+    );
     let wide = doubling(
         7,
         |next| {
@@ -73,29 +105,62 @@ fn fragments_that_double_are_refused() {
         },
         "Package { name }",
     );
-    refuses(&engine, &format!("{{ packages {{ nodes {{ ...f0 }} }} }} {wide}"), "MAX_DEPTH_LIMIT");
+    refuses(
+        &engine,
+        &format!("{{ packages {{ nodes {{ ...f0 }} }} }} {wide}"),
+        "MAX_DEPTH_LIMIT",
+    );
     let aliased = doubling(
         30,
         |next| format!("__Type {{ a: ofType {{ ...f{next} }} b: ofType {{ ...f{next} }} }}"),
         "__Type { name }",
     );
-    refuses(&engine, &format!("{{ __type(name: \"Int\") {{ ...f0 }} }} {aliased}"), "MAX_ALIASES_LIMIT");
+    refuses(
+        &engine,
+        &format!("{{ __type(name: \"Int\") {{ ...f0 }} }} {aliased}"),
+        "MAX_ALIASES_LIMIT",
+    );
 }
 
 #[test]
 fn too_much_of_anything_is_refused() {
     let engine = engine(Limits::default());
-    let aliases = |count| format!("{{ {} }}", repeated(count, |at| format!("a{at}:__typename ")));
+    let aliases = |count| {
+        format!(
+            "{{ {} }}",
+            repeated(count, |at| format!("a{at}:__typename "))
+        )
+    };
     refuses(&engine, &aliases(10_000), "MAX_TOKENS_LIMIT");
     refuses(&engine, &aliases(31), "MAX_ALIASES_LIMIT");
     refuses(&engine, &"{".repeat(100_000), "MAX_TOKENS_LIMIT");
     refuses(&engine, &"[".repeat(100_000), "MAX_TOKENS_LIMIT");
     refuses(&engine, &"{a".repeat(300), "MAX_DEPTH_LIMIT");
-    refuses(&engine, &format!("{{ a(b: {}", "[".repeat(300)), "MAX_DEPTH_LIMIT");
-    refuses(&engine, &format!("query($a: {}", "[".repeat(300)), "MAX_DEPTH_LIMIT");
-    refuses(&engine, &format!("{}{}", "{a".repeat(10_000), "}".repeat(10_000)), "MAX_TOKENS_LIMIT");
-    refuses(&engine, &format!("{{ __typename {} }}", "@skip(if: false)".repeat(60)), "MAX_DIRECTIVES_LIMIT");
-    refuses(&engine, &format!("# {}\n{{", "x".repeat(90_000)), "GRAPHQL_PARSE_FAILED");
+    refuses(
+        &engine,
+        &format!("{{ a(b: {}", "[".repeat(300)),
+        "MAX_DEPTH_LIMIT",
+    );
+    refuses(
+        &engine,
+        &format!("query($a: {}", "[".repeat(300)),
+        "MAX_DEPTH_LIMIT",
+    );
+    refuses(
+        &engine,
+        &format!("{}{}", "{a".repeat(10_000), "}".repeat(10_000)),
+        "MAX_TOKENS_LIMIT",
+    );
+    refuses(
+        &engine,
+        &format!("{{ __typename {} }}", "@skip(if: false)".repeat(60)),
+        "MAX_DIRECTIVES_LIMIT",
+    );
+    refuses(
+        &engine,
+        &format!("# {}\n{{", "x".repeat(90_000)),
+        "GRAPHQL_PARSE_FAILED",
+    );
     refuses(&engine, &"\u{0}".repeat(90_000), "MAX_TOKENS_LIMIT");
     refuses(&engine, &"\"".repeat(90_000), "MAX_TOKENS_LIMIT");
 }
@@ -105,9 +170,18 @@ fn many_fields_that_could_conflict_are_refused_or_answered_quickly() {
     let engine = engine(Limits::default());
     let fields = "catalogs{name digest image packages{totalCount}}".repeat(60);
     let before = processor_time();
-    let body = ask(&engine, &format!("{{__typename ...f}} fragment f on Query {{{fields}}}"));
+    let body = ask(
+        &engine,
+        &format!("{{__typename ...f}} fragment f on Query {{{fields}}}"),
+    );
     assert_eq!(code(&body), "MAX_ROOT_FIELDS_LIMIT");
-    let body = ask(&engine, &format!("{{packages{{nodes{{{}}}}}}}", "catalog{name id digest}".repeat(200)));
+    let body = ask(
+        &engine,
+        &format!(
+            "{{packages{{nodes{{{}}}}}}}",
+            "catalog{name id digest}".repeat(200)
+        ),
+    );
     assert_eq!(body.get("errors"), None);
     assert!(processor_time().saturating_sub(before) < 2 * QUICK);
 }
@@ -125,7 +199,9 @@ fn long_lists_in_arguments_are_read_once_however_often_their_fragment_is_spread(
         },
         "Package { bundles { nodes { properties(types: $t) { type } } } }",
     );
-    let query = format!("query($t: [String!]) {{ package(catalog: \"alpha\", name: \"etcd\") {{ ...f0 }} }} {spread}");
+    let query = format!(
+        "query($t: [String!]) {{ package(catalog: \"alpha\", name: \"etcd\") {{ ...f0 }} }} {spread}"
+    );
     let types: Vec<String> = (0..1_000).map(|at| format!("type{at}")).collect();
     let before = processor_time();
     let body = ask_with(&engine, &query, &json!({ "t": types }));
@@ -141,11 +217,12 @@ fn nested_lists_are_refused_by_their_cost() {
     refuses(&engine, nested, "COST_ESTIMATED_TOO_EXPENSIVE");
     let connections = "{ catalogs { packages(first: 500) { nodes { bundles(first: 500) { nodes { name } } } } } }";
     refuses(&engine, connections, "COST_ESTIMATED_TOO_EXPENSIVE");
-    let schema =
-        "{ __schema { types { fields { args { type { name } } type { fields { type { fields { name } } } } } } } }";
+    let schema = "{ __schema { types { fields { args { type { name } } type { fields { type { fields { name } } } } } } } }";
     refuses(&engine, schema, "MAX_DEPTH_LIMIT");
     let field = "fields { args { type { ofType { ofType { ofType { name } } } } } }";
-    let schema = format!("{{ __schema {{ types {{ possibleTypes {{ {field} }} interfaces {{ {field} }} }} }} }}");
+    let schema = format!(
+        "{{ __schema {{ types {{ possibleTypes {{ {field} }} interfaces {{ {field} }} }} }} }}"
+    );
     refuses(&engine, &schema, "COST_ESTIMATED_TOO_EXPENSIVE");
 }
 
@@ -160,6 +237,8 @@ fn an_answer_of_large_values_is_abandoned() {
     let mut lines = vec![r#"{"defaultChannel":"c","name":"p","schema":"olm.package"}"#.to_owned()];
     lines.extend((0..4).map(bundle));
     let engine = engine_of([served("big", &lines, 1)], Limits::default());
-    let pages = repeated(20, |at| format!("p{at}: bundles(first: 100) {{ nodes {{ properties {{ value }} }} }} "));
+    let pages = repeated(20, |at| {
+        format!("p{at}: bundles(first: 100) {{ nodes {{ properties {{ value }} }} }} ")
+    });
     refuses(&engine, &format!("{{ {pages} }}"), "RESPONSE_TOO_LARGE");
 }

@@ -24,7 +24,8 @@ const ORDERS: [&str; 6] = [
     "{field: CREATED_AT, direction: ASC}",
 ];
 
-/// A catalog whose bundles share versions and times of creation; one bundle of each package has neither.
+/// A catalog whose bundles share versions and times of creation; one bundle of each package has
+/// neither.
 fn catalog(number: u8) -> Served {
     let mut lines = Vec::new();
     for package in 0..PACKAGES {
@@ -74,7 +75,10 @@ fn nodes(engine: &Engine, arguments: &str) -> Vec<Value> {
 #[test]
 fn a_page_in_any_order_costs_its_items_and_not_the_catalogs() {
     // The root, the connection and five bundles.
-    let engine = engine(Limits { work: 7, ..Limits::default() });
+    let engine = engine(Limits {
+        work: 7,
+        ..Limits::default()
+    });
     for order in ORDERS {
         let mut after = String::new();
         for _ in 0..3 {
@@ -83,7 +87,10 @@ fn a_page_in_any_order_costs_its_items_and_not_the_catalogs() {
             );
             let body = ask(&engine, &query);
             assert_eq!(body.get("errors"), None, "{order}");
-            after = format!(", after: {}", body["data"]["bundles"]["pageInfo"]["endCursor"]);
+            after = format!(
+                ", after: {}",
+                body["data"]["bundles"]["pageInfo"]["endCursor"]
+            );
         }
     }
 }
@@ -95,17 +102,28 @@ fn bundles_that_match_a_filter_come_in_the_order_of_all_bundles() {
         let all = nodes(&engine, &format!("orderBy: {order}"));
         assert_eq!(all.len(), usize::from(CATALOGS) * PACKAGES * BUNDLES);
         let selected = |filter: &str, is_selected: &dyn Fn(&Value) -> bool| {
-            let expected: Vec<_> = all.iter().filter(|node| is_selected(node)).cloned().collect();
+            let expected: Vec<_> = all
+                .iter()
+                .filter(|node| is_selected(node))
+                .cloned()
+                .collect();
             assert!(!expected.is_empty(), "{filter}");
-            assert_eq!(nodes(&engine, &format!("orderBy: {order}, {filter}")), expected, "{order} {filter}");
+            assert_eq!(
+                nodes(&engine, &format!("orderBy: {order}, {filter}")),
+                expected,
+                "{order} {filter}"
+            );
         };
         selected("filter: {deprecated: false}", &|_| true);
         selected("filter: {versionRange: \">=1.0.0\"}", &|node| {
-            node["version"].as_str().is_some_and(|version| !version.starts_with('0'))
+            node["version"]
+                .as_str()
+                .is_some_and(|version| !version.starts_with('0'))
         });
-        selected("filter: {names: [\"p03.v0\", \"p03.v1\", \"p07.v7\"]}", &|node| {
-            ["p03.v0", "p03.v1", "p07.v7"].contains(&node["name"].as_str().unwrap())
-        });
+        selected(
+            "filter: {names: [\"p03.v0\", \"p03.v1\", \"p07.v7\"]}",
+            &|node| ["p03.v0", "p03.v1", "p07.v7"].contains(&node["name"].as_str().unwrap()),
+        );
         selected("packages: [\"p05\", \"p06\"]", &|node| {
             ["p05", "p06"].contains(&node["package"]["name"].as_str().unwrap())
         });
@@ -114,7 +132,10 @@ fn bundles_that_match_a_filter_come_in_the_order_of_all_bundles() {
 
 #[test]
 fn a_search_that_is_refused_says_what_to_narrow() {
-    let engine = engine(Limits { work: 10, ..Limits::default() });
+    let engine = engine(Limits {
+        work: 10,
+        ..Limits::default()
+    });
     let begin = "the request takes more than 10 units of work: ";
     for (query, advice) in [
         (
@@ -138,10 +159,19 @@ fn a_search_that_is_refused_says_what_to_narrow() {
             "{ metas(filter: {schema: \"olm.bundle\"}) { totalCount } }",
             "`metas` searches 4 catalogs; name fewer of them in `catalogs`",
         ),
-        ("{ bundles { nodes { name } } }", "ask for smaller pages or fewer fields"),
+        (
+            "{ bundles { nodes { name } } }",
+            "ask for smaller pages or fewer fields",
+        ),
     ] {
         let body = ask(&engine, query);
-        let message = body["errors"][0]["message"].as_str().unwrap_or_else(|| panic!("{query}: {body}"));
-        assert_eq!((code(&body), message), ("COST_ACTUAL_TOO_EXPENSIVE", &*format!("{begin}{advice}")), "{query}");
+        let message = body["errors"][0]["message"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{query}: {body}"));
+        assert_eq!(
+            (code(&body), message),
+            ("COST_ACTUAL_TOO_EXPENSIVE", &*format!("{begin}{advice}")),
+            "{query}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What authors get wrong: every query over it is answered without an error, with `null` or nothing in its place.
+//! What authors get wrong: every query over it is answered without an error, with `null` or nothing
+//! in its place.
 
 use serde_json::{Value, json};
 
@@ -47,16 +48,22 @@ const ANNOTATIONS: [&str; 9] = [
 fn package(name: &str, members: &str, metadata: &Value) -> Vec<String> {
     vec![
         format!(r#"{{"defaultChannel":"c",{members}"name":"{name}","schema":"olm.package"}}"#),
-        format!(r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#),
+        format!(
+            r#"{{"entries":[{{"name":"{name}.v1"}}],"name":"c","package":"{name}","schema":"olm.channel"}}"#
+        ),
         format!(
             r#"{{"image":"i","name":"{name}.v1","package":"{name}","properties":[{{"type":"olm.package","value":{{"packageName":"{name}","version":"1.0.0"}}}},{{"type":"olm.csv.metadata","value":{metadata}}}],"schema":"olm.bundle"}}"#
         ),
     ]
 }
 
-/// What everything of the packages of these lines is, by name; and the codes of what is odd in them.
+/// What everything of the packages of these lines is, by name; and the codes of what is odd in
+/// them.
 fn shown(lines: &[String]) -> (Value, Vec<String>) {
-    let limits = Limits { cost: u64::MAX, ..Limits::default() };
+    let limits = Limits {
+        cost: u64::MAX,
+        ..Limits::default()
+    };
     let engine = engine_of([served("c", lines, 1)], limits);
     let mut body = data(
         &engine,
@@ -65,8 +72,13 @@ fn shown(lines: &[String]) -> (Value, Vec<String>) {
         catalog(name: \"c\") {{ problems(first: 500) {{ nodes {{ code }} }} }} }}"
         ),
     );
-    let problems = body["catalog"]["problems"]["nodes"].as_array().unwrap().iter();
-    let codes = problems.map(|problem| problem["code"].as_str().unwrap().to_owned()).collect();
+    let problems = body["catalog"]["problems"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter();
+    let codes = problems
+        .map(|problem| problem["code"].as_str().unwrap().to_owned())
+        .collect();
     (body["packages"]["nodes"].take(), codes)
 }
 
@@ -92,9 +104,14 @@ fn metadata_with_wrong_types_is_empty_there_and_a_problem() {
         for value in &wrong {
             let (nodes, codes) = shown(&package("p", "", &json!({member: value})));
             let metadata = &nodes[0]["metadata"];
-            let differs: Vec<_> =
-                empty.as_object().unwrap().iter().filter(|(key, value)| metadata[key] != **value).collect();
-            // At most the member itself says something: a text where a text may be, the texts of a list.
+            let differs: Vec<_> = empty
+                .as_object()
+                .unwrap()
+                .iter()
+                .filter(|(key, value)| metadata[key] != **value)
+                .collect();
+            // At most the member itself says something: a text where a text may be, the texts of a
+            // list.
             assert!(differs.len() <= 2, "{member} {value}: {metadata}");
             odd += usize::from(codes.contains(&"BUNDLE_PROPERTY_MALFORMED".to_owned()));
         }
@@ -102,7 +119,11 @@ fn metadata_with_wrong_types_is_empty_there_and_a_problem() {
     assert!(odd >= MEMBERS.len() * 3, "{odd}");
     for annotation in ANNOTATIONS {
         for value in &wrong {
-            let (nodes, _) = shown(&package("p", "", &json!({"annotations": {annotation: value}})));
+            let (nodes, _) = shown(&package(
+                "p",
+                "",
+                &json!({"annotations": {annotation: value}}),
+            ));
             assert_eq!(nodes[0]["name"], "p", "{annotation} {value}");
         }
     }
@@ -113,11 +134,23 @@ fn icons_that_are_none_are_null_and_scripts_stay_images() {
     let svg = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciPjxzY3JpcHQ+YWxlcnQoMSk8L3NjcmlwdD48L3N2Zz4=";
     for (icon, media_type) in [
         ("{}".to_owned(), Value::Null),
-        (r#"{"base64data":"","mediatype":"image/png"}"#.to_owned(), Value::Null),
-        (r#"{"base64data":"!","mediatype":"image/png"}"#.to_owned(), Value::Null),
-        (r#"{"base64data":"PGh0bWw+PC9odG1sPg==","mediatype":"text/html"}"#.to_owned(), Value::Null),
+        (
+            r#"{"base64data":"","mediatype":"image/png"}"#.to_owned(),
+            Value::Null,
+        ),
+        (
+            r#"{"base64data":"!","mediatype":"image/png"}"#.to_owned(),
+            Value::Null,
+        ),
+        (
+            r#"{"base64data":"PGh0bWw+PC9odG1sPg==","mediatype":"text/html"}"#.to_owned(),
+            Value::Null,
+        ),
         ("null".to_owned(), Value::Null),
-        (format!(r#"{{"base64data":"{svg}","mediatype":"image/svg+xml"}}"#), json!("image/svg+xml")),
+        (
+            format!(r#"{{"base64data":"{svg}","mediatype":"image/svg+xml"}}"#),
+            json!("image/svg+xml"),
+        ),
     ] {
         let (nodes, _) = shown(&package("p", &format!(r#""icon":{icon},"#), &json!({})));
         assert_eq!(nodes[0]["icon"]["mediaType"], media_type, "{icon}");
@@ -129,16 +162,32 @@ fn a_default_channel_that_is_missing_leaves_the_metadata_of_the_highest_version(
     let mut lines = package("p", "", &json!({"displayName": "Shown"}));
     lines[0] = lines[0].replace(r#""defaultChannel":"c""#, r#""defaultChannel":"none""#);
     let (nodes, codes) = shown(&lines);
-    assert_eq!((&nodes[0]["defaultChannel"], &nodes[0]["metadata"]["displayName"]), (&Value::Null, &json!("Shown")));
-    assert!(codes.iter().any(|code| code.contains("DEFAULT_CHANNEL")), "{codes:?}");
+    assert_eq!(
+        (
+            &nodes[0]["defaultChannel"],
+            &nodes[0]["metadata"]["displayName"]
+        ),
+        (&Value::Null, &json!("Shown"))
+    );
+    assert!(
+        codes.iter().any(|code| code.contains("DEFAULT_CHANNEL")),
+        "{codes:?}"
+    );
 }
 
 #[test]
 fn hundreds_of_keywords_and_a_description_of_megabytes_are_shown_whole() {
     let keywords: Vec<_> = (0..911).map(|at| format!("word{at}")).collect();
     let description = "many words ".repeat(20 * 1024 * 1024 / 11);
-    let (nodes, _) = shown(&package("p", "", &json!({"keywords": keywords, "description": description})));
+    let (nodes, _) = shown(&package(
+        "p",
+        "",
+        &json!({"keywords": keywords, "description": description}),
+    ));
     let metadata = &nodes[0]["metadata"];
     assert_eq!(metadata["keywords"].as_array().unwrap().len(), 911);
-    assert_eq!(metadata["description"].as_str().unwrap().len(), description.len());
+    assert_eq!(
+        metadata["description"].as_str().unwrap().len(),
+        description.len()
+    );
 }

@@ -16,7 +16,11 @@ fn solve(request: &Value) -> Value {
             constraints { kind text bundle { name } installed wanted constraint { failureMessage }
                 candidates { name } } }
         ... on SolveRefusal { code message bundle { name } } } }";
-    let mut body = ask_with(&engine(Limits::default()), query, &json!({ "request": request }));
+    let mut body = ask_with(
+        &engine(Limits::default()),
+        query,
+        &json!({ "request": request }),
+    );
     assert_eq!(body.get("errors"), None, "{body}");
     body["data"]["solve"].take()
 }
@@ -31,7 +35,8 @@ fn a_solution_has_steps_with_reasons_and_what_was_passed_over() {
     let constraint = json!({"any": {"constraints": [package("etcd"), package("minio")]}});
     let needy = json!({"name": "needy", "version": "1.0.0",
         "properties": [{"type": "olm.constraint", "value": constraint}]});
-    let request = json!({"wanted": [], "catalogs": ["beta"], "installed": [installed("old", "etcd"), needy]});
+    let request =
+        json!({"wanted": [], "catalogs": ["beta"], "installed": [installed("old", "etcd"), needy]});
     let requirement = "with package: etcd and with version in range: >=1.0.0 or with package: minio and with version in \
                        range: >=1.0.0";
     let kinds = json!([{"kind": "ONE_OF_PACKAGE"}]);
@@ -43,7 +48,8 @@ fn a_solution_has_steps_with_reasons_and_what_was_passed_over() {
         "reasons": [{"wanted": null, "requiredBy": null, "requiredByInstalled": "needy", "requirement": requirement}],
         "passedOver": [{"bundle": {"name": "etcd.v1.1.0"}, "constraints": kinds}],
     });
-    let expected = json!({"__typename": "Solution", "unchanged": ["needy", "old"], "steps": [step]});
+    let expected =
+        json!({"__typename": "Solution", "unchanged": ["needy", "old"], "steps": [step]});
     assert_eq!(solve(&request), expected);
 }
 
@@ -52,9 +58,15 @@ fn a_conflict_has_minimal_constraints_and_says_what_to_leave_out() {
     let request = json!({"catalogs": ["beta"], "wanted": [{"packageName": "etcd"}, {"packageName": "minio"}],
         "installed": [installed("old", "etcd")]});
     let found = solve(&request);
-    let kinds: Vec<_> = found["constraints"].as_array().unwrap().iter().map(|one| one["kind"].clone()).collect();
+    let kinds: Vec<_> = found["constraints"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["kind"].clone())
+        .collect();
     assert_eq!(kinds, ["INSTALLED", "WANTED", "WANTED", "ONE_OF_PACKAGE"]);
-    let relaxations = json!([{"wanted": "etcd", "isSolvable": true}, {"wanted": "minio", "isSolvable": false}]);
+    let relaxations =
+        json!([{"wanted": "etcd", "isSolvable": true}, {"wanted": "minio", "isSolvable": false}]);
     assert_eq!(found["relaxations"], relaxations);
     let message = "constraints not satisfiable: @existing/olm//old and beta/olm/stable/etcd.v1.1.0 originate from package \
                    etcd, clusterserviceversion old exists and is not referenced by a subscription, subscription etcd \
@@ -73,7 +85,8 @@ fn a_request_that_cannot_be_solved_either_way_is_refused() {
     assert_eq!(refused(unknown), (json!("UNKNOWN_CATALOG"), Value::Null));
     let several = wanted(json!({"packageName": "etcd", "channels": ["stable", "beta"]}));
     assert_eq!(refused(several), (json!("INVALID_REQUEST"), Value::Null));
-    let hidden = json!({"catalogs": ["beta"], "wanted": [{"packageName": "etcd", "catalog": "alpha"}]});
+    let hidden =
+        json!({"catalogs": ["beta"], "wanted": [{"packageName": "etcd", "catalog": "alpha"}]});
     assert_eq!(refused(hidden), (json!("UNKNOWN_CATALOG"), Value::Null));
     let property = json!({"type": "olm.constraint", "value": {"unknown": {}}});
     let operator = json!({"name": "bad", "version": "1.0.0", "properties": [property]});
@@ -87,22 +100,41 @@ fn a_request_that_cannot_be_solved_either_way_is_refused() {
 fn by_the_rules_of_olm_v1_a_package_is_what_resolve_picks_after_what_that_requires() {
     let wanted = |more: Value| {
         let mut one = json!({"packageName": "minio"});
-        one.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        one.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         solve(&json!({"policy": "OLM_V1", "wanted": [one]}))
     };
     let names = |found: &Value| {
         let steps = found["steps"].as_array().cloned().unwrap_or_default();
-        steps.iter().map(|step| step["bundle"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        steps
+            .iter()
+            .map(|step| step["bundle"]["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(&wanted(json!({}))), ["minio.v1"]);
-    assert_eq!(names(&wanted(json!({"version": ">=1", "channels": ["stable"]}))), ["minio.v1"]);
-    for none in [json!({"version": ">=2"}), json!({"channels": ["none"]}), json!({"selector": "tier=none"})] {
+    assert_eq!(
+        names(&wanted(json!({"version": ">=1", "channels": ["stable"]}))),
+        ["minio.v1"]
+    );
+    for none in [
+        json!({"version": ">=2"}),
+        json!({"channels": ["none"]}),
+        json!({"selector": "tier=none"}),
+    ] {
         let found = wanted(none);
         let constraint = &found["constraints"][0];
-        assert_eq!((&constraint["kind"], &constraint["wanted"]), (&json!("WANTED"), &json!("minio")), "{found}");
+        assert_eq!(
+            (&constraint["kind"], &constraint["wanted"]),
+            (&json!("WANTED"), &json!("minio")),
+            "{found}"
+        );
         assert_eq!(constraint["text"], "ClusterExtension minio exists");
     }
-    for malformed in [json!({"version": "nonsense"}), json!({"selector": "tier in gold"})] {
+    for malformed in [
+        json!({"version": "nonsense"}),
+        json!({"selector": "tier in gold"}),
+    ] {
         let found = wanted(malformed);
         assert_eq!(
             (&found["__typename"], &found["code"]),
@@ -114,8 +146,14 @@ fn by_the_rules_of_olm_v1_a_package_is_what_resolve_picks_after_what_that_requir
         let request = json!({"policy": policy, "wanted": [{"packageName": "minio", more: "x"}]});
         solve(&request)["message"].take()
     };
-    assert_eq!(refused("OLM_V0", "version"), "cannot solve for `minio`: `version` is for the policy OLM_V1");
-    assert_eq!(refused("OLM_V0", "selector"), "cannot solve for `minio`: `selector` is for the policy OLM_V1");
+    assert_eq!(
+        refused("OLM_V0", "version"),
+        "cannot solve for `minio`: `version` is for the policy OLM_V1"
+    );
+    assert_eq!(
+        refused("OLM_V0", "selector"),
+        "cannot solve for `minio`: `selector` is for the policy OLM_V1"
+    );
     assert_eq!(
         refused("OLM_V1", "startingBundle"),
         "cannot solve for `minio`: `startingBundle` is for the policy OLM_V0"
@@ -125,21 +163,44 @@ fn by_the_rules_of_olm_v1_a_package_is_what_resolve_picks_after_what_that_requir
 #[test]
 fn so_many_candidates_and_passed_over_bundles_can_be_listed_and_no_more() {
     let code = |selection: &str| {
-        let query = format!("query($request: SolveRequest!) {{ solve(request: $request) {{ {selection} }} }}");
+        let query = format!(
+            "query($request: SolveRequest!) {{ solve(request: $request) {{ {selection} }} }}"
+        );
         let conflict = json!({"catalogs": ["beta"], "wanted": [{"packageName": "etcd"}, {"packageName": "minio"}],
             "installed": [installed("old", "etcd")]});
         let solved = json!({"catalogs": ["beta"], "wanted": [{"packageName": "minio"}]});
-        let request = if selection.contains("SolveConflict") { conflict } else { solved };
-        let body = ask_with(&engine(Limits::default()), &query, &json!({ "request": request }));
+        let request = if selection.contains("SolveConflict") {
+            conflict
+        } else {
+            solved
+        };
+        let body = ask_with(
+            &engine(Limits::default()),
+            &query,
+            &json!({ "request": request }),
+        );
         body["errors"][0]["extensions"]["code"].clone()
     };
     let candidates = |first: usize| {
-        code(&format!("... on SolveConflict {{ constraints {{ candidates(first: {first}) {{ name }} }} }}"))
+        code(&format!(
+            "... on SolveConflict {{ constraints {{ candidates(first: {first}) {{ name }} }} }}"
+        ))
     };
     let passed_over = |first: usize| {
-        code(&format!("... on Solution {{ steps {{ passedOver(first: {first}) {{ bundle {{ name }} }} }} }}"))
+        code(&format!(
+            "... on Solution {{ steps {{ passedOver(first: {first}) {{ bundle {{ name }} }} }} }}"
+        ))
     };
-    assert_eq!([candidates(solve::MAX_CANDIDATES), passed_over(solve::MAX_PASSED_OVER)], [Value::Null, Value::Null]);
-    let refused = [candidates(solve::MAX_CANDIDATES + 1), passed_over(solve::MAX_PASSED_OVER + 1)];
+    assert_eq!(
+        [
+            candidates(solve::MAX_CANDIDATES),
+            passed_over(solve::MAX_PASSED_OVER)
+        ],
+        [Value::Null, Value::Null]
+    );
+    let refused = [
+        candidates(solve::MAX_CANDIDATES + 1),
+        passed_over(solve::MAX_PASSED_OVER + 1),
+    ];
     assert_eq!(refused, [json!("BAD_USER_INPUT"), json!("BAD_USER_INPUT")]);
 }

@@ -7,13 +7,20 @@ use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 use super::catalog::CatalogObject;
 use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
-use crate::fields::{BundleField, GroupVersionKindField, PackageRequirementField, RelatedImageField};
+use crate::fields::{
+    BundleField, GroupVersionKindField, PackageRequirementField, RelatedImageField,
+};
 use crate::opaque_key::KeyTag;
 
 impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
     type Field = BundleField;
 
-    fn write(self, name: BundleField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: BundleField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let bundle = self.item;
         match name {
             BundleField::Id => {
@@ -27,10 +34,16 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
             BundleField::Release => writer.optional_string(bundle.release()),
             BundleField::Image => return writer.json(bundle.image().raw()),
             BundleField::ChannelEntries => {
-                return writer.object_list(bundle.channel_entries().map(|entry| self.with(entry)), field);
+                return writer.object_list(
+                    bundle.channel_entries().map(|entry| self.with(entry)),
+                    field,
+                );
             }
             BundleField::ChannelNames => {
-                let names: BTreeSet<_> = bundle.channel_entries().map(|entry| entry.channel().name()).collect();
+                let names: BTreeSet<_> = bundle
+                    .channel_entries()
+                    .map(|entry| entry.channel().name())
+                    .collect();
                 writer.strings(names);
             }
             BundleField::Metadata => return writer.metadata(self, field),
@@ -42,23 +55,39 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 return writer.object_list(bundle.required_apis().map(|api| self.with(api)), field);
             }
             BundleField::RequiredPackages => {
-                return writer.object_list(bundle.required_packages().map(|required| self.with(required)), field);
+                return writer.object_list(
+                    bundle
+                        .required_packages()
+                        .map(|required| self.with(required)),
+                    field,
+                );
             }
             BundleField::Requirements => {
                 let requirements = bundle.requirements();
-                return writer.object_list(requirements.iter().map(|requirement| self.with(requirement)), field);
+                return writer.object_list(
+                    requirements
+                        .iter()
+                        .map(|requirement| self.with(requirement)),
+                    field,
+                );
             }
             BundleField::RequiredBy => {
                 let places = bundle.required_by(writer.work)?;
                 return writer.bundles_at(self.served, places, field);
             }
-            BundleField::MaxOpenShiftVersion => writer.optional_string(bundle.max_openshift_version()),
+            BundleField::MaxOpenShiftVersion => {
+                writer.optional_string(bundle.max_openshift_version())
+            }
             BundleField::Lifecycle => {
                 let lifecycle = bundle.lifecycle(writer.work)?;
                 return writer.optional_object(lifecycle.as_ref(), field);
             }
-            BundleField::RelatedImages => return writer.object_list(bundle.related_images(), field),
-            BundleField::Properties => return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field),
+            BundleField::RelatedImages => {
+                return writer.object_list(bundle.related_images(), field);
+            }
+            BundleField::Properties => {
+                return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field);
+            }
             BundleField::Successors => return writer.successors_of_bundle(self, field),
             BundleField::Predecessors => return writer.predecessors_of_bundle(self, field),
             BundleField::UpgradePath => return writer.upgrade_path(self, field),
@@ -70,7 +99,12 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
 impl<'a> Object<'a> for RelatedImage<'_> {
     type Field = RelatedImageField;
 
-    fn write(self, name: RelatedImageField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: RelatedImageField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             RelatedImageField::Name => writer.json(self.name.raw()),
             RelatedImageField::Image => writer.json(self.image.raw()),
@@ -110,7 +144,8 @@ impl<'a> Object<'a> for InCatalog<'a, PackageRequirement<'_>> {
             PackageRequirementField::PackageName => writer.string(self.item.package),
             PackageRequirementField::VersionRange => writer.string(self.item.version_range),
             PackageRequirementField::Package => {
-                return writer.optional_object(InCatalog::package(self.served, self.item.package), field);
+                return writer
+                    .optional_object(InCatalog::package(self.served, self.item.package), field);
             }
             PackageRequirementField::Providers => return writer.providers_of_package(self, field),
         }

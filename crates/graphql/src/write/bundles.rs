@@ -43,7 +43,8 @@ struct BundleItemKey<'k> {
 }
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes the connection of the bundles of some catalogs; `packages` restricts it to the packages of these names.
+    /// Writes the connection of the bundles of some catalogs; `packages` restricts it to the
+    /// packages of these names.
     pub(super) fn bundles(
         &mut self,
         catalogs: &[&'a Served],
@@ -57,17 +58,29 @@ impl<'a> ResponseWriter<'a> {
             Err(error) => return self.bad_user_input(field, error.to_string()),
         };
         let filter = match (filter, packages) {
-            (Some(filter), packages) => Some(BundleFilter { packages: packages.unwrap_or_default(), ..filter }),
-            (None, Some(packages)) => Some(BundleFilter { packages, ..BundleFilter::default() }),
+            (Some(filter), packages) => Some(BundleFilter {
+                packages: packages.unwrap_or_default(),
+                ..filter
+            }),
+            (None, Some(packages)) => Some(BundleFilter {
+                packages,
+                ..BundleFilter::default()
+            }),
             (None, None) => None,
         };
         let mut sources = Vec::with_capacity(catalogs.len());
         for &served in catalogs {
             let places = if let Some(filter) = &filter {
                 let key = ScanKey::new(field, served, filter.packages.first().copied());
-                let found = self.scans.places.get_or_scan(key, || find(served, filter, order, self.work));
+                let found = self
+                    .scans
+                    .places
+                    .get_or_scan(key, || find(served, filter, order, self.work));
                 found.map_err(|_| {
-                    let packages = filter.packages.is_empty().then_some("packages in `packages`");
+                    let packages = filter
+                        .packages
+                        .is_empty()
+                        .then_some("packages in `packages`");
                     self.stopped_search(field, catalogs.len(), packages)
                 })?
             } else {
@@ -88,7 +101,10 @@ impl<'a> ResponseWriter<'a> {
         places: Vec<u32>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let source = ConnectionSource { served, places: places.into_iter().collect() };
+        let source = ConnectionSource {
+            served,
+            places: places.into_iter().collect(),
+        };
         self.connection::<BundleItem<'_>>(&[source], BundleOrder::Natural, field)
     }
 }
@@ -111,7 +127,11 @@ fn find(
     let catalog = &served.content.catalog;
     let places = catalog.find_bundles(filter, work)?;
     if let Some(sorted) = order.sorted(catalog) {
-        let sorts = if matches!(order, BundleOrder::CreatedAt(_)) { 2 } else { 1 };
+        let sorts = if matches!(order, BundleOrder::CreatedAt(_)) {
+            2
+        } else {
+            1
+        };
         let steps = sorts * sort_steps(places.len());
         // Picking many bundles from all sorted ones takes less time than sorting them.
         if steps > sorted.len() {
@@ -120,16 +140,26 @@ fn find(
         }
         work.draw(Step::SortStep, steps)?;
     }
-    let mut list: Vec<_> = places.into_iter().map(|place| RankedPlace { place, rank: 0 }).collect();
+    let mut list: Vec<_> = places
+        .into_iter()
+        .map(|place| RankedPlace { place, rank: 0 })
+        .collect();
     match order {
         BundleOrder::Natural => {}
-        BundleOrder::Version(direction) => by_rank(&mut list, direction, |place| catalog.version_ranks()[place]),
-        BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| Some(catalog.name_ranks()[place])),
+        BundleOrder::Version(direction) => {
+            by_rank(&mut list, direction, |place| catalog.version_ranks()[place])
+        }
+        BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| {
+            Some(catalog.name_ranks()[place])
+        }),
         BundleOrder::CreatedAt(direction) => {
             // The catalog has the bundles of a package by version.
             list.sort_unstable_by_key(|ranked| {
                 let place = ranked.place as usize;
-                (catalog.bundle_at(place).package().place(), catalog.name_ranks()[place])
+                (
+                    catalog.bundle_at(place).package().place(),
+                    catalog.name_ranks()[place],
+                )
             });
             list.sort_by(|a, b| {
                 let [a, b] = [a, b].map(|ranked| catalog.bundle_created_at(ranked.place as usize));
@@ -146,14 +176,20 @@ fn pick(sorted: &[u32], found: &[u32]) -> Places {
     for &place in found {
         is_found[place as usize] = true;
     }
-    sorted.iter().copied().filter(|&place| is_found[place as usize]).collect()
+    sorted
+        .iter()
+        .copied()
+        .filter(|&place| is_found[place as usize])
+        .collect()
 }
 
 /// Sorts bundles by rank; bundles of equal rank keep the order of the catalog.
 fn by_rank(list: &mut [RankedPlace], direction: Direction, rank: impl Fn(usize) -> Option<u32>) {
     let rank = |ranked: &RankedPlace| rank(ranked.place as usize);
     list.sort_unstable_by(|a, b| {
-        direction.present_first(rank(a).as_ref(), rank(b).as_ref(), u32::cmp).then(a.place.cmp(&b.place))
+        direction
+            .present_first(rank(a).as_ref(), rank(b).as_ref(), u32::cmp)
+            .then(a.place.cmp(&b.place))
     });
 }
 
@@ -169,7 +205,8 @@ impl BundleOrder {
         }
     }
 
-    /// Returns all bundles of a catalog in this order; `None` where that is the order of the catalog.
+    /// Returns all bundles of a catalog in this order; `None` where that is the order of the
+    /// catalog.
     fn sorted(self, catalog: &Catalog) -> Option<&Arc<[u32]>> {
         let (sort, direction) = match self {
             Self::Natural => return None,
@@ -205,11 +242,21 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
     type Key<'k> = BundleItemKey<'k>;
 
     fn from_place(served: &'a Served, ranked: RankedPlace, order: BundleOrder) -> Self {
-        Self { bundle: InCatalog { served, item: served.content.catalog.bundle_at(ranked.place as usize) }, order }
+        Self {
+            bundle: InCatalog {
+                served,
+                item: served.content.catalog.bundle_at(ranked.place as usize),
+            },
+            order,
+        }
     }
 
     fn key(self) -> BundleItemKey<'a> {
-        BundleItemKey { key: self.bundle.item.key(), created_at: self.created_at(), catalog: &self.bundle.served.name }
+        BundleItemKey {
+            key: self.bundle.item.key(),
+            created_at: self.created_at(),
+            catalog: &self.bundle.served.name,
+        }
     }
 
     fn key_from_cursor(order: BundleOrder, cursor: &OpaqueKey) -> Option<BundleItemKey<'_>> {
@@ -224,7 +271,11 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
         }
         let [package, version, release, name, catalog] = cursor.parts(order.tag())?;
         let key = BundleKey::new(package?, version, release, name?);
-        Some(BundleItemKey { key, created_at: None, catalog: catalog? })
+        Some(BundleItemKey {
+            key,
+            created_at: None,
+            catalog: catalog?,
+        })
     }
 
     fn compare(order: BundleOrder, a: &BundleItemKey<'_>, b: &BundleItemKey<'_>) -> Ordering {
@@ -233,10 +284,16 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
         let by_order = match order {
             BundleOrder::Natural => one.order(other),
             BundleOrder::Version(direction) => direction
-                .present_first(one.version.as_ref(), other.version.as_ref(), BundleVersion::precedence)
+                .present_first(
+                    one.version.as_ref(),
+                    other.version.as_ref(),
+                    BundleVersion::precedence,
+                )
                 .then_with(by_package)
                 .then_with(|| one.name.cmp(other.name)),
-            BundleOrder::Name(direction) => direction.apply(one.name.cmp(other.name)).then_with(by_package),
+            BundleOrder::Name(direction) => direction
+                .apply(one.name.cmp(other.name))
+                .then_with(by_package),
             BundleOrder::CreatedAt(direction) => direction
                 .present_first(a.created_at.as_ref(), b.created_at.as_ref(), i64::cmp)
                 .then_with(by_package)
@@ -249,7 +306,12 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
 impl<'a> Object<'a> for BundleItem<'a> {
     type Field = BundleField;
 
-    fn write(self, name: BundleField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: BundleField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         self.bundle.write(name, field, writer)
     }
 }
@@ -262,11 +324,21 @@ impl<'a> ConnectionNode<'a> for BundleItem<'a> {
         let InCatalog { served, item } = self.bundle;
         if let BundleOrder::CreatedAt(_) = self.order {
             let created_at = self.created_at().map(|time| time.to_string());
-            let parts = [created_at.as_deref(), Some(item.package().name()), Some(item.name()), Some(&served.name)];
+            let parts = [
+                created_at.as_deref(),
+                Some(item.package().name()),
+                Some(item.name()),
+                Some(&served.name),
+            ];
             return writer.opaque_key(self.order.tag(), parts);
         }
-        let parts =
-            [Some(item.package().name()), item.version(), item.release(), Some(item.name()), Some(&served.name)];
+        let parts = [
+            Some(item.package().name()),
+            item.version(),
+            item.release(),
+            Some(item.name()),
+            Some(&served.name),
+        ];
         writer.opaque_key(self.order.tag(), parts);
     }
 }

@@ -23,7 +23,12 @@ struct KeyValue<'a>(&'a str, &'a str);
 impl<'a> Object<'a> for CatalogObject<'a> {
     type Field = CatalogField;
 
-    fn write(self, name: CatalogField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: CatalogField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(served) = self;
         let metadata = &served.metadata;
         match name {
@@ -32,30 +37,57 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             CatalogField::Digest => writer.string(&served.content.digest.to_string()),
             CatalogField::Image => writer.optional_string(served.content.image.as_deref()),
             CatalogField::Priority => writer.integer(metadata.priority),
-            CatalogField::DisplayName => writer.string(metadata.display_name.as_ref().unwrap_or(&served.name)),
+            CatalogField::DisplayName => {
+                writer.string(metadata.display_name.as_ref().unwrap_or(&served.name))
+            }
             CatalogField::Publisher => writer.optional_string(metadata.publisher.as_deref()),
             CatalogField::Labels => {
-                return writer.object_list(metadata.labels.iter().map(|(key, value)| KeyValue(key, value)), field);
+                return writer.object_list(
+                    metadata
+                        .labels
+                        .iter()
+                        .map(|(key, value)| KeyValue(key, value)),
+                    field,
+                );
             }
             CatalogField::LastUnpacked => {
-                writer.optional_string(served.content.last_unpacked.map(|at| at.to_string()).as_deref());
+                writer.optional_string(
+                    served
+                        .content
+                        .last_unpacked
+                        .map(|at| at.to_string())
+                        .as_deref(),
+                );
             }
             CatalogField::Status => return writer.catalog_status(served, field),
             CatalogField::Contents => return writer.catalog_contents(served, field),
             CatalogField::PackageCount => writer.count(served.content.catalog.packages().len()),
             CatalogField::BundleCount => writer.count(served.content.catalog.bundles().len()),
-            CatalogField::Schemas => return writer.object_list(served.content.catalog.schemas(), field),
+            CatalogField::Schemas => {
+                return writer.object_list(served.content.catalog.schemas(), field);
+            }
             CatalogField::ProblemCounts => {
                 let problems = served.content.catalog.all_problems();
-                return writer.problem_counts(|severity| problems.counts.of_severity(severity), field);
+                return writer
+                    .problem_counts(|severity| problems.counts.of_severity(severity), field);
             }
             CatalogField::Problems => {
                 let places = writer
                     .scans
                     .places
-                    .get_or_scan(ScanKey::new(field, served, None), || self.problems(field, writer.work))?;
-                let (source, unlisted) = (ConnectionSource { served, places }, self.unlisted_problems(field));
-                return writer.connection_with_unlisted::<ProblemItem<'_>>(&[source], (), unlisted, field);
+                    .get_or_scan(ScanKey::new(field, served, None), || {
+                        self.problems(field, writer.work)
+                    })?;
+                let (source, unlisted) = (
+                    ConnectionSource { served, places },
+                    self.unlisted_problems(field),
+                );
+                return writer.connection_with_unlisted::<ProblemItem<'_>>(
+                    &[source],
+                    (),
+                    unlisted,
+                    field,
+                );
             }
             CatalogField::Packages => {
                 return writer.packages(vec![served], Vec::new(), field);
@@ -74,8 +106,8 @@ impl<'a> Object<'a> for CatalogObject<'a> {
 }
 
 impl<'a> CatalogObject<'a> {
-    /// Returns how many problems match the argument `severity` of a field and are only counted. The packages of those are
-    /// not known, so they match no `package`.
+    /// Returns how many problems match the argument `severity` of a field and are only counted. The
+    /// packages of those are not known, so they match no `package`.
     fn unlisted_problems(self, field: &'a PlannedField<'a>) -> usize {
         let arguments = arguments(field);
         if arguments.string("package").is_some() {
@@ -83,7 +115,11 @@ impl<'a> CatalogObject<'a> {
         }
         let unlisted = self.0.content.catalog.all_problems().unlisted();
         let errors_only = arguments.string("severity") == Some("ERROR");
-        let count = if errors_only { unlisted.of_severity(Severity::Error) } else { unlisted.total() };
+        let count = if errors_only {
+            unlisted.of_severity(Severity::Error)
+        } else {
+            unlisted.total()
+        };
         usize::try_from(count).unwrap_or(usize::MAX)
     }
 
@@ -108,7 +144,12 @@ impl<'a> CatalogObject<'a> {
 impl<'a> Object<'a> for &SchemaCount {
     type Field = SchemaCountField;
 
-    fn write(self, name: SchemaCountField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: SchemaCountField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             SchemaCountField::Schema => writer.string(&self.schema),
             SchemaCountField::Count => writer.count(self.count as usize),
@@ -121,7 +162,12 @@ impl<'a> Object<'a> for &SchemaCount {
 impl<'a> Object<'a> for KeyValue<'a> {
     type Field = KeyValueField;
 
-    fn write(self, name: KeyValueField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: KeyValueField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(key, value) = self;
         match name {
             KeyValueField::Key => writer.string(key),

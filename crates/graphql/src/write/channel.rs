@@ -11,7 +11,11 @@ use crate::opaque_key::KeyTag;
 
 impl<'a> ResponseWriter<'a> {
     /// `Package.channels`.
-    pub(super) fn channels(&mut self, package: InCatalog<'a, Package<'a>>, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn channels(
+        &mut self,
+        package: InCatalog<'a, Package<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let order = arguments(field).get("orderBy");
         let direction = Direction::from_order(order, Direction::Ascending);
         let in_catalog = |channel| package.with(channel);
@@ -24,14 +28,20 @@ impl<'a> ResponseWriter<'a> {
                     Head::One(entry) => ranks[entry.bundle()?.place()],
                     Head::None | Head::Several => None,
                 };
-                let mut channels: Vec<_> = channels.map(|channel| (rank(channel), channel)).collect();
+                let mut channels: Vec<_> =
+                    channels.map(|channel| (rank(channel), channel)).collect();
                 channels.sort_by(|(a, one), (b, other)| {
                     let by_version = direction.present_first(a.as_ref(), b.as_ref(), u32::cmp);
                     by_version.then_with(|| one.name().cmp(other.name()))
                 });
-                self.object_list(channels.into_iter().map(|(_, channel)| in_catalog(channel)), field)
+                self.object_list(
+                    channels.into_iter().map(|(_, channel)| in_catalog(channel)),
+                    field,
+                )
             }
-            _ if direction == Direction::Descending => self.object_list(channels.rev().map(in_catalog), field),
+            _ if direction == Direction::Descending => {
+                self.object_list(channels.rev().map(in_catalog), field)
+            }
             _ => self.object_list(channels.map(in_catalog), field),
         }
     }
@@ -40,7 +50,12 @@ impl<'a> ResponseWriter<'a> {
 impl<'a> Object<'a> for InCatalog<'a, Channel<'a>> {
     type Field = ChannelField;
 
-    fn write(self, name: ChannelField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ChannelField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let channel = self.item;
         match name {
             ChannelField::Id => {
@@ -57,10 +72,16 @@ impl<'a> Object<'a> for InCatalog<'a, Channel<'a>> {
                 };
                 return writer.optional_object(head, field);
             }
-            ChannelField::Entries => return writer.object_list(channel.entries().map(|entry| self.with(entry)), field),
+            ChannelField::Entries => {
+                return writer.object_list(channel.entries().map(|entry| self.with(entry)), field);
+            }
             ChannelField::EntryCount => writer.count(channel.entries().len()),
-            ChannelField::Deprecation => return writer.optional_object(channel.deprecation(), field),
-            ChannelField::Properties => return writer.properties(self.with(PropertyOwner::Channel(channel)), field),
+            ChannelField::Deprecation => {
+                return writer.optional_object(channel.deprecation(), field);
+            }
+            ChannelField::Properties => {
+                return writer.properties(self.with(PropertyOwner::Channel(channel)), field);
+            }
         }
         Ok(())
     }
@@ -80,14 +101,20 @@ impl<'a> Object<'a> for InCatalog<'a, ChannelEntry<'a>> {
             ChannelEntryField::Id => {
                 let channel = entry.channel();
                 let occurrence = entry.occurrence(writer.work)?.to_string();
-                let parts =
-                    [&self.served.name, channel.package().name(), channel.name(), entry.name(), occurrence.as_str()];
+                let parts = [
+                    &self.served.name,
+                    channel.package().name(),
+                    channel.name(),
+                    entry.name(),
+                    occurrence.as_str(),
+                ];
                 writer.opaque_key(KeyTag::ENTRY, parts.map(Some));
             }
             ChannelEntryField::Channel => return writer.object(self.with(entry.channel()), field),
             ChannelEntryField::Name => writer.string(entry.name()),
             ChannelEntryField::Bundle => {
-                return writer.optional_object(entry.bundle().map(|bundle| self.with(bundle)), field);
+                return writer
+                    .optional_object(entry.bundle().map(|bundle| self.with(bundle)), field);
             }
             ChannelEntryField::Replaces => writer.optional_string(entry.replaces()),
             ChannelEntryField::Skips => writer.strings(entry.skips()),

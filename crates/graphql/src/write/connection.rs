@@ -6,8 +6,9 @@ use super::facets::PackageFacets;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate};
 use crate::fields::{
-    BundleConnectionField, BundleEdgeField, MetaConnectionField, MetaEdgeField, ObjectField, PackageConnectionField,
-    PackageEdgeField, PageInfoField, ProblemConnectionField, ProblemEdgeField,
+    BundleConnectionField, BundleEdgeField, MetaConnectionField, MetaEdgeField, ObjectField,
+    PackageConnectionField, PackageEdgeField, PageInfoField, ProblemConnectionField,
+    ProblemEdgeField,
 };
 
 /// A node of a connection.
@@ -66,12 +67,46 @@ macro_rules! parts {
 }
 
 parts!(
-    PackageConnectionField { Edges, Nodes, PageInfo, Facets, TotalCount },
-    PackageEdgeField { Cursor, Node, Matched }
+    PackageConnectionField {
+        Edges,
+        Nodes,
+        PageInfo,
+        Facets,
+        TotalCount
+    },
+    PackageEdgeField {
+        Cursor,
+        Node,
+        Matched
+    }
 );
-parts!(BundleConnectionField { Edges, Nodes, PageInfo, TotalCount }, BundleEdgeField { Cursor, Node });
-parts!(ProblemConnectionField { Edges, Nodes, PageInfo, TotalCount }, ProblemEdgeField { Cursor, Node });
-parts!(MetaConnectionField { Edges, Nodes, PageInfo, TotalCount }, MetaEdgeField { Cursor, Node });
+parts!(
+    BundleConnectionField {
+        Edges,
+        Nodes,
+        PageInfo,
+        TotalCount
+    },
+    BundleEdgeField { Cursor, Node }
+);
+parts!(
+    ProblemConnectionField {
+        Edges,
+        Nodes,
+        PageInfo,
+        TotalCount
+    },
+    ProblemEdgeField { Cursor, Node }
+);
+parts!(
+    MetaConnectionField {
+        Edges,
+        Nodes,
+        PageInfo,
+        TotalCount
+    },
+    MetaEdgeField { Cursor, Node }
+);
 
 /// A page of a connection, with the facets of `PackageConnection`.
 pub(super) struct Connection<'p, 'a, T> {
@@ -96,7 +131,8 @@ impl<'a> ResponseWriter<'a> {
         self.connection_with_unlisted::<T>(sources, order, 0, field)
     }
 
-    /// Writes the page of a connection whose `totalCount` includes `unlisted` items that are on no page.
+    /// Writes the page of a connection whose `totalCount` includes `unlisted` items that are on no
+    /// page.
     pub(super) fn connection_with_unlisted<T: ConnectionNode<'a>>(
         &mut self,
         sources: &[ConnectionSource<'a>],
@@ -107,7 +143,13 @@ impl<'a> ResponseWriter<'a> {
         match paginate::<T>(sources, order, arguments(field), self.context.limits) {
             Ok(mut page) => {
                 page.total += unlisted;
-                self.object(Connection { page: &page, facets: None }, field)
+                self.object(
+                    Connection {
+                        page: &page,
+                        facets: None,
+                    },
+                    field,
+                )
             }
             Err(message) => self.bad_user_input(field, message),
         }
@@ -132,7 +174,9 @@ impl<'a, T: ConnectionNode<'a>> Object<'a> for Connection<'_, 'a, T> {
     ) -> WriteResult {
         let Self { page, facets } = self;
         match name.into() {
-            ConnectionPart::Edges => writer.object_list(page.items.iter().map(|&item| Edge(item)), field),
+            ConnectionPart::Edges => {
+                writer.object_list(page.items.iter().map(|&item| Edge(item)), field)
+            }
             ConnectionPart::Nodes => writer.object_list(page.items.iter().copied(), field),
             ConnectionPart::PageInfo => writer.object(PageInfo(page), field),
             ConnectionPart::Facets => match facets {
@@ -150,7 +194,12 @@ impl<'a, T: ConnectionNode<'a>> Object<'a> for Connection<'_, 'a, T> {
 impl<'a, T: ConnectionNode<'a>> Object<'a> for Edge<T> {
     type Field = T::EdgeField;
 
-    fn write(self, name: T::EdgeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: T::EdgeField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name.into() {
             EdgePart::Cursor => self.0.cursor(writer),
             EdgePart::Node => return writer.object(self.0, field),
@@ -166,7 +215,12 @@ impl<'a, T: ConnectionNode<'a>> Object<'a> for Edge<T> {
 impl<'a, T: ConnectionNode<'a>> Object<'a> for PageInfo<'_, T> {
     type Field = PageInfoField;
 
-    fn write(self, name: PageInfoField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: PageInfoField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(page) = self;
         match name {
             PageInfoField::HasNextPage => writer.boolean(page.has_next),

@@ -1,10 +1,15 @@
-//! `CrdDescription`, `ApiServiceDescription`, `ResourceReference` and `FieldDescriptor`: APIs as described to users.
+//! `CrdDescription`, `ApiServiceDescription`, `ResourceReference` and `FieldDescriptor`: APIs as
+//! described to users.
 
-use fbc::catalog::{ApiServiceDescription, CrdDescription, CsvMetadata, FieldDescriptor, ResourceReference};
+use fbc::catalog::{
+    ApiServiceDescription, CrdDescription, CsvMetadata, FieldDescriptor, ResourceReference,
+};
 use fbc::work::Step;
 
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
-use crate::fields::{ApiServiceDescriptionField, CrdDescriptionField, FieldDescriptorField, ResourceReferenceField};
+use crate::fields::{
+    ApiServiceDescriptionField, CrdDescriptionField, FieldDescriptorField, ResourceReferenceField,
+};
 
 /// The type `CrdDescription`, with the metadata that it is from.
 #[derive(Clone, Copy)]
@@ -17,7 +22,10 @@ impl CrdObject<'_> {
     /// Returns whether the definition is one of those that users should not see.
     fn is_internal(self) -> bool {
         let name = self.crd.name.decode();
-        self.metadata.internal_objects().iter().any(|internal| **internal == *name)
+        self.metadata
+            .internal_objects()
+            .iter()
+            .any(|internal| **internal == *name)
     }
 }
 
@@ -35,8 +43,12 @@ impl<'a> Object<'a> for CrdObject<'_> {
             CrdDescriptionField::Name => return writer.json(crd.name.raw()),
             CrdDescriptionField::Version => return writer.json(crd.version.raw()),
             CrdDescriptionField::Kind => return writer.json(crd.kind.raw()),
-            CrdDescriptionField::DisplayName => return writer.optional_json_string(crd.display_name),
-            CrdDescriptionField::Description => return writer.optional_json_string(crd.description),
+            CrdDescriptionField::DisplayName => {
+                return writer.optional_json_string(crd.display_name);
+            }
+            CrdDescriptionField::Description => {
+                return writer.optional_json_string(crd.description);
+            }
             CrdDescriptionField::IsInternal => {
                 writer.work.draw(Step::JsonByte, metadata.label_bytes())?;
                 writer.boolean(self.is_internal());
@@ -44,11 +56,15 @@ impl<'a> Object<'a> for CrdObject<'_> {
             }
             CrdDescriptionField::Resources
             | CrdDescriptionField::SpecDescriptors
-            | CrdDescriptionField::StatusDescriptors => writer.work.draw(Step::JsonByte, 2 * crd.bytes())?,
+            | CrdDescriptionField::StatusDescriptors => {
+                writer.work.draw(Step::JsonByte, 2 * crd.bytes())?
+            }
         }
         match name {
             CrdDescriptionField::Resources => writer.object_list(crd.resources(), field),
-            CrdDescriptionField::SpecDescriptors => writer.object_list(&crd.spec_descriptors(), field),
+            CrdDescriptionField::SpecDescriptors => {
+                writer.object_list(&crd.spec_descriptors(), field)
+            }
             _ => writer.object_list(&crd.status_descriptors(), field),
         }
     }
@@ -68,9 +84,15 @@ impl<'a> Object<'a> for ApiServiceDescription<'_> {
             ApiServiceDescriptionField::Group => writer.json(self.group.raw()),
             ApiServiceDescriptionField::Version => writer.json(self.version.raw()),
             ApiServiceDescriptionField::Kind => writer.json(self.kind.raw()),
-            ApiServiceDescriptionField::DisplayName => writer.optional_json_string(self.display_name),
-            ApiServiceDescriptionField::Description => writer.optional_json_string(self.description),
-            ApiServiceDescriptionField::DeploymentName => writer.optional_json_string(self.deployment_name),
+            ApiServiceDescriptionField::DisplayName => {
+                writer.optional_json_string(self.display_name)
+            }
+            ApiServiceDescriptionField::Description => {
+                writer.optional_json_string(self.description)
+            }
+            ApiServiceDescriptionField::DeploymentName => {
+                writer.optional_json_string(self.deployment_name)
+            }
         }
     }
 }
@@ -105,7 +127,9 @@ impl<'a> Object<'a> for &FieldDescriptor<'_> {
             FieldDescriptorField::Path => writer.json(self.path.raw()),
             FieldDescriptorField::DisplayName => writer.optional_json_string(self.display_name),
             FieldDescriptorField::Description => writer.optional_json_string(self.description),
-            FieldDescriptorField::XDescriptors => writer.json_strings(self.x_descriptors.iter().copied()),
+            FieldDescriptorField::XDescriptors => {
+                writer.json_strings(self.x_descriptors.iter().copied())
+            }
         }
     }
 }

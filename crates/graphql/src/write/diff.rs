@@ -8,7 +8,8 @@ use serving::{Served, Snapshot};
 use super::catalog::CatalogObject;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
-    BundleDiffField, CatalogChangeField, CatalogDiffField, ChannelDiffField, PackageDiffField, SubscriptionField,
+    BundleDiffField, CatalogChangeField, CatalogDiffField, ChannelDiffField, PackageDiffField,
+    SubscriptionField,
 };
 
 /// A catalog before and after a change; `None` where it is not served.
@@ -33,28 +34,45 @@ struct CatalogDiff<'d> {
 impl CatalogChange<'_> {
     /// Name of the catalog.
     pub(crate) fn name(&self) -> &str {
-        self.after.or(self.before).map_or("", |served| served.name.as_str())
+        self.after
+            .or(self.before)
+            .map_or("", |served| served.name.as_str())
     }
 
     /// Returns the kind of change; `None` if the content is the same.
     pub(crate) fn change(&self) -> Option<Change> {
-        Change::between(self.before.map(|served| served.content.digest), self.after.map(|served| served.content.digest))
+        Change::between(
+            self.before.map(|served| served.content.digest),
+            self.after.map(|served| served.content.digest),
+        )
     }
 }
 
 impl<'a> ResponseWriter<'a> {
     /// `Query.diff`.
-    pub(super) fn diff(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn diff(
+        &mut self,
+        snapshot: &'a Snapshot,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let [from, to] = ["from", "to"].map(|side| outline(snapshot, arguments(field).get(side)));
         let Some(((from, before), (to, after))) = from.zip(to) else {
             self.null();
             return Ok(());
         };
-        self.object(CatalogDiff { from, to, diff: &before.diff(&after, self.work)? }, field)
+        self.object(
+            CatalogDiff {
+                from,
+                to,
+                diff: &before.diff(&after, self.work)?,
+            },
+            field,
+        )
     }
 }
 
-/// Returns the digest and outline of the content that a `CatalogRef` names; `None` if its outline is unknown.
+/// Returns the digest and outline of the content that a `CatalogRef` names; `None` if its outline
+/// is unknown.
 fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
     let digest = match by["name"].as_str() {
         Some(name) => snapshot.get(name)?.content.digest,
@@ -90,19 +108,37 @@ impl<'a> Object<'a> for CatalogChange<'a> {
         let Self { before, after } = self;
         match name {
             CatalogChangeField::Name => writer.string(self.name()),
-            CatalogChangeField::Change => writer.static_string(self.change().unwrap_or(Change::Changed).as_str()),
-            CatalogChangeField::Catalog => return writer.optional_object(after.map(CatalogObject), field),
+            CatalogChangeField::Change => {
+                writer.static_string(self.change().unwrap_or(Change::Changed).as_str())
+            }
+            CatalogChangeField::Catalog => {
+                return writer.optional_object(after.map(CatalogObject), field);
+            }
             CatalogChangeField::FromDigest => {
-                writer.optional_string(before.map(|served| served.content.digest.to_string()).as_deref());
+                writer.optional_string(
+                    before
+                        .map(|served| served.content.digest.to_string())
+                        .as_deref(),
+                );
             }
             CatalogChangeField::Diff => {
                 let Some((before, after)) = before.zip(after) else {
                     writer.null();
                     return Ok(());
                 };
-                let diff = before.content.catalog.outline().diff(after.content.catalog.outline(), writer.work)?;
-                return writer
-                    .object(CatalogDiff { from: before.content.digest, to: after.content.digest, diff: &diff }, field);
+                let diff = before
+                    .content
+                    .catalog
+                    .outline()
+                    .diff(after.content.catalog.outline(), writer.work)?;
+                return writer.object(
+                    CatalogDiff {
+                        from: before.content.digest,
+                        to: after.content.digest,
+                        diff: &diff,
+                    },
+                    field,
+                );
             }
         }
         Ok(())
@@ -110,9 +146,14 @@ impl<'a> Object<'a> for CatalogChange<'a> {
 }
 
 impl CatalogDiff<'_> {
-    /// Number of bundles that changed in one way. The work for each of them was drawn when they were compared.
+    /// Number of bundles that changed in one way. The work for each of them was drawn when they
+    /// were compared.
     fn bundles(self, change: Change) -> usize {
-        let bundles = self.diff.packages.iter().flat_map(|package| &package.bundles);
+        let bundles = self
+            .diff
+            .packages
+            .iter()
+            .flat_map(|package| &package.bundles);
         bundles.filter(|bundle| bundle.change == change).count()
     }
 }
@@ -135,7 +176,8 @@ impl<'a> Object<'a> for CatalogDiff<'_> {
             CatalogDiffField::Packages => {
                 let names = arguments(field).strings("names");
                 let packages = self.diff.packages.iter();
-                let packages = packages.filter(|package| names.is_none_or(|names| names.contains(package.name)));
+                let packages = packages
+                    .filter(|package| names.is_none_or(|names| names.contains(package.name)));
                 return writer.object_list(packages, field);
             }
         }
@@ -156,7 +198,9 @@ impl<'a> Object<'a> for &PackageDiff<'_> {
             PackageDiffField::Name => writer.string(self.name),
             PackageDiffField::Change => writer.static_string(self.change.as_str()),
             PackageDiffField::Fields => writer.strings(self.parts.iter().map(|part| part.as_str())),
-            PackageDiffField::FromDefaultChannel => writer.optional_string(self.from_default_channel),
+            PackageDiffField::FromDefaultChannel => {
+                writer.optional_string(self.from_default_channel)
+            }
             PackageDiffField::ToDefaultChannel => writer.optional_string(self.to_default_channel),
             PackageDiffField::Channels => return writer.object_list(&self.channels, field),
             PackageDiffField::Bundles => return writer.object_list(&self.bundles, field),
@@ -168,7 +212,12 @@ impl<'a> Object<'a> for &PackageDiff<'_> {
 impl<'a> Object<'a> for &ChannelDiff<'_> {
     type Field = ChannelDiffField;
 
-    fn write(self, name: ChannelDiffField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ChannelDiffField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             ChannelDiffField::Name => writer.string(self.name),
             ChannelDiffField::Change => writer.static_string(self.change.as_str()),
@@ -185,7 +234,12 @@ impl<'a> Object<'a> for &ChannelDiff<'_> {
 impl<'a> Object<'a> for &BundleDiff<'_> {
     type Field = BundleDiffField;
 
-    fn write(self, name: BundleDiffField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: BundleDiffField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             BundleDiffField::Name => writer.string(self.name),
             BundleDiffField::Change => writer.static_string(self.change.as_str()),
@@ -197,5 +251,9 @@ impl<'a> Object<'a> for &BundleDiff<'_> {
 
 /// Names of the entries of a channel that changed in one way.
 fn entries<'d>(channel: &'d ChannelDiff<'_>, change: Change) -> impl Iterator<Item = &'d str> {
-    channel.entries.iter().filter(move |entry| entry.change == change).map(|entry| entry.name)
+    channel
+        .entries
+        .iter()
+        .filter(move |entry| entry.change == change)
+        .map(|entry| entry.name)
 }

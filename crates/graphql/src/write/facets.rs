@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use fbc::catalog::{CapabilityLevel, Facet, FacetCounts, FacetValue, FoundPackages, InstallMode, PackageFilter};
+use fbc::catalog::{
+    CapabilityLevel, Facet, FacetCounts, FacetValue, FoundPackages, InstallMode, PackageFilter,
+};
 use fbc::work::{Step, Work, WorkStopped};
 use serving::Served;
 
@@ -10,8 +12,8 @@ use super::scans::{FacetScan, ScanKey};
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::fields::{
-    BooleanFacetValueField, CapabilityLevelFacetValueField, CatalogFacetValueField, InstallModeFacetValueField,
-    PackageFacetsField, TextFacetValueField,
+    BooleanFacetValueField, CapabilityLevelFacetValueField, CatalogFacetValueField,
+    InstallModeFacetValueField, PackageFacetsField, TextFacetValueField,
 };
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODE_NAMES, INSTALL_MODES};
 
@@ -40,13 +42,18 @@ struct CatalogName<'v>(&'v str);
 pub(crate) const FACET_VALUES: usize = 1_000;
 
 impl<'a> PackageFacets<'a> {
-    /// Creates the facets of the packages that a filter found; `others` are the catalogs that are not selected.
+    /// Creates the facets of the packages that a filter found; `others` are the catalogs that are
+    /// not selected.
     pub(super) fn new(
         filter: PackageFilter<'a>,
         found: Vec<(&'a Served, Rc<FoundPackages<'a>>)>,
         others: Vec<&'a Served>,
     ) -> Self {
-        Self { filter, found, others }
+        Self {
+            filter,
+            found,
+            others,
+        }
     }
 
     /// Counts the packages of the selected catalogs by the values of a facet.
@@ -71,7 +78,10 @@ impl<'a> PackageFacets<'a> {
             add(served, found)?;
         }
         for served in &self.others {
-            add(served, &served.content.catalog.find_packages(&self.filter, work)?)?;
+            add(
+                served,
+                &served.content.catalog.find_packages(&self.filter, work)?,
+            )?;
         }
         Ok(counts)
     }
@@ -87,7 +97,9 @@ impl<'a> PackageFacets<'a> {
             Some(facet) => self.count(facet, work)?,
             None => self.count_by_catalog(work)?,
         };
-        let Some(first) = arguments.integer("first") else { return Ok(counts.in_order().into()) };
+        let Some(first) = arguments.integer("first") else {
+            return Ok(counts.in_order().into());
+        };
         if let Some(text) = arguments.string("search") {
             counts.search(text, work)?;
         }
@@ -96,9 +108,15 @@ impl<'a> PackageFacets<'a> {
 
     /// Returns the display name of a catalog.
     fn display_name(&self, name: &'a str) -> &'a str {
-        let all = self.found.iter().map(|(served, _)| *served).chain(self.others.iter().copied());
+        let all = self
+            .found
+            .iter()
+            .map(|(served, _)| *served)
+            .chain(self.others.iter().copied());
         let served = all.into_iter().find(|served| served.name == name);
-        served.and_then(|served| served.metadata.display_name.as_deref()).unwrap_or(name)
+        served
+            .and_then(|served| served.metadata.display_name.as_deref())
+            .unwrap_or(name)
     }
 }
 
@@ -148,16 +166,21 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
             [(served, _)] => {
                 let work = writer.work;
                 let key = ScanKey::new(field, served, None);
-                writer.scans.facets.get_or_scan(key, || self.values(name, arguments, work))?
+                writer
+                    .scans
+                    .facets
+                    .get_or_scan(key, || self.values(name, arguments, work))?
             }
             _ => self.values(name, arguments, writer.work)?,
         };
         let values = |value| found.iter().filter_map(value);
         if name == PackageFacetsField::Catalogs {
             let catalogs = values(|&(value, count)| match value {
-                FacetValue::Text(name) => {
-                    Some(ValueCount { value: CatalogName(name), count, display_name: self.display_name(name) })
-                }
+                FacetValue::Text(name) => Some(ValueCount {
+                    value: CatalogName(name),
+                    count,
+                    display_name: self.display_name(name),
+                }),
                 _ => None,
             });
             return writer.object_list(catalogs, field);
@@ -175,19 +198,43 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         self.list(values, field, |writer, &(value, count)| match value {
-            FacetValue::Text(text) => {
-                writer.complete_object(ValueCount { value: text, count, display_name: text }, field)
-            }
-            FacetValue::CapabilityLevel(level) => {
-                writer.complete_object(ValueCount { value: level, count, display_name: level.as_str() }, field)
-            }
+            FacetValue::Text(text) => writer.complete_object(
+                ValueCount {
+                    value: text,
+                    count,
+                    display_name: text,
+                },
+                field,
+            ),
+            FacetValue::CapabilityLevel(level) => writer.complete_object(
+                ValueCount {
+                    value: level,
+                    count,
+                    display_name: level.as_str(),
+                },
+                field,
+            ),
             FacetValue::InstallMode(mode) => {
                 let display_name = filter::word(&INSTALL_MODE_NAMES, &mode);
-                writer.complete_object(ValueCount { value: mode, count, display_name }, field)
+                writer.complete_object(
+                    ValueCount {
+                        value: mode,
+                        count,
+                        display_name,
+                    },
+                    field,
+                )
             }
             FacetValue::Boolean(is_met) => {
                 let display_name = condition_name(name, is_met);
-                writer.complete_object(ValueCount { value: is_met, count, display_name }, field)
+                writer.complete_object(
+                    ValueCount {
+                        value: is_met,
+                        count,
+                        display_name,
+                    },
+                    field,
+                )
             }
         })
     }
@@ -199,7 +246,12 @@ macro_rules! facet_value {
         impl<'a> Object<'a> for ValueCount<'_, $type> {
             type Field = $field;
 
-            fn write(self, name: $field, _: &'a PlannedField<'a>, $writer: &mut ResponseWriter<'a>) -> WriteResult {
+            fn write(
+                self,
+                name: $field,
+                _: &'a PlannedField<'a>,
+                $writer: &mut ResponseWriter<'a>,
+            ) -> WriteResult {
                 let $value = self.value;
                 match name {
                     $field::DisplayName => $writer.string(self.display_name),
@@ -212,12 +264,20 @@ macro_rules! facet_value {
     };
 }
 
-facet_value!(&str, TextFacetValueField, |value, writer| writer.string(value));
-facet_value!(CatalogName<'_>, CatalogFacetValueField, |value, writer| writer.string(value.0));
-facet_value!(CapabilityLevel, CapabilityLevelFacetValueField, |value, writer| {
-    writer.static_string(filter::word(&CAPABILITY_LEVELS, &value));
+facet_value!(&str, TextFacetValueField, |value, writer| writer
+    .string(value));
+facet_value!(CatalogName<'_>, CatalogFacetValueField, |value, writer| {
+    writer.string(value.0)
 });
+facet_value!(
+    CapabilityLevel,
+    CapabilityLevelFacetValueField,
+    |value, writer| {
+        writer.static_string(filter::word(&CAPABILITY_LEVELS, &value));
+    }
+);
 facet_value!(InstallMode, InstallModeFacetValueField, |value, writer| {
     writer.static_string(filter::word(&INSTALL_MODES, &value));
 });
-facet_value!(bool, BooleanFacetValueField, |value, writer| writer.boolean(value));
+facet_value!(bool, BooleanFacetValueField, |value, writer| writer
+    .boolean(value));

@@ -8,24 +8,45 @@ use crate::errors::{Code, Error, Segment};
 
 impl<'a> ResponseWriter<'a> {
     /// Records an error of a field.
-    pub(super) fn field_error(&mut self, field: &'a PlannedField<'a>, code: Code, message: String) -> WriteResult {
+    pub(super) fn field_error(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        code: Code,
+        message: String,
+    ) -> WriteResult {
         self.add_error(Some(field), Error::request(code, message), field.span)
     }
 
     /// Records an error of an argument that coercion cannot find.
-    pub(super) fn bad_user_input(&mut self, field: &'a PlannedField<'a>, message: String) -> WriteResult {
+    pub(super) fn bad_user_input(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        message: String,
+    ) -> WriteResult {
         self.field_error(field, Code::BadUserInput, message)
     }
 
     /// Records a coercion error of a field, found by the plan.
-    pub(super) fn coercion_error(&mut self, field: &'a PlannedField<'a>, error: &CoercionError) -> WriteResult {
+    pub(super) fn coercion_error(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        error: &CoercionError,
+    ) -> WriteResult {
         let span = error.span.or(field.span);
-        self.add_error(Some(field), Error::request(Code::BadUserInput, error.message.clone()), span)
+        self.add_error(
+            Some(field),
+            Error::request(Code::BadUserInput, error.message.clone()),
+            span,
+        )
     }
 
     /// Records a coercion error of the selection set that is being written, found by the plan.
     pub(super) fn object_error(&mut self, error: &CoercionError) -> WriteResult {
-        self.add_error(None, Error::request(Code::BadUserInput, error.message.clone()), error.span)
+        self.add_error(
+            None,
+            Error::request(Code::BadUserInput, error.message.clone()),
+            error.span,
+        )
     }
 
     /// Records that the code for a field is missing.
@@ -34,8 +55,16 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// Records that the code for a field of an object is missing, and logs it.
-    pub(super) fn internal_error(&mut self, field: &'a PlannedField<'a>, object: &str) -> WriteResult {
-        tracing::error!(field = field.name, object, "a field of the schema is not written");
+    pub(super) fn internal_error(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        object: &str,
+    ) -> WriteResult {
+        tracing::error!(
+            field = field.name,
+            object,
+            "a field of the schema is not written"
+        );
         self.field_error(field, Code::Internal, "internal server error".to_owned())
     }
 
@@ -47,11 +76,19 @@ impl<'a> ResponseWriter<'a> {
         span: Option<SourceSpan>,
     ) -> WriteResult {
         let document = self.context.document;
-        let location =
-            span.and_then(|span| *self.locations.entry(span).or_insert_with(|| document.location(Some(span))));
+        let location = span.and_then(|span| {
+            *self
+                .locations
+                .entry(span)
+                .or_insert_with(|| document.location(Some(span)))
+        });
         let path = self.path_of(field);
         self.error_bytes += error.message.len() + path.len() * 16 + 128;
-        self.errors.push(Error { location, path, ..error });
+        self.errors.push(Error {
+            location,
+            path,
+            ..error
+        });
         self.check_size()?;
         Err(WriteError::Null)
     }
@@ -62,11 +99,13 @@ impl<'a> ResponseWriter<'a> {
             PathStep::Key(key) => Segment::Key((*key).into()),
             PathStep::Index(at) => Segment::Index(*at),
         });
-        steps.chain(field.map(|field| Segment::Key(field.key.into()))).collect()
+        steps
+            .chain(field.map(|field| Segment::Key(field.key.into())))
+            .collect()
     }
 
-    /// Says what to narrow in a request whose work was stopped in a search of so many catalogs by a field; `further` is
-    /// what can be named beside catalogs.
+    /// Says what to narrow in a request whose work was stopped in a search of so many catalogs by a
+    /// field; `further` is what can be named beside catalogs.
     pub(super) fn stopped_search(
         &mut self,
         field: &'a PlannedField<'a>,
@@ -76,8 +115,16 @@ impl<'a> ResponseWriter<'a> {
         let fewer = (catalogs > 1).then_some("fewer of them in `catalogs`");
         let names: Vec<_> = fewer.into_iter().chain(further).collect();
         if !names.is_empty() {
-            let catalogs = if catalogs == 1 { "a catalog".to_owned() } else { format!("{catalogs} catalogs") };
-            self.advice = Some(format!("`{}` searches {catalogs}; name {}", field.name, names.join(" or ")));
+            let catalogs = if catalogs == 1 {
+                "a catalog".to_owned()
+            } else {
+                format!("{catalogs} catalogs")
+            };
+            self.advice = Some(format!(
+                "`{}` searches {catalogs}; name {}",
+                field.name,
+                names.join(" or ")
+            ));
         }
         WriteError::Abandoned
     }
@@ -85,13 +132,20 @@ impl<'a> ResponseWriter<'a> {
     /// Checks the size of the response.
     pub(super) fn check_size(&mut self) -> WriteResult {
         let is_too_large = self.out.len() + self.error_bytes > self.context.limits.response_bytes;
-        if is_too_large { self.too_large() } else { Ok(()) }
+        if is_too_large {
+            self.too_large()
+        } else {
+            Ok(())
+        }
     }
 
     /// Abandons the execution because the response is larger than the limit.
     pub(super) fn too_large(&mut self) -> WriteResult {
         let maximum = self.context.limits.response_bytes;
-        self.abandon(Code::ResponseTooLarge, format!("the response has more than {maximum} bytes"))
+        self.abandon(
+            Code::ResponseTooLarge,
+            format!("the response has more than {maximum} bytes"),
+        )
     }
 
     fn abandon(&mut self, code: Code, message: String) -> WriteResult {

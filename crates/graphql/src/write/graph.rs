@@ -1,4 +1,5 @@
-//! `UpdateGraph`, `UpdateEdge`, `SkipRange`, and the fields about upgrades of `Package` and `Bundle`.
+//! `UpdateGraph`, `UpdateEdge`, `SkipRange`, and the fields about upgrades of `Package` and
+//! `Bundle`.
 
 use fbc::catalog::{Bundle, Channel, Head, Package};
 use fbc::graph::{BundleSpan, Installed, Reason, SkipRange, UpdateGraph, Upgrade, upgrades_from};
@@ -19,7 +20,11 @@ struct SkipRangeObject<'g, 'a>(InCatalog<'a, (&'g UpdateGraph<'a>, &'g SkipRange
 
 /// Returns the argument `channels` of a field; empty selects every channel.
 fn channels<'a>(field: &'a PlannedField<'a>) -> Vec<&'a str> {
-    arguments(field).strings("channels").into_iter().flat_map(StringSet::iter).collect()
+    arguments(field)
+        .strings("channels")
+        .into_iter()
+        .flat_map(StringSet::iter)
+        .collect()
 }
 
 impl<'a> ResponseWriter<'a> {
@@ -40,11 +45,13 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let installed = arguments(field).get("of");
-        let [name, version] = ["name", "version"].map(|key| installed[key].as_str().unwrap_or_default());
+        let [name, version] =
+            ["name", "version"].map(|key| installed[key].as_str().unwrap_or_default());
         self.work.draw(Step::ParsedByte, version.len())?;
         match Installed::parse(name, version, installed["release"].as_str()) {
             Ok(installed) => {
-                let upgrades = upgrades_from(package.item, &installed, &channels(field), self.work)?;
+                let upgrades =
+                    upgrades_from(package.item, &installed, &channels(field), self.work)?;
                 self.compatible_upgrades(package, upgrades, field)
             }
             Err(error) => self.bad_user_input(field, format!("`of` is malformed: {error}")),
@@ -58,11 +65,17 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let installed = Installed::from_bundle(bundle.item);
-        let upgrades = upgrades_from(bundle.item.package(), &installed, &channels(field), self.work)?;
+        let upgrades = upgrades_from(
+            bundle.item.package(),
+            &installed,
+            &channels(field),
+            self.work,
+        )?;
         self.compatible_upgrades(bundle, upgrades, field)
     }
 
-    /// Writes upgrades in a catalog: those to bundles that run on the platform of the argument `compatibleWith`.
+    /// Writes upgrades in a catalog: those to bundles that run on the platform of the argument
+    /// `compatibleWith`.
     pub(super) fn compatible_upgrades<T: Copy>(
         &mut self,
         owner: InCatalog<'a, T>,
@@ -73,7 +86,10 @@ impl<'a> ResponseWriter<'a> {
             Ok(Some(platform)) => {
                 let mut compatible = Vec::with_capacity(upgrades.len());
                 for upgrade in upgrades {
-                    if upgrade.to_bundle.map_or(Ok(false), |bundle| bundle.runs_on(&platform, self.work))? {
+                    if upgrade
+                        .to_bundle
+                        .map_or(Ok(false), |bundle| bundle.runs_on(&platform, self.work))?
+                    {
                         compatible.push(upgrade);
                     }
                 }
@@ -127,8 +143,13 @@ impl<'a> ResponseWriter<'a> {
         channels: &[&str],
     ) -> Result<Option<Vec<Upgrade<'a>>>, WorkStopped> {
         let graph = UpdateGraph::new(from.package(), channels, self.work)?;
-        let Some(path) = graph.path(from, to, self.work)? else { return Ok(None) };
-        path.windows(2).map(|step| graph.upgrade(step[0], step[1], self.work)).collect::<Result<_, _>>().map(Some)
+        let Some(path) = graph.path(from, to, self.work)? else {
+            return Ok(None);
+        };
+        path.windows(2)
+            .map(|step| graph.upgrade(step[0], step[1], self.work))
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 }
 
@@ -157,11 +178,14 @@ impl<'a> Object<'a> for UpdateGraphObject<'_, 'a> {
         let Self(graph) = self;
         let upgrades = match name {
             UpdateGraphField::Nodes => {
-                return writer.object_list(graph.item.nodes().map(|bundle| graph.with(bundle)), field);
+                return writer
+                    .object_list(graph.item.nodes().map(|bundle| graph.with(bundle)), field);
             }
             UpdateGraphField::SkipRanges => {
                 let ranges = graph.item.skip_ranges(writer.work)?;
-                let ranges = ranges.iter().map(|range| SkipRangeObject(graph.with((graph.item, range))));
+                let ranges = ranges
+                    .iter()
+                    .map(|range| SkipRangeObject(graph.with((graph.item, range))));
                 return writer.object_list(ranges, field);
             }
             UpdateGraphField::Replaces => graph.item.replaces(writer.work)?,
@@ -174,7 +198,12 @@ impl<'a> Object<'a> for UpdateGraphObject<'_, 'a> {
 impl<'a> Object<'a> for InCatalog<'a, &Upgrade<'a>> {
     type Field = UpdateEdgeField;
 
-    fn write(self, name: UpdateEdgeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: UpdateEdgeField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let upgrade = self.item;
         let bundle = match name {
             UpdateEdgeField::From => upgrade.from_bundle,
@@ -203,7 +232,12 @@ impl<'a> Object<'a> for InCatalog<'a, &Upgrade<'a>> {
 impl<'a> Object<'a> for SkipRangeObject<'_, 'a> {
     type Field = SkipRangeField;
 
-    fn write(self, name: SkipRangeField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: SkipRangeField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(object) = self;
         let (graph, range) = object.item;
         match name {
@@ -211,7 +245,8 @@ impl<'a> Object<'a> for SkipRangeObject<'_, 'a> {
             SkipRangeField::IsValid => writer.boolean(range.is_valid),
             SkipRangeField::ToName => writer.string(range.to),
             SkipRangeField::To => {
-                return writer.optional_object(range.to_bundle.map(|bundle| object.with(bundle)), field);
+                return writer
+                    .optional_object(range.to_bundle.map(|bundle| object.with(bundle)), field);
             }
             SkipRangeField::ChannelNames => writer.strings(range.channels.iter().copied()),
             SkipRangeField::FromCount => writer.count(graph.count_from(range)),
@@ -226,7 +261,12 @@ impl<'a> Object<'a> for SkipRangeObject<'_, 'a> {
 impl<'a> Object<'a> for InCatalog<'a, BundleSpan<'a>> {
     type Field = BundleSpanField;
 
-    fn write(self, name: BundleSpanField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: BundleSpanField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let bundle = match name {
             BundleSpanField::Highest => self.item.highest,
             BundleSpanField::Lowest => self.item.lowest,

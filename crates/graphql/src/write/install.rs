@@ -1,11 +1,16 @@
-//! `ServiceAccountPermissions`, `PolicyRule`, `WebhookDescription` and `WebhookRule`: what an operator may do and
-//! intercepts.
+//! `ServiceAccountPermissions`, `PolicyRule`, `WebhookDescription` and `WebhookRule`: what an
+//! operator may do and intercepts.
 
-use fbc::catalog::{CsvMetadata, PolicyRule, ServiceAccountPermissions, WebhookDescription, WebhookRule, WebhookType};
+use fbc::catalog::{
+    CsvMetadata, PolicyRule, ServiceAccountPermissions, WebhookDescription, WebhookRule,
+    WebhookType,
+};
 use fbc::work::Step;
 
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
-use crate::fields::{PolicyRuleField, ServiceAccountPermissionsField, WebhookDescriptionField, WebhookRuleField};
+use crate::fields::{
+    PolicyRuleField, ServiceAccountPermissionsField, WebhookDescriptionField, WebhookRuleField,
+};
 
 impl<'a> ResponseWriter<'a> {
     /// Writes what a `ClusterServiceVersion` lists, and `null` for other metadata.
@@ -16,7 +21,8 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         // The list is read once, and then each object for its own lists.
-        self.work.draw(Step::JsonByte, 3 * metadata.install_bytes())?;
+        self.work
+            .draw(Step::JsonByte, 3 * metadata.install_bytes())?;
         let Some(list) = list else {
             self.null();
             return Ok(());
@@ -35,7 +41,9 @@ impl<'a> Object<'a> for ServiceAccountPermissions<'_> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            ServiceAccountPermissionsField::ServiceAccountName => writer.json(self.service_account_name.raw()),
+            ServiceAccountPermissionsField::ServiceAccountName => {
+                writer.json(self.service_account_name.raw())
+            }
             ServiceAccountPermissionsField::Rules => writer.object_list(self.rules(), field),
         }
     }
@@ -44,7 +52,12 @@ impl<'a> Object<'a> for ServiceAccountPermissions<'_> {
 impl<'a> Object<'a> for PolicyRule<'_> {
     type Field = PolicyRuleField;
 
-    fn write(self, name: PolicyRuleField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: PolicyRuleField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         writer.json_strings(match name {
             PolicyRuleField::ApiGroups => self.api_groups(),
             PolicyRuleField::Resources => self.resources(),
@@ -70,9 +83,13 @@ impl<'a> Object<'a> for WebhookDescription<'_> {
                 writer.optional_string(self.kind.map(WebhookType::as_str));
                 Ok(())
             }
-            WebhookDescriptionField::DeploymentName => writer.optional_json_string(self.deployment_name),
+            WebhookDescriptionField::DeploymentName => {
+                writer.optional_json_string(self.deployment_name)
+            }
             WebhookDescriptionField::Path => writer.optional_json_string(self.path),
-            WebhookDescriptionField::FailurePolicy => writer.optional_json_string(self.failure_policy),
+            WebhookDescriptionField::FailurePolicy => {
+                writer.optional_json_string(self.failure_policy)
+            }
             WebhookDescriptionField::Rules => writer.object_list(self.rules(), field),
             WebhookDescriptionField::ConversionCrds => writer.json_strings(self.conversion_crds()),
         }
@@ -82,7 +99,12 @@ impl<'a> Object<'a> for WebhookDescription<'_> {
 impl<'a> Object<'a> for WebhookRule<'_> {
     type Field = WebhookRuleField;
 
-    fn write(self, name: WebhookRuleField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: WebhookRuleField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         writer.json_strings(match name {
             WebhookRuleField::ApiGroups => self.api_groups(),
             WebhookRuleField::ApiVersions => self.api_versions(),

@@ -7,11 +7,18 @@ use crate::fields::{PlatformSupportField, SupportPhaseField, VersionLifecycleFie
 
 impl<'a> ResponseWriter<'a> {
     /// `VersionLifecycle.phase`.
-    fn phase_on(&mut self, lifecycle: &VersionLifecycle<'_>, field: &'a PlannedField<'a>) -> WriteResult {
+    fn phase_on(
+        &mut self,
+        lifecycle: &VersionLifecycle<'_>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let day = arguments(field).string("on").unwrap_or_default();
         match parse_date(day) {
             Some(day) => self.optional_object(lifecycle.phase_on(day), field),
-            None => self.bad_user_input(field, format!("`on` is malformed: {day:?} is not a day, such as 2026-11-21")),
+            None => self.bad_user_input(
+                field,
+                format!("`on` is malformed: {day:?} is not a day, such as 2026-11-21"),
+            ),
         }
     }
 }
@@ -41,7 +48,12 @@ impl<'a> Object<'a> for &VersionLifecycle<'_> {
 impl<'a> Object<'a> for SupportPhase<'_> {
     type Field = SupportPhaseField;
 
-    fn write(self, name: SupportPhaseField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: SupportPhaseField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let day = match name {
             SupportPhaseField::Name => return writer.json(self.name.raw()),
             SupportPhaseField::StartDate => self.start,

@@ -18,7 +18,12 @@ use crate::opaque_key::{KeyTag, OpaqueKey};
 impl<'a> Object<'a> for InCatalog<'a, Meta<'a>> {
     type Field = MetaField;
 
-    fn write(self, name: MetaField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: MetaField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let meta = self.item;
         match name {
             MetaField::Catalog => return writer.object(CatalogObject(self.served), field),
@@ -40,15 +45,26 @@ pub(super) struct MetaKey<'k> {
 
 impl<'a> ResponseWriter<'a> {
     /// Writes the connection of the blobs of some catalogs.
-    pub(super) fn metas(&mut self, catalogs: &[&'a Served], field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn metas(
+        &mut self,
+        catalogs: &[&'a Served],
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let filter = filter::metas(arguments(field));
         let mut sources = Vec::with_capacity(catalogs.len());
         for &served in catalogs {
             let places = match &filter {
                 Some(filter) => {
-                    let found = self.scans.places.get_or_scan(ScanKey::new(field, served, None), || {
-                        served.content.catalog.find_metas(filter, self.work).map(|found| found.into_iter().collect())
-                    });
+                    let found =
+                        self.scans
+                            .places
+                            .get_or_scan(ScanKey::new(field, served, None), || {
+                                served
+                                    .content
+                                    .catalog
+                                    .find_metas(filter, self.work)
+                                    .map(|found| found.into_iter().collect())
+                            });
                     found.map_err(|_| self.stopped_search(field, catalogs.len(), None))?
                 }
                 None => Places::all(served.content.catalog.meta_count()),
@@ -64,16 +80,27 @@ impl<'a> ConnectionItem<'a> for InCatalog<'a, Meta<'a>> {
     type Key<'k> = MetaKey<'k>;
 
     fn from_place(served: &'a Served, ranked: RankedPlace, (): ()) -> Self {
-        InCatalog { served, item: served.content.catalog.meta_at(ranked.place as usize) }
+        InCatalog {
+            served,
+            item: served.content.catalog.meta_at(ranked.place as usize),
+        }
     }
 
     fn key(self) -> MetaKey<'a> {
-        MetaKey { catalog: &self.served.name, file: self.item.file(), index: self.item.index() }
+        MetaKey {
+            catalog: &self.served.name,
+            file: self.item.file(),
+            index: self.item.index(),
+        }
     }
 
     fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<MetaKey<'_>> {
         let [catalog, file, index] = cursor.parts(KeyTag::METAS)?;
-        Some(MetaKey { catalog: catalog?, file: file?, index: index?.parse().ok()? })
+        Some(MetaKey {
+            catalog: catalog?,
+            file: file?,
+            index: index?.parse().ok()?,
+        })
     }
 
     fn compare((): (), a: &MetaKey<'_>, b: &MetaKey<'_>) -> Ordering {
@@ -87,7 +114,11 @@ impl<'a> ConnectionNode<'a> for InCatalog<'a, Meta<'a>> {
     type EdgeField = MetaEdgeField;
 
     fn cursor(self, writer: &mut ResponseWriter<'a>) {
-        let MetaKey { catalog, file, index } = self.key();
+        let MetaKey {
+            catalog,
+            file,
+            index,
+        } = self.key();
         writer.opaque_key(KeyTag::METAS, [catalog, file, &index.to_string()].map(Some));
     }
 }

@@ -1,7 +1,8 @@
 //! `CsvMetadata`, `Link`, `Maintainer`, and its `KeyValue`.
 
 use fbc::catalog::{
-    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer, short_name,
+    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer,
+    short_name,
 };
 use fbc::work::Step;
 use serving::Served;
@@ -34,20 +35,39 @@ pub(super) struct MetadataId<'a> {
 impl<'a> MetadataId<'a> {
     /// The display metadata of a bundle.
     pub(super) fn of_bundle(bundle: Bundle<'a>) -> Self {
-        Self { package: bundle.package().name(), channel: None, bundle: Some(bundle.name()), property: None }
+        Self {
+            package: bundle.package().name(),
+            channel: None,
+            bundle: Some(bundle.name()),
+            property: None,
+        }
     }
 
     /// The metadata of a property. The first one of a bundle is its display metadata.
     pub(super) fn of_property(owner: PropertyOwner<'a>, index: usize) -> Self {
         let property = Some(index);
         match owner {
-            PropertyOwner::Package(package) => Self { package: package.name(), channel: None, bundle: None, property },
-            PropertyOwner::Channel(channel) => {
-                Self { package: channel.package().name(), channel: Some(channel.name()), bundle: None, property }
-            }
+            PropertyOwner::Package(package) => Self {
+                package: package.name(),
+                channel: None,
+                bundle: None,
+                property,
+            },
+            PropertyOwner::Channel(channel) => Self {
+                package: channel.package().name(),
+                channel: Some(channel.name()),
+                bundle: None,
+                property,
+            },
             PropertyOwner::Bundle(bundle) => {
-                let is_first = bundle.properties().position(|property| property.metadata().is_some()) == property;
-                Self { property: property.filter(|_| !is_first), ..Self::of_bundle(bundle) }
+                let is_first = bundle
+                    .properties()
+                    .position(|property| property.metadata().is_some())
+                    == property;
+                Self {
+                    property: property.filter(|_| !is_first),
+                    ..Self::of_bundle(bundle)
+                }
             }
         }
     }
@@ -55,7 +75,13 @@ impl<'a> MetadataId<'a> {
     /// Writes the id of the metadata in a catalog.
     pub(super) fn write(self, served: &Served, writer: &mut ResponseWriter<'a>) {
         let property = self.property.map(|index| index.to_string());
-        let parts = [Some(served.name.as_str()), Some(self.package), self.channel, self.bundle, property.as_deref()];
+        let parts = [
+            Some(served.name.as_str()),
+            Some(self.package),
+            self.channel,
+            self.bundle,
+            property.as_deref(),
+        ];
         writer.opaque_key(KeyTag::METADATA, parts);
     }
 }
@@ -83,51 +109,95 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
         }
         match name {
             CsvMetadataField::Id => id.write(self.served, writer),
-            CsvMetadataField::DisplayName => return writer.optional_json_string(metadata.display_name()),
+            CsvMetadataField::DisplayName => {
+                return writer.optional_json_string(metadata.display_name());
+            }
             CsvMetadataField::Summary => writer.optional_string(metadata.summary().as_deref()),
-            CsvMetadataField::Description => return writer.optional_json_string(metadata.description()),
-            CsvMetadataField::Provider => return writer.optional_object(metadata.provider().map(Provider), field),
-            CsvMetadataField::Maintainers => return writer.object_list(metadata.maintainers(), field),
+            CsvMetadataField::Description => {
+                return writer.optional_json_string(metadata.description());
+            }
+            CsvMetadataField::Provider => {
+                return writer.optional_object(metadata.provider().map(Provider), field);
+            }
+            CsvMetadataField::Maintainers => {
+                return writer.object_list(metadata.maintainers(), field);
+            }
             CsvMetadataField::Links => return writer.object_list(metadata.links(), field),
             CsvMetadataField::Keywords => return writer.json_strings(metadata.keywords()),
             CsvMetadataField::Categories => writer.strings(texts(&metadata.categories())),
-            CsvMetadataField::CapabilityLevel => writer.capability_level(metadata.capability_level()),
+            CsvMetadataField::CapabilityLevel => {
+                writer.capability_level(metadata.capability_level())
+            }
             CsvMetadataField::Maturity => return writer.optional_json_string(metadata.maturity()),
-            CsvMetadataField::MinKubeVersion => return writer.optional_json_string(metadata.min_kube_version()),
-            CsvMetadataField::MaxKubeVersion => writer.optional_string(metadata.max_kube_version().as_deref()),
+            CsvMetadataField::MinKubeVersion => {
+                return writer.optional_json_string(metadata.min_kube_version());
+            }
+            CsvMetadataField::MaxKubeVersion => {
+                writer.optional_string(metadata.max_kube_version().as_deref())
+            }
             CsvMetadataField::InstallModes => writer.install_modes(metadata.install_modes()),
             CsvMetadataField::InfrastructureFeatures => {
                 writer.strings(texts(&metadata.infrastructure_features()));
             }
             CsvMetadataField::Architectures => writer.strings(texts(&metadata.architectures())),
-            CsvMetadataField::OperatingSystems => writer.strings(texts(&metadata.operating_systems())),
+            CsvMetadataField::OperatingSystems => {
+                writer.strings(texts(&metadata.operating_systems()))
+            }
             CsvMetadataField::Certified => writer.optional_boolean(metadata.certified()),
-            CsvMetadataField::CertifiedLevel => writer.optional_string(metadata.certified_level().as_deref()),
-            CsvMetadataField::ValidSubscriptions => writer.strings(texts(&metadata.valid_subscriptions())),
+            CsvMetadataField::CertifiedLevel => {
+                writer.optional_string(metadata.certified_level().as_deref())
+            }
+            CsvMetadataField::ValidSubscriptions => {
+                writer.strings(texts(&metadata.valid_subscriptions()))
+            }
             CsvMetadataField::CreatedAt => {
                 writer.optional_string(metadata.created_at().map(|at| at.to_string()).as_deref());
             }
-            CsvMetadataField::ContainerImage => writer.optional_string(metadata.container_image().as_deref()),
-            CsvMetadataField::Repository => writer.optional_string(metadata.repository().as_deref()),
+            CsvMetadataField::ContainerImage => {
+                writer.optional_string(metadata.container_image().as_deref())
+            }
+            CsvMetadataField::Repository => {
+                writer.optional_string(metadata.repository().as_deref())
+            }
             CsvMetadataField::Support => writer.optional_string(metadata.support().as_deref()),
-            CsvMetadataField::SuggestedNamespace => writer.optional_string(metadata.suggested_namespace().as_deref()),
+            CsvMetadataField::SuggestedNamespace => {
+                writer.optional_string(metadata.suggested_namespace().as_deref())
+            }
             CsvMetadataField::SuggestedNamespaceTemplate => {
                 return writer.optional_json(metadata.suggested_namespace_template().as_deref());
             }
             CsvMetadataField::InitializationResource => {
                 return writer.optional_json(metadata.initialization_resource().as_deref());
             }
-            CsvMetadataField::ClusterMonitoring => writer.optional_boolean(metadata.cluster_monitoring()),
+            CsvMetadataField::ClusterMonitoring => {
+                writer.optional_boolean(metadata.cluster_monitoring())
+            }
             CsvMetadataField::ConsolePlugins => writer.strings(texts(&metadata.console_plugins())),
-            CsvMetadataField::InternalObjects => writer.strings(texts(&metadata.internal_objects())),
+            CsvMetadataField::InternalObjects => {
+                writer.strings(texts(&metadata.internal_objects()))
+            }
             CsvMetadataField::IsStandalone => writer.boolean(metadata.is_standalone()),
-            CsvMetadataField::ActionText => writer.optional_string(metadata.action_text().as_deref()),
-            CsvMetadataField::RemoteWorkflow => writer.optional_string(metadata.remote_workflow().as_deref()),
-            CsvMetadataField::SupportWorkflow => writer.optional_string(metadata.support_workflow().as_deref()),
-            CsvMetadataField::UninstallMessage => writer.optional_string(metadata.uninstall_message().as_deref()),
-            CsvMetadataField::OwnedCrds => return writer.crds(metadata, metadata.owned_crds(), field),
-            CsvMetadataField::RequiredCrds => return writer.crds(metadata, metadata.required_crds(), field),
-            CsvMetadataField::OwnedApiServices => return writer.object_list(metadata.owned_api_services(), field),
+            CsvMetadataField::ActionText => {
+                writer.optional_string(metadata.action_text().as_deref())
+            }
+            CsvMetadataField::RemoteWorkflow => {
+                writer.optional_string(metadata.remote_workflow().as_deref())
+            }
+            CsvMetadataField::SupportWorkflow => {
+                writer.optional_string(metadata.support_workflow().as_deref())
+            }
+            CsvMetadataField::UninstallMessage => {
+                writer.optional_string(metadata.uninstall_message().as_deref())
+            }
+            CsvMetadataField::OwnedCrds => {
+                return writer.crds(metadata, metadata.owned_crds(), field);
+            }
+            CsvMetadataField::RequiredCrds => {
+                return writer.crds(metadata, metadata.required_crds(), field);
+            }
+            CsvMetadataField::OwnedApiServices => {
+                return writer.object_list(metadata.owned_api_services(), field);
+            }
             CsvMetadataField::RequiredApiServices => {
                 return writer.object_list(metadata.required_api_services(), field);
             }
@@ -137,18 +207,32 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
             CsvMetadataField::ClusterPermissions => {
                 return writer.install_list(metadata, metadata.cluster_permissions(), field);
             }
-            CsvMetadataField::Webhooks => return writer.install_list(metadata, metadata.webhooks(), field),
-            CsvMetadataField::NativeApis => {
-                return writer.object_list(metadata.native_apis().into_iter().map(|api| self.with(api)), field);
+            CsvMetadataField::Webhooks => {
+                return writer.install_list(metadata, metadata.webhooks(), field);
             }
-            CsvMetadataField::Examples => return writer.optional_json(metadata.examples().as_deref()),
-            CsvMetadataField::Label => return writer.optional_json_string(metadata.label(key(field))),
-            CsvMetadataField::Annotation => return writer.optional_json_string(metadata.annotation(key(field))),
-            CsvMetadataField::Labels => return writer.key_values(metadata.labels().into_iter(), field),
+            CsvMetadataField::NativeApis => {
+                return writer.object_list(
+                    metadata.native_apis().into_iter().map(|api| self.with(api)),
+                    field,
+                );
+            }
+            CsvMetadataField::Examples => {
+                return writer.optional_json(metadata.examples().as_deref());
+            }
+            CsvMetadataField::Label => {
+                return writer.optional_json_string(metadata.label(key(field)));
+            }
+            CsvMetadataField::Annotation => {
+                return writer.optional_json_string(metadata.annotation(key(field)));
+            }
+            CsvMetadataField::Labels => {
+                return writer.key_values(metadata.labels().into_iter(), field);
+            }
             CsvMetadataField::Annotations => {
                 let keys = arguments(field).strings("keys");
                 let annotations = metadata.annotations().into_iter();
-                let annotations = annotations.filter(|(key, _)| keys.is_none_or(|keys| keys.contains(&key.decode())));
+                let annotations = annotations
+                    .filter(|(key, _)| keys.is_none_or(|keys| keys.contains(&key.decode())));
                 return writer.key_values(annotations, field);
             }
         }
@@ -202,7 +286,10 @@ impl<'a> ResponseWriter<'a> {
         crds: Vec<CrdDescription<'_>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.object_list(crds.into_iter().map(|crd| CrdObject { metadata, crd }), field)
+        self.object_list(
+            crds.into_iter().map(|crd| CrdObject { metadata, crd }),
+            field,
+        )
     }
 }
 
@@ -233,7 +320,10 @@ impl ResponseWriter<'_> {
         self.optional_json(text.map(JsonText::raw))
     }
 
-    pub(super) fn json_strings<'t>(&mut self, texts: impl IntoIterator<Item = JsonText<'t>>) -> WriteResult {
+    pub(super) fn json_strings<'t>(
+        &mut self,
+        texts: impl IntoIterator<Item = JsonText<'t>>,
+    ) -> WriteResult {
         self.out.push(b'[');
         for (at, text) in texts.into_iter().enumerate() {
             if at > 0 {
@@ -249,7 +339,12 @@ impl ResponseWriter<'_> {
 impl<'a> Object<'a> for Link<'_> {
     type Field = LinkField;
 
-    fn write(self, name: LinkField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: LinkField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             LinkField::Name => writer.optional_json_string(self.name),
             LinkField::Url => writer.optional_json_string(self.url),
@@ -260,12 +355,20 @@ impl<'a> Object<'a> for Link<'_> {
 impl<'a> Object<'a> for Provider<'_> {
     type Field = ProviderField;
 
-    fn write(self, name: ProviderField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ProviderField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(Link { name: own, url }) = self;
         match name {
             ProviderField::Name => return writer.optional_json_string(own),
             ProviderField::ShortName => {
-                writer.optional_string(own.map(|name| short_name(&name.decode()).to_owned()).as_deref());
+                writer.optional_string(
+                    own.map(|name| short_name(&name.decode()).to_owned())
+                        .as_deref(),
+                );
             }
             ProviderField::Url => return writer.optional_json_string(url),
         }
@@ -276,7 +379,12 @@ impl<'a> Object<'a> for Provider<'_> {
 impl<'a> Object<'a> for DecodedProvider<'_> {
     type Field = ProviderField;
 
-    fn write(self, name: ProviderField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ProviderField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             ProviderField::Name => writer.optional_string(self.name),
             ProviderField::ShortName => writer.optional_string(self.short_name),
@@ -289,7 +397,12 @@ impl<'a> Object<'a> for DecodedProvider<'_> {
 impl<'a> Object<'a> for Maintainer<'_> {
     type Field = MaintainerField;
 
-    fn write(self, name: MaintainerField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: MaintainerField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             MaintainerField::Name => writer.optional_json_string(self.name),
             MaintainerField::Email => writer.optional_json_string(self.email),
@@ -300,7 +413,12 @@ impl<'a> Object<'a> for Maintainer<'_> {
 impl<'a> Object<'a> for RawKeyValue<'_> {
     type Field = KeyValueField;
 
-    fn write(self, name: KeyValueField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: KeyValueField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(key, value) = self;
         match name {
             KeyValueField::Key => writer.json(key.raw()),

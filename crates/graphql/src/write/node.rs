@@ -27,8 +27,13 @@ pub(super) fn find<'a>(
     id: &str,
     writer: &mut ResponseWriter<'a>,
 ) -> Result<Option<NodeObject<'a>>, WriteError> {
-    let Some(key) = OpaqueKey::decode(id) else { return Ok(None) };
-    if let Some(entry) = key.parts(KeyTag::ENTRY).and_then(|parts| find_entry(snapshot, parts)) {
+    let Some(key) = OpaqueKey::decode(id) else {
+        return Ok(None);
+    };
+    if let Some(entry) = key
+        .parts(KeyTag::ENTRY)
+        .and_then(|parts| find_entry(snapshot, parts))
+    {
         let (channel, name, occurrence) = entry;
         let entry = channel.item.entry(name, occurrence, writer.work)?;
         return Ok(entry.map(|entry| NodeObject::Entry(channel.with(entry))));
@@ -48,15 +53,21 @@ fn find_indexed<'a>(snapshot: &'a Snapshot, key: &OpaqueKey) -> Option<NodeObjec
         return package(snapshot, catalog, name).map(NodeObject::Package);
     }
     if let Some([catalog, name]) = key.parts(KeyTag::ICON) {
-        return package(snapshot, catalog, name).and_then(IconObject::of_package).map(NodeObject::Icon);
+        return package(snapshot, catalog, name)
+            .and_then(IconObject::of_package)
+            .map(NodeObject::Icon);
     }
     if let Some([catalog, name, channel]) = key.parts(KeyTag::CHANNEL) {
         let package = package(snapshot, catalog, name)?;
-        return Some(NodeObject::Channel(package.with(package.item.channel(channel?)?)));
+        return Some(NodeObject::Channel(
+            package.with(package.item.channel(channel?)?),
+        ));
     }
     let [catalog, name, bundle] = key.parts(KeyTag::BUNDLE)?;
     let package = package(snapshot, catalog, name)?;
-    Some(NodeObject::Bundle(package.with(package.item.bundle(bundle?)?)))
+    Some(NodeObject::Bundle(
+        package.with(package.item.bundle(bundle?)?),
+    ))
 }
 
 fn package<'a>(
@@ -73,7 +84,11 @@ fn find_entry<'a, 'k>(
     [catalog, name, channel, entry, occurrence]: [Option<&'k str>; 5],
 ) -> Option<(InCatalog<'a, Channel<'a>>, &'k str, usize)> {
     let package = package(snapshot, catalog, name)?;
-    Some((package.with(package.item.channel(channel?)?), entry?, occurrence?.parse().ok()?))
+    Some((
+        package.with(package.item.channel(channel?)?),
+        entry?,
+        occurrence?.parse().ok()?,
+    ))
 }
 
 /// Finds and decodes metadata.
@@ -82,7 +97,9 @@ fn find_metadata<'a>(
     [catalog, name, channel, bundle, property]: [Option<&str>; 5],
     writer: &mut ResponseWriter<'a>,
 ) -> Result<Option<NodeObject<'a>>, WriteError> {
-    let Some(package) = package(snapshot, catalog, name) else { return Ok(None) };
+    let Some(package) = package(snapshot, catalog, name) else {
+        return Ok(None);
+    };
     let bundle = bundle.map(|name| package.item.bundle(name));
     let owner = match (channel.map(|name| package.item.channel(name)), bundle) {
         (None, None) => PropertyOwner::Package(package.item),
@@ -92,21 +109,29 @@ fn find_metadata<'a>(
     };
     let property = property.and_then(|index| index.parse().ok());
     let (id, metadata) = match (owner, property) {
-        (PropertyOwner::Bundle(bundle), None) => {
-            (Some(MetadataId::of_bundle(bundle)), bundle.metadata_by(&mut writer.manifests))
-        }
-        (owner, Some(index)) => {
-            (Some(MetadataId::of_property(owner, index)), owner.properties().nth(index).and_then(Property::metadata))
-        }
+        (PropertyOwner::Bundle(bundle), None) => (
+            Some(MetadataId::of_bundle(bundle)),
+            bundle.metadata_by(&mut writer.manifests),
+        ),
+        (owner, Some(index)) => (
+            Some(MetadataId::of_property(owner, index)),
+            owner.properties().nth(index).and_then(Property::metadata),
+        ),
         (_, None) => (None, None),
     };
     writer.draw_decoded()?;
-    Ok(id.zip(metadata).map(|(id, metadata)| NodeObject::Metadata(package.with(id), Box::new(metadata))))
+    Ok(id
+        .zip(metadata)
+        .map(|(id, metadata)| NodeObject::Metadata(package.with(id), Box::new(metadata))))
 }
 
 impl<'a> NodeObject<'a> {
     /// Writes the object as the value of a field, or as an element of its list.
-    pub(super) fn write(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    pub(super) fn write(
+        self,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match self {
             Self::Catalog(catalog) => writer.complete_object(catalog, field),
             Self::Package(package) => writer.complete_object(package, field),
@@ -114,7 +139,9 @@ impl<'a> NodeObject<'a> {
             Self::Entry(entry) => writer.complete_object(entry, field),
             Self::Bundle(bundle) => writer.complete_object(bundle, field),
             Self::Icon(icon) => writer.complete_object(icon, field),
-            Self::Metadata(place, metadata) => writer.complete_object(place.with((&*metadata, place.item)), field),
+            Self::Metadata(place, metadata) => {
+                writer.complete_object(place.with((&*metadata, place.item)), field)
+            }
         }
     }
 }

@@ -14,11 +14,15 @@ use crate::opaque_key::KeyTag;
 impl<'a> InCatalog<'a, Package<'a>> {
     /// Returns the package of a name.
     pub(super) fn package(served: &'a Served, name: &str) -> Option<Self> {
-        Some(InCatalog { served, item: served.content.catalog.package(name)? })
+        Some(InCatalog {
+            served,
+            item: served.content.catalog.package(name)?,
+        })
     }
 }
 
-/// Packages, channels and bundles by the names that arguments give, with suggestions where there are none of these names.
+/// Packages, channels and bundles by the names that arguments give, with suggestions where there
+/// are none of these names.
 impl<'a> ResponseWriter<'a> {
     /// Finds the package of a catalog that an argument of a field names.
     pub(super) fn package_by_name(
@@ -27,9 +31,16 @@ impl<'a> ResponseWriter<'a> {
         argument: &'static str,
         field: &'a PlannedField<'a>,
     ) -> Result<Option<InCatalog<'a, Package<'a>>>, WriteError> {
-        let found = InCatalog::package(served, arguments(field).string(argument).unwrap_or_default());
+        let found = InCatalog::package(
+            served,
+            arguments(field).string(argument).unwrap_or_default(),
+        );
         if found.is_none() {
-            self.suggest_names(field, argument, served.content.catalog.packages().map(Package::name))?;
+            self.suggest_names(
+                field,
+                argument,
+                served.content.catalog.packages().map(Package::name),
+            )?;
         }
         Ok(found)
     }
@@ -40,7 +51,9 @@ impl<'a> ResponseWriter<'a> {
         package: InCatalog<'a, Package<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let channel = package.item.channel(arguments(field).string("name").unwrap_or_default());
+        let channel = package
+            .item
+            .channel(arguments(field).string("name").unwrap_or_default());
         if channel.is_none() {
             self.suggest_names(field, "name", package.item.channels().map(Channel::name))?;
         }
@@ -53,7 +66,9 @@ impl<'a> ResponseWriter<'a> {
         package: InCatalog<'a, Package<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let bundle = package.item.bundle(arguments(field).string("name").unwrap_or_default());
+        let bundle = package
+            .item
+            .bundle(arguments(field).string("name").unwrap_or_default());
         if bundle.is_none() {
             self.suggest_names(field, "name", package.item.bundles().map(Bundle::name))?;
         }
@@ -64,22 +79,40 @@ impl<'a> ResponseWriter<'a> {
 impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
     type Field = PackageField;
 
-    fn write(self, name: PackageField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: PackageField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let package = self.item;
         match name {
-            PackageField::Id => writer.opaque_key(KeyTag::PACKAGE, [&self.served.name, package.name()].map(Some)),
+            PackageField::Id => writer.opaque_key(
+                KeyTag::PACKAGE,
+                [&self.served.name, package.name()].map(Some),
+            ),
             PackageField::Catalog => return writer.object(CatalogObject(self.served), field),
             PackageField::Name => writer.string(package.name()),
-            PackageField::DisplayName => writer.string(package.summary().display_name().unwrap_or(package.name())),
+            PackageField::DisplayName => {
+                writer.string(package.summary().display_name().unwrap_or(package.name()))
+            }
             PackageField::Summary => writer.optional_string(package.summary().summary()),
-            PackageField::Description => return writer.optional_json(package.description().map(JsonText::raw)),
-            PackageField::Icon => return writer.optional_object(IconObject::of_package(self), field),
+            PackageField::Description => {
+                return writer.optional_json(package.description().map(JsonText::raw));
+            }
+            PackageField::Icon => {
+                return writer.optional_object(IconObject::of_package(self), field);
+            }
             PackageField::Metadata => return writer.package_metadata(self, field),
             PackageField::DefaultChannel => {
-                return writer.optional_object(package.default_channel().map(|channel| self.with(channel)), field);
+                return writer.optional_object(
+                    package.default_channel().map(|channel| self.with(channel)),
+                    field,
+                );
             }
             PackageField::Latest => {
-                return writer.optional_object(default_head(package).map(|bundle| self.with(bundle)), field);
+                return writer
+                    .optional_object(default_head(package).map(|bundle| self.with(bundle)), field);
             }
             PackageField::Channels => {
                 return writer.channels(self, field);
@@ -89,14 +122,19 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
             }
             PackageField::ProblemCounts => {
                 let counts = package.problem_counts();
-                return writer.problem_counts(|severity| counts.of_severity(severity).into(), field);
+                return writer
+                    .problem_counts(|severity| counts.of_severity(severity).into(), field);
             }
-            PackageField::Deprecation => return writer.optional_object(package.deprecation(), field),
+            PackageField::Deprecation => {
+                return writer.optional_object(package.deprecation(), field);
+            }
             PackageField::Lifecycle => {
                 let versions = package.lifecycle(writer.work)?;
                 return writer.object_list(&versions, field);
             }
-            PackageField::Properties => return writer.properties(self.with(PropertyOwner::Package(package)), field),
+            PackageField::Properties => {
+                return writer.properties(self.with(PropertyOwner::Package(package)), field);
+            }
             PackageField::Bundles => {
                 return writer.bundles(&[self.served], Some(vec![package.name()]), field);
             }
@@ -117,11 +155,18 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
 impl<'a> Object<'a> for Deprecation<'a> {
     type Field = DeprecationField;
 
-    fn write(self, name: DeprecationField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: DeprecationField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             DeprecationField::Schema => writer.string(self.schema()),
             DeprecationField::Name => writer.string(self.name()),
-            DeprecationField::Message => return writer.json(self.message().map_or(b"\"\"", JsonText::raw)),
+            DeprecationField::Message => {
+                return writer.json(self.message().map_or(b"\"\"", JsonText::raw));
+            }
         }
         Ok(())
     }

@@ -14,7 +14,9 @@ use super::facets::PackageFacets;
 use super::scans::{PackageScan, ScanKey};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
-use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate, sort};
+use crate::connection::{
+    ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate, sort,
+};
 use crate::fields::{FieldId, PackageConnectionField, PackageEdgeField, PackageField};
 use crate::filter;
 use crate::opaque_key::{KeyTag, OpaqueKey};
@@ -48,7 +50,8 @@ enum PackageOrderField {
 /// A value that packages are ordered by.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum OrderValue<'k> {
-    /// Rank of the match, time of creation in microseconds since 1970, or index of the capability level.
+    /// Rank of the match, time of creation in microseconds since 1970, or index of the capability
+    /// level.
     Number(i64),
     /// Folded display name.
     Text(&'k str),
@@ -65,8 +68,8 @@ struct PackageKey<'k> {
 const FACETS: FieldId = FieldId::PackageConnection(PackageConnectionField::Facets);
 
 impl<'a> ResponseWriter<'a> {
-    /// Writes the connection of the packages of some catalogs; `others` are the other catalogs that are served, which
-    /// the facet `catalogs` counts too.
+    /// Writes the connection of the packages of some catalogs; `others` are the other catalogs that
+    /// are served, which the facet `catalogs` counts too.
     pub(super) fn packages(
         &mut self,
         catalogs: Vec<&'a Served>,
@@ -78,12 +81,14 @@ impl<'a> ResponseWriter<'a> {
             Ok(filter) => filter,
             Err(error) => return self.bad_user_input(field, error.to_string()),
         };
-        let searches = filter.as_ref().is_some_and(|filter| filter.search.is_some());
+        let searches = filter
+            .as_ref()
+            .is_some_and(|filter| filter.search.is_some());
         let order = PackageOrder::new(arguments, searches);
-        let is_plain =
-            filter.is_none() && order.field == PackageOrderField::Name && order.direction == Direction::Ascending;
-        let counts =
-            matches!(&field.value, ValuePlan::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
+        let is_plain = filter.is_none()
+            && order.field == PackageOrderField::Name
+            && order.direction == Direction::Ascending;
+        let counts = matches!(&field.value, ValuePlan::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
         if is_plain && !counts {
             let all = |served: &'a Served| ConnectionSource {
                 served,
@@ -96,17 +101,30 @@ impl<'a> ResponseWriter<'a> {
         let (mut found, mut sources) = (Vec::new(), Vec::new());
         for &served in &catalogs {
             let key = ScanKey::new(field, served, None);
-            let scan = self.scans.packages.get_or_scan(key, || find(served, &filter, order, self.work));
+            let scan = self
+                .scans
+                .packages
+                .get_or_scan(key, || find(served, &filter, order, self.work));
             let scan = scan.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
             found.push((served, scan.found));
-            sources.push(ConnectionSource { served, places: scan.places });
+            sources.push(ConnectionSource {
+                served,
+                places: scan.places,
+            });
         }
-        let page = match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
-            Ok(page) => page,
-            Err(message) => return self.bad_user_input(field, message),
-        };
+        let page =
+            match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
+                Ok(page) => page,
+                Err(message) => return self.bad_user_input(field, message),
+            };
         let facets = PackageFacets::new(filter, found, others);
-        self.object(Connection { page: &page, facets: Some(&facets) }, field)
+        self.object(
+            Connection {
+                page: &page,
+                facets: Some(&facets),
+            },
+            field,
+        )
     }
 }
 
@@ -118,11 +136,20 @@ fn find<'a>(
     work: &Work<'_>,
 ) -> Result<PackageScan<'a>, WorkStopped> {
     let found = served.content.catalog.find_packages(filter, work)?;
-    let mut list: Vec<_> = found.matches().map(|(place, found)| RankedPlace { place, rank: found.to_bits() }).collect();
+    let mut list: Vec<_> = found
+        .matches()
+        .map(|(place, found)| RankedPlace {
+            place,
+            rank: found.to_bits(),
+        })
+        .collect();
     // Names and times are compared, where bundles have ranks.
     work.draw(Step::SortStep, 4 * sort_steps(list.len()))?;
     sort::<PackageItem<'_>>(served, &mut list, order);
-    Ok(PackageScan { found: Rc::new(found), places: Places::List(list.into()) })
+    Ok(PackageScan {
+        found: Rc::new(found),
+        places: Places::List(list.into()),
+    })
 }
 
 impl PackageOrder {
@@ -136,7 +163,10 @@ impl PackageOrder {
             None if searches => PackageOrderField::Relevance,
             _ => PackageOrderField::Name,
         };
-        Self { field, direction: Direction::from_order(order, Direction::Ascending) }
+        Self {
+            field,
+            direction: Direction::from_order(order, Direction::Ascending),
+        }
     }
 
     fn tag(self) -> KeyTag {
@@ -155,9 +185,17 @@ impl<'a> ConnectionItem<'a> for PackageItem<'a> {
     type Order = PackageOrder;
     type Key<'k> = PackageKey<'k>;
 
-    fn from_place(served: &'a Served, RankedPlace { place, rank }: RankedPlace, order: PackageOrder) -> Self {
+    fn from_place(
+        served: &'a Served,
+        RankedPlace { place, rank }: RankedPlace,
+        order: PackageOrder,
+    ) -> Self {
         let item = served.content.catalog.package_at(place as usize);
-        Self { package: InCatalog { served, item }, found: SearchMatch::from_bits(rank), order }
+        Self {
+            package: InCatalog { served, item },
+            found: SearchMatch::from_bits(rank),
+            order,
+        }
     }
 
     fn key(self) -> PackageKey<'a> {
@@ -165,29 +203,52 @@ impl<'a> ConnectionItem<'a> for PackageItem<'a> {
         let number = match self.order.field {
             PackageOrderField::Name | PackageOrderField::DisplayName => None,
             PackageOrderField::Relevance => Some(self.found.rank().into()),
-            PackageOrderField::CreatedAt => item.summary().created_at().map(Timestamp::as_microsecond),
-            PackageOrderField::CapabilityLevel => item.summary().capability_level().map(|level| level as i64),
+            PackageOrderField::CreatedAt => {
+                item.summary().created_at().map(Timestamp::as_microsecond)
+            }
+            PackageOrderField::CapabilityLevel => {
+                item.summary().capability_level().map(|level| level as i64)
+            }
         };
         let first = match self.order.field {
             PackageOrderField::DisplayName => Some(OrderValue::Text(item.summary().sort_name())),
             _ => number.map(OrderValue::Number),
         };
-        PackageKey { first, name: item.name(), catalog: &served.name }
+        PackageKey {
+            first,
+            name: item.name(),
+            catalog: &served.name,
+        }
     }
 
     fn key_from_cursor(order: PackageOrder, cursor: &OpaqueKey) -> Option<PackageKey<'_>> {
         let [first, name, catalog] = cursor.parts(order.tag())?;
         let first = match order.field {
             PackageOrderField::DisplayName => first.map(OrderValue::Text),
-            _ => first.map(str::parse).transpose().ok()?.map(OrderValue::Number),
+            _ => first
+                .map(str::parse)
+                .transpose()
+                .ok()?
+                .map(OrderValue::Number),
         };
-        Some(PackageKey { first, name: name?, catalog: catalog? })
+        Some(PackageKey {
+            first,
+            name: name?,
+            catalog: catalog?,
+        })
     }
 
     fn compare(order: PackageOrder, a: &PackageKey<'_>, b: &PackageKey<'_>) -> Ordering {
         let by_name = a.name.cmp(b.name);
-        let by_name = if order.field == PackageOrderField::Name { order.direction.apply(by_name) } else { by_name };
-        let first = order.direction.present_first(a.first.as_ref(), b.first.as_ref(), OrderValue::cmp);
+        let by_name = if order.field == PackageOrderField::Name {
+            order.direction.apply(by_name)
+        } else {
+            by_name
+        };
+        let first =
+            order
+                .direction
+                .present_first(a.first.as_ref(), b.first.as_ref(), OrderValue::cmp);
         first.then(by_name).then_with(|| a.catalog.cmp(b.catalog))
     }
 }
@@ -195,7 +256,12 @@ impl<'a> ConnectionItem<'a> for PackageItem<'a> {
 impl<'a> Object<'a> for PackageItem<'a> {
     type Field = PackageField;
 
-    fn write(self, name: PackageField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: PackageField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         self.package.write(name, field, writer)
     }
 }
@@ -205,12 +271,19 @@ impl<'a> ConnectionNode<'a> for PackageItem<'a> {
     type EdgeField = PackageEdgeField;
 
     fn cursor(self, writer: &mut ResponseWriter<'a>) {
-        let PackageKey { first, name, catalog } = self.key();
+        let PackageKey {
+            first,
+            name,
+            catalog,
+        } = self.key();
         let first = first.map(|first| match first {
             OrderValue::Number(number) => Cow::Owned(number.to_string()),
             OrderValue::Text(text) => Cow::Borrowed(text),
         });
-        writer.opaque_key(self.order.tag(), [first.as_deref(), Some(name), Some(catalog)]);
+        writer.opaque_key(
+            self.order.tag(),
+            [first.as_deref(), Some(name), Some(catalog)],
+        );
     }
 
     fn search_match(self) -> Option<SearchMatch> {

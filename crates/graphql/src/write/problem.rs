@@ -29,17 +29,28 @@ impl<'a> ProblemItem<'a> {
     /// Returns the index of the first problem of the same file and line.
     fn first_of_line(self) -> usize {
         let own = place(self.problem());
-        self.served.content.catalog.problems().partition_point(|problem| by_place(place(problem), own).is_lt())
+        self.served
+            .content
+            .catalog
+            .problems()
+            .partition_point(|problem| by_place(place(problem), own).is_lt())
     }
 }
 
 impl<'a> Object<'a> for ProblemItem<'a> {
     type Field = ProblemField;
 
-    fn write(self, name: ProblemField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ProblemField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let problem = self.problem();
         match name {
-            ProblemField::Severity => writer.static_string(filter::word(&SEVERITIES, &problem.severity())),
+            ProblemField::Severity => {
+                writer.static_string(filter::word(&SEVERITIES, &problem.severity()))
+            }
             ProblemField::Code => writer.static_string(problem.code.as_str()),
             ProblemField::Message => writer.string(&problem.message),
             ProblemField::PackageName => writer.optional_string(problem.package.as_deref()),
@@ -66,17 +77,27 @@ impl<'a> ResponseWriter<'a> {
         count: impl Fn(Severity) -> u64,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        self.object_list(SEVERITIES.map(|(severity, _)| ProblemCount(severity, count(severity))), field)
+        self.object_list(
+            SEVERITIES.map(|(severity, _)| ProblemCount(severity, count(severity))),
+            field,
+        )
     }
 }
 
 impl<'a> Object<'a> for ProblemCount {
     type Field = ProblemCountField;
 
-    fn write(self, name: ProblemCountField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ProblemCountField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(severity, count) = self;
         match name {
-            ProblemCountField::Severity => writer.static_string(filter::word(&SEVERITIES, &severity)),
+            ProblemCountField::Severity => {
+                writer.static_string(filter::word(&SEVERITIES, &severity))
+            }
             ProblemCountField::Count => writer.count(usize::try_from(count).unwrap_or(usize::MAX)),
         }
         Ok(())
@@ -95,17 +116,28 @@ impl<'a> ConnectionItem<'a> for ProblemItem<'a> {
     type Key<'k> = ProblemKey<'k>;
 
     fn from_place(served: &'a Served, ranked: RankedPlace, (): ()) -> Self {
-        Self { served, index: ranked.place as usize }
+        Self {
+            served,
+            index: ranked.place as usize,
+        }
     }
 
     fn key(self) -> ProblemKey<'a> {
         let (file, line) = place(self.problem());
-        ProblemKey { file, line, nth: self.index - self.first_of_line() }
+        ProblemKey {
+            file,
+            line,
+            nth: self.index - self.first_of_line(),
+        }
     }
 
     fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<ProblemKey<'_>> {
         let [file, line, nth] = cursor.parts(KeyTag::PROBLEMS)?;
-        Some(ProblemKey { file, line: line.map(str::parse).transpose().ok()?, nth: nth?.parse().ok()? })
+        Some(ProblemKey {
+            file,
+            line: line.map(str::parse).transpose().ok()?,
+            nth: nth?.parse().ok()?,
+        })
     }
 
     fn compare((): (), a: &ProblemKey<'_>, b: &ProblemKey<'_>) -> Ordering {
@@ -120,7 +152,10 @@ impl<'a> ConnectionNode<'a> for ProblemItem<'a> {
     fn cursor(self, writer: &mut ResponseWriter<'a>) {
         let ProblemKey { file, line, nth } = self.key();
         let line = line.map(|line| line.to_string());
-        writer.opaque_key(KeyTag::PROBLEMS, [file, line.as_deref(), Some(&nth.to_string())]);
+        writer.opaque_key(
+            KeyTag::PROBLEMS,
+            [file, line.as_deref(), Some(&nth.to_string())],
+        );
     }
 }
 
@@ -130,7 +165,10 @@ fn place(problem: &Problem) -> (Option<&str>, Option<u32>) {
 }
 
 /// Compares the files and lines of problems; problems without a file come first.
-fn by_place((a, a_line): (Option<&str>, Option<u32>), (b, b_line): (Option<&str>, Option<u32>)) -> Ordering {
+fn by_place(
+    (a, a_line): (Option<&str>, Option<u32>),
+    (b, b_line): (Option<&str>, Option<u32>),
+) -> Ordering {
     let by_file = match (a, b) {
         (Some(a), Some(b)) => compare_paths(a, b),
         (a, b) => a.is_some().cmp(&b.is_some()),

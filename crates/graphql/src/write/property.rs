@@ -1,15 +1,16 @@
 //! `Property` and every type that implements it.
 
 use fbc::catalog::{
-    Bundle, Channel, Constraint, GroupVersionKind, JsonValue, Package, PackageRequirement, Property, PropertyKind,
+    Bundle, Channel, Constraint, GroupVersionKind, JsonValue, Package, PackageRequirement,
+    Property, PropertyKind,
 };
 
 use super::metadata::MetadataId;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
     BundleObjectPropertyField, ConstraintPropertyField, CsvMetadataPropertyField, GvkPropertyField,
-    GvkRequiredPropertyField, MaxOpenShiftVersionPropertyField, OpaquePropertyField, PackagePropertyField,
-    PackageRequiredPropertyField,
+    GvkRequiredPropertyField, MaxOpenShiftVersionPropertyField, OpaquePropertyField,
+    PackagePropertyField, PackageRequiredPropertyField,
 };
 
 /// What has properties.
@@ -43,7 +44,11 @@ impl<'a> PropertyOwner<'a> {
             Self::Channel(channel) => (None, Some(channel.properties()), None),
             Self::Bundle(bundle) => (None, None, Some(bundle.properties())),
         };
-        package.into_iter().flatten().chain(channel.into_iter().flatten()).chain(bundle.into_iter().flatten())
+        package
+            .into_iter()
+            .flatten()
+            .chain(channel.into_iter().flatten())
+            .chain(bundle.into_iter().flatten())
     }
 }
 
@@ -94,18 +99,39 @@ impl<'a> ResponseWriter<'a> {
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let types = arguments(field).strings("types");
-        let all = owner.item.properties().enumerate().map(|(index, property)| OwnProperty { owner, index, property });
-        let chosen = all.filter(|own| types.is_none_or(|types| types.contains(own.property.type_name())));
+        let all = owner
+            .item
+            .properties()
+            .enumerate()
+            .map(|(index, property)| OwnProperty {
+                owner,
+                index,
+                property,
+            });
+        let chosen =
+            all.filter(|own| types.is_none_or(|types| types.contains(own.property.type_name())));
         self.list(chosen, field, |writer, own| writer.property(own, field))
     }
 
     /// Writes a property as the schema type of its kind.
     fn property(&mut self, own: OwnProperty<'a>, field: &'a PlannedField<'a>) -> WriteResult {
         match own.property.kind() {
-            PropertyKind::Package { package, version, release } => {
-                self.property_object(own, PackageVersion { package, version, release }, field)
+            PropertyKind::Package {
+                package,
+                version,
+                release,
+            } => self.property_object(
+                own,
+                PackageVersion {
+                    package,
+                    version,
+                    release,
+                },
+                field,
+            ),
+            PropertyKind::PackageRequired(requirement) => {
+                self.property_object(own, requirement, field)
             }
-            PropertyKind::PackageRequired(requirement) => self.property_object(own, requirement, field),
             PropertyKind::Gvk(gvk) => self.property_object(own, ProvidedApi(gvk), field),
             PropertyKind::GvkRequired(gvk) => self.property_object(own, RequiredApi(gvk), field),
             PropertyKind::Constraint => match own.property.constraint() {
@@ -121,14 +147,23 @@ impl<'a> ResponseWriter<'a> {
         }
     }
 
-    fn property_object<T>(&mut self, own: OwnProperty<'a>, content: T, field: &'a PlannedField<'a>) -> WriteResult
+    fn property_object<T>(
+        &mut self,
+        own: OwnProperty<'a>,
+        content: T,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult
     where
         PropertyObject<'a, T>: Object<'a>,
     {
         self.complete_object(PropertyObject { own, content }, field)
     }
 
-    fn property_value(&mut self, property: Property<'_>, field: &'a PlannedField<'a>) -> WriteResult {
+    fn property_value(
+        &mut self,
+        property: Property<'_>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         self.json_at_pointer(property.value().map(JsonValue::raw), field)
     }
 }
@@ -164,8 +199,12 @@ impl<'a> Object<'a> for PropertyObject<'a, PackageRequirement<'_>> {
     ) -> WriteResult {
         match name {
             PackageRequiredPropertyField::Type => writer.string(self.own.property.type_name()),
-            PackageRequiredPropertyField::Value => return writer.property_value(self.own.property, field),
-            PackageRequiredPropertyField::Requirement => return writer.object(self.own.with(self.content), field),
+            PackageRequiredPropertyField::Value => {
+                return writer.property_value(self.own.property, field);
+            }
+            PackageRequiredPropertyField::Requirement => {
+                return writer.object(self.own.with(self.content), field);
+            }
         }
         Ok(())
     }
@@ -200,8 +239,12 @@ impl<'a> Object<'a> for PropertyObject<'a, RequiredApi<'_>> {
     ) -> WriteResult {
         match name {
             GvkRequiredPropertyField::Type => writer.string(self.own.property.type_name()),
-            GvkRequiredPropertyField::Value => return writer.property_value(self.own.property, field),
-            GvkRequiredPropertyField::Gvk => return writer.object(self.own.with(self.content.0), field),
+            GvkRequiredPropertyField::Value => {
+                return writer.property_value(self.own.property, field);
+            }
+            GvkRequiredPropertyField::Gvk => {
+                return writer.object(self.own.with(self.content.0), field);
+            }
         }
         Ok(())
     }
@@ -218,8 +261,12 @@ impl<'a> Object<'a> for PropertyObject<'a, &Constraint<'_>> {
     ) -> WriteResult {
         match name {
             ConstraintPropertyField::Type => writer.string(self.own.property.type_name()),
-            ConstraintPropertyField::Value => return writer.property_value(self.own.property, field),
-            ConstraintPropertyField::Constraint => return writer.object(self.own.with(self.content), field),
+            ConstraintPropertyField::Value => {
+                return writer.property_value(self.own.property, field);
+            }
+            ConstraintPropertyField::Constraint => {
+                return writer.object(self.own.with(self.content), field);
+            }
         }
         Ok(())
     }
@@ -236,9 +283,15 @@ impl<'a> Object<'a> for PropertyObject<'a, BundleObjectContent> {
     ) -> WriteResult {
         match name {
             BundleObjectPropertyField::Type => writer.string(self.own.property.type_name()),
-            BundleObjectPropertyField::Value => return writer.property_value(self.own.property, field),
+            BundleObjectPropertyField::Value => {
+                return writer.property_value(self.own.property, field);
+            }
             BundleObjectPropertyField::Object => {
-                let object = self.own.property.value().and_then(|value| writer.manifests.decode(value.raw()));
+                let object = self
+                    .own
+                    .property
+                    .value()
+                    .and_then(|value| writer.manifests.decode(value.raw()));
                 writer.draw_decoded()?;
                 return writer.json_at_pointer(object.as_deref(), field);
             }
@@ -258,12 +311,21 @@ impl<'a> Object<'a> for PropertyObject<'a, CsvMetadataContent> {
     ) -> WriteResult {
         match name {
             CsvMetadataPropertyField::Type => writer.string(self.own.property.type_name()),
-            CsvMetadataPropertyField::Value => return writer.property_value(self.own.property, field),
+            CsvMetadataPropertyField::Value => {
+                return writer.property_value(self.own.property, field);
+            }
             CsvMetadataPropertyField::Metadata => {
-                let OwnProperty { owner, index, property } = self.own;
+                let OwnProperty {
+                    owner,
+                    index,
+                    property,
+                } = self.own;
                 let metadata = property.metadata();
                 let id = MetadataId::of_property(owner.item, index);
-                return writer.optional_object(metadata.as_ref().map(|metadata| owner.with((metadata, id))), field);
+                return writer.optional_object(
+                    metadata.as_ref().map(|metadata| owner.with((metadata, id))),
+                    field,
+                );
             }
         }
         Ok(())
@@ -281,7 +343,9 @@ impl<'a> Object<'a> for PropertyObject<'a, MaxOpenShiftVersion<'_>> {
     ) -> WriteResult {
         match name {
             MaxOpenShiftVersionPropertyField::Type => writer.string(self.own.property.type_name()),
-            MaxOpenShiftVersionPropertyField::Value => return writer.property_value(self.own.property, field),
+            MaxOpenShiftVersionPropertyField::Value => {
+                return writer.property_value(self.own.property, field);
+            }
             MaxOpenShiftVersionPropertyField::Version => writer.string(self.content.0),
         }
         Ok(())

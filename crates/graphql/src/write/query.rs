@@ -5,7 +5,9 @@ use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};
 use super::server::ServerObject;
-use super::{Code, InCatalog, Object, PlannedField, ResponseWriter, WriteError, WriteResult, arguments, node};
+use super::{
+    Code, InCatalog, Object, PlannedField, ResponseWriter, WriteError, WriteResult, arguments, node,
+};
 use crate::fields::QueryField;
 
 /// The type `Query`.
@@ -15,13 +17,19 @@ pub(super) struct QueryObject<'a>(pub(super) &'a Snapshot);
 impl<'a> Object<'a> for QueryObject<'a> {
     type Field = QueryField;
 
-    fn write(self, name: QueryField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: QueryField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self(snapshot) = self;
         let text = |name| arguments(field).string(name).unwrap_or_default();
         match name {
-            QueryField::Catalogs => {
-                writer.object_list(snapshot.by_priority().map(|served| CatalogObject(served)), field)
-            }
+            QueryField::Catalogs => writer.object_list(
+                snapshot.by_priority().map(|served| CatalogObject(served)),
+                field,
+            ),
             QueryField::Catalog => self.catalog(field, writer),
             QueryField::CatalogStatuses => writer.catalog_statuses(field),
             QueryField::Packages => {
@@ -71,22 +79,26 @@ impl<'a> Object<'a> for QueryObject<'a> {
 }
 
 impl<'a> QueryObject<'a> {
-    /// Writes the catalog of a name; an error if the argument `digest` differs from the digest of its content.
+    /// Writes the catalog of a name; an error if the argument `digest` differs from the digest of
+    /// its content.
     fn catalog(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
         let arguments = arguments(field);
         let served = self.served(field, "name", writer)?;
         if let (Some(served), Some(digest)) = (served, arguments.string("digest")) {
             let now = served.content.digest.to_string();
             if now != digest {
-                let message = format!("catalog \"{}\" now serves {now}, not \"{digest}\"", served.name);
+                let message = format!(
+                    "catalog \"{}\" now serves {now}, not \"{digest}\"",
+                    served.name
+                );
                 return writer.field_error(field, Code::CatalogChanged, message);
             }
         }
         writer.optional_object(served.map(CatalogObject), field)
     }
 
-    /// Finds the catalog that an argument of a field names. Suggests others where none of that name is served: the
-    /// validator of such a response depends on the names of all catalogs.
+    /// Finds the catalog that an argument of a field names. Suggests others where none of that name
+    /// is served: the validator of such a response depends on the names of all catalogs.
     fn served(
         self,
         field: &'a PlannedField<'a>,
@@ -96,28 +108,40 @@ impl<'a> QueryObject<'a> {
         let Self(snapshot) = self;
         let served = snapshot.get(arguments(field).string(argument).unwrap_or_default());
         if served.is_none() {
-            writer.suggest_names(field, argument, snapshot.by_name().map(|served| served.name.as_str()))?;
+            writer.suggest_names(
+                field,
+                argument,
+                snapshot.by_name().map(|served| served.name.as_str()),
+            )?;
         }
         Ok(served.map(|served| &**served))
     }
 
-    /// Finds the package that the argument `catalog` of a field and another one name. Suggests other names where there is
-    /// no such catalog, or no such package in it.
+    /// Finds the package that the argument `catalog` of a field and another one name. Suggests
+    /// other names where there is no such catalog, or no such package in it.
     fn package(
         self,
         field: &'a PlannedField<'a>,
         argument: &'static str,
         writer: &mut ResponseWriter<'a>,
     ) -> Result<Option<InCatalog<'a, Package<'a>>>, WriteError> {
-        let Some(served) = self.served(field, "catalog", writer)? else { return Ok(None) };
+        let Some(served) = self.served(field, "catalog", writer)? else {
+            return Ok(None);
+        };
         writer.package_by_name(served, argument, field)
     }
 
     fn nodes(self, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
-        let ids = arguments(field).get("ids").as_array().map_or(&[][..], Vec::as_slice);
+        let ids = arguments(field)
+            .get("ids")
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         let maximum = writer.context.limits.node_ids;
         if ids.len() > maximum {
-            return writer.bad_user_input(field, format!("`ids` has {} ids; at most {maximum} are allowed", ids.len()));
+            return writer.bad_user_input(
+                field,
+                format!("`ids` has {} ids; at most {maximum} are allowed", ids.len()),
+            );
         }
         writer.list(ids, field, |writer, id| {
             let Some(node) = node::find(self.0, id.as_str().unwrap_or_default(), writer)? else {
@@ -128,7 +152,8 @@ impl<'a> QueryObject<'a> {
         })
     }
 
-    /// Returns the catalogs that the argument `catalogs` of a field selects, and the others, each ordered by name.
+    /// Returns the catalogs that the argument `catalogs` of a field selects, and the others, each
+    /// ordered by name.
     fn catalogs(self, field: &'a PlannedField<'a>) -> (Vec<&'a Served>, Vec<&'a Served>) {
         let names = arguments(field).strings("catalogs");
         let all = self.0.by_name().map(|served| &**served);

@@ -2,8 +2,8 @@
 
 use fbc::catalog::Package;
 use fbc::resolve::{
-    Considered, FailureCode, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure, ResolutionRequest,
-    UpgradePolicy, resolve,
+    Considered, FailureCode, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure,
+    ResolutionRequest, UpgradePolicy, resolve,
 };
 use fbc::selector::Selector;
 use fbc::similar::similar_names;
@@ -32,14 +32,31 @@ struct ResolutionFailureObject<'r, 'a> {
 
 impl<'a> ResponseWriter<'a> {
     /// `Query.resolve`.
-    pub(super) fn resolution(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn resolution(
+        &mut self,
+        snapshot: &'a Snapshot,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let request = arguments(field).get("request");
         let served = selected(snapshot, &filter::texts(&request["catalogs"]));
         match resolve_request(request, &served, self.work)? {
-            Ok(resolution) => self.object(ResolutionObject { served: &served, resolution: &resolution }, field),
+            Ok(resolution) => self.object(
+                ResolutionObject {
+                    served: &served,
+                    resolution: &resolution,
+                },
+                field,
+            ),
             Err(failure) => {
                 let package = request["packageName"].as_str().unwrap_or_default();
-                self.object(ResolutionFailureObject { served: &served, failure: &failure, package }, field)
+                self.object(
+                    ResolutionFailureObject {
+                        served: &served,
+                        failure: &failure,
+                        package,
+                    },
+                    field,
+                )
             }
         }
     }
@@ -48,7 +65,11 @@ impl<'a> ResponseWriter<'a> {
 /// Returns the catalogs that a request names; all if it names none.
 pub(super) fn selected<'a>(snapshot: &'a Snapshot, names: &[&str]) -> Vec<&'a Served> {
     let is_selected = |served: &&Served| names.is_empty() || names.contains(&served.name.as_str());
-    snapshot.by_name().map(|served| &**served).filter(is_selected).collect()
+    snapshot
+        .by_name()
+        .map(|served| &**served)
+        .filter(is_selected)
+        .collect()
 }
 
 /// Resolves a `ResolutionRequest` over some catalogs.
@@ -101,20 +122,36 @@ fn considered<'r, 'a>(
     served: &'r [&'a Served],
     considered: &'r [Considered<'a>],
 ) -> impl Iterator<Item = InCatalog<'a, Considered<'a>>> {
-    considered.iter().map(|item| InCatalog { served: served[item.offer], item: *item })
+    considered.iter().map(|item| InCatalog {
+        served: served[item.offer],
+        item: *item,
+    })
 }
 
 impl<'a> Object<'a> for ResolutionObject<'_, 'a> {
     type Field = ResolutionField;
 
-    fn write(self, name: ResolutionField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ResolutionField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let Self { served, resolution } = self;
         match name {
-            ResolutionField::Bundle => {
-                writer.object(InCatalog { served: served[resolution.offer], item: resolution.bundle }, field)
+            ResolutionField::Bundle => writer.object(
+                InCatalog {
+                    served: served[resolution.offer],
+                    item: resolution.bundle,
+                },
+                field,
+            ),
+            ResolutionField::Deprecations => {
+                writer.object_list(resolution.deprecations.iter().copied(), field)
             }
-            ResolutionField::Deprecations => writer.object_list(resolution.deprecations.iter().copied(), field),
-            ResolutionField::Considered => writer.object_list(considered(served, &resolution.considered), field),
+            ResolutionField::Considered => {
+                writer.object_list(considered(served, &resolution.considered), field)
+            }
         }
     }
 }
@@ -128,15 +165,23 @@ impl<'a> Object<'a> for ResolutionFailureObject<'_, 'a> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let Self { served, failure, package } = self;
+        let Self {
+            served,
+            failure,
+            package,
+        } = self;
         match name {
             ResolutionFailureField::Code => writer.static_string(failure.code.as_str()),
             ResolutionFailureField::Message => writer.string(&failure.message),
             ResolutionFailureField::Considered => {
                 return writer.object_list(considered(served, &failure.considered), field);
             }
-            ResolutionFailureField::SimilarNames if failure.code == FailureCode::PackageNotFound => {
-                let names = served.iter().flat_map(|served| served.content.catalog.packages().map(Package::name));
+            ResolutionFailureField::SimilarNames
+                if failure.code == FailureCode::PackageNotFound =>
+            {
+                let names = served
+                    .iter()
+                    .flat_map(|served| served.content.catalog.packages().map(Package::name));
                 writer.strings(similar_names(package, names, writer.work)?);
             }
             ResolutionFailureField::SimilarNames => writer.strings([]),
@@ -155,8 +200,12 @@ impl<'a> Object<'a> for InCatalog<'a, Considered<'a>> {
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
         match name {
-            ConsideredBundleField::Bundle => return writer.object(self.with(self.item.bundle), field),
-            ConsideredBundleField::Rejection => writer.optional_string(self.item.rejection.map(Rejection::as_str)),
+            ConsideredBundleField::Bundle => {
+                return writer.object(self.with(self.item.bundle), field);
+            }
+            ConsideredBundleField::Rejection => {
+                writer.optional_string(self.item.rejection.map(Rejection::as_str))
+            }
         }
         Ok(())
     }

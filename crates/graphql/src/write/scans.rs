@@ -1,5 +1,5 @@
-//! Scans of a request: what a field found in a catalog, so that the same field of the same object is worked out once,
-//! however often the object is selected.
+//! Scans of a request: what a field found in a catalog, so that the same field of the same object
+//! is worked out once, however often the object is selected.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,7 +21,8 @@ pub(super) struct Scans<'a> {
 /// Results of scans of one kind.
 pub(super) struct ScanCache<T>(HashMap<ScanKey, T>);
 
-/// Packages that a filter found in a catalog: what each facet counts, and the matching ones in an order.
+/// Packages that a filter found in a catalog: what each facet counts, and the matching ones in an
+/// order.
 #[derive(Clone)]
 pub(super) struct PackageScan<'a> {
     pub(super) found: Rc<FoundPackages<'a>>,
@@ -53,7 +54,11 @@ impl ScanKey {
 
 impl<T: Clone> ScanCache<T> {
     /// Returns the result of a scan, which `scan` makes the first time.
-    pub(super) fn get_or_scan<E>(&mut self, key: ScanKey, scan: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub(super) fn get_or_scan<E>(
+        &mut self,
+        key: ScanKey,
+        scan: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
         if let Some(known) = self.0.get(&key) {
             return Ok(known.clone());
         }

@@ -15,15 +15,26 @@ pub(super) struct ServerObject;
 impl<'a> Object<'a> for ServerObject {
     type Field = ServerField;
 
-    fn write(self, name: ServerField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: ServerField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let (server, limits) = (writer.context.server, writer.context.limits);
         match name {
             ServerField::Version => writer.string(&server.info.version),
             ServerField::Commit => writer.optional_string(server.info.commit.as_deref()),
             ServerField::SchemaDigest => writer.string(&schema_digest().hex()),
-            ServerField::Introspection => writer.boolean(limits.introspection == IntrospectionPolicy::Enabled),
-            ServerField::TrustedDocumentsOnly => writer.boolean(server.policy == DocumentPolicy::TrustedOnly),
-            ServerField::PlaygroundUrl => writer.optional_string(server.info.playground_url.as_deref()),
+            ServerField::Introspection => {
+                writer.boolean(limits.introspection == IntrospectionPolicy::Enabled)
+            }
+            ServerField::TrustedDocumentsOnly => {
+                writer.boolean(server.policy == DocumentPolicy::TrustedOnly)
+            }
+            ServerField::PlaygroundUrl => {
+                writer.optional_string(server.info.playground_url.as_deref())
+            }
             ServerField::Limits => return writer.object_list(&limits.list(), field),
         }
         Ok(())
@@ -33,7 +44,12 @@ impl<'a> Object<'a> for ServerObject {
 impl<'a> Object<'a> for &ListedLimit {
     type Field = LimitField;
 
-    fn write(self, name: LimitField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: LimitField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             LimitField::Name => writer.static_string(self.name),
             LimitField::Value => writer.count(usize::try_from(self.value).unwrap_or(usize::MAX)),

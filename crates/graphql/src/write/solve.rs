@@ -5,15 +5,16 @@ use fbc::work::UNIT;
 use serde_json::Value;
 use serving::{Served, Snapshot};
 use solve::{
-    Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle, Relaxation, Solution,
-    SolutionStep, SolveOutcome, SolvePolicy, SolveRefusal, SolveRequest, SourceCatalog, StepReason, Subscription,
+    Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle,
+    Relaxation, Solution, SolutionStep, SolveOutcome, SolvePolicy, SolveRefusal, SolveRequest,
+    SourceCatalog, StepReason, Subscription,
 };
 
 use super::resolve::selected;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{
-    PassedOverBundleField, SolutionField, SolveConflictField, SolveConstraintField, SolveReasonField,
-    SolveRefusalField, SolveRelaxationField, SolveStepField,
+    PassedOverBundleField, SolutionField, SolveConflictField, SolveConstraintField,
+    SolveReasonField, SolveRefusalField, SolveRelaxationField, SolveStepField,
 };
 use crate::filter::{items, texts};
 
@@ -46,41 +47,92 @@ struct RefusalOf<'r> {
 
 impl<'a> ResponseWriter<'a> {
     /// `Query.solve`.
-    pub(super) fn solve(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn solve(
+        &mut self,
+        snapshot: &'a Snapshot,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let request = arguments(field).get("request");
         let names = texts(&request["catalogs"]);
         let served = selected(snapshot, &names);
         // Only catalogs of the request count, so that the answer depends on no other.
         let is_known = |name: &&str| served.iter().any(|served| served.name.as_str() == *name);
-        let wanted = names.iter().copied().chain(items(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
+        let wanted = names
+            .iter()
+            .copied()
+            .chain(items(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
         let mut refused = wanted.into_iter().find(|name| !is_known(name)).map(|name| {
-            ("UNKNOWN_CATALOG", format!("cannot solve the request: it has no catalog `{name}`; see `catalogs`"))
+            (
+                "UNKNOWN_CATALOG",
+                format!("cannot solve the request: it has no catalog `{name}`; see `catalogs`"),
+            )
         });
         let read = read_request(request);
         if let (None, Err(message)) = (&refused, &read) {
             refused = Some(("INVALID_REQUEST", message.clone()));
         }
         if let Some((code, message)) = refused {
-            let item = RefusalOf { code, message: &message, bundle: None };
-            return self.object(Answered { served: &served, item: &item }, field);
+            let item = RefusalOf {
+                code,
+                message: &message,
+                bundle: None,
+            };
+            return self.object(
+                Answered {
+                    served: &served,
+                    item: &item,
+                },
+                field,
+            );
         }
         let catalogs: Vec<_> = served.iter().map(|served| source(served)).collect();
         let request = read.unwrap_or_default();
         let outcome = solve::solve(&request, &catalogs, BUDGET, self.work)?;
         let served = &*served;
         match &outcome {
-            SolveOutcome::Solution(solution) => self.object(Answered { served, item: &**solution }, field),
-            SolveOutcome::Conflict(conflict) => self.object(Answered { served, item: conflict }, field),
-            SolveOutcome::Refusal(SolveRefusal { code, message, bundle }) => {
-                let item = RefusalOf { code: code.as_str(), message, bundle: *bundle };
-                self.object(Answered { served, item: &item }, field)
+            SolveOutcome::Solution(solution) => self.object(
+                Answered {
+                    served,
+                    item: &**solution,
+                },
+                field,
+            ),
+            SolveOutcome::Conflict(conflict) => self.object(
+                Answered {
+                    served,
+                    item: conflict,
+                },
+                field,
+            ),
+            SolveOutcome::Refusal(SolveRefusal {
+                code,
+                message,
+                bundle,
+            }) => {
+                let item = RefusalOf {
+                    code: code.as_str(),
+                    message,
+                    bundle: *bundle,
+                };
+                self.object(
+                    Answered {
+                        served,
+                        item: &item,
+                    },
+                    field,
+                )
             }
         }
     }
 }
 
 fn source(served: &Served) -> SourceCatalog<'_> {
-    let Served { name, metadata, content, .. } = served;
+    let Served {
+        name,
+        metadata,
+        content,
+        ..
+    } = served;
     SourceCatalog {
         name,
         namespace: NAMESPACE,
@@ -100,7 +152,9 @@ fn read_request(request: &Value) -> Result<SolveRequest, String> {
     Ok(SolveRequest {
         namespaces: vec![NAMESPACE.to_owned()],
         subscriptions: wanted.collect::<Result<_, _>>()?,
-        installed: items(&request["installed"]).map(read_installed).collect::<Result<_, _>>()?,
+        installed: items(&request["installed"])
+            .map(read_installed)
+            .collect::<Result<_, _>>()?,
         policy,
         upgrade_strategy: None,
     })
@@ -111,22 +165,40 @@ fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<Subscription, Stri
     let (package, mut channels) = (text("packageName"), texts(&wanted["channels"]));
     let is_v0 = policy == SolvePolicy::OlmV0;
     if is_v0 && channels.len() > 1 {
-        return Err(format!("cannot solve for several channels of `{package}`: OLM v0 follows one, or any"));
+        return Err(format!(
+            "cannot solve for several channels of `{package}`: OLM v0 follows one, or any"
+        ));
     }
-    let foreign: &[&str] = if is_v0 { &["version", "selector"] } else { &["startingBundle"] };
+    let foreign: &[&str] = if is_v0 {
+        &["version", "selector"]
+    } else {
+        &["startingBundle"]
+    };
     if let Some(key) = foreign.iter().find(|key| wanted[**key].is_string()) {
         let other = if is_v0 { "OLM_V1" } else { "OLM_V0" };
-        return Err(format!("cannot solve for `{package}`: `{key}` is for the policy {other}"));
+        return Err(format!(
+            "cannot solve for `{package}`: `{key}` is for the policy {other}"
+        ));
     }
     let catalog = text("catalog");
     Ok(Subscription {
-        name: wanted["name"].as_str().map_or_else(|| package.clone(), str::to_owned),
+        name: wanted["name"]
+            .as_str()
+            .map_or_else(|| package.clone(), str::to_owned),
         package,
-        channel: if is_v0 { channels.pop().unwrap_or_default().to_owned() } else { String::new() },
+        channel: if is_v0 {
+            channels.pop().unwrap_or_default().to_owned()
+        } else {
+            String::new()
+        },
         channels: channels.into_iter().map(str::to_owned).collect(),
         version: text("version"),
         selector: text("selector"),
-        catalog_namespace: if catalog.is_empty() { String::new() } else { NAMESPACE.to_owned() },
+        catalog_namespace: if catalog.is_empty() {
+            String::new()
+        } else {
+            NAMESPACE.to_owned()
+        },
         catalog,
         starting_csv: text("startingBundle"),
         installed_csv: text("installed"),
@@ -137,10 +209,14 @@ fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
     let text = |key: &str| installed[key].as_str().unwrap_or_default().to_owned();
     let property = |type_name: &str, value: &Value| {
         let value = serde_json::value::to_raw_value(value).map_err(|error| error.to_string())?;
-        Ok::<_, String>(OperatorProperty { type_name: type_name.to_owned(), value })
+        Ok::<_, String>(OperatorProperty {
+            type_name: type_name.to_owned(),
+            value,
+        })
     };
     let stated = items(&installed["properties"]);
-    let stated = stated.map(|one| property(one["type"].as_str().unwrap_or_default(), &one["value"]));
+    let stated =
+        stated.map(|one| property(one["type"].as_str().unwrap_or_default(), &one["value"]));
     let mut properties = stated.collect::<Result<Vec<_>, _>>()?;
     if let Some(package) = installed["packageName"].as_str() {
         let value = serde_json::json!({"packageName": package, "version": installed["version"]});
@@ -156,29 +232,47 @@ fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
 
 impl<'r, 'a, T> Answered<'r, 'a, T> {
     fn with<U>(&self, item: U) -> Answered<'r, 'a, U> {
-        Answered { served: self.served, item }
+        Answered {
+            served: self.served,
+            item,
+        }
     }
 
     /// Returns a bundle as one of its catalog, which outlives the answer.
     fn bundle(&self, placed: PlacedBundle<'_>) -> InCatalog<'a, Bundle<'a>> {
         let served = self.served[placed.catalog];
-        InCatalog { served, item: served.content.catalog.bundle_at(placed.bundle().place()) }
+        InCatalog {
+            served,
+            item: served.content.catalog.bundle_at(placed.bundle().place()),
+        }
     }
 
     fn channel(&self, placed: PlacedBundle<'_>) -> Option<InCatalog<'a, Channel<'a>>> {
         let bundle = self.bundle(placed);
-        bundle.item.package().channel(placed.channel().name()).map(|channel| bundle.with(channel))
+        bundle
+            .item
+            .package()
+            .channel(placed.channel().name())
+            .map(|channel| bundle.with(channel))
     }
 }
 
 impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
     type Field = SolutionField;
 
-    fn write(self, name: SolutionField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: SolutionField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let solution = self.item;
         match name {
             SolutionField::Steps => {
-                let steps = solution.steps.iter().map(|step| self.with(StepOf { solution, step }));
+                let steps = solution
+                    .steps
+                    .iter()
+                    .map(|step| self.with(StepOf { solution, step }));
                 return writer.object_list(steps, field);
             }
             SolutionField::Unchanged => writer.strings(solution.unchanged.iter().copied()),
@@ -190,18 +284,32 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
 impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
     type Field = SolveStepField;
 
-    fn write(self, name: SolveStepField, field: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: SolveStepField,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         let StepOf { solution, step } = self.item;
         match name {
             SolveStepField::Bundle => return writer.object(self.bundle(step.placed), field),
-            SolveStepField::Channel => return writer.optional_object(self.channel(step.placed), field),
-            SolveStepField::Action => writer.static_string(if step.is_upgrade { "UPGRADE" } else { "INSTALL" }),
+            SolveStepField::Channel => {
+                return writer.optional_object(self.channel(step.placed), field);
+            }
+            SolveStepField::Action => writer.static_string(if step.is_upgrade {
+                "UPGRADE"
+            } else {
+                "INSTALL"
+            }),
             SolveStepField::Replaces => writer.optional_string(step.replaces),
             SolveStepField::Reasons => {
-                return writer.object_list(step.reasons.iter().map(|reason| self.with(reason)), field);
+                return writer
+                    .object_list(step.reasons.iter().map(|reason| self.with(reason)), field);
             }
             SolveStepField::PassedOver => {
-                let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else { return Ok(()) };
+                let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else {
+                    return Ok(());
+                };
                 let passed_over = solution.passed_over(step, first)?;
                 return writer.object_list(passed_over.iter().map(|one| self.with(one)), field);
             }
@@ -222,10 +330,17 @@ impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
         match name {
             SolveReasonField::Wanted => writer.optional_string(self.item.wanted),
             SolveReasonField::RequiredBy => {
-                return writer.optional_object(self.item.required_by.map(|bundle| self.bundle(bundle)), field);
+                return writer.optional_object(
+                    self.item.required_by.map(|bundle| self.bundle(bundle)),
+                    field,
+                );
             }
-            SolveReasonField::RequiredByInstalled => writer.optional_string(self.item.required_by_installed),
-            SolveReasonField::Requirement => writer.optional_string(self.item.requirement.as_deref()),
+            SolveReasonField::RequiredByInstalled => {
+                writer.optional_string(self.item.required_by_installed)
+            }
+            SolveReasonField::Requirement => {
+                writer.optional_string(self.item.requirement.as_deref())
+            }
         }
         Ok(())
     }
@@ -242,9 +357,10 @@ impl<'a> Object<'a> for Answered<'_, 'a, &PassedOver<'_>> {
     ) -> WriteResult {
         match name {
             PassedOverBundleField::Bundle => writer.object(self.bundle(self.item.placed), field),
-            PassedOverBundleField::Constraints => {
-                writer.object_list(self.item.reasons.iter().map(|reason| self.with(reason)), field)
-            }
+            PassedOverBundleField::Constraints => writer.object_list(
+                self.item.reasons.iter().map(|reason| self.with(reason)),
+                field,
+            ),
         }
     }
 }
@@ -261,10 +377,16 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Conflict<'_>> {
         match name {
             SolveConflictField::Message => writer.string(&self.item.message),
             SolveConflictField::Constraints => {
-                return writer.object_list(self.item.reasons.iter().map(|reason| self.with(reason)), field);
+                return writer.object_list(
+                    self.item.reasons.iter().map(|reason| self.with(reason)),
+                    field,
+                );
             }
             SolveConflictField::Relaxations => {
-                return writer.object_list(self.item.relaxations.iter().map(|one| self.with(one)), field);
+                return writer.object_list(
+                    self.item.relaxations.iter().map(|one| self.with(one)),
+                    field,
+                );
             }
         }
         Ok(())
@@ -301,7 +423,9 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
                 return writer.constraint_of(bundle.with(requirement), field);
             }
             SolveConstraintField::Candidates => {
-                let Some(first) = writer.read_first(field, solve::MAX_CANDIDATES)? else { return Ok(()) };
+                let Some(first) = writer.read_first(field, solve::MAX_CANDIDATES)? else {
+                    return Ok(());
+                };
                 let candidates = reason.candidates().take(first);
                 return writer.object_list(candidates.map(|bundle| self.bundle(bundle)), field);
             }
@@ -340,7 +464,8 @@ impl<'a> Object<'a> for Answered<'_, 'a, &RefusalOf<'_>> {
             SolveRefusalField::Code => writer.static_string(self.item.code),
             SolveRefusalField::Message => writer.string(self.item.message),
             SolveRefusalField::Bundle => {
-                return writer.optional_object(self.item.bundle.map(|bundle| self.bundle(bundle)), field);
+                return writer
+                    .optional_object(self.item.bundle.map(|bundle| self.bundle(bundle)), field);
             }
         }
         Ok(())

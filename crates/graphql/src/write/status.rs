@@ -1,4 +1,5 @@
-//! `CatalogStatus`, `LoadFailure` and `CatalogContent`: what is known of a catalog beside the snapshot.
+//! `CatalogStatus`, `LoadFailure` and `CatalogContent`: what is known of a catalog beside the
+//! snapshot.
 
 use std::sync::Arc;
 
@@ -40,13 +41,28 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// `Catalog.status`.
-    pub(super) fn catalog_status(&mut self, served: &'a Served, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn catalog_status(
+        &mut self,
+        served: &'a Served,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let status = self.context.snapshot.status(&served.name);
-        self.object(StatusObject { name: &served.name, served: Some(served), status: &status }, field)
+        self.object(
+            StatusObject {
+                name: &served.name,
+                served: Some(served),
+                status: &status,
+            },
+            field,
+        )
     }
 
     /// `Catalog.contents`.
-    pub(super) fn catalog_contents(&mut self, served: &'a Served, field: &'a PlannedField<'a>) -> WriteResult {
+    pub(super) fn catalog_contents(
+        &mut self,
+        served: &'a Served,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
         let content = &served.content;
         let mut contents = vec![CatalogContent {
             digest: content.digest,
@@ -81,9 +97,13 @@ impl<'a> Object<'a> for StatusObject<'a, '_> {
         let status = self.status;
         match name {
             CatalogStatusField::Name => writer.string(self.name),
-            CatalogStatusField::Catalog => return writer.optional_object(self.served.map(CatalogObject), field),
+            CatalogStatusField::Catalog => {
+                return writer.optional_object(self.served.map(CatalogObject), field);
+            }
             CatalogStatusField::LastSuccess => writer.optional_time(status.last_success),
-            CatalogStatusField::LastFailure => return writer.optional_object(status.last_failure.as_ref(), field),
+            CatalogStatusField::LastFailure => {
+                return writer.optional_object(status.last_failure.as_ref(), field);
+            }
             CatalogStatusField::NextCheck => writer.optional_time(status.next_check),
         }
         Ok(())
@@ -93,7 +113,12 @@ impl<'a> Object<'a> for StatusObject<'a, '_> {
 impl<'a> Object<'a> for &LoadFailure {
     type Field = LoadFailureField;
 
-    fn write(self, name: LoadFailureField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: LoadFailureField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             LoadFailureField::At => writer.string(&self.at.to_string()),
             LoadFailureField::Reason => writer.static_string(reason(self.reason)),
@@ -107,7 +132,12 @@ impl<'a> Object<'a> for &LoadFailure {
 impl<'a> Object<'a> for &CatalogContent {
     type Field = CatalogContentField;
 
-    fn write(self, name: CatalogContentField, _: &'a PlannedField<'a>, writer: &mut ResponseWriter<'a>) -> WriteResult {
+    fn write(
+        self,
+        name: CatalogContentField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
         match name {
             CatalogContentField::Digest => writer.string(&self.digest.to_string()),
             CatalogContentField::IsServed => writer.boolean(self.is_served),

@@ -1,5 +1,5 @@
-//! `CsvMetadata` of a package: the fields that lists show come from its summary, the others are decoded from its bundle
-//! when a field needs them.
+//! `CsvMetadata` of a package: the fields that lists show come from its summary, the others are
+//! decoded from its bundle when a field needs them.
 
 use std::cell::OnceCell;
 
@@ -27,7 +27,11 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let Self { package, id, decoded } = self;
+        let Self {
+            package,
+            id,
+            decoded,
+        } = self;
         let summary = package.item;
         match name {
             CsvMetadataField::Id => id.write(package.served, writer),
@@ -38,20 +42,28 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
                     short_name: summary.provider_short_name(),
                     url: summary.provider_url(),
                 };
-                return writer
-                    .optional_object(Some(provider).filter(|link| link.name.is_some() || link.url.is_some()), field);
+                return writer.optional_object(
+                    Some(provider).filter(|link| link.name.is_some() || link.url.is_some()),
+                    field,
+                );
             }
             CsvMetadataField::Categories => writer.strings(summary.categories()),
-            CsvMetadataField::CapabilityLevel => writer.capability_level(summary.capability_level()),
+            CsvMetadataField::CapabilityLevel => {
+                writer.capability_level(summary.capability_level())
+            }
             CsvMetadataField::InstallModes => writer.install_modes(summary.install_modes()),
-            CsvMetadataField::InfrastructureFeatures => writer.strings(summary.infrastructure_features()),
+            CsvMetadataField::InfrastructureFeatures => {
+                writer.strings(summary.infrastructure_features())
+            }
             CsvMetadataField::Certified => writer.optional_boolean(summary.certified()),
             CsvMetadataField::CreatedAt => {
                 writer.optional_string(summary.created_at().map(|at| at.to_string()).as_deref());
             }
             _ => {
                 if decoded.get().is_none() {
-                    let found = summary.bundle().and_then(|bundle| bundle.metadata_by(&mut writer.manifests));
+                    let found = summary
+                        .bundle()
+                        .and_then(|bundle| bundle.metadata_by(&mut writer.manifests));
                     writer.draw_decoded()?;
                     decoded.get_or_init(|| found);
                 }

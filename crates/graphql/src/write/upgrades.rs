@@ -28,31 +28,55 @@ struct InstalledPackage<'a> {
 
 impl<'a> ResponseWriter<'a> {
     /// `Query.availableUpgrades`.
-    pub(super) fn available_upgrades(&mut self, snapshot: &'a Snapshot, field: &'a PlannedField<'a>) -> WriteResult {
-        let given = arguments(field).get("installed").as_array().map_or(&[][..], Vec::as_slice);
+    pub(super) fn available_upgrades(
+        &mut self,
+        snapshot: &'a Snapshot,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let given = arguments(field)
+            .get("installed")
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         let maximum = self.context.limits.installed_packages;
         if given.len() > maximum {
-            let message = format!("`installed` has {} items; at most {maximum} are allowed", given.len());
+            let message = format!(
+                "`installed` has {} items; at most {maximum} are allowed",
+                given.len()
+            );
             return self.bad_user_input(field, message);
         }
         let mut installed = Vec::with_capacity(given.len());
         for (index, item) in given.iter().enumerate() {
-            self.work.draw(Step::ParsedByte, item["bundle"]["version"].as_str().map_or(0, str::len))?;
+            self.work.draw(
+                Step::ParsedByte,
+                item["bundle"]["version"].as_str().map_or(0, str::len),
+            )?;
             match InstalledPackage::read(item) {
                 Ok(item) => installed.push(item),
                 Err(error) => {
-                    return self.bad_user_input(field, format!("`installed[{index}].bundle` is malformed: {error}"));
+                    return self.bad_user_input(
+                        field,
+                        format!("`installed[{index}].bundle` is malformed: {error}"),
+                    );
                 }
             }
         }
         let names = arguments(field).strings("catalogs");
         let is_selected = |served: &&Served| names.is_none_or(|names| names.contains(&served.name));
-        let catalogs: Vec<_> = snapshot.by_priority().map(|served| &**served).filter(is_selected).collect();
+        let catalogs: Vec<_> = snapshot
+            .by_priority()
+            .map(|served| &**served)
+            .filter(is_selected)
+            .collect();
         let upgrades = installed.iter().enumerate().flat_map(|(index, installed)| {
             let packages = installed.packages(&catalogs);
             let none = packages.is_empty().then_some(None);
             let packages = packages.into_iter().map(Some).chain(none);
-            packages.map(move |package| AvailableUpgrades { index, installed, package })
+            packages.map(move |package| AvailableUpgrades {
+                index,
+                installed,
+                package,
+            })
         });
         self.object_list(upgrades, field)
     }
@@ -67,7 +91,11 @@ impl<'a> InstalledPackage<'a> {
         Ok(Self {
             package_name: text(&item["packageName"]),
             bundle_name,
-            installed: Installed::parse(bundle_name, text(&bundle["version"]), bundle["release"].as_str())?,
+            installed: Installed::parse(
+                bundle_name,
+                text(&bundle["version"]),
+                bundle["release"].as_str(),
+            )?,
             catalog: item["catalog"].as_str(),
             channels: channels.iter().filter_map(Value::as_str).collect(),
         })
@@ -75,8 +103,12 @@ impl<'a> InstalledPackage<'a> {
 
     /// Returns its package in each of the catalogs that has it.
     fn packages(&self, catalogs: &[&'a Served]) -> Vec<InCatalog<'a, Package<'a>>> {
-        let catalogs = catalogs.iter().filter(|served| self.catalog.is_none_or(|name| name == served.name));
-        catalogs.filter_map(|served| InCatalog::package(served, self.package_name)).collect()
+        let catalogs = catalogs
+            .iter()
+            .filter(|served| self.catalog.is_none_or(|name| name == served.name));
+        catalogs
+            .filter_map(|served| InCatalog::package(served, self.package_name))
+            .collect()
     }
 }
 
@@ -89,10 +121,22 @@ impl<'a> AvailableUpgrades<'_, 'a> {
 
     /// Returns the deprecations of the package, of the given channels and of the installed bundle.
     fn deprecations(self) -> Vec<Deprecation<'a>> {
-        let Some(package) = self.package else { return Vec::new() };
-        let channels = self.installed.channels.iter().filter_map(|name| package.item.channel(name)?.deprecation());
+        let Some(package) = self.package else {
+            return Vec::new();
+        };
+        let channels = self
+            .installed
+            .channels
+            .iter()
+            .filter_map(|name| package.item.channel(name)?.deprecation());
         let bundle = self.bundle().and_then(|bundle| bundle.item.deprecation());
-        package.item.deprecation().into_iter().chain(channels).chain(bundle).collect()
+        package
+            .item
+            .deprecation()
+            .into_iter()
+            .chain(channels)
+            .chain(bundle)
+            .collect()
     }
 }
 
@@ -114,11 +158,17 @@ impl<'a> Object<'a> for AvailableUpgrades<'_, 'a> {
                     writer.strings([]);
                     return Ok(());
                 };
-                let InstalledPackage { installed, channels, .. } = self.installed;
+                let InstalledPackage {
+                    installed,
+                    channels,
+                    ..
+                } = self.installed;
                 let upgrades = upgrades_from(package.item, installed, channels, writer.work)?;
                 return writer.compatible_upgrades(package, upgrades, field);
             }
-            AvailableUpgradesField::Deprecations => return writer.object_list(self.deprecations(), field),
+            AvailableUpgradesField::Deprecations => {
+                return writer.object_list(self.deprecations(), field);
+            }
         }
         Ok(())
     }

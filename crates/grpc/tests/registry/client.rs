@@ -50,26 +50,53 @@ pub(crate) async fn send(router: &Router, call: Call<'_>) -> Answer {
         let value = trailers.get(name).or_else(|| head.headers.get(name));
         value.map(|value| value.to_str().unwrap().to_owned())
     };
-    let code = field("grpc-status").expect("every response has a status").parse().unwrap();
-    Answer { messages: messages(&bytes), code, text: unescape(&field("grpc-message").unwrap_or_default()) }
+    let code = field("grpc-status")
+        .expect("every response has a status")
+        .parse()
+        .unwrap();
+    Answer {
+        messages: messages(&bytes),
+        code,
+        text: unescape(&field("grpc-message").unwrap_or_default()),
+    }
 }
 
 /// Sends a call, and returns the data of its response as it comes.
 pub(crate) async fn begin(router: &Router, call: &Call<'_>) -> impl Stream<Item = Bytes> + use<> {
-    begin_response(router, call).await.into_body().into_data_stream().map(Result::unwrap)
+    begin_response(router, call)
+        .await
+        .into_body()
+        .into_data_stream()
+        .map(Result::unwrap)
 }
 
 async fn begin_response(router: &Router, call: &Call<'_>) -> Response<Body> {
-    let body: Vec<u8> = call.requests.iter().flat_map(|message| frame(message, call.is_gzip)).collect();
-    let uri = format!("http://{}/{}", call.authority.unwrap_or("127.0.0.1:50051"), call.method);
-    let mut request = Request::post(uri).header("content-type", "application/grpc").header("te", "trailers");
+    let body: Vec<u8> = call
+        .requests
+        .iter()
+        .flat_map(|message| frame(message, call.is_gzip))
+        .collect();
+    let uri = format!(
+        "http://{}/{}",
+        call.authority.unwrap_or("127.0.0.1:50051"),
+        call.method
+    );
+    let mut request = Request::post(uri)
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
     if call.is_gzip {
-        request = request.header("grpc-encoding", "gzip").header("grpc-accept-encoding", "gzip");
+        request = request
+            .header("grpc-encoding", "gzip")
+            .header("grpc-accept-encoding", "gzip");
     }
     for (name, value) in &call.metadata {
         request = request.header(name.to_lowercase(), value);
     }
-    router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap()
+    router
+        .clone()
+        .oneshot(request.body(Body::from(body)).unwrap())
+        .await
+        .unwrap()
 }
 
 fn frame(message: &[u8], is_gzip: bool) -> Vec<u8> {
@@ -91,7 +118,9 @@ pub(crate) fn messages(mut rest: &[u8]) -> Vec<Bytes> {
         let mut message = more[..length].to_vec();
         if *is_gzip == 1 {
             message.clear();
-            GzDecoder::new(&more[..length]).read_to_end(&mut message).unwrap();
+            GzDecoder::new(&more[..length])
+                .read_to_end(&mut message)
+                .unwrap();
         }
         messages.push(message.into());
         rest = &more[length..];
@@ -104,7 +133,8 @@ pub(crate) fn messages(mut rest: &[u8]) -> Vec<Bytes> {
 fn unescape(text: &str) -> String {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let [first, more @ ..] = rest {
-        let escaped = (*first == b'%').then(|| u8::from_str_radix(str::from_utf8(&more[..2]).unwrap(), 16).unwrap());
+        let escaped = (*first == b'%')
+            .then(|| u8::from_str_radix(str::from_utf8(&more[..2]).unwrap(), 16).unwrap());
         bytes.push(escaped.unwrap_or(*first));
         rest = if escaped.is_some() { &more[2..] } else { more };
     }
@@ -119,13 +149,17 @@ pub(crate) fn pool() -> DescriptorPool {
 /// Returns a method as `SERVICE/METHOD` names it, if there is one.
 pub(crate) fn method(pool: &DescriptorPool, path: &str) -> Option<MethodDescriptor> {
     let (service, method) = path.split_once('/')?;
-    pool.get_service_by_name(service)?.methods().find(|other| other.name() == method)
+    pool.get_service_by_name(service)?
+        .methods()
+        .find(|other| other.name() == method)
 }
 
 /// Encodes a request that is written as JSON.
 pub(crate) fn encode(method: &MethodDescriptor, json: &Value) -> Vec<u8> {
     use prost::Message as _;
-    DynamicMessage::deserialize(method.input(), json).unwrap().encode_to_vec()
+    DynamicMessage::deserialize(method.input(), json)
+        .unwrap()
+        .encode_to_vec()
 }
 
 /// Decodes a message of a response to JSON.
@@ -135,7 +169,24 @@ pub(crate) fn decode(method: &MethodDescriptor, message: &[u8]) -> Value {
 
 /// The names of the statuses.
 pub(crate) fn code_name(code: i32) -> &'static str {
-    let names = [(0, "OK"), (2, "Unknown"), (3, "InvalidArgument"), (5, "NotFound"), (8, "ResourceExhausted")];
-    let more = [(9, "FailedPrecondition"), (12, "Unimplemented"), (13, "Internal"), (14, "Unavailable")];
-    names.into_iter().chain(more).collect::<BTreeMap<_, _>>().get(&code).copied().unwrap_or("other")
+    let names = [
+        (0, "OK"),
+        (2, "Unknown"),
+        (3, "InvalidArgument"),
+        (5, "NotFound"),
+        (8, "ResourceExhausted"),
+    ];
+    let more = [
+        (9, "FailedPrecondition"),
+        (12, "Unimplemented"),
+        (13, "Internal"),
+        (14, "Unavailable"),
+    ];
+    names
+        .into_iter()
+        .chain(more)
+        .collect::<BTreeMap<_, _>>()
+        .get(&code)
+        .copied()
+        .unwrap_or("other")
 }

@@ -1,4 +1,5 @@
-//! What `opm serve` answered, of the crafted catalogs and of real ones. `testdata/golden/README.md` says what is recorded.
+//! What `opm serve` answered, of the crafted catalogs and of real ones. `testdata/golden/README.md`
+//! says what is recorded.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,44 +22,76 @@ use crate::client::{self, Answer, Call};
 
 /// Calls that are answered differently on purpose, each with the reason.
 const DIFFERENT: [(&str, &str); 4] = [
-    ("tour/protocol/just-not-too-large", "a request has up to 64 KiB: names are shorter"),
+    (
+        "tour/protocol/just-not-too-large",
+        "a request has up to 64 KiB: names are shorter",
+    ),
     ("values/GetBundle/values/main/values.v1.0.3-rc.1", NUMBERS),
-    ("values/GetBundleThatReplaces/values/main/values.v1.0.2", NUMBERS),
+    (
+        "values/GetBundleThatReplaces/values/main/values.v1.0.2",
+        NUMBERS,
+    ),
     ("values/ListBundles", NUMBERS),
 ];
 
 const NUMBERS: &str = "numbers stay as they are written: upstream reads them as doubles";
 
 fn unpacked(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/golden").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/testdata/golden")
+        .join(name);
     let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    GzDecoder::new(fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     text
 }
 
 fn lines(name: &str) -> Vec<Value> {
-    unpacked(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    unpacked(name)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// Reads a catalog of files.
 fn read(files: &BTreeMap<String, Vec<u8>>) -> Catalog {
     let mut lines = Vec::new();
-    let files = files.iter().filter(|(path, _)| !path.ends_with(".indexignore"));
-    let origins = files.map(|(path, file)| testing::fixture::read_file(path, file, &mut lines)).collect();
-    Catalog::build(Bytes::from(lines), &Origins { files: origins, ..Origins::default() }).unwrap()
+    let files = files
+        .iter()
+        .filter(|(path, _)| !path.ends_with(".indexignore"));
+    let origins = files
+        .map(|(path, file)| testing::fixture::read_file(path, file, &mut lines))
+        .collect();
+    Catalog::build(
+        Bytes::from(lines),
+        &Origins {
+            files: origins,
+            ..Origins::default()
+        },
+    )
+    .unwrap()
 }
 
 fn publish(writer: &mut CatalogsWriter, name: &str, catalog: Catalog) {
     let digest = Digest::new(Sha256::digest(catalog.content()).into());
-    writer.publish(Served::new(name, Content::new(catalog, digest), CatalogMetadata::default()));
+    writer.publish(Served::new(
+        name,
+        Content::new(catalog, digest),
+        CatalogMetadata::default(),
+    ));
 }
 
 /// Serves the recorded catalogs on one port.
 fn recorded() -> (CatalogsWriter, Router) {
     let (mut writer, reader) = catalogs();
-    let all: BTreeMap<String, BTreeMap<String, String>> = serde_json::from_str(&unpacked("catalogs.json.gz")).unwrap();
+    let all: BTreeMap<String, BTreeMap<String, String>> =
+        serde_json::from_str(&unpacked("catalogs.json.gz")).unwrap();
     for (name, files) in all {
-        let files = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
+        let files = files
+            .into_iter()
+            .map(|(path, text)| (path, text.into_bytes()))
+            .collect();
         publish(&mut writer, &name, read(&files));
     }
     (writer, Grpc::new(reader).router())
@@ -70,11 +103,19 @@ async fn send(router: &Router, pool: &DescriptorPool, case: &Value) -> Answer {
     let method = client::method(pool, path);
     let empty = json!({});
     let requests = match (&case["raw_zero_bytes"], &case["raw_request"], &method) {
-        (Value::Number(count), ..) => vec![vec![0; usize::try_from(count.as_u64().unwrap()).unwrap()]],
+        (Value::Number(count), ..) => {
+            vec![vec![0; usize::try_from(count.as_u64().unwrap()).unwrap()]]
+        }
         (_, Value::String(text), _) => vec![base64(text)],
         (.., Some(method)) => match case["requests"].as_array() {
-            Some(requests) => requests.iter().map(|request| client::encode(method, request)).collect(),
-            None => vec![client::encode(method, case.get("request").unwrap_or(&empty))],
+            Some(requests) => requests
+                .iter()
+                .map(|request| client::encode(method, request))
+                .collect(),
+            None => vec![client::encode(
+                method,
+                case.get("request").unwrap_or(&empty),
+            )],
         },
         _ => vec![Vec::new()],
     };
@@ -82,8 +123,17 @@ async fn send(router: &Router, pool: &DescriptorPool, case: &Value) -> Answer {
     let mut metadata = vec![("catalog".to_owned(), text(&case["catalog"]))];
     let more = case["metadata"].as_object().into_iter().flatten();
     metadata.extend(more.map(|(name, value)| (name.clone(), text(value))));
-    client::send(router, Call { method: path, metadata, requests, is_gzip: case["gzip"] == true, authority: None })
-        .await
+    client::send(
+        router,
+        Call {
+            method: path,
+            metadata,
+            requests,
+            is_gzip: case["gzip"] == true,
+            authority: None,
+        },
+    )
+    .await
 }
 
 fn base64(text: &str) -> Vec<u8> {
@@ -94,7 +144,11 @@ fn base64(text: &str) -> Vec<u8> {
 /// Returns an answer as it is recorded.
 fn shown(pool: &DescriptorPool, case: &Value, answer: &Answer) -> Value {
     let method = client::method(pool, case["method"].as_str().unwrap());
-    let decode = |message: &Bytes| method.as_ref().map(|method| client::decode(method, message));
+    let decode = |message: &Bytes| {
+        method
+            .as_ref()
+            .map(|method| client::decode(method, message))
+    };
     let messages: Vec<_> = answer.messages.iter().filter_map(decode).collect();
     let mut shown = json!({ "messages": messages, "code": client::code_name(answer.code) });
     if !answer.text.is_empty() {
@@ -106,7 +160,11 @@ fn shown(pool: &DescriptorPool, case: &Value, answer: &Answer) -> Value {
 /// Returns what has to agree of a recorded answer and ours.
 fn comparable(case: &Value, answer: &Value) -> Value {
     let mut messages = answer["messages"].as_array().unwrap().clone();
-    if case["method"].as_str().unwrap().contains("ServerReflection") {
+    if case["method"]
+        .as_str()
+        .unwrap()
+        .contains("ServerReflection")
+    {
         messages = messages.iter().map(reflected).collect();
     }
     if case["method"].as_str().unwrap().ends_with("CustomSchemas") {
@@ -124,16 +182,27 @@ fn reflected(message: &Value) -> Value {
     if let Some(error) = kept.get_mut("errorResponse").and_then(Value::as_object_mut) {
         error.remove("errorMessage");
     }
-    if let Some(files) = kept.pointer("/fileDescriptorResponse/fileDescriptorProto").and_then(Value::as_array) {
-        let file = FileDescriptorProto::decode(base64(files[0].as_str().unwrap()).as_slice()).unwrap();
-        let mut names: Vec<_> = file.message_type.iter().map(|message| message.name().to_owned()).collect();
+    if let Some(files) = kept
+        .pointer("/fileDescriptorResponse/fileDescriptorProto")
+        .and_then(Value::as_array)
+    {
+        let file =
+            FileDescriptorProto::decode(base64(files[0].as_str().unwrap()).as_slice()).unwrap();
+        let mut names: Vec<_> = file
+            .message_type
+            .iter()
+            .map(|message| message.name().to_owned())
+            .collect();
         names.sort();
         let methods = |service: &ServiceDescriptorProto| {
             let shown = |method: &MethodDescriptorProto| {
                 let types = [method.name(), method.input_type(), method.output_type()].join(" ");
                 json!([types, method.client_streaming(), method.server_streaming()])
             };
-            json!([service.name(), service.method.iter().map(shown).collect::<Vec<_>>()])
+            json!([
+                service.name(),
+                service.method.iter().map(shown).collect::<Vec<_>>()
+            ])
         };
         let mut services: Vec<_> = file.service.iter().map(methods).collect();
         services.sort_by_key(ToString::to_string);
@@ -162,10 +231,16 @@ async fn every_recorded_call_is_answered_as_opm_answers_it() {
             Some(several) => several.clone(),
             None => vec![case.clone()],
         };
-        if !recorded.iter().any(|recorded| comparable(case, recorded) == ours) {
+        if !recorded
+            .iter()
+            .any(|recorded| comparable(case, recorded) == ours)
+        {
             let name = case["name"].as_str().unwrap();
             if DIFFERENT.iter().all(|(other, _)| *other != name) {
-                println!("{name}\n  theirs {}\n  ours   {ours}", comparable(case, &recorded[0]));
+                println!(
+                    "{name}\n  theirs {}\n  ours   {ours}",
+                    comparable(case, &recorded[0])
+                );
             }
             different.push(name);
         }
@@ -200,13 +275,18 @@ fn add_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>)
 /// Returns the digest of messages as it is recorded.
 fn digest<'m>(messages: impl Iterator<Item = &'m Value>) -> String {
     let lines: Vec<_> = messages.map(|message| message.to_string() + "\n").collect();
-    Digest::new(Sha256::digest(lines.concat()).into()).to_string().replace("sha256:", "")
+    Digest::new(Sha256::digest(lines.concat()).into())
+        .to_string()
+        .replace("sha256:", "")
 }
 
 async fn real_catalogs_are_answered_alike(name: &str) -> Option<(usize, Vec<String>)> {
     let directory = testing::corpus::find_catalog(name)?;
     let ((_writer, router), pool) = (real(&directory, name), client::pool());
-    let cases: Vec<_> = lines("corpus.jsonl.gz").into_iter().filter(|case| case["catalog"] == name).collect();
+    let cases: Vec<_> = lines("corpus.jsonl.gz")
+        .into_iter()
+        .filter(|case| case["catalog"] == name)
+        .collect();
     let list = json!({ "catalog": name, "method": "api.Registry/ListBundles" });
     let listed = shown(&pool, &list, &send(&router, &pool, &list).await);
     let mut different = Vec::new();
@@ -216,15 +296,28 @@ async fn real_catalogs_are_answered_alike(name: &str) -> Option<(usize, Vec<Stri
         if !is_list {
             answer = shown(&pool, case, &send(&router, &pool, case).await);
             if case["method"] == "api.Registry/ListPackages" {
-                answer["messages"].as_array_mut().unwrap().sort_by_key(ToString::to_string);
+                answer["messages"]
+                    .as_array_mut()
+                    .unwrap()
+                    .sort_by_key(ToString::to_string);
             }
         }
-        let all = if is_list { &listed } else { &answer }["messages"].as_array().unwrap();
+        let all = if is_list { &listed } else { &answer }["messages"]
+            .as_array()
+            .unwrap();
         let at = case["at"].as_u64().map(|at| usize::try_from(at).unwrap());
         let is_wanted = |(place, message): &(usize, &Value)| {
-            at.is_none_or(|at| at == *place) && case.get("package").is_none_or(|name| message["packageName"] == *name)
+            at.is_none_or(|at| at == *place)
+                && case
+                    .get("package")
+                    .is_none_or(|name| message["packageName"] == *name)
         };
-        let ours = digest(all.iter().enumerate().filter(is_wanted).map(|(_, message)| message));
+        let ours = digest(
+            all.iter()
+                .enumerate()
+                .filter(is_wanted)
+                .map(|(_, message)| message),
+        );
         if case["sha256"] != *ours {
             different.push(case.to_string());
         }
@@ -234,13 +327,18 @@ async fn real_catalogs_are_answered_alike(name: &str) -> Option<(usize, Vec<Stri
 
 #[tokio::test]
 async fn real_catalogs_in_json_are_answered_as_opm_answers_for_the_packages_that_it_accepts() {
-    let Some((count, different)) = real_catalogs_are_answered_alike("community").await else { return };
+    let Some((count, different)) = real_catalogs_are_answered_alike("community").await else {
+        return;
+    };
     assert_eq!((count, different), (961, Vec::new()));
 }
 
 #[tokio::test]
 async fn real_catalogs_in_yaml_are_answered_as_opm_answers() {
-    let Some((count, different)) = real_catalogs_are_answered_alike("community-v4.18-yaml").await else { return };
+    let Some((count, different)) = real_catalogs_are_answered_alike("community-v4.18-yaml").await
+    else {
+        return;
+    };
     assert_eq!((count, different), (717, Vec::new()));
 }
 
@@ -251,21 +349,39 @@ const UNREADABLE: [&str; 2] = ["not YAML", "directory is missing"];
 async fn the_package_for_which_opm_refuses_a_catalog_is_absent_and_the_others_are_served() {
     let (pool, cases) = (client::pool(), lines("refused.jsonl.gz"));
     let list = json!({ "catalog": "c", "method": "api.Registry/ListPackages" });
-    for case in cases.iter().filter(|case| UNREADABLE.iter().all(|name| case["name"] != **name)) {
+    for case in cases
+        .iter()
+        .filter(|case| UNREADABLE.iter().all(|name| case["name"] != **name))
+    {
         let files = case["files"].as_object().unwrap().iter();
-        let files = files.map(|(path, text)| (path.clone(), text.as_str().unwrap().as_bytes().to_vec()));
+        let files =
+            files.map(|(path, text)| (path.clone(), text.as_str().unwrap().as_bytes().to_vec()));
         let catalog = read(&files.collect());
         // `catalogql validate` says of each catalog that opm does not serve what is wrong in it.
-        assert!(case["served"] == json!(true) || !catalog.problems().is_empty(), "{}", case["name"]);
-        let refused = case["error"].as_str().and_then(|error| error.split_once("process package \""));
+        assert!(
+            case["served"] == json!(true) || !catalog.problems().is_empty(),
+            "{}",
+            case["name"]
+        );
+        let refused = case["error"]
+            .as_str()
+            .and_then(|error| error.split_once("process package \""));
         let refused = refused.and_then(|(_, rest)| Some(rest.split_once('"')?.0));
         let packages = catalog.packages().map(|package| package.name().to_owned());
-        let expected: Vec<_> = packages.filter(|name| Some(name.as_str()) != refused).collect();
+        let expected: Vec<_> = packages
+            .filter(|name| Some(name.as_str()) != refused)
+            .collect();
         let (mut writer, reader) = catalogs();
         publish(&mut writer, "c", catalog);
-        let answer = shown(&pool, &list, &send(&Grpc::new(reader).router(), &pool, &list).await);
+        let answer = shown(
+            &pool,
+            &list,
+            &send(&Grpc::new(reader).router(), &pool, &list).await,
+        );
         let served = answer["messages"].as_array().unwrap().iter();
-        let served: Vec<_> = served.map(|message| message["name"].as_str().unwrap()).collect();
+        let served: Vec<_> = served
+            .map(|message| message["name"].as_str().unwrap())
+            .collect();
         assert_eq!(served, expected, "{}", case["name"]);
     }
     assert_eq!(cases.len(), 28);

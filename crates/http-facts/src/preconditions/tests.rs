@@ -27,7 +27,8 @@ fn evaluate(all: &[(&HeaderName, &str)]) -> PreconditionResult {
 
 #[test]
 fn tags_are_compared_as_each_header_demands() {
-    // The value; what `If-Match` makes of it, which compares strongly, and `If-None-Match`, which compares weakly.
+    // The value; what `If-Match` makes of it, which compares strongly, and `If-None-Match`, which
+    // compares weakly.
     let cases = [
         ("\"a\"", Satisfied, NotModified),
         ("W/\"a\"", Failed, NotModified),
@@ -50,14 +51,24 @@ fn tags_are_compared_as_each_header_demands() {
     ];
     for (value, match_, none_match) in cases {
         assert_eq!(evaluate(&[(&IF_MATCH, value)]), match_, "If-Match: {value}");
-        assert_eq!(evaluate(&[(&IF_NONE_MATCH, value)]), none_match, "If-None-Match: {value}");
+        assert_eq!(
+            evaluate(&[(&IF_NONE_MATCH, value)]),
+            none_match,
+            "If-None-Match: {value}"
+        );
     }
 }
 
 #[test]
 fn a_header_on_several_lines_is_one_list() {
-    assert_eq!(evaluate(&[(&IF_MATCH, "\"b\""), (&IF_MATCH, "\"a\"")]), Satisfied);
-    assert_eq!(evaluate(&[(&IF_NONE_MATCH, "\"b\""), (&IF_NONE_MATCH, "\"a\"")]), NotModified);
+    assert_eq!(
+        evaluate(&[(&IF_MATCH, "\"b\""), (&IF_MATCH, "\"a\"")]),
+        Satisfied
+    );
+    assert_eq!(
+        evaluate(&[(&IF_NONE_MATCH, "\"b\""), (&IF_NONE_MATCH, "\"a\"")]),
+        NotModified
+    );
 }
 
 #[test]
@@ -80,12 +91,24 @@ fn dates_count_in_seconds_and_in_three_forms() {
         ("", Satisfied, Satisfied),
     ];
     for (value, unmodified, modified) in cases {
-        assert_eq!(evaluate(&[(&IF_UNMODIFIED_SINCE, value)]), unmodified, "If-Unmodified-Since: {value}");
-        assert_eq!(evaluate(&[(&IF_MODIFIED_SINCE, value)]), modified, "If-Modified-Since: {value}");
+        assert_eq!(
+            evaluate(&[(&IF_UNMODIFIED_SINCE, value)]),
+            unmodified,
+            "If-Unmodified-Since: {value}"
+        );
+        assert_eq!(
+            evaluate(&[(&IF_MODIFIED_SINCE, value)]),
+            modified,
+            "If-Modified-Since: {value}"
+        );
     }
     let undated = Validators::new("a", None);
     for name in [IF_UNMODIFIED_SINCE, IF_MODIFIED_SINCE] {
-        assert_eq!(undated.evaluate(&headers(&[(&name, EARLIER)])), Satisfied, "{name} without a date to compare");
+        assert_eq!(
+            undated.evaluate(&headers(&[(&name, EARLIER)])),
+            Satisfied,
+            "{name} without a date to compare"
+        );
     }
 }
 
@@ -101,10 +124,18 @@ fn all_together_are_judged_in_the_order_of_the_rfc() {
                     let tag = |state: bool| if state { "\"a\"" } else { "\"b\"" };
                     let mut all = Vec::new();
                     all.extend(matches.map(|state| (&IF_MATCH, tag(state))));
-                    all.extend(unmodified.map(|state| (&IF_UNMODIFIED_SINCE, if state { SAME } else { EARLIER })));
+                    all.extend(
+                        unmodified.map(|state| {
+                            (&IF_UNMODIFIED_SINCE, if state { SAME } else { EARLIER })
+                        }),
+                    );
                     all.extend(none_match.map(|state| (&IF_NONE_MATCH, tag(!state))));
-                    all.extend(modified.map(|state| (&IF_MODIFIED_SINCE, if state { EARLIER } else { SAME })));
-                    // Steps 1 and 2, then 3 and 4: a tag keeps the date beside it from being looked at.
+                    all.extend(
+                        modified
+                            .map(|state| (&IF_MODIFIED_SINCE, if state { EARLIER } else { SAME })),
+                    );
+                    // Steps 1 and 2, then 3 and 4: a tag keeps the date beside it from being looked
+                    // at.
                     let expected = match (matches, unmodified, none_match, modified) {
                         (Some(false), ..) | (None, Some(false), ..) => Failed,
                         (_, _, Some(false), _) | (_, _, None, Some(false)) => NotModified,
@@ -132,7 +163,11 @@ fn a_range_is_served_of_just_the_state_that_the_client_has() {
         ("", true),
     ];
     for (value, allowed) in cases {
-        assert_eq!(ours().allows_partial_response(&headers(&[(&IF_RANGE, value)])), allowed, "If-Range: {value}");
+        assert_eq!(
+            ours().allows_partial_response(&headers(&[(&IF_RANGE, value)])),
+            allowed,
+            "If-Range: {value}"
+        );
     }
     assert!(ours().allows_partial_response(&HeaderMap::new()));
     assert!(!Validators::new("a", None).allows_partial_response(&headers(&[(&IF_RANGE, SAME)])));
@@ -140,14 +175,27 @@ fn a_range_is_served_of_just_the_state_that_the_client_has() {
 
 #[test]
 fn validators_are_written_as_http_writes_them() {
-    let written = (ours().etag_header().unwrap(), ours().last_modified_header().unwrap());
-    assert_eq!(written, (HeaderValue::from_static("\"a\""), HeaderValue::from_static(SAME)));
+    let written = (
+        ours().etag_header().unwrap(),
+        ours().last_modified_header().unwrap(),
+    );
+    assert_eq!(
+        written,
+        (
+            HeaderValue::from_static("\"a\""),
+            HeaderValue::from_static(SAME)
+        )
+    );
     assert_eq!(Validators::new("a", None).last_modified_header(), None);
 }
 
 #[test]
 fn an_answer_without_a_body_says_nothing_of_its_length() {
-    assert_eq!((EmptyBody.size_hint().exact(), EmptyBody.is_end_stream()), (None, true));
-    let frame = Pin::new(&mut EmptyBody).poll_frame(&mut Context::from_waker(std::task::Waker::noop()));
+    assert_eq!(
+        (EmptyBody.size_hint().exact(), EmptyBody.is_end_stream()),
+        (None, true)
+    );
+    let frame =
+        Pin::new(&mut EmptyBody).poll_frame(&mut Context::from_waker(std::task::Waker::noop()));
     assert!(matches!(frame, Poll::Ready(None)));
 }

@@ -1,4 +1,5 @@
-//! What is read of a tar before it is known to be a layout. What layouts hold is tested with those of skopeo.
+//! What is read of a tar before it is known to be a layout. What layouts hold is tested with those
+//! of skopeo.
 
 use super::*;
 
@@ -7,19 +8,31 @@ fn a_tar_has_entries_up_to_their_limit_and_only_its_files_count() {
     let mut builder = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_gnu();
     header.set_size(1);
-    builder.append_data(&mut header, "./index.json", &b"a"[..]).unwrap();
-    builder.append_data(&mut header, "blobs/sha256/00", &b"b"[..]).unwrap();
+    builder
+        .append_data(&mut header, "./index.json", &b"a"[..])
+        .unwrap();
+    builder
+        .append_data(&mut header, "blobs/sha256/00", &b"b"[..])
+        .unwrap();
     header.set_entry_type(tar::EntryType::Symlink);
     header.set_size(0);
-    builder.append_link(&mut header, "oci-layout", "/etc/passwd").unwrap();
+    builder
+        .append_link(&mut header, "oci-layout", "/etc/passwd")
+        .unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), builder.into_inner().unwrap()).unwrap();
 
-    let names: Vec<_> = read_tar_files(file.path(), 3).unwrap().into_keys().collect();
+    let names: Vec<_> = read_tar_files(file.path(), 3)
+        .unwrap()
+        .into_keys()
+        .collect();
     assert_eq!(names, ["blobs/sha256/00", "index.json"]);
     let error = read_tar_files(file.path(), 2).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("cannot read the layout `{}`: it has more than 2 entries", file.path().display())
+        format!(
+            "cannot read the layout `{}`: it has more than 2 entries",
+            file.path().display()
+        )
     );
 }

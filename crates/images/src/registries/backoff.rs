@@ -9,7 +9,8 @@ use crate::metrics::METRICS;
 /// A failed request.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The request may succeed when it is retried, after the delay that the registry asks for, if any.
+    /// The request may succeed when it is retried, after the delay that the registry asks for, if
+    /// any.
     Transient(ImageError, Option<Duration>),
     /// The request would fail again.
     Permanent(ImageError),
@@ -31,7 +32,13 @@ impl From<ImageError> for Failure {
 impl Backoff {
     /// Creates a backoff with another maximum number of attempts than the policy's.
     pub(super) fn new(retry: RetryPolicy, max_attempts: u32) -> Self {
-        Self { retry: RetryPolicy { max_attempts, ..retry }, attempts: 0 }
+        Self {
+            retry: RetryPolicy {
+                max_attempts,
+                ..retry
+            },
+            attempts: 0,
+        }
     }
 
     /// Resets the number of attempts, after progress was made.
@@ -41,7 +48,9 @@ impl Backoff {
 
     /// Waits before the next attempt. Returns the error if the request is not to be retried.
     pub(super) async fn wait_after(&mut self, failure: Failure) -> Result<(), ImageError> {
-        let delay = self.delay_after(failure).inspect_err(|_| METRICS.failed.increment())?;
+        let delay = self
+            .delay_after(failure)
+            .inspect_err(|_| METRICS.failed.increment())?;
         METRICS.retried.increment();
         tokio::time::sleep(delay).await;
         Ok(())
@@ -65,11 +74,15 @@ impl Backoff {
     /// Upper bound of the delay before the next attempt.
     fn max_delay(&self) -> Duration {
         let doubled = 1_u32.checked_shl(self.attempts - 1).unwrap_or(u32::MAX);
-        self.retry.initial_backoff.saturating_mul(doubled).min(self.retry.max_backoff)
+        self.retry
+            .initial_backoff
+            .saturating_mul(doubled)
+            .min(self.retry.max_backoff)
     }
 }
 
-/// Returns a random delay up to a maximum, so that clients that failed together do not retry together.
+/// Returns a random delay up to a maximum, so that clients that failed together do not retry
+/// together.
 fn jitter(max_delay: Duration) -> Duration {
     max_delay.mul_f64(fastrand::f64())
 }
@@ -85,15 +98,26 @@ mod tests {
     #[test]
     fn each_wait_may_be_twice_as_long_as_the_one_before_up_to_the_longest() {
         let seconds = Duration::from_secs;
-        let retry = RetryPolicy { initial_backoff: seconds(1), max_backoff: seconds(10), ..RetryPolicy::default() };
+        let retry = RetryPolicy {
+            initial_backoff: seconds(1),
+            max_backoff: seconds(10),
+            ..RetryPolicy::default()
+        };
         let ceilings = (1..7).map(|attempts| Backoff { retry, attempts }.max_delay());
-        assert_eq!(ceilings.collect::<Vec<_>>(), [1, 2, 4, 8, 10, 10].map(seconds));
+        assert_eq!(
+            ceilings.collect::<Vec<_>>(),
+            [1, 2, 4, 8, 10, 10].map(seconds)
+        );
     }
 
     #[tokio::test]
     async fn what_passes_is_tried_so_often_and_what_lasts_once() {
         let none = Duration::ZERO;
-        let retry = RetryPolicy { initial_backoff: none, max_backoff: none, ..RetryPolicy::default() };
+        let retry = RetryPolicy {
+            initial_backoff: none,
+            max_backoff: none,
+            ..RetryPolicy::default()
+        };
         let mut backoff = Backoff::new(retry, 3);
         let mut outcomes = Vec::new();
         for _ in 0..3 {
@@ -102,13 +126,31 @@ mod tests {
         assert_eq!(outcomes, [true, true, false]);
         backoff.reset();
         assert!(backoff.wait_after(transient(None)).await.is_ok());
-        assert!(backoff.wait_after(Failure::Permanent(ImageError::NoImage("it".to_owned()))).await.is_err());
+        assert!(
+            backoff
+                .wait_after(Failure::Permanent(ImageError::NoImage("it".to_owned())))
+                .await
+                .is_err()
+        );
     }
 
     #[tokio::test]
     async fn who_asks_for_more_than_the_longest_wait_is_not_waited_for() {
-        let retry = RetryPolicy { max_backoff: Duration::from_millis(1), ..RetryPolicy::default() };
-        assert!(Backoff::new(retry, 5).wait_after(transient(Some(Duration::from_millis(1)))).await.is_ok());
-        assert!(Backoff::new(retry, 5).wait_after(transient(Some(Duration::from_millis(2)))).await.is_err());
+        let retry = RetryPolicy {
+            max_backoff: Duration::from_millis(1),
+            ..RetryPolicy::default()
+        };
+        assert!(
+            Backoff::new(retry, 5)
+                .wait_after(transient(Some(Duration::from_millis(1))))
+                .await
+                .is_ok()
+        );
+        assert!(
+            Backoff::new(retry, 5)
+                .wait_after(transient(Some(Duration::from_millis(2))))
+                .await
+                .is_err()
+        );
     }
 }

@@ -34,7 +34,8 @@ struct PartialBlob<'a> {
     restarted: bool,
 }
 
-/// Downloads a blob into a new file. `progress` is called with the number of bytes that are downloaded.
+/// Downloads a blob into a new file. `progress` is called with the number of bytes that are
+/// downloaded.
 pub(super) async fn fetch(
     session: &Session,
     blob: BlobDescriptor,
@@ -80,7 +81,12 @@ impl PartialBlob<'_> {
         }
         let path = format!("blobs/{digest}");
         let mut response = session
-            .get(ResourceRequest { resource: &self.resource, path: &path, from: self.downloaded, bytes })
+            .get(ResourceRequest {
+                resource: &self.resource,
+                path: &path,
+                from: self.downloaded,
+                bytes,
+            })
             .await?;
         if self.downloaded > 0 && !continues_at(&response, self.downloaded) {
             self.restart()?;
@@ -92,14 +98,19 @@ impl PartialBlob<'_> {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => return Err(Failure::Transient(self.interrupted(session, None), None)),
                 Err(error) => {
-                    return Err(Failure::Transient(self.interrupted(session, Some(error.without_url())), None));
+                    return Err(Failure::Transient(
+                        self.interrupted(session, Some(error.without_url())),
+                        None,
+                    ));
                 }
             };
             // A response may be longer than the blob; the rest is ignored.
             let rest = usize::try_from(bytes - self.downloaded).unwrap_or(usize::MAX);
             let chunk = &chunk[..chunk.len().min(rest)];
             // Blocking, but short: the page cache takes a chunk.
-            self.file.write_all(chunk).map_err(|source| io_error("write", self.path, source))?;
+            self.file
+                .write_all(chunk)
+                .map_err(|source| io_error("write", self.path, source))?;
             self.hash.update(chunk);
             self.downloaded += chunk.len() as u64;
             METRICS.bytes.add(chunk.len() as u64);
@@ -110,8 +121,8 @@ impl PartialBlob<'_> {
         }
     }
 
-    /// Verifies the digest. If the bytes are from several responses, one of them may have had the wrong range: the
-    /// first time, the download is then restarted and `false` returned.
+    /// Verifies the digest. If the bytes are from several responses, one of them may have had the
+    /// wrong range: the first time, the download is then restarted and `false` returned.
     fn verify(&mut self, session: &Session) -> Result<bool, ImageError> {
         let actual = Digest::new(self.hash.clone().finalize().into());
         if actual == self.blob.digest {
@@ -135,28 +146,50 @@ impl PartialBlob<'_> {
 
     /// Checks the `Content-Length` of a response against the missing bytes.
     fn check_length(&self, session: &Session, response: &Response) -> Result<(), ImageError> {
-        let Some(rest) = response.content_length() else { return Ok(()) };
+        let Some(rest) = response.content_length() else {
+            return Ok(());
+        };
         let (actual, expected) = (self.downloaded.saturating_add(rest), self.blob.bytes);
         if actual == expected {
             return Ok(());
         }
-        let (resource, location, actual) = (self.resource.clone(), session.location.to_string(), actual.to_string());
-        Err(ImageError::WrongSize { resource, location, expected, actual })
+        let (resource, location, actual) = (
+            self.resource.clone(),
+            session.location.to_string(),
+            actual.to_string(),
+        );
+        Err(ImageError::WrongSize {
+            resource,
+            location,
+            expected,
+            actual,
+        })
     }
 
     fn interrupted(&self, session: &Session, source: Option<reqwest::Error>) -> ImageError {
         let (resource, location) = (self.resource.clone(), session.location.to_string());
-        ImageError::Interrupted { resource, location, downloaded: self.downloaded, bytes: self.blob.bytes, source }
+        ImageError::Interrupted {
+            resource,
+            location,
+            downloaded: self.downloaded,
+            bytes: self.blob.bytes,
+            source,
+        }
     }
 }
 
 /// Returns whether a response is the part of the blob from a byte on.
 fn continues_at(response: &Response, byte: u64) -> bool {
-    response.status() == StatusCode::PARTIAL_CONTENT && range_start(response.headers()) == Some(byte)
+    response.status() == StatusCode::PARTIAL_CONTENT
+        && range_start(response.headers()) == Some(byte)
 }
 
 /// Parses the first byte of `Content-Range`.
 fn range_start(headers: &HeaderMap) -> Option<u64> {
-    let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
+    let range = headers
+        .get(CONTENT_RANGE)?
+        .to_str()
+        .ok()?
+        .strip_prefix("bytes ")?;
     range.split_once('-')?.0.parse().ok()
 }

@@ -71,8 +71,8 @@ enum MirrorScope {
 }
 
 impl RegistriesConf {
-    /// Parses the main file and its drop-in files, in this order, each with its path for errors. A later file replaces
-    /// the settings of an earlier one for the same prefix.
+    /// Parses the main file and its drop-in files, in this order, each with its path for errors. A
+    /// later file replaces the settings of an earlier one for the same prefix.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {
         let mut registries: Vec<RegistryConf> = Vec::new();
         for (path, text) in files {
@@ -81,15 +81,22 @@ impl RegistriesConf {
                 registries.push(registry);
             }
         }
-        Ok(Self { registries, insecure: Vec::new() })
+        Ok(Self {
+            registries,
+            insecure: Vec::new(),
+        })
     }
 
     /// Marks further hosts as insecure.
     pub(super) fn with_insecure(self, insecure: &[String]) -> Self {
-        Self { insecure: insecure.to_owned(), ..self }
+        Self {
+            insecure: insecure.to_owned(),
+            ..self
+        }
     }
 
-    /// Returns the mirrors of an image in the order of trying them, and its own location, which is tried last.
+    /// Returns the mirrors of an image in the order of trying them, and its own location, which is
+    /// tried last.
     pub(super) fn locations(
         &self,
         image: &RegistryReference,
@@ -100,42 +107,74 @@ impl RegistriesConf {
         };
         // A prefix may include a tag or a digest. Then nothing of the name remains after it.
         let rest = name.get(matched..).unwrap_or_default();
-        let relocate = |location: &str| if location.is_empty() { name.clone() } else { format!("{location}{rest}") };
+        let relocate = |location: &str| {
+            if location.is_empty() {
+                name.clone()
+            } else {
+                format!("{location}{rest}")
+            }
+        };
         let is_digest = image.digest().is_some();
-        let mirrors = registry.mirror.iter().filter(|mirror| match mirror.applies_to {
-            _ if registry.mirror_by_digest_only => is_digest,
-            MirrorScope::All => true,
-            MirrorScope::DigestOnly => is_digest,
-            MirrorScope::TagOnly => !is_digest,
-        });
-        let mirrors = mirrors.map(|mirror| self.location(&relocate(&mirror.location), mirror.insecure));
-        Ok((mirrors.collect::<Result<_, _>>()?, self.location(&relocate(&registry.location), registry.insecure)?))
+        let mirrors = registry
+            .mirror
+            .iter()
+            .filter(|mirror| match mirror.applies_to {
+                _ if registry.mirror_by_digest_only => is_digest,
+                MirrorScope::All => true,
+                MirrorScope::DigestOnly => is_digest,
+                MirrorScope::TagOnly => !is_digest,
+            });
+        let mirrors =
+            mirrors.map(|mirror| self.location(&relocate(&mirror.location), mirror.insecure));
+        Ok((
+            mirrors.collect::<Result<_, _>>()?,
+            self.location(&relocate(&registry.location), registry.insecure)?,
+        ))
     }
 
-    /// Returns where an image is pushed to: its own name, whatever locations and mirrors it is pulled from.
-    pub(super) fn push_location(&self, image: &RegistryReference) -> Result<RepositoryLocation, ImageError> {
+    /// Returns where an image is pushed to: its own name, whatever locations and mirrors it is
+    /// pulled from.
+    pub(super) fn push_location(
+        &self,
+        image: &RegistryReference,
+    ) -> Result<RepositoryLocation, ImageError> {
         let name = image.repository();
-        let insecure = self.matching(image)?.is_some_and(|(registry, _)| registry.insecure);
+        let insecure = self
+            .matching(image)?
+            .is_some_and(|(registry, _)| registry.insecure);
         self.location(&name, insecure)
     }
 
-    /// Returns the settings with the longest prefix of an image, and the length of that. Blocked images are refused.
-    fn matching(&self, image: &RegistryReference) -> Result<Option<(&RegistryConf, usize)>, ImageError> {
+    /// Returns the settings with the longest prefix of an image, and the length of that. Blocked
+    /// images are refused.
+    fn matching(
+        &self,
+        image: &RegistryReference,
+    ) -> Result<Option<(&RegistryConf, usize)>, ImageError> {
         let text = image.to_string();
-        let matching = self.registries.iter().filter_map(|one| Some((one, match_prefix(&one.prefix, &text)?)));
+        let matching = self
+            .registries
+            .iter()
+            .filter_map(|one| Some((one, match_prefix(&one.prefix, &text)?)));
         match matching.max_by_key(|(_, matched)| *matched) {
-            Some((registry, _)) if registry.blocked => {
-                Err(ImageError::Blocked { image: text, prefix: registry.prefix.clone() })
-            }
+            Some((registry, _)) if registry.blocked => Err(ImageError::Blocked {
+                image: text,
+                prefix: registry.prefix.clone(),
+            }),
             matching => Ok(matching),
         }
     }
 
     /// Returns the location of a repository, given as `HOST/PATH`.
     fn location(&self, name: &str, insecure: bool) -> Result<RepositoryLocation, ImageError> {
-        let (registry, repository) =
-            name.split_once('/').ok_or_else(|| ImageError::InvalidLocation(name.to_owned()))?;
-        let host = if registry == DOCKER_HUB.0 { DOCKER_HUB.1 } else { registry };
+        let (registry, repository) = name
+            .split_once('/')
+            .ok_or_else(|| ImageError::InvalidLocation(name.to_owned()))?;
+        let host = if registry == DOCKER_HUB.0 {
+            DOCKER_HUB.1
+        } else {
+            registry
+        };
         let trust = if insecure || self.insecure.iter().any(|one| one == registry) {
             Trust::InsecureSkipVerify
         } else {
@@ -155,8 +194,14 @@ impl RepositoryLocation {
     pub(super) fn unauthorized(&self, credentials: Option<&str>) -> ImageError {
         let location = self.to_string();
         match credentials {
-            Some(credentials) => ImageError::CredentialsRejected { location, credentials: credentials.to_owned() },
-            None => ImageError::NoCredentials { location, registry: self.registry.clone() },
+            Some(credentials) => ImageError::CredentialsRejected {
+                location,
+                credentials: credentials.to_owned(),
+            },
+            None => ImageError::NoCredentials {
+                location,
+                registry: self.registry.clone(),
+            },
         }
     }
 }
@@ -169,11 +214,18 @@ impl fmt::Display for RepositoryLocation {
 
 /// Parses and validates one file.
 fn parse_file(path: &Path, text: &str) -> Result<Vec<RegistryConf>, ImageError> {
-    let file: ConfFile =
-        toml::from_str(text).map_err(|source| ImageError::ConfSyntax { path: path.to_owned(), source })?;
-    let wrong = |reason| ImageError::InvalidConf { path: path.to_owned(), reason };
+    let file: ConfFile = toml::from_str(text).map_err(|source| ImageError::ConfSyntax {
+        path: path.to_owned(),
+        source,
+    })?;
+    let wrong = |reason| ImageError::InvalidConf {
+        path: path.to_owned(),
+        reason,
+    };
     if file.registries.is_some() {
-        return Err(wrong("`[registries]` is the first version of the format: write `[[registry]]`".to_owned()));
+        return Err(wrong(
+            "`[registries]` is the first version of the format: write `[[registry]]`".to_owned(),
+        ));
     }
     let mut registries = file.registry;
     for registry in &mut registries {
@@ -184,7 +236,9 @@ fn parse_file(path: &Path, text: &str) -> Result<Vec<RegistryConf>, ImageError> 
         }
         let RegistryConf { prefix, mirror, .. } = registry;
         if prefix.is_empty() {
-            return Err(wrong("a `[[registry]]` has neither prefix nor location".to_owned()));
+            return Err(wrong(
+                "a `[[registry]]` has neither prefix nor location".to_owned(),
+            ));
         }
         if prefix.strip_prefix("*.").unwrap_or(prefix).contains('*') {
             return Err(wrong(format!(
@@ -210,8 +264,8 @@ fn trim_slashes(location: &str) -> String {
     location.trim_end_matches('/').to_owned()
 }
 
-/// Returns the length of the part of a reference that a prefix matches; `None` if it does not match whole path
-/// segments.
+/// Returns the length of the part of a reference that a prefix matches; `None` if it does not match
+/// whole path segments.
 fn match_prefix(prefix: &str, reference: &str) -> Option<usize> {
     let end = match prefix.strip_prefix('*') {
         None => reference.starts_with(prefix).then_some(prefix.len())?,

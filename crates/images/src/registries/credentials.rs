@@ -13,7 +13,8 @@ use serde::Deserialize;
 use super::helper;
 use crate::ImageError;
 
-/// Name of Docker Hub in references, and the key that Docker uses for it in files and with credential helpers.
+/// Name of Docker Hub in references, and the key that Docker uses for it in files and with
+/// credential helpers.
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 
@@ -71,11 +72,15 @@ struct AuthEntry {
 }
 
 impl Credentials {
-    /// Parses `config.json` or `auth.json` files, each with its path for errors. The first file with an entry for an
-    /// image is used.
+    /// Parses `config.json` or `auth.json` files, each with its path for errors. The first file
+    /// with an entry for an image is used.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {
-        let files = files.into_iter().map(|(path, text)| CredentialsFile::parse(path, &text));
-        Ok(Self { files: files.collect::<Result<_, _>>()? })
+        let files = files
+            .into_iter()
+            .map(|(path, text)| CredentialsFile::parse(path, &text));
+        Ok(Self {
+            files: files.collect::<Result<_, _>>()?,
+        })
     }
 
     /// Adds credentials that are used for images without an entry in these.
@@ -85,9 +90,13 @@ impl Credentials {
         self
     }
 
-    /// Finds the credentials for a repository. Within a file, an entry for `HOST/NAMESPACE/REPOSITORY` takes precedence
-    /// over one for a prefix of it.
-    pub(super) async fn find(&self, registry: &str, repository: &str) -> Result<Option<FoundCredentials>, ImageError> {
+    /// Finds the credentials for a repository. Within a file, an entry for
+    /// `HOST/NAMESPACE/REPOSITORY` takes precedence over one for a prefix of it.
+    pub(super) async fn find(
+        &self,
+        registry: &str,
+        repository: &str,
+    ) -> Result<Option<FoundCredentials>, ImageError> {
         for file in &self.files {
             if let Some(found) = file.find(registry, repository).await? {
                 return Ok(Some(found));
@@ -101,27 +110,53 @@ impl CredentialsFile {
     fn parse(path: PathBuf, text: &str) -> Result<Self, ImageError> {
         let written: Result<AuthFile, _> = serde_json::from_str(text);
         // The error of the parser would quote the file and could reveal a secret.
-        let wrong = |reason: String| ImageError::InvalidCredentials { path: path.clone(), reason };
-        let written = written
-            .map_err(|error| wrong(format!("line {} is not valid JSON or not of the expected format", error.line())))?;
+        let wrong = |reason: String| ImageError::InvalidCredentials {
+            path: path.clone(),
+            reason,
+        };
+        let written = written.map_err(|error| {
+            wrong(format!(
+                "line {} is not valid JSON or not of the expected format",
+                error.line()
+            ))
+        })?;
         let mut secrets = BTreeMap::new();
         for (key, auth) in written.auths {
-            let secret =
-                auth.secret().map_err(|()| wrong(format!("the entry `{key}` has no `auth` of user and password")))?;
+            let secret = auth.secret().map_err(|()| {
+                wrong(format!(
+                    "the entry `{key}` has no `auth` of user and password"
+                ))
+            })?;
             if let Some(secret) = secret {
                 secrets.insert(normalize_key(&key), secret);
             }
         }
-        let helpers: BTreeMap<_, _> =
-            written.cred_helpers.into_iter().map(|(key, name)| (normalize_key(&key), name)).collect();
+        let helpers: BTreeMap<_, _> = written
+            .cred_helpers
+            .into_iter()
+            .map(|(key, name)| (normalize_key(&key), name))
+            .collect();
         let store = written.creds_store.filter(|name| !name.is_empty());
-        if let Some(name) = helpers.values().chain(&store).find(|name| !helper::is_name(name)) {
+        if let Some(name) = helpers
+            .values()
+            .chain(&store)
+            .find(|name| !helper::is_name(name))
+        {
             return Err(wrong(format!("`{name}` cannot name a credential helper")));
         }
-        Ok(Self { path, secrets, helpers, store })
+        Ok(Self {
+            path,
+            secrets,
+            helpers,
+            store,
+        })
     }
 
-    async fn find(&self, registry: &str, repository: &str) -> Result<Option<FoundCredentials>, ImageError> {
+    async fn find(
+        &self,
+        registry: &str,
+        repository: &str,
+    ) -> Result<Option<FoundCredentials>, ImageError> {
         let whole = format!("{registry}/{repository}");
         let mut scope = &*whole;
         loop {
@@ -132,7 +167,10 @@ impl CredentialsFile {
             }
             if let Some(secret) = self.secrets.get(scope) {
                 let origin = format!("`{}` (entry `{scope}`)", self.path.display());
-                return Ok(Some(FoundCredentials { secret: secret.clone(), origin }));
+                return Ok(Some(FoundCredentials {
+                    secret: secret.clone(),
+                    origin,
+                }));
             }
             match scope.rsplit_once('/') {
                 Some((shorter, _)) => scope = shorter,
@@ -146,10 +184,21 @@ impl CredentialsFile {
     }
 
     /// Queries a credential helper.
-    async fn query_helper(&self, name: &str, scope: &str) -> Result<Option<FoundCredentials>, ImageError> {
-        let server = if scope == DOCKER_HUB { DOCKER_HUB_KEY } else { scope };
+    async fn query_helper(
+        &self,
+        name: &str,
+        scope: &str,
+    ) -> Result<Option<FoundCredentials>, ImageError> {
+        let server = if scope == DOCKER_HUB {
+            DOCKER_HUB_KEY
+        } else {
+            scope
+        };
         let secret = helper::query(name, server).await?;
-        let origin = format!("the credential helper `{name}` of `{}`", self.path.display());
+        let origin = format!(
+            "the credential helper `{name}` of `{}`",
+            self.path.display()
+        );
         Ok(secret.map(|secret| FoundCredentials { secret, origin }))
     }
 }
@@ -161,20 +210,35 @@ impl AuthEntry {
             return Ok(Some(RegistrySecret::IdentityToken(self.identitytoken)));
         }
         if self.auth.is_empty() {
-            let Self { username: user, password, .. } = self;
+            let Self {
+                username: user,
+                password,
+                ..
+            } = self;
             return Ok((!user.is_empty()).then_some(RegistrySecret::Password { user, password }));
         }
-        let text = STANDARD.decode(self.auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let (user, password) = text.as_deref().and_then(|text| text.split_once(':')).ok_or(())?;
+        let text = STANDARD
+            .decode(self.auth.trim())
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
+        let (user, password) = text
+            .as_deref()
+            .and_then(|text| text.split_once(':'))
+            .ok_or(())?;
         // Docker for Windows pads passwords with NULs.
         let password = password.trim_end_matches('\0');
-        Ok(Some(RegistrySecret::Password { user: user.to_owned(), password: password.to_owned() }))
+        Ok(Some(RegistrySecret::Password {
+            user: user.to_owned(),
+            password: password.to_owned(),
+        }))
     }
 }
 
 /// Normalizes the key of an entry to the form of references: Docker writes some keys as URLs.
 fn normalize_key(key: &str) -> String {
-    let address = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://"));
+    let address = key
+        .strip_prefix("https://")
+        .or_else(|| key.strip_prefix("http://"));
     let scope = match address {
         Some(address) => address.split('/').next().unwrap_or_default(),
         None => key.trim_end_matches('/'),
@@ -191,7 +255,9 @@ impl fmt::Display for FoundCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.secret {
             RegistrySecret::Password { user, .. } => write!(f, "`{user}` from {}", self.origin),
-            RegistrySecret::IdentityToken(_) => write!(f, "the identity token from {}", self.origin),
+            RegistrySecret::IdentityToken(_) => {
+                write!(f, "the identity token from {}", self.origin)
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Credential helpers: external programs that the user's configuration names. No other program is ever run.
+//! Credential helpers: external programs that the user's configuration names. No other program is
+//! ever run.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -37,7 +38,10 @@ struct HelperOutput {
 
 /// Returns whether a helper may have this name, which becomes part of the name of a program.
 pub(super) fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 /// Queries a helper for the credentials of a server; `None` if it has none.
@@ -50,8 +54,15 @@ pub(super) async fn query(name: &str, server: &str) -> Result<Option<RegistrySec
     }
 }
 
-fn run(program: &str, server: &str, timeout: Duration) -> Result<Option<RegistrySecret>, ImageError> {
-    let failed = |reason: String| ImageError::CredentialHelper { program: program.to_owned(), reason };
+fn run(
+    program: &str,
+    server: &str,
+    timeout: Duration,
+) -> Result<Option<RegistrySecret>, ImageError> {
+    let failed = |reason: String| ImageError::CredentialHelper {
+        program: program.to_owned(),
+        reason,
+    };
     let mut child = Command::new(program)
         .arg("get")
         .stdin(Stdio::piped())
@@ -61,8 +72,8 @@ fn run(program: &str, server: &str, timeout: Duration) -> Result<Option<Registry
         .map_err(|error| failed(error.to_string()))?;
     let deadline = Instant::now() + timeout;
     let answer = exchange(&mut child, server, timeout);
-    let has_exited =
-        answer.is_ok() && has_exited_by(deadline, &mut child).map_err(|error| failed(error.to_string()))?;
+    let has_exited = answer.is_ok()
+        && has_exited_by(deadline, &mut child).map_err(|error| failed(error.to_string()))?;
     if !has_exited {
         // Fails if the helper has just exited, which is fine.
         let _ = child.kill();
@@ -70,18 +81,31 @@ fn run(program: &str, server: &str, timeout: Duration) -> Result<Option<Registry
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
     let answer = answer.map_err(failed)?;
     if !has_exited {
-        return Err(failed(format!("it has not ended within {} seconds", timeout.as_secs())));
+        return Err(failed(format!(
+            "it has not ended within {} seconds",
+            timeout.as_secs()
+        )));
     }
     if !status.success() {
-        // The output may contain a secret: it is only searched for the text that the protocol defines.
-        let known = !String::from_utf8_lossy(&answer).to_lowercase().contains(NOT_FOUND);
-        return if known { Err(failed(status.to_string())) } else { Ok(None) };
+        // The output may contain a secret: it is only searched for the text that the protocol
+        // defines.
+        let known = !String::from_utf8_lossy(&answer)
+            .to_lowercase()
+            .contains(NOT_FOUND);
+        return if known {
+            Err(failed(status.to_string()))
+        } else {
+            Ok(None)
+        };
     }
-    let answer: HelperOutput =
-        serde_json::from_slice(&answer).map_err(|_| failed("the output has no Username and Secret".to_owned()))?;
+    let answer: HelperOutput = serde_json::from_slice(&answer)
+        .map_err(|_| failed("the output has no Username and Secret".to_owned()))?;
     Ok(Some(match answer.username {
         user if user == TOKEN_USER => RegistrySecret::IdentityToken(answer.secret),
-        user => RegistrySecret::Password { user, password: answer.secret },
+        user => RegistrySecret::Password {
+            user,
+            password: answer.secret,
+        },
     }))
 }
 
@@ -108,7 +132,9 @@ fn exchange(child: &mut Child, server: &str, timeout: Duration) -> Result<Vec<u8
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut answer = Vec::new();
-        let read = output.take(MAX_HELPER_OUTPUT_BYTES).read_to_end(&mut answer);
+        let read = output
+            .take(MAX_HELPER_OUTPUT_BYTES)
+            .read_to_end(&mut answer);
         // After the time-out the receiver is gone.
         let _ = sender.send(read.map(|_| answer));
     });

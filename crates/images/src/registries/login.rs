@@ -35,7 +35,10 @@ pub(super) enum Challenge {
     /// User name and password.
     Basic,
     /// An access token from the token service at `realm`.
-    Bearer { realm: String, service: Option<String> },
+    Bearer {
+        realm: String,
+        service: Option<String>,
+    },
 }
 
 /// The response of a token service.
@@ -53,7 +56,11 @@ pub(super) async fn log_in(
     headers: &HeaderMap,
 ) -> Result<Login, Failure> {
     let challenge = Challenge::find(headers).ok_or_else(|| location.unauthorized(None))?;
-    let found = transport.settings.credentials.find(&location.registry, &location.repository).await?;
+    let found = transport
+        .settings
+        .credentials
+        .find(&location.registry, &location.repository)
+        .await?;
     let credentials = found.as_ref().map(ToString::to_string);
     let secret = found.map(|found| found.secret);
     let authorization = match (challenge, secret) {
@@ -76,10 +83,14 @@ pub(super) async fn log_in(
         }
         (Challenge::Basic, _) => return Err(location.unauthorized(credentials.as_deref()).into()),
     };
-    let mut authorization: HeaderValue =
-        authorization.parse().map_err(|_: InvalidHeaderValue| location.unauthorized(credentials.as_deref()))?;
+    let mut authorization: HeaderValue = authorization
+        .parse()
+        .map_err(|_: InvalidHeaderValue| location.unauthorized(credentials.as_deref()))?;
     authorization.set_sensitive(true);
-    Ok(Login { authorization, credentials })
+    Ok(Login {
+        authorization,
+        credentials,
+    })
 }
 
 /// A request for an access token to one repository.
@@ -96,43 +107,70 @@ struct TokenRequest<'a> {
 impl TokenRequest<'_> {
     async fn send(self) -> Result<String, Failure> {
         let (url, host, trust) = self.token_service()?;
-        let scope = format!("repository:{}:{}", self.location.repository, self.access.actions());
+        let scope = format!(
+            "repository:{}:{}",
+            self.location.repository,
+            self.access.actions()
+        );
         let service = self.service.iter().map(|service| ("service", &**service));
         let parameters = service.chain([("scope", &*scope)]);
         let request = match &self.secret {
             Some(RegistrySecret::IdentityToken(token)) => {
-                let grant = [("grant_type", "refresh_token"), ("client_id", CLIENT_ID), ("refresh_token", token)];
-                let body =
-                    form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters.chain(grant)).finish();
+                let grant = [
+                    ("grant_type", "refresh_token"),
+                    ("client_id", CLIENT_ID),
+                    ("refresh_token", token),
+                ];
+                let body = form_urlencoded::Serializer::new(String::new())
+                    .extend_pairs(parameters.chain(grant))
+                    .finish();
                 let client = self.transport.client_without_redirects(trust)?;
-                client.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
+                client
+                    .post(url)
+                    .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                    .body(body)
             }
-            Some(RegistrySecret::Password { user, password }) => {
-                self.transport.client(trust)?.get(with_query(url, parameters)).basic_auth(user, Some(password))
-            }
-            None => self.transport.client(trust)?.get(with_query(url, parameters)),
+            Some(RegistrySecret::Password { user, password }) => self
+                .transport
+                .client(trust)?
+                .get(with_query(url, parameters))
+                .basic_auth(user, Some(password)),
+            None => self
+                .transport
+                .client(trust)?
+                .get(with_query(url, parameters)),
         };
         let retry = self.transport.settings.retry;
         let request = request.timeout(retry.request_timeout(MAX_TOKEN_RESPONSE_BYTES));
-        let response = continue_trace(request).send().await.map_err(|error| unreachable(&host, error))?;
+        let response = continue_trace(request)
+            .send()
+            .await
+            .map_err(|error| unreachable(&host, error))?;
         let (status, wait) = (response.status(), retry_after(response.headers()));
         if !status.is_success() {
             return Err(self.error_for_status(host, status, wait));
         }
-        let bytes = read(response, MAX_TOKEN_RESPONSE_BYTES).await.map_err(|error| unreachable(&host, error))?;
-        let token: Option<TokenResponse> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let bytes = read(response, MAX_TOKEN_RESPONSE_BYTES)
+            .await
+            .map_err(|error| unreachable(&host, error))?;
+        let token: Option<TokenResponse> =
+            bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let token = token.and_then(|token| token.token.or(token.access_token));
         Ok(token.ok_or(ImageError::NoToken(host))?)
     }
 
-    /// Returns the URL of the token service, its host with its port, and the trust that it requires, because it
-    /// receives the password.
+    /// Returns the URL of the token service, its host with its port, and the trust that it
+    /// requires, because it receives the password.
     fn token_service(&self) -> Result<(Url, String, Trust), ImageError> {
-        let wrong =
-            || ImageError::InsecureTokenService { registry: self.location.registry.clone(), realm: self.realm.clone() };
+        let wrong = || ImageError::InsecureTokenService {
+            registry: self.location.registry.clone(),
+            realm: self.realm.clone(),
+        };
         let url = Url::parse(&self.realm).map_err(|_| wrong())?;
         let host = url.host_str().ok_or_else(wrong)?;
-        let host = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+        let host = url
+            .port()
+            .map_or(host.to_owned(), |port| format!("{host}:{port}"));
         let insecure = self.transport.is_insecure(&host)
             || self.location.trust == Trust::InsecureSkipVerify && host == self.location.host;
         match url.scheme() {
@@ -143,15 +181,32 @@ impl TokenRequest<'_> {
     }
 
     /// Returns the error for a response other than 2xx.
-    fn error_for_status(&self, host: String, status: StatusCode, wait: Option<Duration>) -> Failure {
+    fn error_for_status(
+        &self,
+        host: String,
+        status: StatusCode,
+        wait: Option<Duration>,
+    ) -> Failure {
         let (resource, error_body) = ("a token".to_owned(), String::new());
         match status {
-            StatusCode::TOO_MANY_REQUESTS => {
-                Failure::Transient(ImageError::TooManyRequests { location: host, retry_after: wait }, wait)
-            }
+            StatusCode::TOO_MANY_REQUESTS => Failure::Transient(
+                ImageError::TooManyRequests {
+                    location: host,
+                    retry_after: wait,
+                },
+                wait,
+            ),
             _ if status.is_server_error() => {
                 let status = status.as_u16();
-                Failure::Transient(ImageError::Status { resource, location: host, status, error_body }, wait)
+                Failure::Transient(
+                    ImageError::Status {
+                        resource,
+                        location: host,
+                        status,
+                        error_body,
+                    },
+                    wait,
+                )
             }
             _ => self.location.unauthorized(self.credentials).into(),
         }
@@ -167,15 +222,20 @@ fn with_query<'a>(mut url: Url, parameters: impl Iterator<Item = (&'a str, &'a s
 impl Challenge {
     /// Selects a supported challenge: Bearer is preferred to Basic.
     pub(super) fn find(headers: &HeaderMap) -> Option<Self> {
-        let texts = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+        let texts = headers
+            .get_all(WWW_AUTHENTICATE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         let challenges: Vec<_> = texts.flat_map(parse_challenges).collect();
-        let bearer = challenges.iter().position(|challenge| *challenge != Self::Basic);
+        let bearer = challenges
+            .iter()
+            .position(|challenge| *challenge != Self::Basic);
         challenges.into_iter().nth(bearer.unwrap_or(0))
     }
 }
 
-/// Parses the supported challenges of one header, which may have several challenges and parameters, all separated by
-/// commas.
+/// Parses the supported challenges of one header, which may have several challenges and parameters,
+/// all separated by commas.
 fn parse_challenges(text: &str) -> Vec<Challenge> {
     let mut found = Vec::new();
     for part in split_outside_quotes(text) {
@@ -184,7 +244,10 @@ fn parse_challenges(text: &str) -> Vec<Challenge> {
         if is_scheme {
             match first.to_ascii_lowercase().as_str() {
                 "basic" => found.push(Some(Challenge::Basic)),
-                "bearer" => found.push(Some(Challenge::Bearer { realm: String::new(), service: None })),
+                "bearer" => found.push(Some(Challenge::Bearer {
+                    realm: String::new(),
+                    service: None,
+                })),
                 _ => found.push(None),
             }
         }
@@ -218,7 +281,9 @@ fn split_outside_quotes(text: &str) -> impl Iterator<Item = &str> {
 
 /// Decodes a quoted string; other text is returned as it is.
 fn unquote(text: &str) -> String {
-    let Some(inner) = text.strip_prefix('"') else { return text.to_owned() };
+    let Some(inner) = text.strip_prefix('"') else {
+        return text.to_owned();
+    };
     let mut value = String::new();
     let mut characters = inner.chars();
     while let Some(c) = characters.next() {
@@ -236,28 +301,56 @@ mod tests {
     use super::*;
 
     fn bearer(realm: &str, service: Option<&str>) -> Challenge {
-        Challenge::Bearer { realm: realm.to_owned(), service: service.map(str::to_owned) }
+        Challenge::Bearer {
+            realm: realm.to_owned(),
+            service: service.map(str::to_owned),
+        }
     }
 
     fn find(headers: &[&'static str]) -> Option<Challenge> {
-        let headers = headers.iter().map(|text| (WWW_AUTHENTICATE, HeaderValue::from_static(text)));
+        let headers = headers
+            .iter()
+            .map(|text| (WWW_AUTHENTICATE, HeaderValue::from_static(text)));
         Challenge::find(&headers.collect())
     }
 
     #[test]
     fn a_challenge_says_where_a_token_is() {
         let quay = r#"Bearer realm="https://quay.io/v2/auth",service="quay.io",scope="repository:a/b:pull,push""#;
-        assert_eq!(find(&[quay]), Some(bearer("https://quay.io/v2/auth", Some("quay.io"))));
-        assert_eq!(find(&["bearer REALM=https://a/b , error=\"x\""]), Some(bearer("https://a/b", None)));
-        assert_eq!(find(&[r#"Bearer realm="https://a/\"b\",c""#]), Some(bearer("https://a/\"b\",c", None)));
+        assert_eq!(
+            find(&[quay]),
+            Some(bearer("https://quay.io/v2/auth", Some("quay.io")))
+        );
+        assert_eq!(
+            find(&["bearer REALM=https://a/b , error=\"x\""]),
+            Some(bearer("https://a/b", None))
+        );
+        assert_eq!(
+            find(&[r#"Bearer realm="https://a/\"b\",c""#]),
+            Some(bearer("https://a/\"b\",c", None))
+        );
     }
 
     #[test]
     fn whatever_is_written_is_read_to_its_end() {
         let mut random = fastrand::Rng::with_seed(7);
-        let pieces = ["Bearer", "Basic", " ", ",", "=", "\"", "\\", "realm", "é", "service=\"", ", ,"];
+        let pieces = [
+            "Bearer",
+            "Basic",
+            " ",
+            ",",
+            "=",
+            "\"",
+            "\\",
+            "realm",
+            "é",
+            "service=\"",
+            ", ,",
+        ];
         for _ in 0..10_000 {
-            let text: String = (0..random.usize(..12)).map(|_| pieces[random.usize(..pieces.len())]).collect();
+            let text: String = (0..random.usize(..12))
+                .map(|_| pieces[random.usize(..pieces.len())])
+                .collect();
             assert!(parse_challenges(&text).len() <= text.len(), "{text}");
         }
     }
@@ -265,8 +358,14 @@ mod tests {
     #[test]
     fn a_token_is_preferred_to_a_password_and_what_is_unknown_is_passed_over() {
         assert_eq!(find(&["Basic realm=\"a\""]), Some(Challenge::Basic));
-        assert_eq!(find(&["Basic realm=\"a\"", "Bearer realm=\"b\""]), Some(bearer("b", None)));
-        assert_eq!(find(&["Negotiate, Basic realm=\"a\", Bearer realm=\"b\",service=c"]), Some(bearer("b", Some("c"))));
+        assert_eq!(
+            find(&["Basic realm=\"a\"", "Bearer realm=\"b\""]),
+            Some(bearer("b", None))
+        );
+        assert_eq!(
+            find(&["Negotiate, Basic realm=\"a\", Bearer realm=\"b\",service=c"]),
+            Some(bearer("b", Some("c")))
+        );
         assert_eq!(find(&["Negotiate", "Digest realm=\"a\""]), None);
         assert_eq!(find(&[]), None);
     }

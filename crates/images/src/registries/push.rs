@@ -1,7 +1,7 @@
 //! Pushes an image into a repository: blobs, manifests, and at last the index under the tag.
 //!
-//! The tag is written when everything that it leads to is there, so that a push that ends early changes nothing that
-//! anybody sees.
+//! The tag is written when everything that it leads to is there, so that a push that ends early
+//! changes nothing that anybody sees.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -42,20 +42,59 @@ struct Blob<'a> {
 }
 
 /// Pushes an image under a tag.
-pub(super) async fn push(session: &Session, tag: &str, image: &PackedImage) -> Result<(), ImageError> {
+pub(super) async fn push(
+    session: &Session,
+    tag: &str,
+    image: &PackedImage,
+) -> Result<(), ImageError> {
     let layer = &image.layer;
-    let (resource, source) = (format!("the layer {}", layer.digest), BlobSource::File(&layer.path));
-    push_blob(session, &Blob { resource, digest: layer.digest, bytes: layer.bytes, source }).await?;
+    let (resource, source) = (
+        format!("the layer {}", layer.digest),
+        BlobSource::File(&layer.path),
+    );
+    push_blob(
+        session,
+        &Blob {
+            resource,
+            digest: layer.digest,
+            bytes: layer.bytes,
+            source,
+        },
+    )
+    .await?;
     for config in &image.configs {
         let digest = digest(config);
         let (resource, source) = (format!("the config {digest}"), BlobSource::Memory(config));
-        push_blob(session, &Blob { resource, digest, bytes: config.len() as u64, source }).await?;
+        push_blob(
+            session,
+            &Blob {
+                resource,
+                digest,
+                bytes: config.len() as u64,
+                source,
+            },
+        )
+        .await?;
     }
     for manifest in &image.manifests {
         let name = digest(manifest).to_string();
-        push_manifest(session, &format!("the manifest {name}"), &name, OCI_IMAGE_MEDIA_TYPE, manifest).await?;
+        push_manifest(
+            session,
+            &format!("the manifest {name}"),
+            &name,
+            OCI_IMAGE_MEDIA_TYPE,
+            manifest,
+        )
+        .await?;
     }
-    push_manifest(session, &format!("the tag `{tag}`"), tag, OCI_IMAGE_INDEX_MEDIA_TYPE, &image.index).await
+    push_manifest(
+        session,
+        &format!("the tag `{tag}`"),
+        tag,
+        OCI_IMAGE_INDEX_MEDIA_TYPE,
+        &image.index,
+    )
+    .await
 }
 
 /// Pushes a blob unless the repository has it.
@@ -71,16 +110,24 @@ async fn push_blob(session: &Session, blob: &Blob<'_>) -> Result<(), ImageError>
 
 async fn push_blob_once(session: &Session, blob: &Blob<'_>) -> Result<(), Failure> {
     let path = format!("blobs/{}", blob.digest);
-    let look =
-        |scheme: &str| Ok(session.push_client()?.head(session.url(scheme, &path)).timeout(session.request_timeout(0)));
+    let look = |scheme: &str| {
+        Ok(session
+            .push_client()?
+            .head(session.url(scheme, &path))
+            .timeout(session.request_timeout(0)))
+    };
     let found = session.exchange(look).await?;
     // Some registries redirect to where the blob is.
     if found.status().is_success() || found.status().is_redirection() {
         return Ok(());
     }
     let start = |scheme: &str| {
-        let request = session.push_client()?.post(session.url(scheme, "blobs/uploads/"));
-        Ok(request.header(CONTENT_LENGTH, 0).timeout(session.request_timeout(0)))
+        let request = session
+            .push_client()?
+            .post(session.url(scheme, "blobs/uploads/"));
+        Ok(request
+            .header(CONTENT_LENGTH, 0)
+            .timeout(session.request_timeout(0)))
     };
     let started = success(session, &blob.resource, session.exchange(start).await?).await?;
     let url = upload_url(session, blob, &started)?;
@@ -91,7 +138,11 @@ async fn push_blob_once(session: &Session, blob: &Blob<'_>) -> Result<(), Failur
         let request = request.header(CONTENT_TYPE, "application/octet-stream");
         Ok(request.timeout(session.request_timeout(blob.bytes)))
     };
-    let sent = if is_own { session.exchange(upload).await? } else { session.send_elsewhere(upload).await? };
+    let sent = if is_own {
+        session.exchange(upload).await?
+    } else {
+        session.send_elsewhere(upload).await?
+    };
     let uploaded = success(session, &blob.resource, sent).await?;
     check_digest(session, &blob.resource, blob.digest, uploaded.headers())?;
     Ok(())
@@ -106,8 +157,13 @@ async fn push_manifest(
 ) -> Result<(), ImageError> {
     let path = format!("{MANIFESTS}{name}");
     let request = |scheme: &str| {
-        let request = session.push_client()?.put(session.url(scheme, &path)).header(CONTENT_TYPE, media_type);
-        Ok(request.body(bytes.to_vec()).timeout(session.request_timeout(bytes.len() as u64)))
+        let request = session
+            .push_client()?
+            .put(session.url(scheme, &path))
+            .header(CONTENT_TYPE, media_type);
+        Ok(request
+            .body(bytes.to_vec())
+            .timeout(session.request_timeout(bytes.len() as u64)))
     };
     let mut backoff: Backoff = session.backoff();
     loop {
@@ -116,14 +172,20 @@ async fn push_manifest(
             Err(failure) => Err(failure),
         };
         match sent {
-            Ok(response) => return check_digest(session, resource, digest(bytes), response.headers()),
+            Ok(response) => {
+                return check_digest(session, resource, digest(bytes), response.headers());
+            }
             Err(failure) => backoff.wait_after(failure).await?,
         }
     }
 }
 
 /// Returns a response of 2xx, and the error for another one.
-async fn success(session: &Session, resource: &str, response: Response) -> Result<Response, Failure> {
+async fn success(
+    session: &Session,
+    resource: &str,
+    response: Response,
+) -> Result<Response, Failure> {
     if response.status().is_success() {
         return Ok(response);
     }
@@ -132,22 +194,35 @@ async fn success(session: &Session, resource: &str, response: Response) -> Resul
 
 /// Returns where the registry takes the blob. A registry with TLS cannot name a place without.
 fn upload_url(session: &Session, blob: &Blob<'_>, started: &Response) -> Result<Url, ImageError> {
-    let location = started.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let location = started
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok());
     let mut url = location
         .and_then(|location| started.url().join(location).ok())
-        .filter(|url| url.scheme() == "https" || session.location.trust == Trust::InsecureSkipVerify)
+        .filter(|url| {
+            url.scheme() == "https" || session.location.trust == Trust::InsecureSkipVerify
+        })
         .ok_or_else(|| ImageError::Push {
             resource: blob.resource.clone(),
             location: session.location.to_string(),
             reason: "the registry names no valid place for an upload".to_owned(),
         })?;
-    url.query_pairs_mut().append_pair("digest", &blob.digest.to_string());
+    url.query_pairs_mut()
+        .append_pair("digest", &blob.digest.to_string());
     Ok(url)
 }
 
 /// Checks the digest that the registry says that it stored, if it says one.
-fn check_digest(session: &Session, resource: &str, expected: Digest, headers: &HeaderMap) -> Result<(), ImageError> {
-    let stored = headers.get(CONTENT_DIGEST).and_then(|value| Digest::parse(value.to_str().ok()?));
+fn check_digest(
+    session: &Session,
+    resource: &str,
+    expected: Digest,
+    headers: &HeaderMap,
+) -> Result<(), ImageError> {
+    let stored = headers
+        .get(CONTENT_DIGEST)
+        .and_then(|value| Digest::parse(value.to_str().ok()?));
     match stored {
         Some(actual) if actual != expected => Err(session.wrong_digest(resource, expected, actual)),
         _ => Ok(()),
@@ -155,12 +230,21 @@ fn check_digest(session: &Session, resource: &str, expected: Digest, headers: &H
 }
 
 /// Returns the error of a registry that refuses to store something.
-pub(super) fn refusal(session: &Session, resource: String, status: StatusCode, text: &str) -> ImageError {
+pub(super) fn refusal(
+    session: &Session,
+    resource: String,
+    status: StatusCode,
+    text: &str,
+) -> ImageError {
     let reason = match status {
         StatusCode::FORBIDDEN => format!("access denied for {}{text}", session.credentials_name()),
         _ => format!("HTTP status {}{text}", status.as_u16()),
     };
-    ImageError::Push { resource, location: session.location.to_string(), reason }
+    ImageError::Push {
+        resource,
+        location: session.location.to_string(),
+        reason,
+    }
 }
 
 impl BlobSource<'_> {
@@ -186,8 +270,13 @@ impl http_body::Body for FileBody {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let length = usize::try_from(self.rest).unwrap_or(usize::MAX).min(PIECE_BYTES);
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let length = usize::try_from(self.rest)
+            .unwrap_or(usize::MAX)
+            .min(PIECE_BYTES);
         if length == 0 {
             return Poll::Ready(None);
         }

@@ -1,4 +1,5 @@
-//! Requests to one repository: manifests and blobs, with authentication if the registry requires it.
+//! Requests to one repository: manifests and blobs, with authentication if the registry requires
+//! it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -86,19 +87,28 @@ struct RegistryError {
 }
 
 impl Session {
-    /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried according to the retry
-    /// policy.
+    /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried
+    /// according to the retry policy.
     pub(super) fn new(
         transport: Arc<Transport>,
         location: RepositoryLocation,
         access: Access,
         max_attempts: u32,
     ) -> Self {
-        Self { transport, location, access, max_attempts, state: Mutex::default() }
+        Self {
+            transport,
+            location,
+            access,
+            max_attempts,
+            state: Mutex::default(),
+        }
     }
 
     /// Downloads the manifest or index of an image, and returns it with its digest.
-    pub(super) async fn manifest(&self, image: &RegistryReference) -> Result<(Vec<u8>, Digest), ImageError> {
+    pub(super) async fn manifest(
+        &self,
+        image: &RegistryReference,
+    ) -> Result<(Vec<u8>, Digest), ImageError> {
         let (resource, name) = match (image.digest(), image.tag()) {
             (Some(digest), _) => (format!("the manifest {digest}"), digest.to_string()),
             (None, tag) => {
@@ -106,13 +116,19 @@ impl Session {
                 (format!("the tag `{tag}`"), tag.to_owned())
             }
         };
-        self.verified_manifest(&resource, &name, image.digest()).await
+        self.verified_manifest(&resource, &name, image.digest())
+            .await
     }
 
     /// Downloads a manifest that an index names.
-    pub(super) async fn manifest_by_digest(&self, blob: BlobDescriptor) -> Result<Vec<u8>, ImageError> {
+    pub(super) async fn manifest_by_digest(
+        &self,
+        blob: BlobDescriptor,
+    ) -> Result<Vec<u8>, ImageError> {
         let resource = format!("the manifest {}", blob.digest);
-        let (bytes, _) = self.verified_manifest(&resource, &blob.digest.to_string(), Some(blob.digest)).await?;
+        let (bytes, _) = self
+            .verified_manifest(&resource, &blob.digest.to_string(), Some(blob.digest))
+            .await?;
         Ok(bytes)
     }
 
@@ -120,8 +136,14 @@ impl Session {
     pub(super) async fn config(&self, blob: BlobDescriptor) -> Result<Vec<u8>, ImageError> {
         let resource = format!("the config {}", blob.digest);
         let path = format!("blobs/{}", blob.digest);
-        let (bytes, headers) =
-            self.download(ResourceRequest { resource: &resource, path: &path, from: 0, bytes: blob.bytes }).await?;
+        let (bytes, headers) = self
+            .download(ResourceRequest {
+                resource: &resource,
+                path: &path,
+                from: 0,
+                bytes: blob.bytes,
+            })
+            .await?;
         self.verify(&resource, &bytes, Some(blob.digest), &headers)?;
         Ok(bytes)
     }
@@ -134,13 +156,20 @@ impl Session {
     ) -> Result<(Vec<u8>, Digest), ImageError> {
         let bytes = self.transport.settings.limits.manifest_bytes;
         let path = format!("{MANIFESTS}{name}");
-        let (bytes, headers) = self.download(ResourceRequest { resource, path: &path, from: 0, bytes }).await?;
+        let (bytes, headers) = self
+            .download(ResourceRequest {
+                resource,
+                path: &path,
+                from: 0,
+                bytes,
+            })
+            .await?;
         let digest = self.verify(resource, &bytes, digest, &headers)?;
         Ok((bytes, digest))
     }
 
-    /// Computes the digest of a manifest and checks it against the expected one, or else against the one that the
-    /// registry claims in a header.
+    /// Computes the digest of a manifest and checks it against the expected one, or else against
+    /// the one that the registry claims in a header.
     fn verify(
         &self,
         resource: &str,
@@ -148,20 +177,37 @@ impl Session {
         expected: Option<Digest>,
         headers: &HeaderMap,
     ) -> Result<Digest, ImageError> {
-        let claimed = headers.get(CONTENT_DIGEST).and_then(|value| Digest::parse(value.to_str().ok()?));
+        let claimed = headers
+            .get(CONTENT_DIGEST)
+            .and_then(|value| Digest::parse(value.to_str().ok()?));
         let actual = manifest::digest(bytes);
         match expected.or(claimed) {
-            Some(expected) if expected != actual => Err(self.wrong_digest(resource, expected, actual)),
+            Some(expected) if expected != actual => {
+                Err(self.wrong_digest(resource, expected, actual))
+            }
             _ => Ok(actual),
         }
     }
 
-    pub(super) fn wrong_digest(&self, resource: &str, expected: Digest, actual: Digest) -> ImageError {
-        ImageError::WrongDigest { resource: resource.to_owned(), location: self.location.to_string(), expected, actual }
+    pub(super) fn wrong_digest(
+        &self,
+        resource: &str,
+        expected: Digest,
+        actual: Digest,
+    ) -> ImageError {
+        ImageError::WrongDigest {
+            resource: resource.to_owned(),
+            location: self.location.to_string(),
+            expected,
+            actual,
+        }
     }
 
     /// Downloads a resource into memory, and returns it with the response headers.
-    async fn download(&self, request: ResourceRequest<'_>) -> Result<(Vec<u8>, HeaderMap), ImageError> {
+    async fn download(
+        &self,
+        request: ResourceRequest<'_>,
+    ) -> Result<(Vec<u8>, HeaderMap), ImageError> {
         let mut backoff = self.backoff();
         loop {
             match self.download_once(request).await {
@@ -175,14 +221,21 @@ impl Session {
         }
     }
 
-    async fn download_once(&self, request: ResourceRequest<'_>) -> Result<(Vec<u8>, HeaderMap), Failure> {
+    async fn download_once(
+        &self,
+        request: ResourceRequest<'_>,
+    ) -> Result<(Vec<u8>, HeaderMap), Failure> {
         let response = self.get(request).await?;
         let headers = response.headers().clone();
         match read(response, request.bytes).await {
             Ok(Some(bytes)) => Ok((bytes, headers)),
             Ok(None) => {
                 let resource = format!("{} of `{}`", request.resource, self.location);
-                Err(ImageError::LargerThan { resource, limit: request.bytes }.into())
+                Err(ImageError::LargerThan {
+                    resource,
+                    limit: request.bytes,
+                }
+                .into())
             }
             Err(error) => Err(self.unreachable(error)),
         }
@@ -190,7 +243,9 @@ impl Session {
 
     /// Requests a manifest or a blob, and returns a response of 2xx.
     pub(super) async fn get(&self, request: ResourceRequest<'_>) -> Result<Response, Failure> {
-        let response = self.exchange(|scheme| self.get_request(scheme, request)).await?;
+        let response = self
+            .exchange(|scheme| self.get_request(scheme, request))
+            .await?;
         if response.status().is_success() {
             Ok(response)
         } else {
@@ -198,8 +253,8 @@ impl Session {
         }
     }
 
-    /// Sends a request, and logs in if the registry requires it. `build` makes the request for a URL scheme, once for each
-    /// time that it is sent.
+    /// Sends a request, and logs in if the registry requires it. `build` makes the request for a
+    /// URL scheme, once for each time that it is sent.
     pub(super) async fn exchange(
         &self,
         build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
@@ -209,15 +264,25 @@ impl Session {
         if response.status() != StatusCode::UNAUTHORIZED || !self.is_own(response.url()) {
             return Ok(response);
         }
-        let login = log_in(&self.transport, &self.location, self.access, response.headers()).await?;
+        let login = log_in(
+            &self.transport,
+            &self.location,
+            self.access,
+            response.headers(),
+        )
+        .await?;
         {
             let mut state = self.state();
-            (state.authorization, state.credentials) = (Some(login.authorization), login.credentials);
+            (state.authorization, state.credentials) =
+                (Some(login.authorization), login.credentials);
         }
         self.send(&build).await
     }
 
-    async fn send(&self, build: impl Fn(&str) -> Result<RequestBuilder, ImageError>) -> Result<Response, Failure> {
+    async fn send(
+        &self,
+        build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
+    ) -> Result<Response, Failure> {
         let known = self.state().scheme;
         let mut scheme = known.unwrap_or("https");
         let mut sent = self.authorized(build(scheme)?).send().await;
@@ -237,7 +302,10 @@ impl Session {
         &self,
         build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
     ) -> Result<Response, Failure> {
-        build("https")?.send().await.map_err(|error| self.unreachable(error))
+        build("https")?
+            .send()
+            .await
+            .map_err(|error| self.unreachable(error))
     }
 
     fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
@@ -248,10 +316,16 @@ impl Session {
         }
     }
 
-    fn get_request(&self, scheme: &str, request: ResourceRequest<'_>) -> Result<RequestBuilder, ImageError> {
+    fn get_request(
+        &self,
+        scheme: &str,
+        request: ResourceRequest<'_>,
+    ) -> Result<RequestBuilder, ImageError> {
         let rest = request.bytes.saturating_sub(request.from);
         let client = self.transport.client(self.location.trust)?;
-        let mut builder = client.get(self.url(scheme, request.path)).timeout(self.request_timeout(rest));
+        let mut builder = client
+            .get(self.url(scheme, request.path))
+            .timeout(self.request_timeout(rest));
         if request.path.starts_with(MANIFESTS) {
             builder = builder.header(ACCEPT, MEDIA_TYPES.join(", "));
         }
@@ -263,7 +337,9 @@ impl Session {
 
     /// Returns the URL of a path within the repository.
     pub(super) fn url(&self, scheme: &str, path: &str) -> String {
-        let RepositoryLocation { host, repository, .. } = &self.location;
+        let RepositoryLocation {
+            host, repository, ..
+        } = &self.location;
         format!("{scheme}://{host}/v2/{repository}/{path}")
     }
 
@@ -284,7 +360,10 @@ impl Session {
 
     /// Describes the credentials that were sent, for errors.
     pub(super) fn credentials_name(&self) -> String {
-        self.state().credentials.clone().unwrap_or_else(|| "an anonymous client".to_owned())
+        self.state()
+            .credentials
+            .clone()
+            .unwrap_or_else(|| "an anonymous client".to_owned())
     }
 
     /// Returns whether a response is from this registry, and not from the target of a redirect.
@@ -307,8 +386,13 @@ impl Session {
         let (resource, location) = (resource.to_owned(), self.location.to_string());
         let error = match status {
             StatusCode::UNAUTHORIZED => return self.unauthorized().into(),
-            StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests { location, retry_after: wait },
-            _ if self.access == Access::Push => push::refusal(self, resource, status, &read_error_body(response).await),
+            StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests {
+                location,
+                retry_after: wait,
+            },
+            _ if self.access == Access::Push => {
+                push::refusal(self, resource, status, &read_error_body(response).await)
+            }
             StatusCode::FORBIDDEN => ImageError::Forbidden {
                 resource,
                 location,
@@ -324,13 +408,21 @@ impl Session {
             },
         };
         let is_transient = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
-            || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
-        if is_transient { Failure::Transient(error, wait) } else { Failure::Permanent(error) }
+            || matches!(
+                status,
+                StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
+            );
+        if is_transient {
+            Failure::Transient(error, wait)
+        } else {
+            Failure::Permanent(error)
+        }
     }
 
     /// Returns the error for a 401 response after logging in, or without a supported challenge.
     fn unauthorized(&self) -> ImageError {
-        self.location.unauthorized(self.state().credentials.as_deref())
+        self.location
+            .unauthorized(self.state().credentials.as_deref())
     }
 }
 
@@ -361,18 +453,38 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     match text.parse() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::now()).ok(),
+        Err(_) => httpdate::parse_http_date(text)
+            .ok()?
+            .duration_since(SystemTime::now())
+            .ok(),
     }
 }
 
-/// Reads the error message of a registry for our own, short and on one line: `: denied`. Empty if there is none.
+/// Reads the error message of a registry for our own, short and on one line: `: denied`. Empty if
+/// there is none.
 async fn read_error_body(response: Response) -> String {
-    let bytes = read(response, MAX_ERROR_BODY_BYTES).await.ok().flatten().unwrap_or_default();
-    let Ok(body) = serde_json::from_slice::<ErrorBody>(&bytes) else { return String::new() };
-    let Some(RegistryError { code, message }) = body.errors.into_iter().next() else { return String::new() };
+    let bytes = read(response, MAX_ERROR_BODY_BYTES)
+        .await
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let Ok(body) = serde_json::from_slice::<ErrorBody>(&bytes) else {
+        return String::new();
+    };
+    let Some(RegistryError { code, message }) = body.errors.into_iter().next() else {
+        return String::new();
+    };
     let text = if message.is_empty() { code } else { message };
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_ERROR_CHARS).collect();
-    if shown.is_empty() { shown } else { format!(": {shown}") }
+    let shown: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(SHOWN_ERROR_CHARS)
+        .collect();
+    if shown.is_empty() {
+        shown
+    } else {
+        format!(": {shown}")
+    }
 }
 
 #[cfg(test)]
@@ -383,15 +495,26 @@ mod tests {
 
     #[test]
     fn a_registry_names_seconds_or_a_moment_until_which_it_is_left_alone() {
-        let delay = |text: &str| retry_after(&HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]));
+        let delay = |text: &str| {
+            retry_after(&HeaderMap::from_iter([(
+                RETRY_AFTER,
+                text.parse().unwrap(),
+            )]))
+        };
         assert_eq!(delay("120"), Some(Duration::from_mins(2)));
-        let later = delay(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10))).unwrap();
+        let later = delay(&httpdate::fmt_http_date(
+            SystemTime::now() + Duration::from_mins(10),
+        ))
+        .unwrap();
         assert!((590..=600).contains(&later.as_secs()), "{later:?}");
         for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "-1", "soon"] {
             assert_eq!(delay(text), None, "{text}");
         }
         assert_eq!(
-            retry_after(&HeaderMap::from_iter([(AGE, HeaderValue::from(1)), (DATE, HeaderValue::from(1))])),
+            retry_after(&HeaderMap::from_iter([
+                (AGE, HeaderValue::from(1)),
+                (DATE, HeaderValue::from(1))
+            ])),
             None
         );
     }

@@ -24,8 +24,8 @@ pub const MAX_REDIRECTS: usize = 10;
 pub(super) struct Transport {
     pub(super) settings: RegistrySettings,
     authorities: Vec<Certificate>,
-    /// Created on first use, because creating a client fails on a system without certificates, which can still serve
-    /// directories.
+    /// Created on first use, because creating a client fails on a system without certificates,
+    /// which can still serve directories.
     verifying: OnceLock<Client>,
     insecure: OnceLock<Client>,
     /// The same for pushing.
@@ -62,12 +62,22 @@ impl Transport {
         }
         let (verifying, insecure) = (OnceLock::new(), OnceLock::new());
         let (push_verifying, push_insecure) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { settings, authorities, verifying, insecure, push_verifying, push_insecure })
+        Ok(Self {
+            settings,
+            authorities,
+            verifying,
+            insecure,
+            push_verifying,
+            push_insecure,
+        })
     }
 
     /// Returns whether the settings name a host, given with its port, as insecure.
     pub(super) fn is_insecure(&self, host: &str) -> bool {
-        self.settings.insecure.iter().any(|insecure| insecure == host)
+        self.settings
+            .insecure
+            .iter()
+            .any(|insecure| insecure == host)
     }
 
     /// Returns the client for a trust.
@@ -87,13 +97,19 @@ impl Transport {
         Ok(cell.get_or_init(|| client))
     }
 
-    /// Creates a client that follows no redirects, which would resend the body of a request to another host.
+    /// Creates a client that follows no redirects, which would resend the body of a request to
+    /// another host.
     pub(super) fn client_without_redirects(&self, trust: Trust) -> Result<Client, ImageError> {
-        self.build(trust, Policy::none(), Some(self.settings.retry.read_timeout))
+        self.build(
+            trust,
+            Policy::none(),
+            Some(self.settings.retry.read_timeout),
+        )
     }
 
-    /// Returns the client that pushes for a trust. It follows no redirects. Time before a response counts as time between
-    /// the bytes of one, so that only the time-out of each whole request bounds uploads.
+    /// Returns the client that pushes for a trust. It follows no redirects. Time before a response
+    /// counts as time between the bytes of one, so that only the time-out of each whole request
+    /// bounds uploads.
     pub(super) fn push_client(&self, trust: Trust) -> Result<&Client, ImageError> {
         let cell = match trust {
             Trust::Verified => &self.push_verifying,
@@ -106,7 +122,12 @@ impl Transport {
         Ok(cell.get_or_init(|| client))
     }
 
-    fn build(&self, trust: Trust, redirects: Policy, read_timeout: Option<Duration>) -> Result<Client, ImageError> {
+    fn build(
+        &self,
+        trust: Trust,
+        redirects: Policy,
+        read_timeout: Option<Duration>,
+    ) -> Result<Client, ImageError> {
         let builder = Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.settings.retry.connect_timeout)
@@ -114,12 +135,15 @@ impl Transport {
             .tls_danger_accept_invalid_certs(trust == Trust::InsecureSkipVerify)
             .redirect(redirects)
             .referer(false);
-        let builder = read_timeout.into_iter().fold(builder, ClientBuilder::read_timeout);
+        let builder = read_timeout
+            .into_iter()
+            .fold(builder, ClientBuilder::read_timeout);
         builder.build().map_err(ImageError::TlsSetup)
     }
 }
 
-/// Adds the header by which a registry continues the current trace (W3C Trace Context §3.2), if there is one.
+/// Adds the header by which a registry continues the current trace (W3C Trace Context §3.2), if
+/// there is one.
 pub(super) fn continue_trace(request: RequestBuilder) -> RequestBuilder {
     let context = Context::current();
     let span = context.span().span_context().clone();
@@ -135,10 +159,16 @@ fn parse_certificates(pem: &str) -> Result<Vec<Certificate>, String> {
     let mut found = Vec::new();
     for der in CertificateDer::pem_slice_iter(pem.as_bytes()) {
         let der = der.map_err(|error| error.to_string())?;
-        RootCertStore::empty().add(der.clone()).map_err(|error| error.to_string())?;
+        RootCertStore::empty()
+            .add(der.clone())
+            .map_err(|error| error.to_string())?;
         found.push(Certificate::from_der(&der).map_err(|error| error.to_string())?);
     }
-    if found.is_empty() { Err("no certificate found".to_owned()) } else { Ok(found) }
+    if found.is_empty() {
+        Err("no certificate found".to_owned())
+    } else {
+        Ok(found)
+    }
 }
 
 /// Follows redirects to https URLs only.
@@ -147,7 +177,11 @@ fn follow_with_tls(attempt: Attempt<'_>) -> reqwest::redirect::Action {
         let host = attempt.url().host_str().unwrap_or_default().to_owned();
         return attempt.error(RedirectError::WithoutTls(host));
     }
-    if attempt.previous().len() > MAX_REDIRECTS { attempt.error(RedirectError::TooOften) } else { attempt.follow() }
+    if attempt.previous().len() > MAX_REDIRECTS {
+        attempt.error(RedirectError::TooOften)
+    } else {
+        attempt.follow()
+    }
 }
 
 /// Classifies the error of a request without a response.
@@ -156,16 +190,29 @@ pub(super) fn unreachable(host: &str, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let host = host.to_owned();
     match tls_error(&error) {
-        // A trusted authority with the same name, such as its predecessor, makes the signature invalid.
-        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            Failure::Permanent(ImageError::UntrustedIssuer(host))
-        }
+        // A trusted authority with the same name, such as its predecessor, makes the signature
+        // invalid.
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => Failure::Permanent(ImageError::UntrustedIssuer(host)),
         Some(rustls::Error::InvalidCertificate(_)) => {
-            Failure::Permanent(ImageError::InvalidCertificate { host, source: error })
+            Failure::Permanent(ImageError::InvalidCertificate {
+                host,
+                source: error,
+            })
         }
         Some(rustls::Error::InvalidMessage(_)) => Failure::Permanent(ImageError::WithoutTls(host)),
-        _ if error.is_redirect() => Failure::Permanent(ImageError::Redirect { host, source: error }),
-        _ => Failure::Transient(ImageError::Unreachable { host, source: error }, None),
+        _ if error.is_redirect() => Failure::Permanent(ImageError::Redirect {
+            host,
+            source: error,
+        }),
+        _ => Failure::Transient(
+            ImageError::Unreachable {
+                host,
+                source: error,
+            },
+            None,
+        ),
     }
 }
 
@@ -174,8 +221,12 @@ fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         // `io::Error::source` skips the error that it wraps.
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let found = error.downcast_ref().or_else(|| inner.and_then(|inner| inner.downcast_ref()));
+        let inner = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        let found = error
+            .downcast_ref()
+            .or_else(|| inner.and_then(|inner| inner.downcast_ref()));
         if found.is_some() {
             return found;
         }

@@ -1,5 +1,5 @@
-//! Applies the entries of a layer's archive to the tree of an image: entries at or below the root, and whiteouts.
-//! Entries that are unsafe are refused.
+//! Applies the entries of a layer's archive to the tree of an image: entries at or below the root,
+//! and whiteouts. Entries that are unsafe are refused.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -35,11 +35,23 @@ pub(super) struct LayeredImage<'a> {
 }
 
 impl<'a> LayeredImage<'a> {
-    /// Creates an image without layers. Contents of files are stored on the file system of `folder`.
-    pub(super) fn new(root: &'a CatalogRoot, limits: &'a UnpackLimits, folder: &Path) -> Result<Self, UnpackError> {
+    /// Creates an image without layers. Contents of files are stored on the file system of
+    /// `folder`.
+    pub(super) fn new(
+        root: &'a CatalogRoot,
+        limits: &'a UnpackLimits,
+        folder: &Path,
+    ) -> Result<Self, UnpackError> {
         // The folders that lead to the root are entries as well.
         let tree = ImageTree::new(limits.entries.saturating_add(root.parts().len()));
-        Ok(Self { root, limits, tree, spool: Spool::new(folder)?, headers: 0, links: 0 })
+        Ok(Self {
+            root,
+            limits,
+            tree,
+            spool: Spool::new(folder)?,
+            headers: 0,
+            links: 0,
+        })
     }
 
     /// Applies the next layer. `content_end` is kept at the offset at which the last content ends.
@@ -50,7 +62,8 @@ impl<'a> LayeredImage<'a> {
         content_end: &Cell<u64>,
     ) -> Result<(), UnpackError> {
         let mut headers = self.headers;
-        let mut entries = ArchiveReader::new(archive, layer, self.limits, &mut headers, content_end)?;
+        let mut entries =
+            ArchiveReader::new(archive, layer, self.limits, &mut headers, content_end)?;
         while let Some((entry, mut content)) = entries.next()? {
             self.apply_entry(&entry, &mut content)?;
         }
@@ -60,13 +73,25 @@ impl<'a> LayeredImage<'a> {
 
     /// Returns the entries below the root.
     pub(super) fn finish(self) -> Result<Unpacked, UnpackError> {
-        let UnpackLimits { path_bytes, bytes, .. } = *self.limits;
-        Ok(Unpacked { entries: entries::list(&self.tree, self.root, path_bytes)?, spool: self.spool, max_bytes: bytes })
+        let UnpackLimits {
+            path_bytes, bytes, ..
+        } = *self.limits;
+        Ok(Unpacked {
+            entries: entries::list(&self.tree, self.root, path_bytes)?,
+            spool: self.spool,
+            max_bytes: bytes,
+        })
     }
 
-    fn apply_entry(&mut self, entry: &ArchiveEntry, content: &mut impl Read) -> Result<(), UnpackError> {
+    fn apply_entry(
+        &mut self,
+        entry: &ArchiveEntry,
+        content: &mut impl Read,
+    ) -> Result<(), UnpackError> {
         let parts = split_path(&entry.path, entry)?;
-        let Some((last, parents)) = parts.split_last() else { return Ok(()) };
+        let Some((last, parents)) = parts.split_last() else {
+            return Ok(());
+        };
         if let Some(hidden) = last.strip_prefix(WHITEOUT.as_bytes()) {
             return self.apply_whiteout(entry, parents, hidden);
         }
@@ -78,7 +103,12 @@ impl<'a> LayeredImage<'a> {
     }
 
     /// Applies a whiteout.
-    fn apply_whiteout(&mut self, entry: &ArchiveEntry, parents: &[&[u8]], hidden: &[u8]) -> Result<(), UnpackError> {
+    fn apply_whiteout(
+        &mut self,
+        entry: &ArchiveEntry,
+        parents: &[&[u8]],
+        hidden: &[u8],
+    ) -> Result<(), UnpackError> {
         let is_opaque = hidden == &OPAQUE.as_bytes()[WHITEOUT.len()..];
         if !is_opaque && hidden.starts_with(&AUFS_PREFIX.as_bytes()[WHITEOUT.len()..]) {
             return Ok(());
@@ -94,7 +124,11 @@ impl<'a> LayeredImage<'a> {
             return Ok(());
         }
         let names = self.names(&parts, entry)?;
-        let done = if is_opaque { self.tree.clear(&names, entry.layer) } else { self.tree.hide(&names, entry.layer) };
+        let done = if is_opaque {
+            self.tree.clear(&names, entry.layer)
+        } else {
+            self.tree.hide(&names, entry.layer)
+        };
         done.map_err(|blocked| self.blocked(blocked, entry))
     }
 
@@ -104,7 +138,8 @@ impl<'a> LayeredImage<'a> {
             ArchiveEntryKind::Folder => self.tree.put_folder(names, entry.layer),
             ArchiveEntryKind::Link(target) => {
                 let target = self.link_target(target, entry)?;
-                self.tree.put_leaf(names, Leaf::Link(target.to_owned()), entry.layer)
+                self.tree
+                    .put_leaf(names, Leaf::Link(target.to_owned()), entry.layer)
             }
             ArchiveEntryKind::File | ArchiveEntryKind::HardLink(_) | ArchiveEntryKind::Other(_) => {
                 self.tree.put_leaf(names, Leaf::Other, entry.layer)
@@ -125,31 +160,59 @@ impl<'a> LayeredImage<'a> {
                 let done = self.tree.put_folder(names, entry.layer);
                 return done.map_err(|blocked| self.blocked(blocked, entry));
             }
-            ArchiveEntryKind::Other(kind) => return Err(UnpackError::NotAFile { location: entry.location(), kind }),
+            ArchiveEntryKind::Other(kind) => {
+                return Err(UnpackError::NotAFile {
+                    location: entry.location(),
+                    kind,
+                });
+            }
             ArchiveEntryKind::File => Leaf::File(self.file(entry, content)?),
             ArchiveEntryKind::HardLink(target) => self.hard_link(entry, target)?,
-            ArchiveEntryKind::Link(target) => Leaf::Link(self.link_target(target, entry)?.to_owned()),
+            ArchiveEntryKind::Link(target) => {
+                Leaf::Link(self.link_target(target, entry)?.to_owned())
+            }
         };
         // Hard links to symbolic links count as symbolic links.
         if matches!(leaf, Leaf::Link(_)) {
             self.links += 1;
             if self.links > self.limits.links {
-                let (location, root, limit) = (entry.location(), self.root.clone(), self.limits.links);
-                return Err(UnpackError::TooManyLinks { location, root, limit });
+                let (location, root, limit) =
+                    (entry.location(), self.root.clone(), self.limits.links);
+                return Err(UnpackError::TooManyLinks {
+                    location,
+                    root,
+                    limit,
+                });
             }
         }
-        self.tree.put_leaf(names, leaf, entry.layer).map_err(|blocked| self.blocked(blocked, entry))
+        self.tree
+            .put_leaf(names, leaf, entry.layer)
+            .map_err(|blocked| self.blocked(blocked, entry))
     }
 
-    fn file(&mut self, entry: &ArchiveEntry, content: &mut impl Read) -> Result<FileContent, UnpackError> {
-        let UnpackLimits { file_bytes, bytes, .. } = *self.limits;
+    fn file(
+        &mut self,
+        entry: &ArchiveEntry,
+        content: &mut impl Read,
+    ) -> Result<FileContent, UnpackError> {
+        let UnpackLimits {
+            file_bytes, bytes, ..
+        } = *self.limits;
         if entry.bytes > file_bytes {
             let location = entry.location();
-            return Err(UnpackError::FileTooLarge { location, bytes: entry.bytes, limit: file_bytes });
+            return Err(UnpackError::FileTooLarge {
+                location,
+                bytes: entry.bytes,
+                limit: file_bytes,
+            });
         }
         if self.spool.bytes().saturating_add(entry.bytes) > bytes {
             let (location, root) = (entry.location(), self.root.clone());
-            return Err(UnpackError::TooManyBytes { location, root, limit: bytes });
+            return Err(UnpackError::TooManyBytes {
+                location,
+                root,
+                limit: bytes,
+            });
         }
         self.spool.add(content, entry)
     }
@@ -159,36 +222,66 @@ impl<'a> LayeredImage<'a> {
         let parts = split_path(target, entry)?;
         if !matches!(self.root.relation(&parts), Relation::Below) {
             let (location, root) = (entry.location(), self.root.clone());
-            return Err(UnpackError::HardLinkEscapes { location, target: shown(target), root });
+            return Err(UnpackError::HardLinkEscapes {
+                location,
+                target: shown(target),
+                root,
+            });
         }
         let names = self.names(&parts, entry)?;
-        let found = self.tree.find(&names).map_err(|blocked| self.blocked(blocked, entry))?;
-        let broken = || UnpackError::HardLinkBroken { location: entry.location(), target: shown(target) };
+        let found = self
+            .tree
+            .find(&names)
+            .map_err(|blocked| self.blocked(blocked, entry))?;
+        let broken = || UnpackError::HardLinkBroken {
+            location: entry.location(),
+            target: shown(target),
+        };
         found.and_then(|node| node.leaf.clone()).ok_or_else(broken)
     }
 
     /// Validates the target of a symbolic link.
-    fn link_target<'t>(&self, target: &'t [u8], entry: &ArchiveEntry) -> Result<&'t str, UnpackError> {
+    fn link_target<'t>(
+        &self,
+        target: &'t [u8],
+        entry: &ArchiveEntry,
+    ) -> Result<&'t str, UnpackError> {
         if target.contains(&0) {
             return Err(UnpackError::NulInName(entry.location()));
         }
         if target.len() > self.limits.path_bytes {
-            return Err(UnpackError::PathTooLong(entry.location(), self.limits.path_bytes));
+            return Err(UnpackError::PathTooLong(
+                entry.location(),
+                self.limits.path_bytes,
+            ));
         }
         std::str::from_utf8(target).map_err(|_| UnpackError::NotUtf8(entry.location()))
     }
 
     /// Validates the names of a path.
-    fn names<'p>(&self, parts: &[&'p [u8]], entry: &ArchiveEntry) -> Result<Vec<&'p str>, UnpackError> {
-        let bytes = parts.iter().map(|part| part.len() + 1).sum::<usize>().saturating_sub(1);
+    fn names<'p>(
+        &self,
+        parts: &[&'p [u8]],
+        entry: &ArchiveEntry,
+    ) -> Result<Vec<&'p str>, UnpackError> {
+        let bytes = parts
+            .iter()
+            .map(|part| part.len() + 1)
+            .sum::<usize>()
+            .saturating_sub(1);
         let limit = self.limits.path_bytes;
         if bytes > limit || parts.iter().any(|part| part.len() > MAX_NAME_BYTES) {
             return Err(UnpackError::PathTooLong(entry.location(), limit));
         }
-        if parts.iter().any(|part| part.starts_with(WHITEOUT.as_bytes())) {
+        if parts
+            .iter()
+            .any(|part| part.starts_with(WHITEOUT.as_bytes()))
+        {
             return Err(UnpackError::BadWhiteout(entry.location()));
         }
-        let name = |part: &&'p [u8]| std::str::from_utf8(part).map_err(|_| UnpackError::NotUtf8(entry.location()));
+        let name = |part: &&'p [u8]| {
+            std::str::from_utf8(part).map_err(|_| UnpackError::NotUtf8(entry.location()))
+        };
         parts.iter().map(name).collect()
     }
 
@@ -196,12 +289,16 @@ impl<'a> LayeredImage<'a> {
     fn blocked(&self, blocked: Blocked, entry: &ArchiveEntry) -> UnpackError {
         let location = entry.location();
         match blocked {
-            Blocked::Link { path, target } => {
-                UnpackError::BelowLink { location, link: shown(path.as_bytes()), target: shown(target.as_bytes()) }
-            }
-            Blocked::Full => {
-                UnpackError::TooManyEntries { location, root: self.root.clone(), limit: self.limits.entries }
-            }
+            Blocked::Link { path, target } => UnpackError::BelowLink {
+                location,
+                link: shown(path.as_bytes()),
+                target: shown(target.as_bytes()),
+            },
+            Blocked::Full => UnpackError::TooManyEntries {
+                location,
+                root: self.root.clone(),
+                limit: self.limits.entries,
+            },
         }
     }
 }
@@ -211,7 +308,10 @@ fn split_path<'p>(path: &'p [u8], entry: &ArchiveEntry) -> Result<Vec<&'p [u8]>,
     if path.contains(&0) {
         return Err(UnpackError::NulInName(entry.location()));
     }
-    let parts: Vec<_> = path.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).collect();
+    let parts: Vec<_> = path
+        .split(|byte| *byte == b'/')
+        .filter(|part| !matches!(*part, b"" | b"."))
+        .collect();
     if parts.contains(&&b".."[..]) {
         return Err(UnpackError::Traversal(entry.location()));
     }

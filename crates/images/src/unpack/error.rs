@@ -1,4 +1,5 @@
-//! Errors of unpacking: images without a catalog, and archives that are damaged, malicious or too large.
+//! Errors of unpacking: images without a catalog, and archives that are damaged, malicious or too
+//! large.
 
 use std::fmt;
 use std::io;
@@ -45,13 +46,19 @@ pub enum UnpackError {
         package: Option<String>,
     },
     /// A path is not a valid directory of an image.
-    #[error("`{0}` is not a valid directory of an image: write a path without `..`, such as /configs")]
+    #[error(
+        "`{0}` is not a valid directory of an image: write a path without `..`, such as /configs"
+    )]
     BadRoot(String),
     /// The directory does not exist.
-    #[error("the image has no directory `{0}`: name the one that holds its catalog with --configs-dir")]
+    #[error(
+        "the image has no directory `{0}`: name the one that holds its catalog with --configs-dir"
+    )]
     RootMissing(CatalogRoot),
     /// The directory is empty.
-    #[error("the directory `{0}` of the image is empty: name the one that holds its catalog with --configs-dir")]
+    #[error(
+        "the directory `{0}` of the image is empty: name the one that holds its catalog with --configs-dir"
+    )]
     RootEmpty(CatalogRoot),
     /// The directory or one of its parents is a symbolic link.
     #[error(
@@ -90,7 +97,9 @@ pub enum UnpackError {
         limit: u64,
     },
     /// The uncompressed layers are too long.
-    #[error("the layers have more than {limit} bytes when they are uncompressed, counted up to layer {layer}")]
+    #[error(
+        "the layers have more than {limit} bytes when they are uncompressed, counted up to layer {layer}"
+    )]
     TooManyUncompressed {
         /// Location at which the limit was exceeded.
         layer: u32,
@@ -98,7 +107,9 @@ pub enum UnpackError {
         limit: u64,
     },
     /// The compression ratio of a layer is too high.
-    #[error("layer {layer} has more than {limit} times the bytes of its blob, which no catalog has")]
+    #[error(
+        "layer {layer} has more than {limit} times the bytes of its blob, which no catalog has"
+    )]
     RatioExceeded {
         /// Number of the layer.
         layer: u32,
@@ -106,7 +117,9 @@ pub enum UnpackError {
         limit: u64,
     },
     /// The catalog has too many entries.
-    #[error("there are more than {limit} files, folders and links under `{root}`, counted up to {location}")]
+    #[error(
+        "there are more than {limit} files, folders and links under `{root}`, counted up to {location}"
+    )]
     TooManyEntries {
         /// Location at which the limit was exceeded.
         location: EntryLocation,
@@ -151,7 +164,9 @@ pub enum UnpackError {
         limit: u64,
     },
     /// The files of the catalog are too long if each link counts as a file.
-    #[error("the files of the catalog have more than {1} bytes, each link counted as its target, up to `{0}`")]
+    #[error(
+        "the files of the catalog have more than {1} bytes, each link counted as its target, up to `{0}`"
+    )]
     TooManyNames(String, u64),
     /// The compression format of a layer is not supported.
     #[error("layer {layer} is compressed with {coding}: gzip, zstd and plain archives can be read")]
@@ -179,7 +194,9 @@ pub enum UnpackError {
         layer: u32,
     },
     /// The uncompressed digest of a layer differs from that in the image config.
-    #[error("layer {layer} has the digest {found} instead of {expected}, its diff_id in the image config")]
+    #[error(
+        "layer {layer} has the digest {found} instead of {expected}, its diff_id in the image config"
+    )]
     DigestMismatch {
         /// Number of the layer.
         layer: u32,
@@ -217,7 +234,9 @@ pub enum UnpackError {
         kind: &'static str,
     },
     /// A parent of an entry is a symbolic link.
-    #[error("{location} is below the link `{link}` to `{target}`: put it below the directory itself")]
+    #[error(
+        "{location} is below the link `{link}` to `{target}`: put it below the directory itself"
+    )]
     BelowLink {
         /// Location of the entry.
         location: EntryLocation,
@@ -227,7 +246,9 @@ pub enum UnpackError {
         target: String,
     },
     /// The target of a hard link is not in the directory of the catalog.
-    #[error("{location} is a hard link to `{target}`, which is not under `{root}`: copy the file instead")]
+    #[error(
+        "{location} is a hard link to `{target}`, which is not under `{root}`: copy the file instead"
+    )]
     HardLinkEscapes {
         /// Location of the entry.
         location: EntryLocation,
@@ -301,7 +322,10 @@ pub enum UnpackError {
 impl EntryLocation {
     /// Creates a location from the path in an archive.
     pub(super) fn new(layer: u32, path: &[u8]) -> Self {
-        Self { layer, path: shown(path) }
+        Self {
+            layer,
+            path: shown(path),
+        }
     }
 }
 
@@ -315,7 +339,11 @@ impl fmt::Display for EntryLocation {
 pub(super) fn shown(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut letters = text.chars();
-    let mut shown: String = letters.by_ref().take(MAX_SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    let mut shown: String = letters
+        .by_ref()
+        .take(MAX_SHOWN_CHARS)
+        .flat_map(char::escape_debug)
+        .collect();
     if letters.next().is_some() {
         shown.push('…');
     }
@@ -324,14 +352,23 @@ pub(super) fn shown(name: &[u8]) -> String {
 
 /// Names the package of a bundle for its error.
 fn package_suffix(package: Option<&str>) -> String {
-    package.map(|package| format!(" of the package `{package}`")).unwrap_or_default()
+    package
+        .map(|package| format!(" of the package `{package}`"))
+        .unwrap_or_default()
 }
 
 pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> UnpackError {
-    UnpackError::Io { action, path: path.to_owned(), source }
+    UnpackError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
 }
 
-/// Converts an error of reading a layer: an [`UnpackError`] that passed through a reader, or else damage of the layer.
+/// Converts an error of reading a layer: an [`UnpackError`] that passed through a reader, or else
+/// damage of the layer.
 pub(super) fn read_error(layer: u32, error: io::Error) -> UnpackError {
-    error.downcast::<UnpackError>().unwrap_or_else(|source| UnpackError::Damaged { layer, source })
+    error
+        .downcast::<UnpackError>()
+        .unwrap_or_else(|source| UnpackError::Damaged { layer, source })
 }

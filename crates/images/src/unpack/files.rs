@@ -1,7 +1,9 @@
-//! The files of the catalog: those below the root that `.indexignore` does not exclude, in catalog order.
+//! The files of the catalog: those below the root that `.indexignore` does not exclude, in catalog
+//! order.
 //!
-//! The root is treated like a directory on disk: links to files are files, the hidden entries of a mounted `ConfigMap`
-//! are skipped, and unsupported entries are refused only if they are not excluded.
+//! The root is treated like a directory on disk: links to files are files, the hidden entries of a
+//! mounted `ConfigMap` are skipped, and unsupported entries are refused only if they are not
+//! excluded.
 
 use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths};
 
@@ -37,7 +39,9 @@ impl Unpacked {
             // A content counts once for each of its names, because it is read once for each.
             bytes = bytes.saturating_add(file.content.bytes);
             let is_allowed = bytes <= self.max_bytes;
-            is_allowed.then_some(file).ok_or_else(|| UnpackError::TooManyNames(shown(path.as_bytes()), self.max_bytes))
+            is_allowed
+                .then_some(file)
+                .ok_or_else(|| UnpackError::TooManyNames(shown(path.as_bytes()), self.max_bytes))
         });
         counted.collect()
     }
@@ -46,15 +50,26 @@ impl Unpacked {
     fn file(&self, path: &str, entry: &UnpackedEntry) -> Result<CatalogFile, UnpackError> {
         let (found, target) = match entry {
             // The root is no entry of its own.
-            UnpackedEntry::Link(target) if target.is_empty() => (Some(&UnpackedEntry::Folder), &**target),
+            UnpackedEntry::Link(target) if target.is_empty() => {
+                (Some(&UnpackedEntry::Folder), &**target)
+            }
             UnpackedEntry::Link(target) => (self.entry(target), &**target),
             UnpackedEntry::File(_) | UnpackedEntry::Folder => (Some(entry), path),
         };
         let (link, target) = (|| shown(path.as_bytes()), || shown(target.as_bytes()));
         match found {
-            Some(UnpackedEntry::File(content)) => Ok(CatalogFile { path: path.to_owned(), content: *content }),
-            Some(UnpackedEntry::Folder) => Err(UnpackError::LinkToFolder { link: link(), target: target() }),
-            Some(UnpackedEntry::Link(_)) | None => Err(UnpackError::LinkBroken { link: link(), target: target() }),
+            Some(UnpackedEntry::File(content)) => Ok(CatalogFile {
+                path: path.to_owned(),
+                content: *content,
+            }),
+            Some(UnpackedEntry::Folder) => Err(UnpackError::LinkToFolder {
+                link: link(),
+                target: target(),
+            }),
+            Some(UnpackedEntry::Link(_)) | None => Err(UnpackError::LinkBroken {
+                link: link(),
+                target: target(),
+            }),
         }
     }
 
@@ -68,16 +83,23 @@ impl Unpacked {
         Ok(rules.add(split(&file.path).0, &text)?)
     }
 
-    /// Returns whether a folder is a mounted `ConfigMap`, in which the entries that begin with `..` hold the targets of
-    /// the others.
+    /// Returns whether a folder is a mounted `ConfigMap`, in which the entries that begin with `..`
+    /// hold the targets of the others.
     fn is_atomic_mount(&self, folder: &str) -> bool {
-        let link = if folder.is_empty() { ATOMIC_LINK.to_owned() } else { format!("{folder}/{ATOMIC_LINK}") };
+        let link = if folder.is_empty() {
+            ATOMIC_LINK.to_owned()
+        } else {
+            format!("{folder}/{ATOMIC_LINK}")
+        };
         matches!(self.entry(&link), Some(UnpackedEntry::Link(_)))
     }
 
     /// Finds the entry at a path.
     fn entry(&self, path: &str) -> Option<&UnpackedEntry> {
-        let at = self.entries.binary_search_by(|(other, _)| compare_paths(other, path)).ok()?;
+        let at = self
+            .entries
+            .binary_search_by(|(other, _)| compare_paths(other, path))
+            .ok()?;
         Some(&self.entries[at].1)
     }
 }

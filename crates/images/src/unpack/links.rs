@@ -5,9 +5,13 @@ use super::tree::{Leaf, TreeNode};
 /// Maximum number of links that resolving one may pass. Linux allows 40; catalogs need one or two.
 pub const MAX_LINK_HOPS: usize = 8;
 
-/// Resolves the target of a link in a folder of the image to a path from the top of the image, which need not exist.
-/// `None` if it passes too many links.
-pub(super) fn follow<'t>(top: &'t TreeNode, folder: &[&'t str], target: &'t str) -> Option<Vec<&'t str>> {
+/// Resolves the target of a link in a folder of the image to a path from the top of the image,
+/// which need not exist. `None` if it passes too many links.
+pub(super) fn follow<'t>(
+    top: &'t TreeNode,
+    folder: &[&'t str],
+    target: &'t str,
+) -> Option<Vec<&'t str>> {
     let mut resolved: Vec<(&str, Option<&TreeNode>)> = Vec::new();
     let mut rest: Vec<&str> = target.split('/').rev().collect();
     if !target.starts_with('/') {

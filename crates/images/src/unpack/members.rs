@@ -1,7 +1,7 @@
 //! Reads the entries of a tar archive, including extended headers: GNU long names and pax records.
 //!
-//! An archive that two readers could understand differently is refused, so that the catalog shown here is the one that
-//! other tools read. This module does not interpret the entries.
+//! An archive that two readers could understand differently is refused, so that the catalog shown
+//! here is the one that other tools read. This module does not interpret the entries.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -71,24 +71,48 @@ impl<'a, R: Read> ArchiveReader<'a, R> {
         headers: &'a mut u64,
         content_end: &'a Cell<u64>,
     ) -> Result<Self, UnpackError> {
-        let entries = archive.entries().map_err(|error| read_error(layer, error))?.raw(true);
-        Ok(Self { entries, layer, limits, headers, content_end })
+        let entries = archive
+            .entries()
+            .map_err(|error| read_error(layer, error))?
+            .raw(true);
+        Ok(Self {
+            entries,
+            layer,
+            limits,
+            headers,
+            content_end,
+        })
     }
 
     /// Returns the next entry with a reader of its content; `None` at the end of the archive.
-    pub(super) fn next(&mut self) -> Result<Option<(ArchiveEntry, tar::Entry<'a, R>)>, UnpackError> {
+    pub(super) fn next(
+        &mut self,
+    ) -> Result<Option<(ArchiveEntry, tar::Entry<'a, R>)>, UnpackError> {
         let mut extended = ExtendedHeaders::default();
         while let Some(entry) = self.entries.next() {
             let mut entry = entry.map_err(|error| read_error(self.layer, error))?;
-            self.content_end.set(entry.raw_file_position().saturating_add(entry.header().entry_size().unwrap_or(0)));
+            self.content_end.set(
+                entry
+                    .raw_file_position()
+                    .saturating_add(entry.header().entry_size().unwrap_or(0)),
+            );
             *self.headers += 1;
             if *self.headers > self.limits.headers {
-                return Err(UnpackError::TooManyHeaders { layer: self.layer, limit: self.limits.headers });
+                return Err(UnpackError::TooManyHeaders {
+                    layer: self.layer,
+                    limit: self.limits.headers,
+                });
             }
             let location = EntryLocation::new(self.layer, &entry.path_bytes());
             let is_repeated = match entry.header().as_old().linkflag[0] {
-                b'L' => extended.path.replace(trim_nul(self.read_header(&mut entry)?)).is_some(),
-                b'K' => extended.target.replace(trim_nul(self.read_header(&mut entry)?)).is_some(),
+                b'L' => extended
+                    .path
+                    .replace(trim_nul(self.read_header(&mut entry)?))
+                    .is_some(),
+                b'K' => extended
+                    .target
+                    .replace(trim_nul(self.read_header(&mut entry)?))
+                    .is_some(),
                 b'x' => {
                     let pax = PaxRecords::parse(&self.read_header(&mut entry)?);
                     let pax = pax.ok_or(UnpackError::Ambiguous {
@@ -102,48 +126,78 @@ impl<'a, R: Read> ArchiveReader<'a, R> {
                 _ => return Ok(Some((self.apply_headers(extended, &entry)?, entry))),
             };
             if is_repeated {
-                return Err(UnpackError::Ambiguous { location, reason: "an extended header is repeated" });
+                return Err(UnpackError::Ambiguous {
+                    location,
+                    reason: "an extended header is repeated",
+                });
             }
         }
         if extended.is_empty() {
             return Ok(None);
         }
         let location = EntryLocation::new(self.layer, &extended.path.unwrap_or_default());
-        Err(UnpackError::Ambiguous { location, reason: "its header is missing" })
+        Err(UnpackError::Ambiguous {
+            location,
+            reason: "its header is missing",
+        })
     }
 
     /// Reads the content of an extended header.
     fn read_header(&self, entry: &mut tar::Entry<'a, R>) -> Result<Vec<u8>, UnpackError> {
         let limit = self.limits.header_bytes;
         if entry.size() > limit {
-            return Err(UnpackError::HeaderTooLarge { layer: self.layer, limit });
+            return Err(UnpackError::HeaderTooLarge {
+                layer: self.layer,
+                limit,
+            });
         }
         let mut content = Vec::new();
-        entry.read_to_end(&mut content).map_err(|error| read_error(self.layer, error))?;
+        entry
+            .read_to_end(&mut content)
+            .map_err(|error| read_error(self.layer, error))?;
         if (content.len() as u64) < entry.size() {
-            return Err(UnpackError::Truncated(EntryLocation::new(self.layer, &entry.path_bytes())));
+            return Err(UnpackError::Truncated(EntryLocation::new(
+                self.layer,
+                &entry.path_bytes(),
+            )));
         }
         Ok(content)
     }
 
     /// Combines the header of an entry with its extended headers.
-    fn apply_headers(&self, extended: ExtendedHeaders, entry: &tar::Entry<'a, R>) -> Result<ArchiveEntry, UnpackError> {
+    fn apply_headers(
+        &self,
+        extended: ExtendedHeaders,
+        entry: &tar::Entry<'a, R>,
+    ) -> Result<ArchiveEntry, UnpackError> {
         let pax = extended.pax.unwrap_or_default();
         let is_named_twice = extended.path.is_some() && pax.path.is_some();
         let is_linked_twice = extended.target.is_some() && pax.target.is_some();
-        let path = extended.path.or(pax.path).unwrap_or_else(|| entry.path_bytes().into_owned());
-        let target = extended.target.or(pax.target).or_else(|| entry.link_name_bytes().map(Cow::into_owned));
+        let path = extended
+            .path
+            .or(pax.path)
+            .unwrap_or_else(|| entry.path_bytes().into_owned());
+        let target = extended
+            .target
+            .or(pax.target)
+            .or_else(|| entry.link_name_bytes().map(Cow::into_owned));
         let (header, bytes) = (entry.header(), entry.size());
         let flag = header.as_old().linkflag[0];
-        let ambiguous =
-            |reason| Err(UnpackError::Ambiguous { location: EntryLocation::new(self.layer, &path), reason });
+        let ambiguous = |reason| {
+            Err(UnpackError::Ambiguous {
+                location: EntryLocation::new(self.layer, &path),
+                reason,
+            })
+        };
         if is_named_twice || is_linked_twice {
             return ambiguous("its GNU and pax headers both name it");
         }
-        if pax
-            .bytes
-            .is_some_and(|text| std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()) != Some(bytes))
-        {
+        if pax.bytes.is_some_and(|text| {
+            std::str::from_utf8(&text)
+                .ok()
+                .and_then(|text| text.parse().ok())
+                != Some(bytes)
+        }) {
             return ambiguous("its headers have different lengths");
         }
         if flag == b'S' && header.as_bytes()[SPARSE_EXTENSION_FLAG] != 0 {
@@ -165,7 +219,12 @@ impl<'a, R: Read> ArchiveReader<'a, R> {
             b'S' => ArchiveEntryKind::Other("sparse file"),
             _ => ArchiveEntryKind::Other("special file"),
         };
-        Ok(ArchiveEntry { layer: self.layer, path, kind, bytes })
+        Ok(ArchiveEntry {
+            layer: self.layer,
+            path,
+            kind,
+            bytes,
+        })
     }
 }
 
@@ -183,14 +242,19 @@ impl ExtendedHeaders {
 }
 
 impl PaxRecords {
-    /// Parses records of the form `LENGTH KEY=VALUE` and a line feed, which the length includes. The last value of a
-    /// key counts, and an empty one removes the key. `None` if a record is malformed.
+    /// Parses records of the form `LENGTH KEY=VALUE` and a line feed, which the length includes.
+    /// The last value of a key counts, and an empty one removes the key. `None` if a record is
+    /// malformed.
     fn parse(mut rest: &[u8]) -> Option<Self> {
         let mut pax = Self::default();
         while !rest.is_empty() {
             let digits = rest.iter().position(|byte| *byte == b' ')?;
             let is_number = rest[..digits].iter().all(u8::is_ascii_digit);
-            let length: usize = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok().filter(|_| is_number)?;
+            let length: usize = std::str::from_utf8(&rest[..digits])
+                .ok()?
+                .parse()
+                .ok()
+                .filter(|_| is_number)?;
             let record = rest.get(digits + 1..length)?.strip_suffix(b"\n")?;
             let equals = record.iter().position(|byte| *byte == b'=')?;
             let value = Some(record[equals + 1..].to_vec()).filter(|value| !value.is_empty());

@@ -36,22 +36,29 @@ pub(super) enum Relation {
 
 impl CatalogRoot {
     /// Returns the directory that the user named, or else the one that the labels of an image name.
-    pub fn from_labels(labels: &BTreeMap<String, String>, given: Option<&str>) -> Result<Self, UnpackError> {
+    pub fn from_labels(
+        labels: &BTreeMap<String, String>,
+        given: Option<&str>,
+    ) -> Result<Self, UnpackError> {
         let label = |name: &str| labels.get(name).filter(|value| !value.is_empty());
         if let Some(path) = given.or(label(CONFIGS_LABEL).map(String::as_str)) {
             return Self::parse(path);
         }
         if let Some(database) = label(DATABASE_LABEL) {
-            return Err(UnpackError::SqliteIndex { database: database.clone() });
+            return Err(UnpackError::SqliteIndex {
+                database: database.clone(),
+            });
         }
         if labels.keys().any(|name| name.starts_with(BUNDLE_LABELS)) {
-            return Err(UnpackError::Bundle { package: label(BUNDLE_PACKAGE_LABEL).cloned() });
+            return Err(UnpackError::Bundle {
+                package: label(BUNDLE_PACKAGE_LABEL).cloned(),
+            });
         }
         Err(UnpackError::NoRoot)
     }
 
-    /// Returns the directory that the user named, or else the top of an artifact, which has no labels and contains
-    /// nothing but a catalog.
+    /// Returns the directory that the user named, or else the top of an artifact, which has no
+    /// labels and contains nothing but a catalog.
     pub fn for_artifact(given: Option<&str>) -> Result<Self, UnpackError> {
         Self::parse(given.unwrap_or("/"))
     }
@@ -63,7 +70,11 @@ impl CatalogRoot {
 
     /// Returns the position of a path, given by its names.
     pub(super) fn relation(&self, path: &[&[u8]]) -> Relation {
-        if path.iter().zip(&self.parts).any(|(one, other)| *one != other.as_bytes()) {
+        if path
+            .iter()
+            .zip(&self.parts)
+            .any(|(one, other)| *one != other.as_bytes())
+        {
             Relation::Elsewhere
         } else if path.len() > self.parts.len() {
             Relation::Below
@@ -74,7 +85,11 @@ impl CatalogRoot {
 
     /// Parses a path without `..`.
     fn parse(path: &str) -> Result<Self, UnpackError> {
-        let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect();
+        let parts: Vec<_> = path
+            .split('/')
+            .filter(|part| !matches!(*part, "" | "."))
+            .map(str::to_owned)
+            .collect();
         if path.is_empty()
             || path.len() > MAX_ROOT_BYTES
             || path.contains('\0')

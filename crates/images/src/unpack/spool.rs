@@ -1,4 +1,5 @@
-//! The spool: one unnamed file with the contents of all files of an image, which is removed when it is dropped.
+//! The spool: one unnamed file with the contents of all files of an image, which is removed when it
+//! is dropped.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -34,8 +35,14 @@ pub(super) struct Spool {
 impl Spool {
     /// Creates an empty spool on the file system of a folder.
     pub(super) fn new(folder: &Path) -> Result<Self, UnpackError> {
-        let file = tempfile::tempfile_in(folder).map_err(|source| io_error("create a file in", folder, source))?;
-        Ok(Self { file, folder: folder.to_owned(), buffer: vec![0; BUFFER_BYTES], bytes: 0 })
+        let file = tempfile::tempfile_in(folder)
+            .map_err(|source| io_error("create a file in", folder, source))?;
+        Ok(Self {
+            file,
+            folder: folder.to_owned(),
+            buffer: vec![0; BUFFER_BYTES],
+            bytes: 0,
+        })
     }
 
     /// Returns the length of all contents in bytes.
@@ -44,14 +51,20 @@ impl Spool {
     }
 
     /// Appends the whole content of an archive entry.
-    pub(super) fn add(&mut self, content: &mut impl Read, entry: &ArchiveEntry) -> Result<FileContent, UnpackError> {
+    pub(super) fn add(
+        &mut self,
+        content: &mut impl Read,
+        entry: &ArchiveEntry,
+    ) -> Result<FileContent, UnpackError> {
         let mut left = entry.bytes;
         while left > 0 {
             match content.read(&mut self.buffer) {
                 Ok(0) => return Err(UnpackError::Truncated(entry.location())),
                 Ok(read) => {
                     let written = self.file.write_all(&self.buffer[..read]);
-                    written.map_err(|source| io_error("write files of the image to", &self.folder, source))?;
+                    written.map_err(|source| {
+                        io_error("write files of the image to", &self.folder, source)
+                    })?;
                     left = left.saturating_sub(read as u64);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -60,13 +73,26 @@ impl Spool {
         }
         let start = self.bytes;
         self.bytes += entry.bytes;
-        Ok(FileContent { start, bytes: entry.bytes })
+        Ok(FileContent {
+            start,
+            bytes: entry.bytes,
+        })
     }
 
-    /// Reads bytes of a content from an offset on into a buffer. Returns the number of bytes, 0 at the end.
-    pub(super) fn read(&self, content: FileContent, offset: u64, buffer: &mut [u8]) -> Result<usize, UnpackError> {
-        let left = usize::try_from(content.bytes.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len());
-        let read = self.file.read_exact_at(&mut buffer[..left], content.start + offset);
+    /// Reads bytes of a content from an offset on into a buffer. Returns the number of bytes, 0 at
+    /// the end.
+    pub(super) fn read(
+        &self,
+        content: FileContent,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<usize, UnpackError> {
+        let left = usize::try_from(content.bytes.saturating_sub(offset))
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let read = self
+            .file
+            .read_exact_at(&mut buffer[..left], content.start + offset);
         read.map_err(|source| io_error("read files of the image from", &self.folder, source))?;
         Ok(left)
     }

@@ -1,4 +1,5 @@
-//! The uncompressed bytes of one layer, checked against the limits and the digest. This module does not parse archives.
+//! The uncompressed bytes of one layer, checked against the limits and the digest. This module does
+//! not parse archives.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -14,8 +15,8 @@ use super::{Layer, UnpackError, UnpackLimits};
 /// Size in bytes of the buffers for a blob and for its uncompressed bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Binary logarithm of the maximum window of a zstd frame, which the decoder holds in memory: 128 MiB, like the limit
-/// of the zstd command.
+/// Binary logarithm of the maximum window of a zstd frame, which the decoder holds in memory: 128
+/// MiB, like the limit of the zstd command.
 pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
 
 /// First bytes of a gzip stream.
@@ -25,7 +26,10 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of a skippable zstd frame after its first byte, which is 0x50 to 0x5f.
 const ZSTD_SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
 /// First bytes of compression formats that are not supported.
-const UNSUPPORTED: [(&[u8], &str); 2] = [(b"BZh", "bzip2"), (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz")];
+const UNSUPPORTED: [(&[u8], &str); 2] = [
+    (b"BZh", "bzip2"),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
+];
 
 /// Size in bytes of the blocks of a tar archive.
 const BLOCK: u64 = 512;
@@ -56,7 +60,8 @@ struct CountingBlob<'a> {
 }
 
 impl<'a> LayerStream<'a> {
-    /// Opens a layer. `uncompressed_before` is the number of uncompressed bytes of the layers before it.
+    /// Opens a layer. `uncompressed_before` is the number of uncompressed bytes of the layers
+    /// before it.
     pub(super) fn open(
         layer: &Layer,
         number: u32,
@@ -66,9 +71,17 @@ impl<'a> LayerStream<'a> {
         content_end: &'a Cell<u64>,
         progress: &'a mut dyn FnMut(u64),
     ) -> Result<Self, UnpackError> {
-        let file = File::open(&layer.blob).map_err(|source| io_error("open", &layer.blob, source))?;
+        let file =
+            File::open(&layer.blob).map_err(|source| io_error("open", &layer.blob, source))?;
         let read_before = read.get();
-        let blob = BufReader::with_capacity(BUFFER_BYTES, CountingBlob { file, read, progress });
+        let blob = BufReader::with_capacity(
+            BUFFER_BYTES,
+            CountingBlob {
+                file,
+                read,
+                progress,
+            },
+        );
         let bytes = decompress(blob, number)?;
         Ok(Self {
             bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
@@ -84,8 +97,8 @@ impl<'a> LayerStream<'a> {
         })
     }
 
-    /// Reads the rest of the layer, which must be padding, and checks the digest. Returns the number of uncompressed
-    /// bytes of all layers so far.
+    /// Reads the rest of the layer, which must be padding, and checks the digest. Returns the
+    /// number of uncompressed bytes of all layers so far.
     pub(super) fn finish(mut self) -> Result<u64, UnpackError> {
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -100,18 +113,29 @@ impl<'a> LayerStream<'a> {
         if let Some((hash, expected)) = self.hash {
             let found = Digest::new(hash.finalize().into());
             if found != expected {
-                return Err(UnpackError::DigestMismatch { layer: self.layer, expected, found });
+                return Err(UnpackError::DigestMismatch {
+                    layer: self.layer,
+                    expected,
+                    found,
+                });
             }
         }
         Ok(self.uncompressed_before + self.uncompressed)
     }
 
-    /// Pads the block of the last content, which some writers do not (`umoci insert` up to 0.4.7) and Go's reader does
-    /// not require. An archive that ends in the middle of a content is not padded.
+    /// Pads the block of the last content, which some writers do not (`umoci insert` up to 0.4.7)
+    /// and Go's reader does not require. An archive that ends in the middle of a content is not
+    /// padded.
     fn pad(&mut self, buffer: &mut [u8]) -> usize {
         let (at, content_end) = (self.uncompressed + self.padding, self.content_end.get());
-        let missing = if at < content_end { 0 } else { content_end.next_multiple_of(BLOCK).saturating_sub(at) };
-        let padding = buffer.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+        let missing = if at < content_end {
+            0
+        } else {
+            content_end.next_multiple_of(BLOCK).saturating_sub(at)
+        };
+        let padding = buffer
+            .len()
+            .min(usize::try_from(missing).unwrap_or(usize::MAX));
         buffer[..padding].fill(0);
         self.padding += padding as u64;
         padding
@@ -119,13 +143,24 @@ impl<'a> LayerStream<'a> {
 
     /// Checks the bytes read so far against the limits.
     fn check(&self) -> Result<(), UnpackError> {
-        let UnpackLimits { uncompressed, ratio, ratio_from, .. } = *self.limits;
+        let UnpackLimits {
+            uncompressed,
+            ratio,
+            ratio_from,
+            ..
+        } = *self.limits;
         if self.uncompressed_before + self.uncompressed > uncompressed {
-            return Err(UnpackError::TooManyUncompressed { layer: self.layer, limit: uncompressed });
+            return Err(UnpackError::TooManyUncompressed {
+                layer: self.layer,
+                limit: uncompressed,
+            });
         }
         let blob = self.read.get() - self.read_before;
         if self.uncompressed > ratio_from && self.uncompressed > blob.saturating_mul(ratio) {
-            return Err(UnpackError::RatioExceeded { layer: self.layer, limit: ratio });
+            return Err(UnpackError::RatioExceeded {
+                layer: self.layer,
+                limit: ratio,
+            });
         }
         Ok(())
     }
@@ -156,19 +191,28 @@ impl Read for CountingBlob<'_> {
 }
 
 /// Decompresses a blob according to its first bytes.
-fn decompress<'a>(mut blob: BufReader<CountingBlob<'a>>, layer: u32) -> Result<Box<dyn Read + 'a>, UnpackError> {
+fn decompress<'a>(
+    mut blob: BufReader<CountingBlob<'a>>,
+    layer: u32,
+) -> Result<Box<dyn Read + 'a>, UnpackError> {
     let damaged = |source| read_error(layer, source);
     let start = blob.fill_buf().map_err(damaged)?;
-    if let Some((_, coding)) = UNSUPPORTED.iter().find(|(magic, _)| start.starts_with(magic)) {
+    if let Some((_, coding)) = UNSUPPORTED
+        .iter()
+        .find(|(magic, _)| start.starts_with(magic))
+    {
         return Err(UnpackError::UnknownCoding { layer, coding });
     }
-    let is_skippable = start.first().is_some_and(|byte| byte >> 4 == 5) && start[1..].starts_with(ZSTD_SKIPPABLE);
+    let is_skippable =
+        start.first().is_some_and(|byte| byte >> 4 == 5) && start[1..].starts_with(ZSTD_SKIPPABLE);
     if start.starts_with(GZIP) {
         return Ok(Box::new(MultiGzDecoder::new(blob)));
     }
     if start.starts_with(ZSTD) || is_skippable {
         let mut decoder = zstd::Decoder::with_buffer(blob).map_err(damaged)?;
-        decoder.window_log_max(MAX_ZSTD_WINDOW_LOG).map_err(damaged)?;
+        decoder
+            .window_log_max(MAX_ZSTD_WINDOW_LOG)
+            .map_err(damaged)?;
         return Ok(Box::new(decoder));
     }
     Ok(Box::new(blob))

@@ -1,7 +1,8 @@
 //! The file tree of an image in memory: folders, links, and the contents of files.
 //!
-//! Entries of upper layers replace those of lower ones, and whiteouts remove them. A whiteout never affects entries of
-//! its own layer, wherever in the archive they are. This module does not read archives.
+//! Entries of upper layers replace those of lower ones, and whiteouts remove them. A whiteout never
+//! affects entries of its own layer, wherever in the archive they are. This module does not read
+//! archives.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +25,8 @@ pub(super) struct TreeNode {
     pub(super) children: BTreeMap<String, TreeNode>,
     /// Last layer that has this entry or one below it.
     layer: u32,
-    /// Last layer that removed the entries of lower layers below this one, so that it does so only once.
+    /// Last layer that removed the entries of lower layers below this one, so that it does so only
+    /// once.
     cleared: u32,
 }
 
@@ -54,7 +56,11 @@ pub(super) enum Blocked {
 impl ImageTree {
     /// Creates an empty tree.
     pub(super) fn new(max_entries: usize) -> Self {
-        Self { top: TreeNode::default(), created: 0, max_entries }
+        Self {
+            top: TreeNode::default(),
+            created: 0,
+            max_entries,
+        }
     }
 
     /// Adds a folder. The entries of an existing one are kept, and a leaf is replaced.
@@ -66,7 +72,12 @@ impl ImageTree {
     }
 
     /// Adds a leaf, replacing any other entry.
-    pub(super) fn put_leaf(&mut self, path: &[&str], leaf: Leaf, layer: u32) -> Result<(), Blocked> {
+    pub(super) fn put_leaf(
+        &mut self,
+        path: &[&str],
+        leaf: Leaf,
+        layer: u32,
+    ) -> Result<(), Blocked> {
         if let Some(node) = self.find_or_create(path, layer)? {
             node.leaf = Some(leaf);
             node.children.clear();
@@ -76,8 +87,12 @@ impl ImageTree {
 
     /// Removes the entry of lower layers at a path.
     pub(super) fn hide(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
-        let Some((name, parents)) = path.split_last() else { return Ok(()) };
-        let Some(parent) = self.find_mut(parents)? else { return Ok(()) };
+        let Some((name, parents)) = path.split_last() else {
+            return Ok(());
+        };
+        let Some(parent) = self.find_mut(parents)? else {
+            return Ok(());
+        };
         match parent.children.get_mut(*name) {
             Some(node) if node.layer == layer => node.clear(layer),
             _ => drop(parent.children.remove(*name)),
@@ -98,7 +113,9 @@ impl ImageTree {
         let mut node = &self.top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
-            let Some(next) = node.children.get(*name) else { return Ok(None) };
+            let Some(next) = node.children.get(*name) else {
+                return Ok(None);
+            };
             node = next;
         }
         Ok(Some(node))
@@ -114,24 +131,38 @@ impl ImageTree {
         let mut node = &mut self.top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
-            let Some(next) = node.children.get_mut(*name) else { return Ok(None) };
+            let Some(next) = node.children.get_mut(*name) else {
+                return Ok(None);
+            };
             node = next;
         }
         node.check_folder(path)?;
         Ok(Some(node))
     }
 
-    /// Returns the entry at a path, created if necessary; `None` for the top. Parents become folders, unless they are
-    /// links.
-    fn find_or_create(&mut self, path: &[&str], layer: u32) -> Result<Option<&mut TreeNode>, Blocked> {
-        let Self { top, created, max_entries } = self;
+    /// Returns the entry at a path, created if necessary; `None` for the top. Parents become
+    /// folders, unless they are links.
+    fn find_or_create(
+        &mut self,
+        path: &[&str],
+        layer: u32,
+    ) -> Result<Option<&mut TreeNode>, Blocked> {
+        let Self {
+            top,
+            created,
+            max_entries,
+        } = self;
         let mut node = top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
             node.leaf = None;
             node = node.children.entry((*name).to_owned()).or_insert_with(|| {
                 *created += 1;
-                TreeNode { layer, cleared: layer, ..TreeNode::default() }
+                TreeNode {
+                    layer,
+                    cleared: layer,
+                    ..TreeNode::default()
+                }
             });
             if *created > *max_entries {
                 return Err(Blocked::Full);
@@ -146,13 +177,16 @@ impl TreeNode {
     /// Returns an error if the entry is a symbolic link.
     fn check_folder(&self, path: &[&str]) -> Result<(), Blocked> {
         match &self.leaf {
-            Some(Leaf::Link(target)) => Err(Blocked::Link { path: path.join("/"), target: target.clone() }),
+            Some(Leaf::Link(target)) => Err(Blocked::Link {
+                path: path.join("/"),
+                target: target.clone(),
+            }),
             _ => Ok(()),
         }
     }
 
-    /// Removes the entries of lower layers below this one. Each layer visits each node once, however many whiteouts it
-    /// has.
+    /// Removes the entries of lower layers below this one. Each layer visits each node once,
+    /// however many whiteouts it has.
     fn clear(&mut self, layer: u32) {
         if self.cleared == layer {
             return;

@@ -28,32 +28,67 @@ struct Reader {
 }
 
 /// Lists the objects of a kind, sorted by name.
-pub(super) fn list(kind: Kind, served: &Served, source: &CatalogSource, texts: &Texts, revision: u64) -> Vec<Listed> {
+pub(super) fn list(
+    kind: Kind,
+    served: &Served,
+    source: &CatalogSource,
+    texts: &Texts,
+    revision: u64,
+) -> Vec<Listed> {
     let catalog = &served.content.catalog;
     let count = match kind {
         Kind::BundleMetadata => catalog.bundles().len(),
         Kind::CatalogMetadata => catalog.meta_count(),
         _ => catalog.packages().len(),
     };
-    let writer = if kind == Kind::OperatorPackage { texts.writer() } else { None };
-    let mut reader = Reader { manifests: Manifests::default(), writer };
-    let drafts = (0..count).filter_map(|at| Some((at, draft(kind, served, source, at, &mut reader)?)));
+    let writer = if kind == Kind::OperatorPackage {
+        texts.writer()
+    } else {
+        None
+    };
+    let mut reader = Reader {
+        manifests: Manifests::default(),
+        writer,
+    };
+    let drafts =
+        (0..count).filter_map(|at| Some((at, draft(kind, served, source, at, &mut reader)?)));
     let mut drafts: Vec<_> = drafts.collect();
     if let Some(writer) = reader.writer {
         texts.keep(writer);
     }
     names::number_repeated(drafts.iter_mut().map(|(_, draft)| &mut draft.name));
     drafts.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
-    let listed = drafts.into_iter().map(|(place, Draft { name, fields, text })| {
-        let [hash, _] = halves(hash_parts([format!("{:?}{fields:?}", source.created).as_bytes(), &text]));
-        let labels = labels(&fields);
-        let annotations = BTreeMap::new();
-        Listed { place, object: Arc::new(Object { name, labels, annotations, fields, hash, revision }) }
-    });
+    let listed = drafts
+        .into_iter()
+        .map(|(place, Draft { name, fields, text })| {
+            let [hash, _] = halves(hash_parts([
+                format!("{:?}{fields:?}", source.created).as_bytes(),
+                &text,
+            ]));
+            let labels = labels(&fields);
+            let annotations = BTreeMap::new();
+            Listed {
+                place,
+                object: Arc::new(Object {
+                    name,
+                    labels,
+                    annotations,
+                    fields,
+                    hash,
+                    revision,
+                }),
+            }
+        });
     listed.collect()
 }
 
-fn draft(kind: Kind, served: &Served, source: &CatalogSource, at: usize, reader: &mut Reader) -> Option<Draft> {
+fn draft(
+    kind: Kind,
+    served: &Served,
+    source: &CatalogSource,
+    at: usize,
+    reader: &mut Reader,
+) -> Option<Draft> {
     let catalog = &served.content.catalog;
     let mut fields = vec![("spec.catalog", served.name.clone())];
     let mut out = JsonWriter::default();
@@ -67,8 +102,15 @@ fn draft(kind: Kind, served: &Served, source: &CatalogSource, at: usize, reader:
         }
         Kind::CatalogMetadata => {
             let meta = catalog.meta_at(at);
-            let (package, name) = (meta.package_name().unwrap_or_default(), meta.name().unwrap_or_default());
-            let values = [("spec.package", package), ("spec.schema", meta.schema()), ("spec.name", name)];
+            let (package, name) = (
+                meta.package_name().unwrap_or_default(),
+                meta.name().unwrap_or_default(),
+            );
+            let values = [
+                ("spec.package", package),
+                ("spec.schema", meta.schema()),
+                ("spec.name", name),
+            ];
             fields.extend(values.map(|(field, value)| (field, value.to_owned())));
             names::object_name(&served.name, &[meta.schema(), package, name])
         }
@@ -91,16 +133,30 @@ fn draft(kind: Kind, served: &Served, source: &CatalogSource, at: usize, reader:
     if kind != Kind::OperatorPackage {
         write(kind, served, source, at, &mut out);
     }
-    Some(Draft { name, fields, text: out.into_bytes() })
+    Some(Draft {
+        name,
+        fields,
+        text: out.into_bytes(),
+    })
 }
 
 fn labels(fields: &[(&'static str, String)]) -> BTreeMap<String, String> {
     let label = |field: &'static str| field.strip_prefix("spec.");
-    names::labels(fields.iter().filter_map(|(field, value)| Some((label(field)?, value.as_str()))))
+    names::labels(
+        fields
+            .iter()
+            .filter_map(|(field, value)| Some((label(field)?, value.as_str()))),
+    )
 }
 
 /// Writes the members of an object that follow its metadata.
-pub(super) fn write(kind: Kind, served: &Served, source: &CatalogSource, at: usize, out: &mut JsonWriter) {
+pub(super) fn write(
+    kind: Kind,
+    served: &Served,
+    source: &CatalogSource,
+    at: usize,
+    out: &mut JsonWriter,
+) {
     let catalog = &served.content.catalog;
     match kind {
         Kind::BundleMetadata => {
@@ -123,7 +179,9 @@ pub(super) fn copied_bytes(kind: Kind, served: &Served, at: usize) -> usize {
         Kind::CatalogMetadata => catalog.meta_at(at).blob().raw().len(),
         _ => {
             let package = catalog.package_at(at);
-            let channels = package.channels().map(|channel| channel.meta().blob().raw().len());
+            let channels = package
+                .channels()
+                .map(|channel| channel.meta().blob().raw().len());
             package.meta().blob().raw().len() + channels.sum::<usize>()
         }
     }
@@ -146,21 +204,39 @@ fn write_blob(name: &str, catalog: &Catalog, at: usize, out: &mut JsonWriter) {
 }
 
 /// Writes a package with its channels.
-fn write_package(name: &str, source: &CatalogSource, catalog: &Catalog, at: usize, out: &mut JsonWriter) {
+fn write_package(
+    name: &str,
+    source: &CatalogSource,
+    catalog: &Catalog,
+    at: usize,
+    out: &mut JsonWriter,
+) {
     let package = catalog.package_at(at);
     out.key("spec");
     out.open(b'{');
     out.text_member("catalog", name);
     out.text_member("package", package.name());
     out.text_member("sourceDisplayName", &source.display_name);
-    let own = ["catalog", "package", "sourceDisplayName", "channels", "deprecation", "name", "schema"];
+    let own = [
+        "catalog",
+        "package",
+        "sourceDisplayName",
+        "channels",
+        "deprecation",
+        "name",
+        "schema",
+    ];
     write_members(package.meta().blob(), &own, out);
     crate::manifest::write_deprecation(package.deprecation(), out);
     out.key("channels");
     out.open(b'[');
     for channel in package.channels() {
         out.open(b'{');
-        write_members(channel.meta().blob(), &["deprecation", "package", "schema"], out);
+        write_members(
+            channel.meta().blob(),
+            &["deprecation", "package", "schema"],
+            out,
+        );
         crate::manifest::write_deprecation(channel.deprecation(), out);
         out.close(b'}');
     }

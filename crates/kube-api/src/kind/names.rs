@@ -1,9 +1,11 @@
-//! Names and labels of the objects of the group `catalogd.operatorframework.io`, which say which catalog they are from.
+//! Names and labels of the objects of the group `catalogd.operatorframework.io`, which say which
+//! catalog they are from.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns the name of an object: the catalog, a colon, and what names the object in it. The name of a catalog has no
-/// colon. In a path, `/` would end the name, so that it is encoded as in URLs, and `%` with it.
+/// Returns the name of an object: the catalog, a colon, and what names the object in it. The name
+/// of a catalog has no colon. In a path, `/` would end the name, so that it is encoded as in URLs,
+/// and `%` with it.
 pub(super) fn object_name(catalog: &str, parts: &[&str]) -> String {
     let encode = |part: &&str| part.replace('%', "%25").replace('/', "%2F");
     let parts: Vec<_> = parts.iter().map(encode).collect();
@@ -23,17 +25,24 @@ pub(super) fn number_repeated<'n>(names: impl Iterator<Item = &'n mut String>) {
 }
 
 /// Returns the labels of these keys and values, without those that are no values of labels.
-pub(super) fn labels<'t>(pairs: impl IntoIterator<Item = (&'static str, &'t str)>) -> BTreeMap<String, String> {
+pub(super) fn labels<'t>(
+    pairs: impl IntoIterator<Item = (&'static str, &'t str)>,
+) -> BTreeMap<String, String> {
     let valid = pairs.into_iter().filter(|(_, value)| is_label_value(value));
-    valid.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    valid
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
-/// Tells whether a text is the value of a label and not empty: up to 63 letters, digits, `-`, `_` and `.`, with a letter
-/// or digit at both ends.
+/// Tells whether a text is the value of a label and not empty: up to 63 letters, digits, `-`, `_`
+/// and `.`, with a letter or digit at both ends.
 fn is_label_value(text: &str) -> bool {
     let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    text.len() <= 63 && is_end(text.bytes().next()) && is_end(text.bytes().last()) && text.bytes().all(is_inner)
+    text.len() <= 63
+        && is_end(text.bytes().next())
+        && is_end(text.bytes().last())
+        && text.bytes().all(is_inner)
 }
 
 #[cfg(test)]
@@ -43,7 +52,10 @@ mod tests {
     #[test]
     fn a_name_says_its_catalog_and_fits_into_a_path() {
         assert_eq!(object_name("a.b", &["etcd"]), "a.b:etcd");
-        assert_eq!(object_name("a", &["olm.channel", "", "x/y%"]), "a:olm.channel::x%2Fy%25");
+        assert_eq!(
+            object_name("a", &["olm.channel", "", "x/y%"]),
+            "a:olm.channel::x%2Fy%25"
+        );
     }
 
     #[test]
@@ -59,6 +71,9 @@ mod tests {
         for text in ["", "-a", "a-", "a b", "é", &long] {
             assert!(!is_label_value(text), "{text}");
         }
-        assert_eq!(labels([("a", "v1.2_x-3"), ("b", " ")]), [("a".to_owned(), "v1.2_x-3".to_owned())].into());
+        assert_eq!(
+            labels([("a", "v1.2_x-3"), ("b", " ")]),
+            [("a".to_owned(), "v1.2_x-3".to_owned())].into()
+        );
     }
 }

@@ -52,13 +52,16 @@ struct Fields<'t> {
 }
 
 impl Csv {
-    /// Reads the `ClusterServiceVersion` of a bundle: the first of its inline manifests, or else one made of its
-    /// `olm.csv.metadata`, if it has exactly one. `None` if there is none or a field has the wrong type.
+    /// Reads the `ClusterServiceVersion` of a bundle: the first of its inline manifests, or else
+    /// one made of its `olm.csv.metadata`, if it has exactly one. `None` if there is none or a
+    /// field has the wrong type.
     pub(super) fn read(bundle: Bundle<'_>, manifests: &mut Manifests) -> Option<Self> {
         if let Some(text) = bundle.csv_manifest(manifests) {
             return Self::new(&Fields::of_manifest(JsonValue::new(&text)).ok()?).ok();
         }
-        let mut metadata = bundle.properties().filter(|property| property.type_name() == "olm.csv.metadata");
+        let mut metadata = bundle
+            .properties()
+            .filter(|property| property.type_name() == "olm.csv.metadata");
         let (only, further) = (metadata.next()?, metadata.next());
         if further.is_some() {
             return None;
@@ -100,10 +103,17 @@ impl Csv {
 impl<'t> Fields<'t> {
     fn of_manifest(csv: JsonValue<'t>) -> Result<Self, WrongType> {
         let nothing = JsonValue::new(b"null");
-        let [metadata, spec] = csv.fields(["metadata", "spec"])?.map(|value| value.unwrap_or(nothing));
+        let [metadata, spec] = csv
+            .fields(["metadata", "spec"])?
+            .map(|value| value.unwrap_or(nothing));
         let [name, annotations, labels] = metadata.fields(["name", "annotations", "labels"])?;
-        let [crds, api_services, version, images, install] =
-            spec.fields(["customresourcedefinitions", "apiservicedefinitions", "version", "relatedImages", "install"])?;
+        let [crds, api_services, version, images, install] = spec.fields([
+            "customresourcedefinitions",
+            "apiservicedefinitions",
+            "version",
+            "relatedImages",
+            "install",
+        ])?;
         let version = match version {
             Some(version) => strict_version(&version.text()?.decode()).ok_or(WrongType)?,
             None => "0.0.0".to_owned(),
@@ -113,23 +123,49 @@ impl<'t> Fields<'t> {
         add_deployed_images(install, &mut related_images)?;
         let name = name.unwrap_or(nothing).text()?.raw().to_vec();
         let spec = spec.fields(SPEC_FIELDS)?;
-        Ok(Self { name, annotations, labels, spec, crds, api_services, version, related_images })
+        Ok(Self {
+            name,
+            annotations,
+            labels,
+            spec,
+            crds,
+            api_services,
+            version,
+            related_images,
+        })
     }
 
-    /// Makes the fields that upstream's registry makes of the metadata of a bundle, its package, and its images.
+    /// Makes the fields that upstream's registry makes of the metadata of a bundle, its package,
+    /// and its images.
     fn of_metadata(bundle: Bundle<'t>, metadata: JsonValue<'t>) -> Result<Self, WrongType> {
-        let [annotations, labels, crds, api_services] =
-            metadata.fields(["annotations", "labels", "crdDescriptions", "apiServiceDefinitions"])?;
+        let [annotations, labels, crds, api_services] = metadata.fields([
+            "annotations",
+            "labels",
+            "crdDescriptions",
+            "apiServiceDefinitions",
+        ])?;
         let mut spec = metadata.fields(SPEC_FIELDS)?;
         let [_, description, ..] = &mut spec;
         if description.map_or(Ok(true), |text| text.text().map(JsonText::is_empty))? {
-            *description = bundle.package().description().map(|text| JsonValue::new(text.raw()));
+            *description = bundle
+                .package()
+                .description()
+                .map(|text| JsonValue::new(text.raw()));
         }
         let mut name = JsonWriter::default();
         name.text(bundle.name());
         let version = bundle.version().unwrap_or("0.0.0").to_owned();
         let related_images = BTreeSet::new();
-        Ok(Self { name: name.into_bytes(), annotations, labels, spec, crds, api_services, version, related_images })
+        Ok(Self {
+            name: name.into_bytes(),
+            annotations,
+            labels,
+            spec,
+            crds,
+            api_services,
+            version,
+            related_images,
+        })
     }
 
     fn write(&self, out: &mut JsonWriter) -> Result<(), WrongType> {
@@ -151,18 +187,36 @@ impl<'t> Fields<'t> {
         out.key("provider");
         write_texts(provider, &["name", "url"], out)?;
         write_map("annotations", self.annotations, out)?;
-        write_list("keywords", keywords, out, |keyword, out| keyword.text().map(|text| out.raw(text.raw())))?;
+        write_list("keywords", keywords, out, |keyword, out| {
+            keyword.text().map(|text| out.raw(text.raw()))
+        })?;
         let names = ["name", "url"];
-        write_list("links", links, out, |link, out| write_texts(Some(link), &names, out).map(drop))?;
+        write_list("links", links, out, |link, out| {
+            write_texts(Some(link), &names, out).map(drop)
+        })?;
         let names = ["name", "email"];
-        write_list("maintainers", maintainers, out, |person, out| write_texts(Some(person), &names, out).map(drop))?;
+        write_list("maintainers", maintainers, out, |person, out| {
+            write_texts(Some(person), &names, out).map(drop)
+        })?;
         write_text("maturity", maturity, out)?;
         write_text("description", description, out)?;
         write_list("installModes", modes, out, write_install_mode)?;
-        write_definitions("customresourcedefinitions", self.crds, &["name", "version", "kind"], out)?;
-        write_definitions("apiservicedefinitions", self.api_services, &["name", "group", "version", "kind"], out)?;
+        write_definitions(
+            "customresourcedefinitions",
+            self.crds,
+            &["name", "version", "kind"],
+            out,
+        )?;
+        write_definitions(
+            "apiservicedefinitions",
+            self.api_services,
+            &["name", "group", "version", "kind"],
+            out,
+        )?;
         let names = ["group", "version", "kind"];
-        write_list("nativeApis", native, out, |api, out| write_object(api, &names, &[], out))?;
+        write_list("nativeApis", native, out, |api, out| {
+            write_object(api, &names, &[], out)
+        })?;
         write_text("minKubeVersion", min_kube_version, out)?;
         if !self.related_images.is_empty() {
             out.key("relatedImages");
@@ -176,8 +230,15 @@ impl<'t> Fields<'t> {
 }
 
 /// Adds the `image` of each object of a list.
-fn add_images<'t>(list: Option<JsonValue<'t>>, images: &mut BTreeSet<&'t [u8]>) -> Result<(), WrongType> {
-    for item in list.map(JsonValue::elements).transpose()?.unwrap_or_default() {
+fn add_images<'t>(
+    list: Option<JsonValue<'t>>,
+    images: &mut BTreeSet<&'t [u8]>,
+) -> Result<(), WrongType> {
+    for item in list
+        .map(JsonValue::elements)
+        .transpose()?
+        .unwrap_or_default()
+    {
         let [image] = item.fields(["image"])?;
         images.insert(image.unwrap_or(JsonValue::new(b"null")).text()?.raw());
     }
@@ -192,9 +253,16 @@ fn field<'t>(value: Option<JsonValue<'t>>, name: &str) -> Result<Option<JsonValu
 }
 
 /// Adds the images of the containers that an install strategy deploys.
-fn add_deployed_images<'t>(install: Option<JsonValue<'t>>, images: &mut BTreeSet<&'t [u8]>) -> Result<(), WrongType> {
+fn add_deployed_images<'t>(
+    install: Option<JsonValue<'t>>,
+    images: &mut BTreeSet<&'t [u8]>,
+) -> Result<(), WrongType> {
     let deployments = field(field(install, "spec")?, "deployments")?;
-    for deployment in deployments.map(JsonValue::elements).transpose()?.unwrap_or_default() {
+    for deployment in deployments
+        .map(JsonValue::elements)
+        .transpose()?
+        .unwrap_or_default()
+    {
         let pod = field(field(field(Some(deployment), "spec")?, "template")?, "spec")?;
         add_images(field(pod, "initContainers")?, images)?;
         add_images(field(pod, "containers")?, images)?;
@@ -203,8 +271,15 @@ fn add_deployed_images<'t>(install: Option<JsonValue<'t>>, images: &mut BTreeSet
 }
 
 /// Writes a member unless it is missing or empty.
-fn write_text(key: &str, value: Option<JsonValue<'_>>, out: &mut JsonWriter) -> Result<(), WrongType> {
-    let text = value.map(JsonValue::text).transpose()?.filter(|text| !text.is_empty());
+fn write_text(
+    key: &str,
+    value: Option<JsonValue<'_>>,
+    out: &mut JsonWriter,
+) -> Result<(), WrongType> {
+    let text = value
+        .map(JsonValue::text)
+        .transpose()?
+        .filter(|text| !text.is_empty());
     if let Some(text) = text {
         out.key(key);
         out.raw(text.raw());
@@ -219,20 +294,32 @@ fn write_list<'t>(
     out: &mut JsonWriter,
     write: impl Fn(JsonValue<'t>, &mut JsonWriter) -> Result<(), WrongType>,
 ) -> Result<(), WrongType> {
-    let elements = value.map(JsonValue::elements).transpose()?.unwrap_or_default();
+    let elements = value
+        .map(JsonValue::elements)
+        .transpose()?
+        .unwrap_or_default();
     if elements.is_empty() {
         return Ok(());
     }
     out.key(key);
     out.open(b'[');
-    elements.into_iter().try_for_each(|element| write(element, out))?;
+    elements
+        .into_iter()
+        .try_for_each(|element| write(element, out))?;
     out.close(b']');
     Ok(())
 }
 
 /// Writes a member with strings by key, unless it is missing or empty.
-fn write_map(key: &str, value: Option<JsonValue<'_>>, out: &mut JsonWriter) -> Result<(), WrongType> {
-    let members = value.map(JsonValue::members).transpose()?.unwrap_or_default();
+fn write_map(
+    key: &str,
+    value: Option<JsonValue<'_>>,
+    out: &mut JsonWriter,
+) -> Result<(), WrongType> {
+    let members = value
+        .map(JsonValue::members)
+        .transpose()?
+        .unwrap_or_default();
     if members.is_empty() {
         return Ok(());
     }
@@ -254,14 +341,21 @@ fn write_texts(
 ) -> Result<Vec<String>, WrongType> {
     let fields = value.unwrap_or(JsonValue::new(b"null")).fields(*names)?;
     out.open(b'{');
-    names.iter().zip(fields).try_for_each(|(name, value)| write_text(name, value, out))?;
+    names
+        .iter()
+        .zip(fields)
+        .try_for_each(|(name, value)| write_text(name, value, out))?;
     out.close(b'}');
-    let text =
-        |value: Option<JsonValue<'_>>| value.map_or(Ok(String::new()), |value| Ok(value.text()?.decode().into_owned()));
+    let text = |value: Option<JsonValue<'_>>| {
+        value.map_or(Ok(String::new()), |value| {
+            Ok(value.text()?.decode().into_owned())
+        })
+    };
     fields.into_iter().map(text).collect()
 }
 
-/// Writes an object with string fields that are always there, and with further ones unless they are empty.
+/// Writes an object with string fields that are always there, and with further ones unless they are
+/// empty.
 fn write_object(
     value: JsonValue<'_>,
     names: &[&str],
@@ -283,13 +377,18 @@ fn write_object(
 }
 
 fn write_install_mode(mode: JsonValue<'_>, out: &mut JsonWriter) -> Result<(), WrongType> {
-    let [mode, is_supported] =
-        mode.fields(["type", "supported"])?.map(|value| value.unwrap_or(JsonValue::new(b"null")));
+    let [mode, is_supported] = mode
+        .fields(["type", "supported"])?
+        .map(|value| value.unwrap_or(JsonValue::new(b"null")));
     out.open(b'{');
     out.key("type");
     out.raw(mode.text()?.raw());
     out.key("supported");
-    out.raw(if is_supported.boolean()? { b"true" } else { b"false" });
+    out.raw(if is_supported.boolean()? {
+        b"true"
+    } else {
+        b"false"
+    });
     out.close(b'}');
     Ok(())
 }
@@ -301,12 +400,16 @@ fn write_definitions(
     names: &[&str],
     out: &mut JsonWriter,
 ) -> Result<(), WrongType> {
-    let lists = value.unwrap_or(JsonValue::new(b"null")).fields(["owned", "required"])?;
+    let lists = value
+        .unwrap_or(JsonValue::new(b"null"))
+        .fields(["owned", "required"])?;
     out.key(key);
     out.open(b'{');
     for (key, list) in ["owned", "required"].into_iter().zip(lists) {
         let optional = ["displayName", "description"];
-        write_list(key, list, out, |api, out| write_object(api, names, &optional, out))?;
+        write_list(key, list, out, |api, out| {
+            write_object(api, names, &optional, out)
+        })?;
     }
     out.close(b'}');
     Ok(())

@@ -20,8 +20,8 @@ pub(crate) fn icon(package: Package<'_>, manifests: &mut Manifests) -> Option<Ve
     encoded_icon(head, manifests).map(|encoded| decode(&encoded))
 }
 
-/// Returns the base64 of the first icon of a bundle's `ClusterServiceVersion`, or of its package where there is none
-/// among its manifests.
+/// Returns the base64 of the first icon of a bundle's `ClusterServiceVersion`, or of its package
+/// where there is none among its manifests.
 fn encoded_icon(head: Bundle<'_>, manifests: &mut Manifests) -> Option<String> {
     let manifest = head.csv_manifest(manifests);
     let icon = match &manifest {
@@ -33,13 +33,19 @@ fn encoded_icon(head: Bundle<'_>, manifests: &mut Manifests) -> Option<String> {
         None => head.package().meta().blob().fields(["icon"]).ok()?[0],
     };
     let [data] = icon?.fields(["base64data"]).ok()?;
-    data.map_or(Ok(String::new()), |data| data.text().map(|text| text.decode().into_owned())).ok()
+    data.map_or(Ok(String::new()), |data| {
+        data.text().map(|text| text.decode().into_owned())
+    })
+    .ok()
 }
 
 /// Decodes base64 up to the first character that is none; line breaks do not count.
 fn decode(encoded: &str) -> Vec<u8> {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    let digits = encoded.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).take_while(is_digit);
+    let digits = encoded
+        .bytes()
+        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
+        .take_while(is_digit);
     let mut digits: Vec<u8> = digits.collect();
     if digits.len() % 4 == 1 {
         digits.pop();

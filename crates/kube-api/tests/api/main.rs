@@ -1,7 +1,10 @@
 //! The aggregated Kubernetes API against what OLM v0's packageserver answered, recorded once:
 //! `tests/testdata/golden` says how.
 
-#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
 
 mod manifests;
 mod narrowed;
@@ -98,7 +101,11 @@ impl Api {
     }
 
     fn over(catalogs: (CatalogsWriter, Catalogs), authorize: Option<Authorize>) -> Self {
-        Self::with_files(catalogs, authorize, Some(Arc::new(|| Ok(Box::new(Memory(Vec::new()))))))
+        Self::with_files(
+            catalogs,
+            authorize,
+            Some(Arc::new(|| Ok(Box::new(Memory(Vec::new()))))),
+        )
     }
 
     fn with_files(
@@ -106,7 +113,11 @@ impl Api {
         authorize: Option<Authorize>,
         create_text_file: Option<CreateTextFile>,
     ) -> Self {
-        Self::with_options((writer, readers), |options| KubeApiOptions { authorize, create_text_file, ..options })
+        Self::with_options((writer, readers), |options| KubeApiOptions {
+            authorize,
+            create_text_file,
+            ..options
+        })
     }
 
     fn with_options(
@@ -126,7 +137,10 @@ impl Api {
         };
         let (api, task) = KubeApi::new(readers, change(options));
         tokio::spawn(task.run());
-        Self { router: api.router(), writer }
+        Self {
+            router: api.router(),
+            writer,
+        }
     }
 
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
@@ -134,10 +148,19 @@ impl Api {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let response = self
+            .router
+            .clone()
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
         let (head, body) = response.into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap().to_vec();
-        Answer { status: head.status, headers: head.headers, body }
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body,
+        }
     }
 
     /// Publishes a catalog, and waits until the API shows it.
@@ -158,8 +181,15 @@ impl Api {
 
     /// The resource version of what is shown.
     async fn version(&self) -> u64 {
-        let list = self.get("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1").await.json();
-        list["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
+        let list = self
+            .get("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1")
+            .await
+            .json();
+        list["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap()
     }
 
     async fn wait_for_change(&self, before: u64) {
@@ -176,17 +206,26 @@ impl Api {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 /// Reads a file of the recording, unpacked.
 fn golden(name: &str) -> Vec<u8> {
     let bytes = fs::read(Path::new(GOLDEN).join(name)).unwrap();
-    if Path::new(name).extension().is_none_or(|extension| extension != "gz") {
+    if Path::new(name)
+        .extension()
+        .is_none_or(|extension| extension != "gz")
+    {
         return bytes;
     }
     let mut unpacked = Vec::new();
-    GzDecoder::new(&bytes[..]).read_to_end(&mut unpacked).unwrap();
+    GzDecoder::new(&bytes[..])
+        .read_to_end(&mut unpacked)
+        .unwrap();
     unpacked
 }
 
@@ -213,7 +252,11 @@ impl Source {
     fn served_from(&self, files: &[Vec<u8>]) -> Served {
         let (mut lines, mut origins) = (Vec::new(), Origins::default());
         for (at, file) in files.iter().enumerate() {
-            origins.files.push(testing::fixture::read_file(&at.to_string(), file, &mut lines));
+            origins.files.push(testing::fixture::read_file(
+                &at.to_string(),
+                file,
+                &mut lines,
+            ));
         }
         let digest = Digest::new(Sha256::digest(&lines).into());
         let catalog = Catalog::build(lines.into(), &origins).unwrap();
@@ -232,7 +275,10 @@ impl Source {
 
 /// The source of a catalog.
 fn source(name: &str) -> Source {
-    sources().into_iter().find(|source| source.name == name).unwrap()
+    sources()
+        .into_iter()
+        .find(|source| source.name == name)
+        .unwrap()
 }
 
 /// A catalog of the corpus, as this source; `None` where it is not unpacked.

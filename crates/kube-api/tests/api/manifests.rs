@@ -16,7 +16,10 @@ async fn items(api: &Api, namespace: &str) -> BTreeMap<(String, String), Value> 
     let list = api.get(&packages(namespace)).await.json();
     let items = list["items"].as_array().unwrap().iter().map(|item| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let key = (text(&item["status"]["catalogSource"]), text(&item["metadata"]["name"]));
+        let key = (
+            text(&item["status"]["catalogSource"]),
+            text(&item["metadata"]["name"]),
+        );
         (key, upstreams(item.clone()))
     });
     items.collect()
@@ -25,9 +28,22 @@ async fn items(api: &Api, namespace: &str) -> BTreeMap<(String, String), Value> 
 /// An item without what upstream has not: it is in all objects and tells nothing of the package.
 pub(super) fn upstreams(mut item: Value) -> Value {
     if let Some(metadata) = item["metadata"].as_object_mut() {
-        let is_number = |text: &Value| text.as_str().is_some_and(|text| text.parse::<u64>().is_ok());
-        assert!(metadata.remove("resourceVersion").is_some_and(|version| is_number(&version)), "{metadata:?}");
-        assert_eq!(metadata.remove("uid").and_then(|uid| uid.as_str().map(str::len)), Some(36));
+        let is_number = |text: &Value| {
+            text.as_str()
+                .is_some_and(|text| text.parse::<u64>().is_ok())
+        };
+        assert!(
+            metadata
+                .remove("resourceVersion")
+                .is_some_and(|version| is_number(&version)),
+            "{metadata:?}"
+        );
+        assert_eq!(
+            metadata
+                .remove("uid")
+                .and_then(|uid| uid.as_str().map(str::len)),
+            Some(36)
+        );
         restore_labels(metadata);
     }
     if let Some(status) = item.get_mut("status") {
@@ -38,7 +54,12 @@ pub(super) fn upstreams(mut item: Value) -> Value {
 
 /// Sorts the images of each channel, which upstream does not.
 pub(super) fn sort_images(status: &mut Value) {
-    for channel in status.get_mut("channels").and_then(Value::as_array_mut).into_iter().flatten() {
+    for channel in status
+        .get_mut("channels")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let images = channel.pointer_mut("/currentCSVDesc/relatedImages");
         if let Some(images) = images.and_then(Value::as_array_mut) {
             images.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
@@ -46,15 +67,20 @@ pub(super) fn sort_images(status: &mut Value) {
     }
 }
 
-/// Gives labels the values that packages declare for them, as upstream does: console selects packages by these labels, so
-/// that a package could appear to be from another catalog.
+/// Gives labels the values that packages declare for them, as upstream does: console selects
+/// packages by these labels, so that a package could appear to be from another catalog.
 fn restore_labels(metadata: &mut serde_json::Map<String, Value>) {
     let declared = [
         ("catalog", "catalogql.io/declared-catalog"),
-        ("catalog-namespace", "catalogql.io/declared-catalog-namespace"),
+        (
+            "catalog-namespace",
+            "catalogql.io/declared-catalog-namespace",
+        ),
     ];
     for (label, annotation) in declared {
-        let Some(value) = metadata.get_mut("annotations").and_then(|all| all.as_object_mut()?.remove(annotation))
+        let Some(value) = metadata
+            .get_mut("annotations")
+            .and_then(|all| all.as_object_mut()?.remove(annotation))
         else {
             continue;
         };
@@ -71,13 +97,20 @@ fn every_recorded_manifest_is_made_as_upstream_makes_it() {
     runtime().block_on(async {
         let api = Api::new(sources().iter().map(super::Source::served), None);
         let (mut ours, team) = (items(&api, "olm").await, items(&api, "team-a").await);
-        ours.extend(team.into_iter().filter(|((catalog, _), _)| catalog == "team-catalog"));
+        ours.extend(
+            team.into_iter()
+                .filter(|((catalog, _), _)| catalog == "team-catalog"),
+        );
         let recorded = lines("manifests.jsonl.gz");
         assert_eq!(recorded.len(), 66);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         for line in recorded {
             let key = (text(&line["catalog"]), text(&line["package"]));
-            assert_eq!(ours.remove(&key).as_ref(), Some(&line["manifest"]), "{key:?}");
+            assert_eq!(
+                ours.remove(&key).as_ref(),
+                Some(&line["manifest"]),
+                "{key:?}"
+            );
         }
         // Those that answers to other requests show.
         assert_eq!(ours.len(), 8, "{:?}", ours.keys());
@@ -87,11 +120,18 @@ fn every_recorded_manifest_is_made_as_upstream_makes_it() {
 #[test]
 fn every_manifest_and_icon_of_the_corpus_is_what_upstream_serves() {
     let recorded = lines("corpus-hashes.jsonl.gz");
-    for (name, directory) in
-        [("community", "community"), ("community-v418", "community-v4.18-yaml"), ("objects", "community-objects")]
-    {
-        let Some(served) = corpus(name, directory) else { return };
-        let recorded: Vec<_> = recorded.iter().filter(|line| line["catalog"] == name).collect();
+    for (name, directory) in [
+        ("community", "community"),
+        ("community-v418", "community-v4.18-yaml"),
+        ("objects", "community-objects"),
+    ] {
+        let Some(served) = corpus(name, directory) else {
+            return;
+        };
+        let recorded: Vec<_> = recorded
+            .iter()
+            .filter(|line| line["catalog"] == name)
+            .collect();
         assert!(recorded.len() >= 5, "{name}: {}", recorded.len());
         compare_corpus(served, &recorded);
     }
@@ -105,28 +145,52 @@ fn compare_corpus(served: Served, recorded: &[&Value]) {
         let ours = items(&api, "olm").await;
         for line in recorded {
             let package = line["package"].as_str().unwrap();
-            let item = ours.get(&(name.clone(), package.to_owned())).unwrap_or_else(|| panic!("{name} {package}"));
+            let item = ours
+                .get(&(name.clone(), package.to_owned()))
+                .unwrap_or_else(|| panic!("{name} {package}"));
             let hash = hex(item.to_string().as_bytes());
-            assert_eq!(hash, line["sha256"].as_str().unwrap(), "{name} {package}: {item}");
-            let icon = api.get(&format!("{}/{package}/icon", packages("olm"))).await;
+            assert_eq!(
+                hash,
+                line["sha256"].as_str().unwrap(),
+                "{name} {package}: {item}"
+            );
+            let icon = api
+                .get(&format!("{}/{package}/icon", packages("olm")))
+                .await;
             assert_eq!(icon.status, 200, "{name} {package}");
             let expected = line["icon"]["sha256"].as_str().unwrap();
-            assert!(expected == DEFAULT_ICON || hex(&icon.body) == expected, "{name} {package}");
-            assert!(icon.header("content-type").is_some_and(|kind| kind.starts_with("image/")), "{name} {package}");
+            assert!(
+                expected == DEFAULT_ICON || hex(&icon.body) == expected,
+                "{name} {package}"
+            );
+            assert!(
+                icon.header("content-type")
+                    .is_some_and(|kind| kind.starts_with("image/")),
+                "{name} {package}"
+            );
         }
     });
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
-    fbc::Digest::new(Sha256::digest(bytes).into()).to_string().replace("sha256:", "")
+    fbc::Digest::new(Sha256::digest(bytes).into())
+        .to_string()
+        .replace("sha256:", "")
 }
 
 #[test]
 fn a_manifest_without_an_install_strategy_is_served_beside_all_others() {
     runtime().block_on(async {
-        let crash = super::Source { file: "catalogs/crash.jsonl".to_owned(), ..source("second") };
+        let crash = super::Source {
+            file: "catalogs/crash.jsonl".to_owned(),
+            ..source("second")
+        };
         let api = Api::new([crash.served()], None);
-        let names: Vec<_> = items(&api, "olm").await.into_keys().map(|(_, name)| name).collect();
+        let names: Vec<_> = items(&api, "olm")
+            .await
+            .into_keys()
+            .map(|(_, name)| name)
+            .collect();
         assert_eq!(names.len(), 2, "{names:?}");
     });
 }

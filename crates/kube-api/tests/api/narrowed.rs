@@ -13,8 +13,9 @@ use super::{Api, packages, runtime, served_fixture};
 
 /// A catalog with a package of its name, which displays this, and one that all such catalogs have.
 fn catalog(name: &str, display: &str) -> Served {
-    let package =
-        |package: &str| format!("package {package} default=c\nchannel c: v1.0.0\nbundle v1.0.0 display={display}\n");
+    let package = |package: &str| {
+        format!("package {package} default=c\nchannel c: v1.0.0\nbundle v1.0.0 display={display}\n")
+    };
     served_fixture(name, &fixture::lines(&(package(name) + &package("both"))))
 }
 
@@ -31,7 +32,11 @@ fn start_with(names: &[&str]) -> (Api, Arc<Mutex<Option<Visibility>>>) {
     let seen = Arc::new(Mutex::new(Some(Visibility::All)));
     let (current, all) = (Arc::clone(&seen), readers.clone());
     let authorize: Authorize = Arc::new(move |_, _| {
-        let reader = current.lock().unwrap().clone().map(|visibility| all.visible(visibility));
+        let reader = current
+            .lock()
+            .unwrap()
+            .clone()
+            .map(|visibility| all.visible(visibility));
         Box::pin(async { Decision::Allow { reader, user: None } })
     });
     let bookmark_interval = kube_api::BOOKMARK_INTERVAL;
@@ -51,7 +56,12 @@ fn only(name: &str) -> Visibility {
 fn names(list: &Value) -> Vec<(&str, &str)> {
     let items = list["items"].as_array().unwrap().iter();
     items
-        .map(|item| (item["metadata"]["name"].as_str().unwrap(), item["status"]["catalogSource"].as_str().unwrap()))
+        .map(|item| {
+            (
+                item["metadata"]["name"].as_str().unwrap(),
+                item["status"]["catalogSource"].as_str().unwrap(),
+            )
+        })
         .collect()
 }
 
@@ -60,9 +70,15 @@ fn objects_of_hidden_catalogs_are_as_if_they_were_not_there() {
     runtime().block_on(async {
         let (api, seen) = start();
         let list = api.get(&packages("olm")).await.json();
-        assert_eq!(names(&list), [("a", "a"), ("b", "b"), ("both", "a"), ("both", "b")]);
+        assert_eq!(
+            names(&list),
+            [("a", "a"), ("b", "b"), ("both", "a"), ("both", "b")]
+        );
         *seen.lock().unwrap() = Some(only("b"));
-        let list = api.get(&format!("{}?limit=1", packages("olm"))).await.json();
+        let list = api
+            .get(&format!("{}?limit=1", packages("olm")))
+            .await
+            .json();
         assert_eq!(names(&list), [("b", "b")]);
         assert_eq!(list["metadata"]["remainingItemCount"], 1);
         let both = api.get(&format!("{}/both", packages("olm"))).await.json();
@@ -70,10 +86,17 @@ fn objects_of_hidden_catalogs_are_as_if_they_were_not_there() {
         let hidden = api.get(&format!("{}/a", packages("olm"))).await;
         let missing = api.get(&format!("{}/x", packages("olm"))).await;
         let text = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
-        let expected =
-            text(&missing.body).replace("\\\"x\\\"", "\\\"a\\\"").replace("\"name\":\"x\"", "\"name\":\"a\"");
-        assert_eq!((hidden.status, text(&hidden.body)), (missing.status, expected));
-        assert_eq!(api.get(&format!("{}/a/icon", packages("olm"))).await.status, 404);
+        let expected = text(&missing.body)
+            .replace("\\\"x\\\"", "\\\"a\\\"")
+            .replace("\"name\":\"x\"", "\"name\":\"a\"");
+        assert_eq!(
+            (hidden.status, text(&hidden.body)),
+            (missing.status, expected)
+        );
+        assert_eq!(
+            api.get(&format!("{}/a/icon", packages("olm"))).await.status,
+            404
+        );
         *seen.lock().unwrap() = None;
         assert_eq!(names(&api.get(&packages("olm")).await.json()), []);
     });
@@ -84,23 +107,57 @@ fn who_sees_other_catalogs_than_before_lists_again() {
     runtime().block_on(async {
         let (api, seen) = start();
         *seen.lock().unwrap() = Some(only("a"));
-        let first = api.get(&format!("{}?limit=1", packages("olm"))).await.json();
+        let first = api
+            .get(&format!("{}?limit=1", packages("olm")))
+            .await
+            .json();
         let version = first["metadata"]["resourceVersion"].as_str().unwrap();
-        let watch = format!("{}?watch=true&timeoutSeconds=1&resourceVersion={version}", packages("olm"));
-        let rest = format!("{}?continue={}", packages("olm"), first["metadata"]["continue"].as_str().unwrap());
-        assert_eq!((api.get(&watch).await.status.as_u16(), api.get(&rest).await.status.as_u16()), (200, 200));
+        let watch = format!(
+            "{}?watch=true&timeoutSeconds=1&resourceVersion={version}",
+            packages("olm")
+        );
+        let rest = format!(
+            "{}?continue={}",
+            packages("olm"),
+            first["metadata"]["continue"].as_str().unwrap()
+        );
+        assert_eq!(
+            (
+                api.get(&watch).await.status.as_u16(),
+                api.get(&rest).await.status.as_u16()
+            ),
+            (200, 200)
+        );
         for other in [only("b"), Visibility::All] {
             *seen.lock().unwrap() = Some(other);
-            assert_eq!((api.get(&watch).await.status.as_u16(), api.get(&rest).await.status.as_u16()), (410, 410));
+            assert_eq!(
+                (
+                    api.get(&watch).await.status.as_u16(),
+                    api.get(&rest).await.status.as_u16()
+                ),
+                (410, 410)
+            );
         }
     });
 }
 
-/// What the resource versions of the packages say beside the time: the number within a change, and the view.
+/// What the resource versions of the packages say beside the time: the number within a change, and
+/// the view.
 async fn versions(api: &Api) -> Vec<u64> {
     let list = api.get(&packages("olm")).await.json();
-    let version = |item: &Value| item["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
-    list["items"].as_array().unwrap().iter().map(|item| version(item) % (1 << 28)).collect()
+    let version = |item: &Value| {
+        item["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    };
+    list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| version(item) % (1 << 28))
+        .collect()
 }
 
 #[test]
@@ -128,24 +185,47 @@ fn changes_of_hidden_catalogs_are_none() {
     runtime().block_on(async {
         let (mut api, seen) = start();
         *seen.lock().unwrap() = Some(only("b"));
-        let first = api.get(&format!("{}?limit=1", packages("olm"))).await.json();
-        let version = first["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
-        let since = format!("{}?watch=true&allowWatchBookmarks=true&resourceVersion={version}", packages("olm"));
+        let first = api
+            .get(&format!("{}?limit=1", packages("olm")))
+            .await
+            .json();
+        let version = first["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let since = format!(
+            "{}?watch=true&allowWatchBookmarks=true&resourceVersion={version}",
+            packages("olm")
+        );
         let mut watch = Watch::start(&api, &since, "application/json").await;
         for round in 0..=FORMER_STATES {
             api.writer.publish(catalog("a", &round.to_string()));
             // Requests wait until the state has the change.
-            let list = api.get(&format!("{}?limit=1", packages("olm"))).await.json();
+            let list = api
+                .get(&format!("{}?limit=1", packages("olm")))
+                .await
+                .json();
             assert_eq!(list["metadata"]["resourceVersion"], version.as_str());
             assert!(watch.next().now_or_never().is_none(), "not even a bookmark");
         }
-        // Later versions than the caller's own are refused, whether something hidden has one or not.
+        // Later versions than the caller's own are refused, whether something hidden has one or
+        // not.
         let next = (version.parse::<u64>().unwrap() + (1 << 29)) ^ 1;
-        let later = api.get(&format!("{}?resourceVersion={next}", packages("olm"))).await;
-        assert_eq!(later.json()["message"], format!("Too large resource version: {next}, current: {version}"));
-        let rest = format!("{}?continue={}", packages("olm"), first["metadata"]["continue"].as_str().unwrap());
+        let later = api
+            .get(&format!("{}?resourceVersion={next}", packages("olm")))
+            .await;
+        assert_eq!(
+            later.json()["message"],
+            format!("Too large resource version: {next}, current: {version}")
+        );
+        let rest = format!(
+            "{}?continue={}",
+            packages("olm"),
+            first["metadata"]["continue"].as_str().unwrap()
+        );
         assert_eq!(api.get(&rest).await.status, 200);
-        // A watch that began before all these changes goes on, and so does one that begins there now.
+        // A watch that began before all these changes goes on, and so does one that begins there
+        // now.
         let mut late = Watch::start(&api, &since, "application/json").await;
         api.writer.publish(catalog("b", "other"));
         for watch in [&mut watch, &mut late] {
@@ -158,7 +238,11 @@ fn changes_of_hidden_catalogs_are_none() {
             api.writer.publish(catalog("b", &round.to_string()));
             api.get(&packages("olm")).await;
         }
-        assert_eq!(api.get(&since).await.status, 410, "changes of what it sees count");
+        assert_eq!(
+            api.get(&since).await.status,
+            410,
+            "changes of what it sees count"
+        );
     });
 }
 
@@ -173,8 +257,14 @@ fn a_catalog_that_the_caller_sees_is_told_when_it_comes_and_goes() {
         api.get(&packages("olm")).await;
         assert!(api.version().await > version);
         let mut watch = Watch::start(&api, &since, "application/json").await;
-        assert_eq!(watch.events(2).await, ["b", "both"].map(|name| event("ADDED", name)));
+        assert_eq!(
+            watch.events(2).await,
+            ["b", "both"].map(|name| event("ADDED", name))
+        );
         api.writer.withdraw("b");
-        assert_eq!(watch.events(2).await, ["b", "both"].map(|name| event("DELETED", name)));
+        assert_eq!(
+            watch.events(2).await,
+            ["b", "both"].map(|name| event("DELETED", name))
+        );
     });
 }

@@ -13,11 +13,22 @@ const ETCD: &str = "package etcd default=stable description=Store\nchannel stabl
     {\"schema\":\"example.com.x\",\"name\":\"a/b%\"}\n";
 
 fn api() -> Api {
-    Api::new([served_fixture("a", &fixture::lines(ETCD)), served_fixture("b", &fixture::lines(ETCD))], None)
+    Api::new(
+        [
+            served_fixture("a", &fixture::lines(ETCD)),
+            served_fixture("b", &fixture::lines(ETCD)),
+        ],
+        None,
+    )
 }
 
 fn names(list: &Value) -> Vec<&str> {
-    list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap()).collect()
+    list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -47,37 +58,75 @@ fn a_package_is_its_blob_with_its_channels() {
 fn a_bundle_and_a_blob_are_as_they_are_in_the_catalog() {
     runtime().block_on(async {
         let api = api();
-        let bundle = api.get(&format!("{GROUP}/bundlemetadata/a:etcd.v1.0.0")).await.json();
+        let bundle = api
+            .get(&format!("{GROUP}/bundlemetadata/a:etcd.v1.0.0"))
+            .await
+            .json();
         let blobs = lines_of(ETCD);
-        let blob = blobs.iter().find(|blob| blob["name"] == "etcd.v1.0.0").unwrap();
+        let blob = blobs
+            .iter()
+            .find(|blob| blob["name"] == "etcd.v1.0.0")
+            .unwrap();
         let mut expected = blob.clone();
         expected["catalog"] = json!("a");
         assert_eq!(bundle["spec"], expected);
 
-        let list = api.get(&format!("{GROUP}/catalogmetadata?fieldSelector=spec.catalog=a")).await.json();
-        let mut contents: Vec<_> =
-            list["items"].as_array().unwrap().iter().map(|item| item["spec"]["content"].to_string()).collect();
+        let list = api
+            .get(&format!(
+                "{GROUP}/catalogmetadata?fieldSelector=spec.catalog=a"
+            ))
+            .await
+            .json();
+        let mut contents: Vec<_> = list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["spec"]["content"].to_string())
+            .collect();
         let mut expected: Vec<_> = blobs.iter().map(Value::to_string).collect();
         contents.sort();
         expected.sort();
         assert_eq!(contents, expected);
         let others = api
-            .get(&format!("{GROUP}/catalogmetadata?fieldSelector=spec.catalog=a,spec.schema=example.com.x"))
+            .get(&format!(
+                "{GROUP}/catalogmetadata?fieldSelector=spec.catalog=a,spec.schema=example.com.x"
+            ))
             .await
             .json();
         let names = names(&others);
-        assert_eq!(names, ["a:example.com.x::a%2Fb%25", "a:example.com.x:etcd:", "a:example.com.x:etcd::2"]);
+        assert_eq!(
+            names,
+            [
+                "a:example.com.x::a%2Fb%25",
+                "a:example.com.x:etcd:",
+                "a:example.com.x:etcd::2"
+            ]
+        );
         for name in names {
             let path = name.replace('%', "%25");
-            assert_eq!(api.get(&format!("{GROUP}/catalogmetadata/{path}")).await.json()["metadata"]["name"], name);
+            assert_eq!(
+                api.get(&format!("{GROUP}/catalogmetadata/{path}"))
+                    .await
+                    .json()["metadata"]["name"],
+                name
+            );
         }
-        let text = api.get(&format!("{GROUP}/catalogmetadata/a:example.com.x:etcd:")).await.body;
-        assert!(String::from_utf8(text).unwrap().contains("\"n\":1.50"), "numbers are as they were written");
+        let text = api
+            .get(&format!("{GROUP}/catalogmetadata/a:example.com.x:etcd:"))
+            .await
+            .body;
+        assert!(
+            String::from_utf8(text).unwrap().contains("\"n\":1.50"),
+            "numbers are as they were written"
+        );
     });
 }
 
 fn lines_of(fixture: &str) -> Vec<Value> {
-    fixture::lines(fixture).lines().map(|line| line.parse().unwrap()).collect()
+    fixture::lines(fixture)
+        .lines()
+        .map(|line| line.parse().unwrap())
+        .collect()
 }
 
 #[test]
@@ -96,7 +145,11 @@ fn tables_say_what_people_look_for() {
                 "Name Package Version Image Age",
                 "a:etcd.v1.0.0 etcd 1.0.0 quay.io/example/etcd:v1.0.0 <unknown>",
             ),
-            ("operatorpackages", "Name Catalog Version Provider Age", "a:etcd a 1.1.0 Us <unknown>"),
+            (
+                "operatorpackages",
+                "Name Catalog Version Provider Age",
+                "a:etcd a 1.1.0 Us <unknown>",
+            ),
             (
                 "catalogmetadata",
                 "Name Catalog Schema Package Age",
@@ -113,7 +166,10 @@ fn tables_say_what_people_look_for() {
                     .collect::<Vec<_>>()
                     .join(" ")
             };
-            assert_eq!(texts(&table["columnDefinitions"], |column| &column["name"]), columns);
+            assert_eq!(
+                texts(&table["columnDefinitions"], |column| &column["name"]),
+                columns
+            );
             assert_eq!(texts(&table["rows"][0]["cells"], |cell| cell), row);
         }
     });
@@ -128,7 +184,11 @@ fn an_operator_package_has_the_status_of_its_manifest() {
         let manifests = manifests.iter().filter(|line| line["catalog"] == "crafted");
         for line in manifests {
             let name = format!("crafted:{}", line["package"].as_str().unwrap());
-            let item = list["items"].as_array().unwrap().iter().find(|item| item["metadata"]["name"] == *name);
+            let item = list["items"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|item| item["metadata"]["name"] == *name);
             let mut status = item.unwrap_or_else(|| panic!("{name}"))["status"].clone();
             super::manifests::sort_images(&mut status);
             assert_eq!(status, line["manifest"]["status"], "{name}");
@@ -138,16 +198,32 @@ fn an_operator_package_has_the_status_of_its_manifest() {
 
 #[test]
 fn every_blob_of_the_corpus_has_a_name_of_its_own() {
-    let Some(served) = super::corpus("community", "community") else { return };
+    let Some(served) = super::corpus("community", "community") else {
+        return;
+    };
     let count = served.content.catalog.meta_count();
     runtime().block_on(async {
         let api = Api::new([served], None);
-        for (resource, expected) in [("catalogmetadata", Some(count)), ("bundlemetadata", None), ("packages", None)] {
-            let accept = [("accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")];
-            let list = api.ask("GET", &format!("{GROUP}/{resource}"), &accept).await.json();
+        for (resource, expected) in [
+            ("catalogmetadata", Some(count)),
+            ("bundlemetadata", None),
+            ("packages", None),
+        ] {
+            let accept = [(
+                "accept",
+                "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+            )];
+            let list = api
+                .ask("GET", &format!("{GROUP}/{resource}"), &accept)
+                .await
+                .json();
             let names = names(&list);
             assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{resource}");
-            assert!(expected.is_none_or(|expected| expected == names.len()), "{resource}: {}", names.len());
+            assert!(
+                expected.is_none_or(|expected| expected == names.len()),
+                "{resource}: {}",
+                names.len()
+            );
         }
     });
 }

@@ -22,10 +22,16 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) async fn start(api: &Api, path: &str, accept: &str) -> Self {
-        let request = Request::get(path).header("accept", accept).body(Body::empty()).unwrap();
+        let request = Request::get(path)
+            .header("accept", accept)
+            .body(Body::empty())
+            .unwrap();
         let response = api.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
-        Self { stream: response.into_body().into_data_stream(), lines: Vec::new() }
+        Self {
+            stream: response.into_body().into_data_stream(),
+            lines: Vec::new(),
+        }
     }
 
     /// The next event; `None` when the watch has ended.
@@ -35,7 +41,9 @@ impl Watch {
                 let line: Vec<u8> = self.lines.drain(..=at).collect();
                 return Some(serde_json::from_slice(&line).unwrap());
             }
-            let bytes = timeout(testing::TEST_TIMEOUT, self.stream.next()).await.expect("there is a further event");
+            let bytes = timeout(testing::TEST_TIMEOUT, self.stream.next())
+                .await
+                .expect("there is a further event");
             self.lines.extend_from_slice(&bytes?.unwrap());
         }
     }
@@ -45,7 +53,10 @@ impl Watch {
         let mut events = Vec::new();
         for _ in 0..count {
             let event = self.next().await.unwrap();
-            let name = event["object"]["metadata"]["name"].as_str().unwrap().to_owned();
+            let name = event["object"]["metadata"]["name"]
+                .as_str()
+                .unwrap()
+                .to_owned();
             events.push((event["type"].as_str().unwrap().to_owned(), name));
         }
         events
@@ -60,7 +71,9 @@ pub(super) fn event(kind: &str, name: &str) -> (String, String) {
 fn catalog(packages: &[&str]) -> String {
     let package = |text: &&str| {
         let (name, display) = text.split_once(':').unwrap_or((text, "x"));
-        format!("package {name} default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 display={display}\n")
+        format!(
+            "package {name} default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 display={display}\n"
+        )
     };
     fixture::lines(&packages.iter().map(package).collect::<String>())
 }
@@ -68,13 +81,25 @@ fn catalog(packages: &[&str]) -> String {
 #[test]
 fn a_watch_tells_what_is_added_modified_and_deleted() {
     runtime().block_on(async {
-        let mut api = Api::new([served_fixture("a", &catalog(&["one", "two:x", "three"]))], None);
+        let mut api = Api::new(
+            [served_fixture("a", &catalog(&["one", "two:x", "three"]))],
+            None,
+        );
         let path = format!("{}?watch=true", packages("olm"));
         let mut watch = Watch::start(&api, &path, "application/json").await;
-        let added = [event("ADDED", "one"), event("ADDED", "three"), event("ADDED", "two")];
+        let added = [
+            event("ADDED", "one"),
+            event("ADDED", "three"),
+            event("ADDED", "two"),
+        ];
         assert_eq!(watch.events(3).await, added);
-        api.publish(served_fixture("a", &catalog(&["four", "one", "two:y"]))).await;
-        let changed = [event("ADDED", "four"), event("MODIFIED", "two"), event("DELETED", "three")];
+        api.publish(served_fixture("a", &catalog(&["four", "one", "two:y"])))
+            .await;
+        let changed = [
+            event("ADDED", "four"),
+            event("MODIFIED", "two"),
+            event("DELETED", "three"),
+        ];
         assert_eq!(watch.events(3).await, changed);
         api.publish(served_fixture("b", &catalog(&["five"]))).await;
         assert_eq!(watch.events(1).await, [event("ADDED", "five")]);
@@ -89,29 +114,46 @@ fn a_watch_begins_at_the_resource_version_of_a_list() {
     runtime().block_on(async {
         let mut api = Api::new([served_fixture("a", &catalog(&["one"]))], None);
         let list = api.get(&packages("olm")).await.json();
-        let since =
-            |version: &Value| format!("{}?watch=true&resourceVersion={}", packages("olm"), version.as_str().unwrap());
+        let since = |version: &Value| {
+            format!(
+                "{}?watch=true&resourceVersion={}",
+                packages("olm"),
+                version.as_str().unwrap()
+            )
+        };
         let version = list["metadata"]["resourceVersion"].clone();
         for round in 0..kube_api::FORMER_STATES {
-            api.publish(served_fixture("a", &catalog(&["one", &format!("two:{round}")]))).await;
+            api.publish(served_fixture(
+                "a",
+                &catalog(&["one", &format!("two:{round}")]),
+            ))
+            .await;
         }
         let mut watch = Watch::start(&api, &since(&version), "application/json").await;
         assert_eq!(watch.events(1).await, [event("ADDED", "two")]);
-        api.publish(served_fixture("a", &catalog(&["one", "three"]))).await;
+        api.publish(served_fixture("a", &catalog(&["one", "three"])))
+            .await;
         assert_eq!(watch.events(1).await, [event("ADDED", "three")]);
         let deleted = watch.next().await.unwrap();
-        assert_eq!((&deleted["type"], &deleted["object"]["metadata"]["name"]), (&"DELETED".into(), &"two".into()));
+        assert_eq!(
+            (&deleted["type"], &deleted["object"]["metadata"]["name"]),
+            (&"DELETED".into(), &"two".into())
+        );
 
         let too_old = api.get(&since(&version)).await;
         assert_eq!(too_old.status, 410);
         let message = too_old.json()["message"].as_str().unwrap().to_owned();
         assert!(
-            message.starts_with(&format!("too old resource version: {} (", version.as_str().unwrap())),
+            message.starts_with(&format!(
+                "too old resource version: {} (",
+                version.as_str().unwrap()
+            )),
             "{message}"
         );
         let now = &deleted["object"]["metadata"]["resourceVersion"];
         let mut watch = Watch::start(&api, &since(now), "application/json").await;
-        api.publish(served_fixture("a", &catalog(&["one:z", "three"]))).await;
+        api.publish(served_fixture("a", &catalog(&["one:z", "three"])))
+            .await;
         assert_eq!(watch.events(1).await, [event("MODIFIED", "one")]);
     });
 }
@@ -119,10 +161,23 @@ fn a_watch_begins_at_the_resource_version_of_a_list() {
 #[test]
 fn a_watch_that_breaks_off_between_two_events_goes_on_behind_the_first() {
     runtime().block_on(async {
-        let mut api = Api::new([served_fixture("a", &catalog(&["one", "two", "three", "six"]))], None);
+        let mut api = Api::new(
+            [served_fixture(
+                "a",
+                &catalog(&["one", "two", "three", "six"]),
+            )],
+            None,
+        );
         let list = api.get(&packages("olm")).await.json();
-        let mut since = list["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
-        api.publish(served_fixture("a", &catalog(&["one:y", "two:y", "four", "six"]))).await;
+        let mut since = list["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        api.publish(served_fixture(
+            "a",
+            &catalog(&["one:y", "two:y", "four", "six"]),
+        ))
+        .await;
         api.publish(served_fixture("b", &catalog(&["five"]))).await;
         let expected = [
             event("ADDED", "four"),
@@ -133,17 +188,30 @@ fn a_watch_that_breaks_off_between_two_events_goes_on_behind_the_first() {
         ];
         for at in 0..expected.len() {
             let path = format!("{}?watch=true&resourceVersion={since}", packages("olm"));
-            let rest = Watch::start(&api, &path, "application/json").await.events(expected.len() - at).await;
+            let rest = Watch::start(&api, &path, "application/json")
+                .await
+                .events(expected.len() - at)
+                .await;
             assert_eq!(rest, expected[at..]);
             let mut watch = Watch::start(&api, &path, "application/json").await;
             let first = watch.next().await.unwrap();
-            since = first["object"]["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+            since = first["object"]["metadata"]["resourceVersion"]
+                .as_str()
+                .unwrap()
+                .to_owned();
         }
-        let mut anew =
-            Watch::start(&api, &format!("{}?watch=true&timeoutSeconds=1", packages("olm")), "application/json").await;
+        let mut anew = Watch::start(
+            &api,
+            &format!("{}?watch=true&timeoutSeconds=1", packages("olm")),
+            "application/json",
+        )
+        .await;
         let mut added = anew.events(5).await;
         added.sort();
-        assert_eq!(added, ["five", "four", "one", "six", "two"].map(|name| event("ADDED", name)));
+        assert_eq!(
+            added,
+            ["five", "four", "one", "six", "two"].map(|name| event("ADDED", name))
+        );
         assert_eq!(anew.next().await, None, "nothing that is gone is told");
         let other = format!(
             "{}?watch=true&resourceVersion={}",
@@ -171,7 +239,10 @@ fn what_stops_or_begins_to_match_a_selector_is_deleted_or_added() {
         api.publish(served_fixture("a", &labelled("silver"))).await;
         let deleted = watch.next().await.unwrap();
         assert_eq!(
-            (&deleted["type"], &deleted["object"]["metadata"]["namespace"]),
+            (
+                &deleted["type"],
+                &deleted["object"]["metadata"]["namespace"]
+            ),
             (&"DELETED".into(), &"other".into())
         );
         api.publish(served_fixture("a", &labelled("gold"))).await;
@@ -184,10 +255,18 @@ fn a_watch_of_tables_has_columns_once_and_ends_in_time() {
     runtime().block_on(async {
         let api = Api::new([served_fixture("a", &catalog(&["one", "two"]))], None);
         let path = format!("{}?watch=true&timeoutSeconds=1", packages("olm"));
-        let mut watch = Watch::start(&api, &path, "application/json;as=Table;v=v1;g=meta.k8s.io").await;
+        let mut watch =
+            Watch::start(&api, &path, "application/json;as=Table;v=v1;g=meta.k8s.io").await;
         let tables = [watch.next().await.unwrap(), watch.next().await.unwrap()];
-        let columns = tables.each_ref().map(|table| table["object"]["columnDefinitions"].as_array().unwrap().len());
-        let cells = tables.each_ref().map(|table| table["object"]["rows"][0]["cells"][0].as_str().unwrap());
+        let columns = tables.each_ref().map(|table| {
+            table["object"]["columnDefinitions"]
+                .as_array()
+                .unwrap()
+                .len()
+        });
+        let cells = tables
+            .each_ref()
+            .map(|table| table["object"]["rows"][0]["cells"][0].as_str().unwrap());
         assert_eq!((columns, cells), ([3, 0], ["one", "two"]));
         assert_eq!(watch.next().await, None);
     });
@@ -211,7 +290,10 @@ fn bookmarks_tell_the_current_resource_version() {
         let api = Api::new([served_fixture("a", &catalog(&["one"]))], None);
         let list = api.get(&packages("olm")).await.json();
         let version = list["metadata"]["resourceVersion"].as_str().unwrap();
-        let path = format!("{}?watch=true&allowWatchBookmarks=true&resourceVersion={version}", packages("olm"));
+        let path = format!(
+            "{}?watch=true&allowWatchBookmarks=true&resourceVersion={version}",
+            packages("olm")
+        );
         let mut watch = Watch::start(&api, &path, "application/json").await;
         let bookmark = watch.next().await.unwrap();
         assert_eq!(bookmark["type"], "BOOKMARK");
@@ -227,13 +309,20 @@ fn behind_the_events_of_a_change_a_bookmark_names_the_state() {
         let mut watch = Watch::start(&api, &path, "application/json").await;
         assert_eq!(watch.events(1).await, [event("ADDED", "one")]);
         for round in 0..3 {
-            api.publish(served_fixture("a", &catalog(&["one", &format!("two:{round}")]))).await;
+            api.publish(served_fixture(
+                "a",
+                &catalog(&["one", &format!("two:{round}")]),
+            ))
+            .await;
             let version = api.version().await.to_string();
             // Others may come before it: they are sent every now and then.
             while watch.next().await.unwrap()["object"]["metadata"]["name"] != "two" {}
             let bookmark = watch.next().await.unwrap();
             assert_eq!(
-                (&bookmark["type"], &bookmark["object"]["metadata"]["resourceVersion"]),
+                (
+                    &bookmark["type"],
+                    &bookmark["object"]["metadata"]["resourceVersion"]
+                ),
                 (&"BOOKMARK".into(), &version.into())
             );
         }
@@ -244,15 +333,40 @@ fn behind_the_events_of_a_change_a_bookmark_names_the_state() {
 fn a_client_of_another_process_goes_on_where_nothing_has_changed() {
     runtime().block_on(async {
         let served = |packages: &[&str]| served_fixture("a", &catalog(packages));
-        let before = Api::new([served(&["one", "two"]), served_fixture("b", &catalog(&["three"]))], None);
-        let first = before.get(&format!("{}?limit=1", packages("olm"))).await.json();
-        let version = first["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+        let before = Api::new(
+            [
+                served(&["one", "two"]),
+                served_fixture("b", &catalog(&["three"])),
+            ],
+            None,
+        );
+        let first = before
+            .get(&format!("{}?limit=1", packages("olm")))
+            .await
+            .json();
+        let version = first["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let watch = format!("{}?watch=true&resourceVersion={version}", packages("olm"));
-        let rest = format!("{}?continue={}", packages("olm"), first["metadata"]["continue"].as_str().unwrap());
+        let rest = format!(
+            "{}?continue={}",
+            packages("olm"),
+            first["metadata"]["continue"].as_str().unwrap()
+        );
         drop(before);
 
-        let mut after = Api::new([served(&["one", "two"]), served_fixture("b", &catalog(&["three"]))], None);
-        let exact = format!("{}?resourceVersion={version}&resourceVersionMatch=Exact", packages("olm"));
+        let mut after = Api::new(
+            [
+                served(&["one", "two"]),
+                served_fixture("b", &catalog(&["three"])),
+            ],
+            None,
+        );
+        let exact = format!(
+            "{}?resourceVersion={version}&resourceVersionMatch=Exact",
+            packages("olm")
+        );
         for path in [&rest, &exact] {
             assert_eq!(after.get(path).await.status, 200, "{path}");
         }
@@ -260,7 +374,11 @@ fn a_client_of_another_process_goes_on_where_nothing_has_changed() {
         after.publish(served(&["one", "two:y"])).await;
         assert_eq!(events.events(1).await, [event("MODIFIED", "two")]);
         let mut late = Watch::start(&after, &watch, "application/json").await;
-        assert_eq!(late.events(1).await, [event("MODIFIED", "two")], "the former state is known, too");
+        assert_eq!(
+            late.events(1).await,
+            [event("MODIFIED", "two")],
+            "the former state is known, too"
+        );
         assert_eq!(after.get(&rest).await.status, 410);
 
         let other = Api::new([served(&["one", "two:z"])], None);
@@ -290,30 +408,59 @@ fn objects_that_do_not_change_keep_their_resource_versions_over_restarts() {
             let (mut writer, readers) = serving::catalogs();
             writer.publish(served_fixture("a", &catalog(packages)));
             let version_file: Option<Arc<dyn VersionFile>> = Some(Arc::clone(&file) as _);
-            Api::with_options((writer, readers), |options| KubeApiOptions { version_file, ..options })
+            Api::with_options((writer, readers), |options| KubeApiOptions {
+                version_file,
+                ..options
+            })
         };
         let versions = async |api: &Api| {
             let list = api.get(&packages("olm")).await.json();
             let items = list["items"].as_array().unwrap().iter();
-            let version =
-                |value: &Value| value["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap();
-            let names = items.map(|item| (item["metadata"]["name"].as_str().unwrap().to_owned(), version(item)));
+            let version = |value: &Value| {
+                value["metadata"]["resourceVersion"]
+                    .as_str()
+                    .unwrap()
+                    .parse::<u64>()
+                    .unwrap()
+            };
+            let names = items.map(|item| {
+                (
+                    item["metadata"]["name"].as_str().unwrap().to_owned(),
+                    version(item),
+                )
+            });
             (names.collect::<BTreeMap<_, _>>(), version(&list))
         };
         let mut api = start(&["one", "two:x", "three:x"]);
         versions(&api).await;
-        api.publish(served_fixture("a", &catalog(&["one", "two:y", "three:x"]))).await;
+        api.publish(served_fixture("a", &catalog(&["one", "two:y", "three:x"])))
+            .await;
         let (before, last) = versions(&api).await;
         assert!(before["one"] < before["two"], "{before:?}");
-        for packages in [&["one", "two:y", "three:x"], &["one", "two:y", "three:x"], &["one", "two:y", "three:y"]] {
+        for packages in [
+            &["one", "two:y", "three:x"],
+            &["one", "two:y", "three:x"],
+            &["one", "two:y", "three:y"],
+        ] {
             api = start(packages);
-            assert_eq!(api.get("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1").await.status, 200);
+            assert_eq!(
+                api.get("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1")
+                    .await
+                    .status,
+                200
+            );
         }
         let (after, now) = versions(&api).await;
         assert_eq!((after["one"], after["two"]), (before["one"], before["two"]));
-        assert!(after["three"] > last && now > last, "{after:?} {now} {last}");
+        assert!(
+            after["three"] > last && now > last,
+            "{after:?} {now} {last}"
+        );
         *file.0.lock().unwrap() = Some(b"x".to_vec());
-        assert!(versions(&start(&["one"])).await.0["one"] > 0, "a damaged file remembers nothing");
+        assert!(
+            versions(&start(&["one"])).await.0["one"] > 0,
+            "a damaged file remembers nothing"
+        );
     });
 }
 
@@ -322,9 +469,17 @@ fn a_replica_waits_for_the_state_that_a_client_knows_of_another() {
     runtime().block_on(async {
         let served = |packages: &[&str]| served_fixture("a", &catalog(packages));
         let [mut ahead, mut behind] = [(); 2].map(|()| Api::new([served(&["one"])], None));
-        let old = format!("{}?resourceVersion={}", packages("olm"), ahead.version().await);
+        let old = format!(
+            "{}?resourceVersion={}",
+            packages("olm"),
+            ahead.version().await
+        );
         ahead.publish(served(&["one", "two"])).await;
-        let new = format!("{}?resourceVersion={}", packages("olm"), ahead.version().await);
+        let new = format!(
+            "{}?resourceVersion={}",
+            packages("olm"),
+            ahead.version().await
+        );
         assert_eq!(behind.get(&old).await.status, 200);
         let router = behind.router.clone();
         let asked = tokio::spawn(router.oneshot(Request::get(&new).body(Body::empty()).unwrap()));
@@ -340,7 +495,12 @@ fn a_client_that_lists_and_watches_knows_what_is_served_whatever_happens() {
     runtime().block_on(async {
         let mut random = fastrand::Rng::with_seed(7);
         let mut api = Api::new([served_fixture("a", &catalog(&["p0"]))], None);
-        let mut watch = Watch::start(&api, &format!("{}?watch=1", packages("olm")), "application/json").await;
+        let mut watch = Watch::start(
+            &api,
+            &format!("{}?watch=1", packages("olm")),
+            "application/json",
+        )
+        .await;
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         for _ in 0..200 {
             let mut names = Vec::new();
@@ -363,7 +523,12 @@ fn a_client_that_lists_and_watches_knows_what_is_served_whatever_happens() {
             let expected: BTreeMap<_, _> = uids.collect();
             while known != expected {
                 let event = watch.next().await.unwrap();
-                let text = |name: &str| event["object"]["metadata"][name].as_str().unwrap().to_owned();
+                let text = |name: &str| {
+                    event["object"]["metadata"][name]
+                        .as_str()
+                        .unwrap()
+                        .to_owned()
+                };
                 let former = match event["type"].as_str().unwrap() {
                     "DELETED" => known.remove(&text("uid")),
                     _ => known.insert(text("uid"), text("resourceVersion")),

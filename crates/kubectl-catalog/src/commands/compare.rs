@@ -41,31 +41,60 @@ fn sign(change: &str) -> String {
 }
 
 /// Shows what differs between two contents.
-pub(super) async fn diff(context: &CommandContext, args: &DiffArgs) -> Result<ExitCode, CommandError> {
+pub(super) async fn diff(
+    context: &CommandContext,
+    args: &DiffArgs,
+) -> Result<ExitCode, CommandError> {
     let side = |named: &str| {
-        if named.starts_with(DIGEST) { json!({ "digest": named }) } else { json!({ "name": named }) }
+        if named.starts_with(DIGEST) {
+            json!({ "digest": named })
+        } else {
+            json!({ "name": named })
+        }
     };
-    let variables = json!({ "from": side(&args.from), "to": side(&args.to), "names": args.package });
+    let variables =
+        json!({ "from": side(&args.from), "to": side(&args.to), "names": args.package });
     let data = context.data(DIFF, &variables).await?;
     let found = &data["diff"];
     if found.is_null() {
-        let message = format!("cannot compare {} with {}: one of them is not served or remembered", args.from, args.to);
+        let message = format!(
+            "cannot compare {} with {}: one of them is not served or remembered",
+            args.from, args.to
+        );
         return Err(CommandError::new(ExitStatus::NotFound, message)
             .hint("`kubectl catalog get catalogs -o wide` lists what is served"));
     }
-    let items: Vec<_> = found["packages"].as_array().into_iter().flatten().flat_map(changes).collect();
+    let items: Vec<_> = found["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(changes)
+        .collect();
     let differs = !items.is_empty();
     if is_structured(&context.output) {
         print_object("CatalogDiff", found, &context.output)?;
     } else if differs {
-        let shown = |item: &Value| name("", item, &["/kind", "/package", "/name"]).trim_start_matches('/').to_owned();
-        let listing = ObjectList { kind: "Change", columns: &CHANGE_COLUMNS, name: shown, items };
+        let shown = |item: &Value| {
+            name("", item, &["/kind", "/package", "/name"])
+                .trim_start_matches('/')
+                .to_owned()
+        };
+        let listing = ObjectList {
+            kind: "Change",
+            columns: &CHANGE_COLUMNS,
+            name: shown,
+            items,
+        };
         listing.print(&context.output, context.has_headers)?;
     } else {
         hint("no differences");
     }
     let is_negative = args.exit_code && differs;
-    Ok(if is_negative { ExitCode::from(ExitStatus::Negative as u8) } else { ExitCode::SUCCESS })
+    Ok(if is_negative {
+        ExitCode::from(ExitStatus::Negative as u8)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// The changes of a package, of its channels and of its bundles.
@@ -78,7 +107,11 @@ fn changes(package: &Value) -> Vec<Value> {
     };
     let unless_equal = |item: &Value, before: &str, after: &str| {
         let (before, after) = (text(item, before), text(item, after));
-        if before == after { (String::new(), String::new()) } else { (before, after) }
+        if before == after {
+            (String::new(), String::new())
+        } else {
+            (before, after)
+        }
     };
     let (before, after) = unless_equal(package, "/fromDefaultChannel", "/toDefaultChannel");
     let mut all = vec![change("package", package, before, after)];
@@ -87,19 +120,42 @@ fn changes(package: &Value) -> Vec<Value> {
         all.push(change("channel", channel, before, after));
     }
     for bundle in package["bundles"].as_array().into_iter().flatten() {
-        all.push(change("bundle", bundle, String::new(), text(bundle, "/fields")));
+        all.push(change(
+            "bundle",
+            bundle,
+            String::new(),
+            text(bundle, "/fields"),
+        ));
     }
     all
 }
 
 /// Compares two bundles of a package.
-pub(super) async fn compare(context: &CommandContext, package: &str, a: &str, b: &str) -> Result<(), CommandError> {
+pub(super) async fn compare(
+    context: &CommandContext,
+    package: &str,
+    a: &str,
+    b: &str,
+) -> Result<(), CommandError> {
     let chosen = context.choose(package).await?;
-    let names = [context.bundle_name(&chosen, a).await?, context.bundle_name(&chosen, b).await?];
-    let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "names": names });
+    let names = [
+        context.bundle_name(&chosen, a).await?,
+        context.bundle_name(&chosen, b).await?,
+    ];
+    let variables =
+        json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "names": names });
     let data = context.data(BUNDLE, &variables).await?;
-    let bundles = data["bundles"]["nodes"].as_array().cloned().unwrap_or_default();
-    let find = |name: &String| bundles.iter().find(|bundle| bundle["name"] == **name).cloned().unwrap_or_default();
+    let bundles = data["bundles"]["nodes"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let find = |name: &String| {
+        bundles
+            .iter()
+            .find(|bundle| bundle["name"] == **name)
+            .cloned()
+            .unwrap_or_default()
+    };
     let (before, after) = (find(&names[0]), find(&names[1]));
     let items = differences(&before, &after);
     if is_structured(&context.output) {
@@ -110,29 +166,56 @@ pub(super) async fn compare(context: &CommandContext, package: &str, a: &str, b:
         hint("no differences");
         return Ok(());
     }
-    let shown = |item: &Value| name("", item, &["/section", "/name"]).trim_start_matches('/').to_owned();
-    let listing = ObjectList { kind: "Difference", columns: &DIFFERENCE_COLUMNS, name: shown, items };
+    let shown = |item: &Value| {
+        name("", item, &["/section", "/name"])
+            .trim_start_matches('/')
+            .to_owned()
+    };
+    let listing = ObjectList {
+        kind: "Difference",
+        columns: &DIFFERENCE_COLUMNS,
+        name: shown,
+        items,
+    };
     listing.print(&context.output, context.has_headers)
 }
 
 fn differences(before: &Value, after: &Value) -> Vec<Value> {
     let made = |section: &str, name: &str, before: String, after: String| {
-        (before != after).then(|| json!({ "section": section, "name": name, "before": before, "after": after }))
+        (before != after)
+            .then(|| json!({ "section": section, "name": name, "before": before, "after": after }))
     };
     let rows = BUNDLE_ROWS.iter();
     let mut all: Vec<_> = rows
         .filter_map(|(label, at)| {
-            let section = if at.starts_with("/metadata") { "metadata" } else { "bundle" };
+            let section = if at.starts_with("/metadata") {
+                "metadata"
+            } else {
+                "bundle"
+            };
             made(section, label, text(before, at), text(after, at))
         })
         .collect();
     let requirement = |item: &Value| (text(item, "/text"), "required".to_owned());
     let image = |item: &Value| (text(item, "/name"), text(item, "/image"));
-    all.extend(list_differences("provides", &before["providedApis"], &after["providedApis"], |item| {
-        (api(item), "yes".to_owned())
-    }));
-    all.extend(list_differences("requires", &before["requirements"], &after["requirements"], requirement));
-    all.extend(list_differences("images", &before["relatedImages"], &after["relatedImages"], image));
+    all.extend(list_differences(
+        "provides",
+        &before["providedApis"],
+        &after["providedApis"],
+        |item| (api(item), "yes".to_owned()),
+    ));
+    all.extend(list_differences(
+        "requires",
+        &before["requirements"],
+        &after["requirements"],
+        requirement,
+    ));
+    all.extend(list_differences(
+        "images",
+        &before["relatedImages"],
+        &after["relatedImages"],
+        image,
+    ));
     all
 }
 
@@ -145,11 +228,16 @@ fn list_differences(
 ) -> Vec<Value> {
     let entries = |list: &Value| {
         let items = list.as_array().cloned().unwrap_or_default();
-        items.iter().map(&entry).collect::<std::collections::BTreeMap<_, _>>()
+        items
+            .iter()
+            .map(&entry)
+            .collect::<std::collections::BTreeMap<_, _>>()
     };
     let (before, after) = (entries(before), entries(after));
     let names: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let differing = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
+    let differing = names
+        .into_iter()
+        .filter(|name| before.get(*name) != after.get(*name));
     differing
         .map(|name| json!({ "section": section, "name": name, "before": before.get(name), "after": after.get(name) }))
         .collect()

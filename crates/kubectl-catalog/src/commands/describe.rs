@@ -49,25 +49,37 @@ pub(super) const BUNDLE_ROWS: [(&str, &str); 13] = [
 /// Describes a package of each catalog that has it.
 pub(super) async fn package(context: &CommandContext, named: &str) -> Result<(), CommandError> {
     let (catalogs, name) = context.split(named);
-    let data = context.data(PACKAGE, &json!({ "catalogs": catalogs, "names": [name] })).await?;
-    let items = data["packages"]["nodes"].as_array().cloned().unwrap_or_default();
+    let data = context
+        .data(PACKAGE, &json!({ "catalogs": catalogs, "names": [name] }))
+        .await?;
+    let items = data["packages"]["nodes"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     if items.is_empty() {
         return Err(context.no_package(named).await);
     }
     describe(context, "Package", &items, |package| {
-        let mut out = row("Name", &text(package, "/name")) + &row("Catalog", &text(package, "/catalog/name"));
+        let mut out =
+            row("Name", &text(package, "/name")) + &row("Catalog", &text(package, "/catalog/name"));
         out += &deprecation(package);
         out += &rows(package, &PACKAGE_ROWS);
         out += &list("Maintainers", &package["metadata"]["maintainers"], |item| {
             pair(&text(item, "/name"), &text(item, "/email"))
         });
-        out += &list("Links", &package["metadata"]["links"], |item| pair(&text(item, "/name"), &text(item, "/url")));
+        out += &list("Links", &package["metadata"]["links"], |item| {
+            pair(&text(item, "/name"), &text(item, "/url"))
+        });
         out + &list("Channels", &package["channels"], channel)
     })
 }
 
 /// Describes a bundle of each catalog that has it.
-pub(super) async fn bundle(context: &CommandContext, name: &str, package: Option<&str>) -> Result<(), CommandError> {
+pub(super) async fn bundle(
+    context: &CommandContext,
+    name: &str,
+    package: Option<&str>,
+) -> Result<(), CommandError> {
     let (catalogs, packages) = match package {
         Some(package) => {
             let (catalogs, package) = context.split(package);
@@ -77,11 +89,16 @@ pub(super) async fn bundle(context: &CommandContext, name: &str, package: Option
     };
     let variables = json!({ "catalogs": catalogs, "packages": packages, "names": [name] });
     let data = context.data(BUNDLE, &variables).await?;
-    let items = data["bundles"]["nodes"].as_array().cloned().unwrap_or_default();
+    let items = data["bundles"]["nodes"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     if items.is_empty() {
         context.check_catalogs(&catalogs).await?;
         let failure = CommandError::new(ExitStatus::NotFound, format!("bundle `{name}` not found"));
-        return Err(failure.hint("`kubectl catalog versions PACKAGE` lists the bundles of a package"));
+        return Err(
+            failure.hint("`kubectl catalog versions PACKAGE` lists the bundles of a package")
+        );
     }
     describe(context, "Bundle", &items, |bundle| {
         let mut out = row("Name", &text(bundle, "/name"));
@@ -90,7 +107,9 @@ pub(super) async fn bundle(context: &CommandContext, name: &str, package: Option
         out += &deprecation(bundle);
         out += &rows(bundle, &BUNDLE_ROWS);
         out += &list("Provides", &bundle["providedApis"], api);
-        out += &list("Requires", &bundle["requirements"], |item| text(item, "/text"));
+        out += &list("Requires", &bundle["requirements"], |item| {
+            text(item, "/text")
+        });
         out + &list("Related images", &bundle["relatedImages"], |image| {
             pair(&text(image, "/name"), &text(image, "/image"))
         })
@@ -109,21 +128,44 @@ fn describe(
         return crate::output::print_object(&format!("{kind}List"), &list, &context.output);
     }
     if !matches!(context.output, OutputFormat::Table | OutputFormat::Wide) {
-        return Err(CommandError::new(ExitStatus::Usage, "`describe` prints text, json, yaml or jsonpath=TEMPLATE"));
+        return Err(CommandError::new(
+            ExitStatus::Usage,
+            "`describe` prints text, json, yaml or jsonpath=TEMPLATE",
+        ));
     }
     print(&items.iter().map(text).collect::<Vec<_>>().join("\n"))
 }
 
 /// An API as text: `group/version, Kind`.
 pub(super) fn api(item: &Value) -> String {
-    format!("{}/{}, {}", text(item, "/group"), text(item, "/version"), text(item, "/kind"))
+    format!(
+        "{}/{}, {}",
+        text(item, "/group"),
+        text(item, "/version"),
+        text(item, "/kind")
+    )
 }
 
 fn channel(channel: &Value) -> String {
-    let head = [text(channel, "/name"), text(channel, "/head/bundle/version")].join(" ");
-    let marks = [("default", channel["isDefault"] == true), ("deprecated", !channel["deprecation"].is_null())];
-    let marks: Vec<_> = marks.iter().filter(|(_, holds)| *holds).map(|(mark, _)| *mark).collect();
-    if marks.is_empty() { head } else { format!("{head} ({})", marks.join(", ")) }
+    let head = [
+        text(channel, "/name"),
+        text(channel, "/head/bundle/version"),
+    ]
+    .join(" ");
+    let marks = [
+        ("default", channel["isDefault"] == true),
+        ("deprecated", !channel["deprecation"].is_null()),
+    ];
+    let marks: Vec<_> = marks
+        .iter()
+        .filter(|(_, holds)| *holds)
+        .map(|(mark, _)| *mark)
+        .collect();
+    if marks.is_empty() {
+        head
+    } else {
+        format!("{head} ({})", marks.join(", "))
+    }
 }
 
 fn deprecation(item: &Value) -> String {
@@ -137,22 +179,38 @@ fn deprecation(item: &Value) -> String {
 
 /// The rows that have a value.
 fn rows(item: &Value, rows: &[(&str, &str)]) -> String {
-    let rows = rows.iter().map(|(label, pointer)| (label, text(item, pointer))).filter(|(_, value)| !value.is_empty());
+    let rows = rows
+        .iter()
+        .map(|(label, pointer)| (label, text(item, pointer)))
+        .filter(|(_, value)| !value.is_empty());
     rows.map(|(label, value)| row(label, &value)).collect()
 }
 
 fn row(label: &str, value: &str) -> String {
     let space = " ".repeat(LABELS.saturating_sub(label.len() + 1).max(1));
     // Further lines of a text are below its first.
-    format!("{label}:{space}{}\n", value.trim_end().replace('\n', &format!("\n{}", " ".repeat(LABELS))))
+    format!(
+        "{label}:{space}{}\n",
+        value
+            .trim_end()
+            .replace('\n', &format!("\n{}", " ".repeat(LABELS)))
+    )
 }
 
 /// A list with an item a line.
 fn list(label: &str, items: &Value, show: impl Fn(&Value) -> String) -> String {
     let lines: Vec<_> = items.as_array().into_iter().flatten().map(show).collect();
-    if lines.is_empty() { String::new() } else { row(label, &lines.join("\n")) }
+    if lines.is_empty() {
+        String::new()
+    } else {
+        row(label, &lines.join("\n"))
+    }
 }
 
 fn pair(name: &str, place: &str) -> String {
-    if name.is_empty() || place.is_empty() { format!("{name}{place}") } else { format!("{name} <{place}>") }
+    if name.is_empty() || place.is_empty() {
+        format!("{name}{place}")
+    } else {
+        format!("{name} <{place}>")
+    }
 }

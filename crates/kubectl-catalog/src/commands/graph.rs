@@ -1,4 +1,5 @@
-//! `graph`: which bundles of a package can be upgraded to which, as tables and as drawings for other programs.
+//! `graph`: which bundles of a package can be upgraded to which, as tables and as drawings for
+//! other programs.
 
 use std::fmt::Write as _;
 
@@ -13,13 +14,22 @@ use crate::error::{CommandError, ExitStatus};
 use crate::output::{OutputFormat, hint, is_structured, print, print_object};
 
 /// Prints the update graph of a package.
-pub(super) async fn graph(context: &CommandContext, package: &str, channels: &[String]) -> Result<(), CommandError> {
+pub(super) async fn graph(
+    context: &CommandContext,
+    package: &str,
+    channels: &[String],
+) -> Result<(), CommandError> {
     let chosen = context.choose(package).await?;
-    let variables = json!({ "catalog": chosen.catalog, "package": chosen.package, "channels": channels });
+    let variables =
+        json!({ "catalog": chosen.catalog, "package": chosen.package, "channels": channels });
     let data = context.data(GRAPH, &variables).await?;
     let package = &data["package"];
-    let known: Vec<_> =
-        package["channels"].as_array().into_iter().flatten().map(|channel| text(channel, "/name")).collect();
+    let known: Vec<_> = package["channels"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|channel| text(channel, "/name"))
+        .collect();
     if let Some(channel) = channels.iter().find(|channel| !known.contains(channel)) {
         return Err(no_channel(&chosen.package, channel, &known));
     }
@@ -28,16 +38,24 @@ pub(super) async fn graph(context: &CommandContext, package: &str, channels: &[S
         OutputFormat::Mermaid => {
             let drawn = drawing(package, channels).mermaid();
             if let Some(refusal) = drawn.refusal() {
-                hint(&format!("Mermaid refuses this drawing: {refusal}; select channels, or draw it with -o svg"));
+                hint(&format!(
+                    "Mermaid refuses this drawing: {refusal}; select channels, or draw it with -o svg"
+                ));
             }
             print(&drawn.to_string())
         }
         OutputFormat::Dot => print(&drawing(package, channels).dot().to_string()),
         OutputFormat::Svg => print(&drawing(package, channels).svg().to_string()),
         OutputFormat::Lanes => print(&drawing(package, channels).lanes().to_string()),
-        OutputFormat::Table | OutputFormat::Wide => {
-            print(&tables(package, if channels.is_empty() { &known } else { channels }, context.has_headers))
-        }
+        OutputFormat::Table | OutputFormat::Wide => print(&tables(
+            package,
+            if channels.is_empty() {
+                &known
+            } else {
+                channels
+            },
+            context.has_headers,
+        )),
         _ => {
             let failure = CommandError::new(
                 ExitStatus::Usage,
@@ -57,7 +75,11 @@ fn tables(package: &Value, channels: &[String], has_headers: bool) -> String {
         if !channels.contains(&name) {
             continue;
         }
-        let default = if channel["isDefault"] == true { " (default)" } else { "" };
+        let default = if channel["isDefault"] == true {
+            " (default)"
+        } else {
+            ""
+        };
         let space = if out.is_empty() { "" } else { "\n" };
         let _ = writeln!(out, "{space}channel {name}{default}");
         let head = text(channel, "/head/name");
@@ -68,23 +90,51 @@ fn tables(package: &Value, channels: &[String], has_headers: bool) -> String {
             .filter(|node| names(&node["channelNames"]).contains(&&*name));
         let rows = nodes.map(|node| {
             let bundle = text(node, "/name");
-            let marks = [("head", bundle == head), ("deprecated", !node["deprecation"].is_null())];
-            let marks: Vec<_> = marks.iter().filter(|(_, holds)| *holds).map(|(mark, _)| *mark).collect();
+            let marks = [
+                ("head", bundle == head),
+                ("deprecated", !node["deprecation"].is_null()),
+            ];
+            let marks: Vec<_> = marks
+                .iter()
+                .filter(|(_, holds)| *holds)
+                .map(|(mark, _)| *mark)
+                .collect();
             let to = |list: &str, field: &str| {
                 let edges = edges(graph, list, &name).filter(|edge| edge["toName"] == *bundle);
-                edges.map(|edge| text(edge, field)).collect::<Vec<_>>().join(", ")
+                edges
+                    .map(|edge| text(edge, field))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             };
-            let lists = [to("replaces", "/fromName"), to("skipRanges", "/range"), to("skips", "/fromName")];
-            [text(node, "/version"), bundle.clone(), marks.join(", ")].into_iter().chain(lists).map(or_none)
+            let lists = [
+                to("replaces", "/fromName"),
+                to("skipRanges", "/range"),
+                to("skips", "/fromName"),
+            ];
+            [text(node, "/version"), bundle.clone(), marks.join(", ")]
+                .into_iter()
+                .chain(lists)
+                .map(or_none)
         });
-        let header = ["VERSION", "BUNDLE", "MARKS", "REPLACES", "SKIP-RANGE", "SKIPS"];
+        let header = [
+            "VERSION",
+            "BUNDLE",
+            "MARKS",
+            "REPLACES",
+            "SKIP-RANGE",
+            "SKIPS",
+        ];
         out += &table(header.into_iter().filter(|_| has_headers), rows);
     }
     out
 }
 
 fn or_none(cell: String) -> String {
-    if cell.is_empty() { "<none>".to_owned() } else { cell }
+    if cell.is_empty() {
+        "<none>".to_owned()
+    } else {
+        cell
+    }
 }
 
 /// The statements of a list that a channel makes.
@@ -95,12 +145,18 @@ fn edges<'v>(graph: &'v Value, list: &str, channel: &str) -> impl Iterator<Item 
 }
 
 fn names(list: &Value) -> Vec<&str> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// What is drawn: the channels that are meant, without marks for bundles that are stranded.
 fn drawing<'v>(package: &'v Value, channels: &[String]) -> Drawing<'v> {
-    let is_meant = |channel: &&Value| channels.is_empty() || channels.iter().any(|name| channel["name"] == **name);
+    let is_meant = |channel: &&Value| {
+        channels.is_empty() || channels.iter().any(|name| channel["name"] == **name)
+    };
     let bundle = |node: &'v Value| DrawnBundle {
         name: str_of(node, "name"),
         version: str_of(node, "version"),
@@ -108,7 +164,10 @@ fn drawing<'v>(package: &'v Value, channels: &[String]) -> Drawing<'v> {
     };
     Drawing {
         package: str_of(package, "name"),
-        channels: list(&package["channels"]).filter(is_meant).map(drawn_channel).collect(),
+        channels: list(&package["channels"])
+            .filter(is_meant)
+            .map(drawn_channel)
+            .collect(),
         bundles: list(&package["updateGraph"]["nodes"]).map(bundle).collect(),
     }
 }

@@ -1,4 +1,5 @@
-//! The operators that `solve` takes to be installed: bundles by name, and objects of a cluster as kubectl prints them.
+//! The operators that `solve` takes to be installed: bundles by name, and objects of a cluster as
+//! kubectl prints them.
 
 use std::io::Read as _;
 use std::{fs, io};
@@ -30,23 +31,34 @@ pub(super) struct InstalledOperators {
 
 impl InstalledOperators {
     /// Reads what each argument means: a file, the standard input, or NAME@VERSION.
-    pub(super) async fn read(context: &CommandContext, arguments: &[String]) -> Result<Self, CommandError> {
+    pub(super) async fn read(
+        context: &CommandContext,
+        arguments: &[String],
+    ) -> Result<Self, CommandError> {
         let (mut found, mut named) = (Self::default(), Vec::new());
         for argument in arguments {
             let failed = |reason: String| {
-                let message = format!("cannot read the installed operators in `{argument}`: {reason}");
+                let message =
+                    format!("cannot read the installed operators in `{argument}`: {reason}");
                 CommandError::new(ExitStatus::Usage, message)
             };
             let json = match argument.as_str() {
                 STDIN => {
                     let mut json = Vec::new();
-                    io::stdin().read_to_end(&mut json).map_err(|error| failed(error.to_string()))?;
+                    io::stdin()
+                        .read_to_end(&mut json)
+                        .map_err(|error| failed(error.to_string()))?;
                     json
                 }
-                path if fs::metadata(path).is_ok() => fs::read(path).map_err(|error| failed(error.to_string()))?,
+                path if fs::metadata(path).is_ok() => {
+                    fs::read(path).map_err(|error| failed(error.to_string()))?
+                }
                 _ => {
                     let installed = parse_installed(argument);
-                    named.push(installed.map_err(|reason| failed(format!("it is no file either: {reason}")))?);
+                    named.push(
+                        installed
+                            .map_err(|reason| failed(format!("it is no file either: {reason}")))?,
+                    );
                     continue;
                 }
             };
@@ -57,7 +69,12 @@ impl InstalledOperators {
             return Ok(found);
         }
         let bundles: Vec<_> = named.iter().map(|installed| &installed.name).collect();
-        let data = context.data(BUNDLE_PROPERTIES, &json!({ "catalogs": context.catalogs, "names": bundles })).await?;
+        let data = context
+            .data(
+                BUNDLE_PROPERTIES,
+                &json!({ "catalogs": context.catalogs, "names": bundles }),
+            )
+            .await?;
         for installed in named {
             let properties = properties_of(&data["bundles"]["nodes"], &installed.name);
             found.operators.push(json!({
@@ -70,10 +87,15 @@ impl InstalledOperators {
     /// Adds an object, or those of a list. Other kinds and copied operators are passed over.
     fn add(&mut self, object: &Value) {
         match object["kind"].as_str() {
-            Some("ClusterServiceVersion") if object.pointer("/status/reason") == Some(&json!("Copied")) => {}
+            Some("ClusterServiceVersion")
+                if object.pointer("/status/reason") == Some(&json!("Copied")) => {}
             Some("ClusterServiceVersion") => self.operators.push(operator(object)),
             Some("Subscription") => self.wanted.push(subscription(object)),
-            _ => object["items"].as_array().into_iter().flatten().for_each(|item| self.add(item)),
+            _ => object["items"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|item| self.add(item)),
         }
     }
 }
@@ -81,15 +103,28 @@ impl InstalledOperators {
 /// Whether an installed operator says that it is of a package.
 pub(super) fn has_package(operator: &Value, package: &str) -> bool {
     let mut properties = operator["properties"].as_array().into_iter().flatten();
-    properties.any(|property| property["type"] == "olm.package" && property["value"]["packageName"] == *package)
+    properties.any(|property| {
+        property["type"] == "olm.package" && property["value"]["packageName"] == *package
+    })
 }
 
-/// The properties that OLM writes to the operator of a bundle: those of the bundle but its manifests.
+/// The properties that OLM writes to the operator of a bundle: those of the bundle but its
+/// manifests.
 fn properties_of(bundles: &Value, name: &str) -> Vec<Value> {
-    let bundles = bundles.as_array().into_iter().flatten().filter(|bundle| bundle["name"] == *name);
+    let bundles = bundles
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|bundle| bundle["name"] == *name);
     let found = bundles.max_by_key(|bundle| bundle["catalog"]["priority"].as_i64());
-    let properties = found.and_then(|bundle| bundle["properties"].as_array()).into_iter().flatten();
-    properties.filter(|property| !MANIFESTS.iter().any(|kind| property["type"] == **kind)).cloned().collect()
+    let properties = found
+        .and_then(|bundle| bundle["properties"].as_array())
+        .into_iter()
+        .flatten();
+    properties
+        .filter(|property| !MANIFESTS.iter().any(|kind| property["type"] == **kind))
+        .cloned()
+        .collect()
 }
 
 fn operator(object: &Value) -> Value {
@@ -108,23 +143,36 @@ fn operator(object: &Value) -> Value {
 fn derived(spec: &Value) -> Vec<Value> {
     let apis = |list: &str, kind: &str| {
         let lists = ["customresourcedefinitions", "apiservicedefinitions"];
-        let apis = lists.into_iter().flat_map(|lists| spec[lists][list].as_array().into_iter().flatten());
+        let apis = lists
+            .into_iter()
+            .flat_map(|lists| spec[lists][list].as_array().into_iter().flatten());
         let property = |api: &Value| {
             // API services name their group; custom resource definitions have it in their name.
             let group = match api["group"].as_str() {
                 Some(group) => group.to_owned(),
-                None => text(api, "/name").split_once('.').map(|(_, group)| group.to_owned()).unwrap_or_default(),
+                None => text(api, "/name")
+                    .split_once('.')
+                    .map(|(_, group)| group.to_owned())
+                    .unwrap_or_default(),
             };
             json!({ "type": kind, "value": { "group": group, "kind": api["kind"], "version": api["version"] } })
         };
         apis.map(property).collect::<Vec<_>>()
     };
-    [apis("owned", "olm.gvk"), apis("required", "olm.gvk.required")].concat()
+    [
+        apis("owned", "olm.gvk"),
+        apis("required", "olm.gvk.required"),
+    ]
+    .concat()
 }
 
 fn subscription(object: &Value) -> Value {
-    let mut wanted = json!({ "name": object["metadata"]["name"], "packageName": text(object, "/spec/name") });
-    for (name, pointer) in [("startingBundle", "/spec/startingCSV"), ("installed", "/status/installedCSV")] {
+    let mut wanted =
+        json!({ "name": object["metadata"]["name"], "packageName": text(object, "/spec/name") });
+    for (name, pointer) in [
+        ("startingBundle", "/spec/startingCSV"),
+        ("installed", "/status/installedCSV"),
+    ] {
         let value = text(object, pointer);
         if !value.is_empty() {
             wanted[name] = value.into();

@@ -8,7 +8,8 @@ use crate::context::CommandContext;
 use crate::documents::{BUNDLES, CATALOGS, CHANNELS, IMAGES, METAS, PACKAGES, PROBLEMS, PROVIDERS};
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{
-    NOTHING_FOUND, ObjectList, OutputFormat, TableColumn, column, hint, is_set, lines, name, print, wide,
+    NOTHING_FOUND, ObjectList, OutputFormat, TableColumn, column, hint, is_set, lines, name, print,
+    wide,
 };
 
 /// Letters of a moment that say its day.
@@ -21,7 +22,10 @@ const CATALOG_COLUMNS: [TableColumn; 8] = [
     column("BUNDLES", |item| text(item, "/bundleCount")),
     column("ERRORS", |item| {
         let counts = item["problemCounts"].as_array().into_iter().flatten();
-        counts.filter(|count| count["severity"] == "ERROR").map(|count| text(count, "/count")).collect()
+        counts
+            .filter(|count| count["severity"] == "ERROR")
+            .map(|count| text(count, "/count"))
+            .collect()
     }),
     column("UNPACKED", |item| text(item, "/lastUnpacked")),
     wide("DIGEST", |item| text(item, "/digest")),
@@ -35,7 +39,9 @@ const PACKAGE_COLUMNS: [TableColumn; 10] = [
     column("CHANNEL", |item| text(item, "/defaultChannel/name")),
     column("VERSION", |item| text(item, "/latest/version")),
     column("DEPRECATED", |item| is_set(item, "/deprecation")),
-    wide("PROVIDER", |item| text(item, "/metadata/provider/shortName")),
+    wide("PROVIDER", |item| {
+        text(item, "/metadata/provider/shortName")
+    }),
     wide("LEVEL", |item| text(item, "/metadata/capabilityLevel")),
     wide("CATEGORIES", |item| text(item, "/metadata/categories")),
     wide("CREATED", |item| day(item, "/metadata/createdAt")),
@@ -49,7 +55,9 @@ const HEAD_COLUMNS: [TableColumn; 9] = [
     column("HEAD", |item| text(item, "/head/name")),
     column("VERSION", |item| text(item, "/head/bundle/version")),
     column("DEPRECATED", |item| is_set(item, "/deprecation")),
-    wide("CREATED", |item| day(item, "/head/bundle/metadata/createdAt")),
+    wide("CREATED", |item| {
+        day(item, "/head/bundle/metadata/createdAt")
+    }),
     wide("IMAGE", |item| text(item, "/head/bundle/image")),
 ];
 
@@ -97,7 +105,9 @@ const PROBLEM_COLUMNS: [TableColumn; 6] = [
     column("PACKAGE", |item| text(item, "/packageName")),
     column("MESSAGE", |item| text(item, "/message")),
     wide("CATALOG", |item| text(item, "/catalog/name")),
-    wide("FILE:LINE", |item| format!("{}:{}", text(item, "/file"), text(item, "/line"))),
+    wide("FILE:LINE", |item| {
+        format!("{}:{}", text(item, "/file"), text(item, "/line"))
+    }),
 ];
 
 const PROVIDER_COLUMNS: [TableColumn; 6] = [
@@ -109,8 +119,10 @@ const PROVIDER_COLUMNS: [TableColumn; 6] = [
     column("CATALOG", |item| text(item, "/catalog/name")),
 ];
 
-const IMAGE_COLUMNS: [TableColumn; 2] =
-    [column("IMAGE", |item| text(item, "/image")), column("BUNDLES", |item| text(item, "/bundles"))];
+const IMAGE_COLUMNS: [TableColumn; 2] = [
+    column("IMAGE", |item| text(item, "/image")),
+    column("BUNDLES", |item| text(item, "/bundles")),
+];
 
 /// The day of a moment.
 fn day(item: &Value, pointer: &str) -> String {
@@ -122,7 +134,11 @@ fn package_name(item: &Value) -> String {
 }
 
 fn channel_name(item: &Value) -> String {
-    name("channel", item, &["/package/catalog/name", "/package/name", "/name"])
+    name(
+        "channel",
+        item,
+        &["/package/catalog/name", "/package/name", "/name"],
+    )
 }
 
 fn bundle_name(item: &Value) -> String {
@@ -136,11 +152,20 @@ fn show(
     name: fn(&Value) -> String,
     items: Vec<Value>,
 ) -> Result<(), CommandError> {
-    ObjectList { kind, columns, name, items }.print(&context.output, context.has_headers)
+    ObjectList {
+        kind,
+        columns,
+        name,
+        items,
+    }
+    .print(&context.output, context.has_headers)
 }
 
 /// Finds packages by words and by what they are.
-pub(super) async fn search(context: &CommandContext, args: &SearchArgs) -> Result<(), CommandError> {
+pub(super) async fn search(
+    context: &CommandContext,
+    args: &SearchArgs,
+) -> Result<(), CommandError> {
     let words = args.text.join(" ");
     let deprecated = match args.deprecated {
         Deprecated::Include => None,
@@ -175,12 +200,15 @@ pub(super) async fn get(context: &CommandContext, args: &GetArgs) -> Result<(), 
         }
         GetKind::Channels => {
             let mut items = channels(context, context.catalogs.clone(), &args.package).await?;
-            items.retain(|channel| args.names.is_empty() || args.names.iter().any(|name| channel["name"] == **name));
+            items.retain(|channel| {
+                args.names.is_empty() || args.names.iter().any(|name| channel["name"] == **name)
+            });
             show(context, "Channel", &CHANNEL_COLUMNS, channel_name, items)
         }
         GetKind::Bundles => {
             let filter = json!({ "names": args.names });
-            let variables = json!({ "catalogs": context.catalogs, "packages": args.package, "filter": filter });
+            let variables =
+                json!({ "catalogs": context.catalogs, "packages": args.package, "filter": filter });
             let items = context.walk(BUNDLES, variables, "/bundles").await?;
             show(context, "Bundle", &BUNDLE_COLUMNS, bundle_name, items)
         }
@@ -191,13 +219,24 @@ pub(super) async fn get(context: &CommandContext, args: &GetArgs) -> Result<(), 
 
 async fn catalogs(context: &CommandContext, names: &[String]) -> Result<(), CommandError> {
     let mut data = context.data(CATALOGS, &Value::Null).await?;
-    let mut items = data["catalogs"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    let is_meant = |names: &[String], item: &Value| names.is_empty() || names.iter().any(|name| item["name"] == **name);
+    let mut items = data["catalogs"]
+        .as_array_mut()
+        .map(std::mem::take)
+        .unwrap_or_default();
+    let is_meant = |names: &[String], item: &Value| {
+        names.is_empty() || names.iter().any(|name| item["name"] == **name)
+    };
     items.retain(|item| is_meant(names, item) && is_meant(&context.catalogs, item));
     if items.is_empty() {
         context.check_catalogs(&context.catalogs).await?;
     }
-    show(context, "Catalog", &CATALOG_COLUMNS, |item| name("catalog", item, &["/name"]), items)
+    show(
+        context,
+        "Catalog",
+        &CATALOG_COLUMNS,
+        |item| name("catalog", item, &["/name"]),
+        items,
+    )
 }
 
 /// The channels of packages, each with its package.
@@ -209,7 +248,10 @@ async fn channels(
     let variables = json!({ "catalogs": catalogs, "names": packages });
     let packages = context.walk_all(CHANNELS, variables, "/packages").await?;
     let channels = packages.into_iter().flat_map(|mut package| {
-        let channels = package["channels"].as_array_mut().map(std::mem::take).unwrap_or_default();
+        let channels = package["channels"]
+            .as_array_mut()
+            .map(std::mem::take)
+            .unwrap_or_default();
         let parent = json!({ "name": package["name"], "catalog": package["catalog"] });
         channels.into_iter().map(move |mut channel| {
             channel["package"] = parent.clone();
@@ -223,26 +265,46 @@ async fn metas(context: &CommandContext, args: &GetArgs) -> Result<(), CommandEr
     let one = |all: &[String], flag: &str| match all {
         [] => Ok(None),
         [one] => Ok(Some(one.clone())),
-        _ => Err(CommandError::new(ExitStatus::Usage, format!("`get metas` takes one {flag}"))),
+        _ => Err(CommandError::new(
+            ExitStatus::Usage,
+            format!("`get metas` takes one {flag}"),
+        )),
     };
     let (package, name) = (one(&args.package, "--package")?, one(&args.names, "name")?);
     let filter = json!({ "schema": args.schema, "package": package, "name": name });
     let variables = json!({ "catalogs": context.catalogs, "filter": filter });
     let items = context.walk(METAS, variables, "/metas").await?;
-    let shown =
-        |item: &Value| crate::output::name("meta", item, &["/catalog/name", "/schema", "/packageName", "/name"]);
+    let shown = |item: &Value| {
+        crate::output::name(
+            "meta",
+            item,
+            &["/catalog/name", "/schema", "/packageName", "/name"],
+        )
+    };
     show(context, "Meta", &META_COLUMNS, shown, items)
 }
 
 async fn problems(context: &CommandContext, packages: &[String]) -> Result<(), CommandError> {
     let data = context.data(CATALOGS, &Value::Null).await?;
-    let names = data["catalogs"].as_array().into_iter().flatten().map(|catalog| text(catalog, "/name"));
+    let names = data["catalogs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|catalog| text(catalog, "/name"));
     let mut items = Vec::new();
-    for catalog in names.filter(|name| context.catalogs.is_empty() || context.catalogs.contains(name)) {
-        let each = if packages.is_empty() { vec![None] } else { packages.iter().map(Some).collect() };
+    for catalog in
+        names.filter(|name| context.catalogs.is_empty() || context.catalogs.contains(name))
+    {
+        let each = if packages.is_empty() {
+            vec![None]
+        } else {
+            packages.iter().map(Some).collect()
+        };
         for package in each {
             let variables = json!({ "name": catalog, "package": package });
-            let found = context.walk(PROBLEMS, variables, "/catalog/problems").await?;
+            let found = context
+                .walk(PROBLEMS, variables, "/catalog/problems")
+                .await?;
             items.extend(found.into_iter().map(|mut problem| {
                 problem["catalog"] = json!({ "name": catalog });
                 problem
@@ -252,11 +314,20 @@ async fn problems(context: &CommandContext, packages: &[String]) -> Result<(), C
     if items.is_empty() {
         context.check_catalogs(&context.catalogs).await?;
     }
-    show(context, "Problem", &PROBLEM_COLUMNS, |item| name("problem", item, &["/catalog/name", "/code"]), items)
+    show(
+        context,
+        "Problem",
+        &PROBLEM_COLUMNS,
+        |item| name("problem", item, &["/catalog/name", "/code"]),
+        items,
+    )
 }
 
 /// Lists the channels of packages with their heads.
-pub(super) async fn heads(context: &CommandContext, packages: &[String]) -> Result<(), CommandError> {
+pub(super) async fn heads(
+    context: &CommandContext,
+    packages: &[String],
+) -> Result<(), CommandError> {
     let mut items = Vec::new();
     for package in packages {
         let (catalogs, name) = context.split(package);
@@ -270,7 +341,10 @@ pub(super) async fn heads(context: &CommandContext, packages: &[String]) -> Resu
 }
 
 /// Lists the bundles of a package.
-pub(super) async fn versions(context: &CommandContext, args: &VersionsArgs) -> Result<(), CommandError> {
+pub(super) async fn versions(
+    context: &CommandContext,
+    args: &VersionsArgs,
+) -> Result<(), CommandError> {
     let (catalogs, package) = context.split(&args.package);
     let filter = json!({ "channels": args.channel, "versionRange": args.range });
     let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
@@ -278,26 +352,40 @@ pub(super) async fn versions(context: &CommandContext, args: &VersionsArgs) -> R
     if items.is_empty() && args.channel.is_empty() && args.range.is_none() {
         return Err(context.no_package(&args.package).await);
     }
-    context.check_channels(&args.package, &args.channel, &items).await?;
+    context
+        .check_channels(&args.package, &args.channel, &items)
+        .await?;
     show(context, "Bundle", &VERSION_COLUMNS, bundle_name, items)
 }
 
 /// Lists the images of a package.
-pub(super) async fn images(context: &CommandContext, args: &ImagesArgs) -> Result<(), CommandError> {
+pub(super) async fn images(
+    context: &CommandContext,
+    args: &ImagesArgs,
+) -> Result<(), CommandError> {
     let (catalogs, package) = context.split(&args.package);
     let is_narrowed = args.all || args.version.is_some();
     let channel_head = if is_narrowed { None } else { Some(true) };
     let filter = json!({ "channels": args.channel, "versionRange": args.version, "channelHead": channel_head });
     let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
     let bundles = context.walk_all(IMAGES, variables, "/bundles").await?;
-    context.check_channels(&args.package, &args.channel, &bundles).await?;
+    context
+        .check_channels(&args.package, &args.channel, &bundles)
+        .await?;
     if bundles.is_empty() {
         context.choose(&args.package).await?;
     }
     let mut by_image = std::collections::BTreeMap::<String, Vec<String>>::new();
     for bundle in &bundles {
-        let related = bundle["relatedImages"].as_array().into_iter().flatten().map(|image| text(image, "/image"));
-        for image in related.chain([text(bundle, "/image")]).filter(|image| !image.is_empty()) {
+        let related = bundle["relatedImages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|image| text(image, "/image"));
+        for image in related
+            .chain([text(bundle, "/image")])
+            .filter(|image| !image.is_empty())
+        {
             let bundles = by_image.entry(image).or_default();
             let name = text(bundle, "/name");
             if !bundles.contains(&name) {
@@ -311,8 +399,17 @@ pub(super) async fn images(context: &CommandContext, args: &ImagesArgs) -> Resul
         }
         return print(&lines(by_image.keys()));
     }
-    let items = by_image.into_iter().map(|(image, bundles)| json!({ "image": image, "bundles": bundles })).collect();
-    show(context, "Image", &IMAGE_COLUMNS, |item| text(item, "/image"), items)
+    let items = by_image
+        .into_iter()
+        .map(|(image, bundles)| json!({ "image": image, "bundles": bundles }))
+        .collect();
+    show(
+        context,
+        "Image",
+        &IMAGE_COLUMNS,
+        |item| text(item, "/image"),
+        items,
+    )
 }
 
 /// Lists who provides an API.
@@ -323,7 +420,9 @@ pub(super) async fn providers(context: &CommandContext, api: &ApiArg) -> Result<
     let items = bundles.into_iter().flat_map(|mut bundle| {
         let apis = bundle["providedApis"].take();
         let apis = apis.as_array().into_iter().flatten();
-        let apis = apis.filter(|found| found["group"] == *api.group && found["kind"] == *api.kind).cloned();
+        let apis = apis
+            .filter(|found| found["group"] == *api.group && found["kind"] == *api.kind)
+            .cloned();
         let items: Vec<_> = apis
             .map(|found| {
                 let mut item = bundle.clone();
@@ -333,5 +432,11 @@ pub(super) async fn providers(context: &CommandContext, api: &ApiArg) -> Result<
             .collect();
         items
     });
-    show(context, "Provider", &PROVIDER_COLUMNS, bundle_name, items.collect())
+    show(
+        context,
+        "Provider",
+        &PROVIDER_COLUMNS,
+        bundle_name,
+        items.collect(),
+    )
 }

@@ -22,7 +22,12 @@ pub(super) async fn manifest(
 ) -> Result<(), CommandError> {
     let chosen = context.choose(package).await?;
     check(context, &chosen, kind, channel, range).await?;
-    let data = context.data(MANIFEST, &json!({ "catalog": chosen.catalog, "package": chosen.package })).await?;
+    let data = context
+        .data(
+            MANIFEST,
+            &json!({ "catalog": chosen.catalog, "package": chosen.package }),
+        )
+        .await?;
     let package = &data["package"];
     let object = match kind {
         ManifestKind::ClusterExtension => cluster_extension(package, channel, range),
@@ -30,7 +35,9 @@ pub(super) async fn manifest(
         ManifestKind::ClusterCatalog => cluster_catalog(package)?,
     };
     match &context.output {
-        OutputFormat::Json => print(&(serde_json::to_string_pretty(&object).expect("it is JSON") + "\n")),
+        OutputFormat::Json => {
+            print(&(serde_json::to_string_pretty(&object).expect("it is JSON") + "\n"))
+        }
         _ => print(&yaml(&object)),
     }
 }
@@ -47,14 +54,24 @@ async fn check(
     let mut found = Vec::new();
     if let Some(range) = range.filter(|_| kind == ManifestKind::ClusterExtension) {
         let filter = json!({ "channels": channels, "versionRange": range });
-        let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "filter": filter });
-        found = context.walk_up_to(BUNDLES, variables, "/bundles", 1).await?;
+        let variables =
+            json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "filter": filter });
+        found = context
+            .walk_up_to(BUNDLES, variables, "/bundles", 1)
+            .await?;
     }
-    context.check_channels(&chosen.full_name(), &channels, &found).await?;
+    context
+        .check_channels(&chosen.full_name(), &channels, &found)
+        .await?;
     match (kind, range) {
         (ManifestKind::ClusterExtension, Some(range)) if found.is_empty() => {
-            let place = channel.map(|channel| format!(" in channel `{channel}`")).unwrap_or_default();
-            let message = format!("package `{}` has no bundle{place} with a version in `{range}`", chosen.package);
+            let place = channel
+                .map(|channel| format!(" in channel `{channel}`"))
+                .unwrap_or_default();
+            let message = format!(
+                "package `{}` has no bundle{place} with a version in `{range}`",
+                chosen.package
+            );
             hint(&format!("{} {message}", printing::warning()));
         }
         (ManifestKind::Subscription, Some(_)) => {
@@ -70,7 +87,11 @@ async fn check(
 
 fn namespace(package: &Value) -> String {
     let suggested = text(package, "/metadata/suggestedNamespace");
-    if suggested.is_empty() { text(package, "/name") } else { suggested }
+    if suggested.is_empty() {
+        text(package, "/name")
+    } else {
+        suggested
+    }
 }
 
 fn cluster_extension(package: &Value, channel: Option<&str>, range: Option<&str>) -> Value {
@@ -83,7 +104,9 @@ fn cluster_extension(package: &Value, channel: Option<&str>, range: Option<&str>
     if let Some(range) = range {
         catalog["version"] = json!(range);
     }
-    hint(&format!("the ServiceAccount `{name}-installer` needs the rights to install the package"));
+    hint(&format!(
+        "the ServiceAccount `{name}-installer` needs the rights to install the package"
+    ));
     json!({
         "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterExtension",
         "metadata": { "name": name },
@@ -110,7 +133,10 @@ fn subscription(package: &Value, channel: Option<&str>) -> Value {
 fn cluster_catalog(package: &Value) -> Result<Value, CommandError> {
     let image = text(package, "/catalog/image");
     if image.is_empty() {
-        let message = format!("catalog `{}` did not come from an image", text(package, "/catalog/name"));
+        let message = format!(
+            "catalog `{}` did not come from an image",
+            text(package, "/catalog/name")
+        );
         return Err(CommandError::new(ExitStatus::NotFound, message));
     }
     Ok(json!({

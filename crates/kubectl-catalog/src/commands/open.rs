@@ -18,16 +18,27 @@ const BROWSER: &str = if cfg!(target_os = "macos") {
     "xdg-open"
 };
 
-/// Prints the address of the explorer; forwards a port until the program ends if the server is in a cluster.
-pub(super) async fn open(args: &CommonArgs, package: Option<&str>, browser: bool) -> Result<ExitCode, CommandError> {
+/// Prints the address of the explorer; forwards a port until the program ends if the server is in a
+/// cluster.
+pub(super) async fn open(
+    args: &CommonArgs,
+    package: Option<&str>,
+    browser: bool,
+) -> Result<ExitCode, CommandError> {
     if let Some(server) = &args.server {
         let server = server.trim_end_matches('/');
-        show(server.strip_suffix("/graphql").unwrap_or(server), package, browser)?;
+        show(
+            server.strip_suffix("/graphql").unwrap_or(server),
+            package,
+            browser,
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     let forwarded = ForwardedServer::start(&cluster_options(args)).await?;
     if let Some(name) = &forwarded.certificate_name {
-        hint(&format!("the certificate of the server is for {name}: a browser asks whether to trust it"));
+        hint(&format!(
+            "the certificate of the server is for {name}: a browser asks whether to trust it"
+        ));
     }
     hint("the port is forwarded until this program ends: Ctrl-C");
     show(&forwarded.url, package, browser)?;
@@ -37,8 +48,12 @@ pub(super) async fn open(args: &CommonArgs, package: Option<&str>, browser: bool
 fn show(server: &str, package: Option<&str>, browser: bool) -> Result<(), CommandError> {
     let mut query = form_urlencoded::Serializer::new(String::new());
     if let Some(named) = package {
-        let (catalog, package) = named.split_once('/').map_or((None, named), |(catalog, name)| (Some(catalog), name));
-        query.extend_pairs(catalog.map(|catalog| ("catalog", catalog))).append_pair("package", package);
+        let (catalog, package) = named
+            .split_once('/')
+            .map_or((None, named), |(catalog, name)| (Some(catalog), name));
+        query
+            .extend_pairs(catalog.map(|catalog| ("catalog", catalog)))
+            .append_pair("package", package);
     }
     let query = query.finish();
     let separator = if query.is_empty() { "" } else { "?" };
@@ -47,10 +62,17 @@ fn show(server: &str, package: Option<&str>, browser: bool) -> Result<(), Comman
     if !browser {
         return Ok(());
     }
-    let shown =
-        Command::new(BROWSER).arg(&url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let shown = Command::new(BROWSER)
+        .arg(&url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
     shown.map(drop).map_err(|error| {
-        CommandError::new(ExitStatus::Usage, format!("cannot run `{BROWSER}`: {error}"))
-            .hint("open the printed address yourself")
+        CommandError::new(
+            ExitStatus::Usage,
+            format!("cannot run `{BROWSER}`: {error}"),
+        )
+        .hint("open the printed address yourself")
     })
 }

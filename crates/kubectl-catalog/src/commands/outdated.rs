@@ -26,7 +26,9 @@ const COLUMNS: [TableColumn; 10] = [
     column("CAN-GO-TO", |item| text(item, "/successor/to/version")),
     column("NEWEST", |item| text(item, "/package/latest/version")),
     column("DEPRECATED", |item| {
-        let is_deprecated = item["deprecations"].as_array().is_some_and(|list| !list.is_empty());
+        let is_deprecated = item["deprecations"]
+            .as_array()
+            .is_some_and(|list| !list.is_empty());
         is_deprecated.to_string()
     }),
     column("REASON", |item| text(item, "/reason")),
@@ -42,7 +44,9 @@ pub(super) async fn outdated(
 ) -> Result<ExitCode, CommandError> {
     let all = installed(&cluster_options(common)).await?;
     // One without a version would be refused, and all others with it.
-    let (found, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|object| !object.version.is_empty());
+    let (found, unknown): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|object| !object.version.is_empty());
     let mut items = Vec::new();
     for part in found.chunks(MAX_INSTALLED) {
         let variables = json!({
@@ -50,7 +54,9 @@ pub(super) async fn outdated(
         });
         let data = context.data(UPGRADES, &variables).await?;
         for upgrade in data["availableUpgrades"].as_array().into_iter().flatten() {
-            let object = upgrade["index"].as_u64().and_then(|index| part.get(usize::try_from(index).ok()?));
+            let object = upgrade["index"]
+                .as_u64()
+                .and_then(|index| part.get(usize::try_from(index).ok()?));
             items.extend(object.map(|object| item(object, upgrade, reason(upgrade))));
         }
     }
@@ -58,13 +64,26 @@ pub(super) async fn outdated(
         context.check_catalogs(&context.catalogs).await?;
     }
     let nothing = json!({ "deprecations": [], "successors": [] });
-    items.extend(unknown.iter().map(|object| item(object, &nothing, NO_VERSION)));
+    items.extend(
+        unknown
+            .iter()
+            .map(|object| item(object, &nothing, NO_VERSION)),
+    );
     let is_outdated = items.iter().any(|item| !item["successor"].is_null());
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
-    ObjectList { kind: "InstalledPackage", columns: &COLUMNS, name: shown, items }
-        .print(&context.output, context.has_headers)?;
+    ObjectList {
+        kind: "InstalledPackage",
+        columns: &COLUMNS,
+        name: shown,
+        items,
+    }
+    .print(&context.output, context.has_headers)?;
     let is_negative = exit_code && is_outdated;
-    Ok(if is_negative { ExitCode::from(ExitStatus::Negative as u8) } else { ExitCode::SUCCESS })
+    Ok(if is_negative {
+        ExitCode::from(ExitStatus::Negative as u8)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn variable(object: &InstalledObject) -> Value {

@@ -20,8 +20,12 @@ const STDIN: &str = "-";
 
 /// Executes a document and prints its data.
 pub(super) async fn query(context: &CommandContext, args: &QueryArgs) -> Result<(), CommandError> {
-    let unreadable =
-        |error: io::Error| CommandError::new(ExitStatus::Usage, format!("cannot read the document: {error}"));
+    let unreadable = |error: io::Error| {
+        CommandError::new(
+            ExitStatus::Usage,
+            format!("cannot read the document: {error}"),
+        )
+    };
     let document = match (&args.file, args.document.as_deref()) {
         (Some(path), _) => fs::read_to_string(path).map_err(unreadable)?,
         (None, Some(STDIN)) => {
@@ -33,7 +37,13 @@ pub(super) async fn query(context: &CommandContext, args: &QueryArgs) -> Result<
     };
     let variables: Map<_, _> = args.variables.iter().cloned().collect();
     let client = &context.client;
-    let response = client.execute_operation(&document, args.operation.as_deref(), &Value::Object(variables)).await?;
+    let response = client
+        .execute_operation(
+            &document,
+            args.operation.as_deref(),
+            &Value::Object(variables),
+        )
+        .await?;
     match &context.output {
         OutputFormat::JsonPath(template) => print(&template.apply(&response.data)),
         OutputFormat::Yaml => print(&yaml(&response.data)),
@@ -43,7 +53,11 @@ pub(super) async fn query(context: &CommandContext, args: &QueryArgs) -> Result<
 
 /// Prints the version of this program, before the server is asked for its own.
 pub(super) fn client_version(output: &OutputFormat) -> Result<(), CommandError> {
-    if is_structured(output) { Ok(()) } else { print(&format!("client  {CLIENT}\n")) }
+    if is_structured(output) {
+        Ok(())
+    } else {
+        print(&format!("client  {CLIENT}\n"))
+    }
 }
 
 /// Prints the version of the server; as data, with that of this program.
@@ -51,7 +65,11 @@ pub(super) async fn version(context: &CommandContext) -> Result<(), CommandError
     let data = context.data(SERVER, &Value::Null).await?;
     let server = &data["server"];
     if is_structured(&context.output) {
-        return print_object("Version", &json!({ "client": { "version": CLIENT }, "server": server }), &context.output);
+        return print_object(
+            "Version",
+            &json!({ "client": { "version": CLIENT }, "server": server }),
+            &context.output,
+        );
     }
     print(&format!(
         "server  {} at {}\ncommit  {}\nschema  {}\n",

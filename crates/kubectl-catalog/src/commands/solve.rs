@@ -1,4 +1,5 @@
-//! `solve`: what would have to be installed together, or why nothing fits, in the words of `catalogql solve`.
+//! `solve`: what would have to be installed together, or why nothing fits, in the words of
+//! `catalogql solve`.
 
 use std::process::ExitCode;
 
@@ -20,13 +21,23 @@ use crate::output::{OutputFormat, is_structured, print_object};
 const MAX_CANDIDATES: usize = 10;
 
 /// Prints the solution of a request, or why there is none.
-pub(super) async fn solve(context: &CommandContext, args: &SolveArgs) -> Result<ExitCode, CommandError> {
+pub(super) async fn solve(
+    context: &CommandContext,
+    args: &SolveArgs,
+) -> Result<ExitCode, CommandError> {
     let installed = InstalledOperators::read(context, &args.installed).await?;
     let is_v1 = args.policy == SolvePolicy::OlmV1;
-    let mut wanted: Vec<_> = args.want.iter().map(|wanted| wanted_package(wanted, is_v1, &installed)).collect();
+    let mut wanted: Vec<_> = args
+        .want
+        .iter()
+        .map(|wanted| wanted_package(wanted, is_v1, &installed))
+        .collect();
     // What a file says of a package gives way to the command line.
     for package in &installed.wanted {
-        if !wanted.iter().any(|wanted| wanted["packageName"] == package["packageName"]) {
+        if !wanted
+            .iter()
+            .any(|wanted| wanted["packageName"] == package["packageName"])
+        {
             wanted.push(package.clone());
         }
     }
@@ -36,24 +47,45 @@ pub(super) async fn solve(context: &CommandContext, args: &SolveArgs) -> Result<
         "catalogs": context.catalogs,
         "policy": if is_v1 { "OLM_V1" } else { "OLM_V0" },
     });
-    let data = context.data(SOLVE, &json!({ "request": request, "explain": args.explain })).await?;
+    let data = context
+        .data(
+            SOLVE,
+            &json!({ "request": request, "explain": args.explain }),
+        )
+        .await?;
     let result = &data["solve"];
     let kind = text(result, "/__typename");
-    let ended = if kind == "Solution" { ExitCode::SUCCESS } else { ExitCode::from(ExitStatus::Negative as u8) };
+    let ended = if kind == "Solution" {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(ExitStatus::Negative as u8)
+    };
     if is_structured(&context.output) {
         let mut object = result.clone();
-        object.as_object_mut().map(|members| members.remove("__typename"));
+        object
+            .as_object_mut()
+            .map(|members| members.remove("__typename"));
         print_object(&kind, &object, &context.output)?;
     } else {
         print_outcome(context, &shown(result)?, args.explain)?;
     }
-    Ok(if kind == "SolveRefusal" { ExitCode::from(ExitStatus::Refused as u8) } else { ended })
+    Ok(if kind == "SolveRefusal" {
+        ExitCode::from(ExitStatus::Refused as u8)
+    } else {
+        ended
+    })
 }
 
-fn print_outcome(context: &CommandContext, outcome: &ShownOutcome, explain: bool) -> Result<(), CommandError> {
+fn print_outcome(
+    context: &CommandContext,
+    outcome: &ShownOutcome,
+    explain: bool,
+) -> Result<(), CommandError> {
     let mut out = printing::stdout();
     let printed = match &context.output {
-        OutputFormat::Table | OutputFormat::Wide => outcome.print(&mut out, context.has_headers, explain),
+        OutputFormat::Table | OutputFormat::Wide => {
+            outcome.print(&mut out, context.has_headers, explain)
+        }
         OutputFormat::Mermaid => outcome.draw(&mut out),
         _ => {
             let message = "`solve` prints table, mermaid, json, yaml or jsonpath=TEMPLATE";
@@ -69,15 +101,24 @@ fn wanted_package(wanted: &WantedArg, is_v1: bool, installed: &InstalledOperator
         Some((catalog, package)) => (Some(catalog), package),
         None => (None, wanted.package.as_str()),
     };
-    let owned = installed.operators.iter().find(|operator| has_package(operator, package));
+    let owned = installed
+        .operators
+        .iter()
+        .find(|operator| has_package(operator, package));
     let version = wanted.version.as_deref();
     let mut object = json!({ "packageName": package });
     for (name, value) in [
         ("catalog", catalog.map(Value::from)),
         ("installed", owned.map(|operator| operator["name"].clone())),
-        ("channels", wanted.channel.as_ref().map(|channel| json!([channel]))),
+        (
+            "channels",
+            wanted.channel.as_ref().map(|channel| json!([channel])),
+        ),
         ("version", version.filter(|_| is_v1).map(Value::from)),
-        ("startingBundle", version.filter(|_| !is_v1).map(Value::from)),
+        (
+            "startingBundle",
+            version.filter(|_| !is_v1).map(Value::from),
+        ),
     ] {
         if let Some(value) = value {
             object[name] = value;
@@ -89,7 +130,9 @@ fn wanted_package(wanted: &WantedArg, is_v1: bool, installed: &InstalledOperator
 /// What is shown of the result of the API.
 fn shown(result: &Value) -> Result<ShownOutcome, CommandError> {
     match result["__typename"].as_str() {
-        Some("Solution") => Ok(ShownOutcome::Solution(list(&result["steps"]).map(step).collect())),
+        Some("Solution") => Ok(ShownOutcome::Solution(
+            list(&result["steps"]).map(step).collect(),
+        )),
         Some("SolveConflict") => Ok(ShownOutcome::Conflict(ShownConflict {
             constraints: list(&result["constraints"]).map(constraint).collect(),
             relaxations: list(&result["relaxations"])
@@ -103,21 +146,35 @@ fn shown(result: &Value) -> Result<ShownOutcome, CommandError> {
                 None => failure,
             })
         }
-        _ => Err(CommandError::new(ExitStatus::Refused, "the server answers in a way that this version does not know")),
+        _ => Err(CommandError::new(
+            ExitStatus::Refused,
+            "the server answers in a way that this version does not know",
+        )),
     }
 }
 
 fn step(step: &Value) -> ShownStep {
     let is_upgrade = step["action"] == "UPGRADE";
-    let placed =
-        bundle(&step["bundle"]).map(|bundle| ShownBundle { channel: optional(step, "/channel/name"), ..bundle });
+    let placed = bundle(&step["bundle"]).map(|bundle| ShownBundle {
+        channel: optional(step, "/channel/name"),
+        ..bundle
+    });
     let passed_over = list(&step["passedOver"]).filter_map(|better| {
-        Some((bundle(&better["bundle"])?, list(&better["constraints"]).map(constraint).collect()))
+        Some((
+            bundle(&better["bundle"])?,
+            list(&better["constraints"]).map(constraint).collect(),
+        ))
     });
     ShownStep {
-        bundle: placed.unwrap_or_else(|| ShownBundle { name: String::new(), channel: None, catalog: String::new() }),
+        bundle: placed.unwrap_or_else(|| ShownBundle {
+            name: String::new(),
+            channel: None,
+            catalog: String::new(),
+        }),
         is_upgrade,
-        replaces: optional(step, "/replaces").filter(|_| is_upgrade).unwrap_or_default(),
+        replaces: optional(step, "/replaces")
+            .filter(|_| is_upgrade)
+            .unwrap_or_default(),
         reasons: list(&step["reasons"]).filter_map(reason).collect(),
         passed_over: passed_over.collect(),
         more_passed_over: 0,
@@ -129,7 +186,10 @@ fn reason(reason: &Value) -> Option<ShownReason> {
     let by = wanted
         .or_else(|| optional(reason, "/requiredBy/name").map(ReasonSource::Bundle))
         .or_else(|| optional(reason, "/requiredByInstalled").map(ReasonSource::Installed))?;
-    Some(ShownReason { by, requirement: text(reason, "/requirement") })
+    Some(ShownReason {
+        by,
+        requirement: text(reason, "/requirement"),
+    })
 }
 
 fn constraint(constraint: &Value) -> ShownConstraint {
@@ -155,13 +215,23 @@ fn constraint(constraint: &Value) -> ShownConstraint {
 }
 
 fn bundle(bundle: &Value) -> Option<ShownBundle> {
-    Some(ShownBundle { name: optional(bundle, "/name")?, channel: None, catalog: text(bundle, "/catalog/name") })
+    Some(ShownBundle {
+        name: optional(bundle, "/name")?,
+        channel: None,
+        catalog: text(bundle, "/catalog/name"),
+    })
 }
 
 fn optional(item: &Value, pointer: &str) -> Option<String> {
-    item.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+    item.pointer(pointer)
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> + Clone {
-    value.as_array().map(Vec::as_slice).unwrap_or_default().iter()
+    value
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+        .iter()
 }

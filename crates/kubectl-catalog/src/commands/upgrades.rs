@@ -1,4 +1,5 @@
-//! `path`, `successors` and `resolve`: what bundles can be upgraded to, and what would be installed.
+//! `path`, `successors` and `resolve`: what bundles can be upgraded to, and what would be
+//! installed.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -10,7 +11,9 @@ use crate::args::{InstalledArg, PathArgs, ResolveArgs};
 use crate::context::CommandContext;
 use crate::documents::{PATH, RESOLVE, SUCCESSORS};
 use crate::error::{CommandError, ExitStatus};
-use crate::output::{ObjectList, TableColumn, column, is_set, is_structured, name, print, print_object};
+use crate::output::{
+    ObjectList, TableColumn, column, is_set, is_structured, name, print, print_object,
+};
 
 const STEP_COLUMNS: [TableColumn; 5] = [
     column("STEP", |item| text(item, "/step")),
@@ -29,7 +32,10 @@ const SUCCESSOR_COLUMNS: [TableColumn; 5] = [
 ];
 
 /// Shows a shortest sequence of upgrades.
-pub(super) async fn path(context: &CommandContext, args: &PathArgs) -> Result<ExitCode, CommandError> {
+pub(super) async fn path(
+    context: &CommandContext,
+    args: &PathArgs,
+) -> Result<ExitCode, CommandError> {
     let chosen = context.choose(&args.package).await?;
     let from = context.bundle_name(&chosen, &args.from).await?;
     let to = match &args.to {
@@ -42,10 +48,14 @@ pub(super) async fn path(context: &CommandContext, args: &PathArgs) -> Result<Ex
     let mut data = context.data(PATH, &variables).await?;
     let bundle = &mut data["bundle"];
     let Value::Array(mut items) = bundle["upgradePath"].take() else {
-        context.check_channels(&chosen.full_name(), &args.channel, &[]).await?;
+        context
+            .check_channels(&chosen.full_name(), &args.channel, &[])
+            .await?;
         return Err(no_path(&from, to.as_deref(), &args.channel, bundle));
     };
-    context.check_channels(&chosen.full_name(), &args.channel, &items).await?;
+    context
+        .check_channels(&chosen.full_name(), &args.channel, &items)
+        .await?;
     for (at, item) in items.iter_mut().enumerate() {
         item["step"] = (at + 1).into();
     }
@@ -66,10 +76,19 @@ fn no_path(from: &str, to: Option<&str>, channels: &[String], bundle: &Value) ->
         channels => format!(" by entries of channels {} alone", channels.join(", ")),
     };
     let message = format!("no path: no sequence of upgrades leads from {from} to {to}{through}");
-    let next = bundle["successors"].as_array().into_iter().flatten().map(|edge| text(edge, "/toName"));
+    let next = bundle["successors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|edge| text(edge, "/toName"));
     let next = next.collect::<Vec<_>>().join(", ");
-    let reach = if next.is_empty() { "nothing".to_owned() } else { next };
-    CommandError::new(ExitStatus::Negative, message).hint(format!("{from} can be upgraded to {reach} in one step"))
+    let reach = if next.is_empty() {
+        "nothing".to_owned()
+    } else {
+        next
+    };
+    CommandError::new(ExitStatus::Negative, message)
+        .hint(format!("{from} can be upgraded to {reach} in one step"))
 }
 
 /// Lists what an installed bundle can be upgraded to.
@@ -85,21 +104,43 @@ pub(super) async fn successors(
         "catalog": chosen.catalog, "package": chosen.package, "installed": installed, "channels": channels,
     });
     let mut data = context.data(SUCCESSORS, &variables).await?;
-    let items = data["package"]["successors"].as_array_mut().map(std::mem::take).unwrap_or_default();
-    context.check_channels(&chosen.full_name(), channels, &items).await?;
+    let items = data["package"]["successors"]
+        .as_array_mut()
+        .map(std::mem::take)
+        .unwrap_or_default();
+    context
+        .check_channels(&chosen.full_name(), channels, &items)
+        .await?;
     steps(context, &SUCCESSOR_COLUMNS, items)
 }
 
-fn steps(context: &CommandContext, columns: &'static [TableColumn], items: Vec<Value>) -> Result<(), CommandError> {
+fn steps(
+    context: &CommandContext,
+    columns: &'static [TableColumn],
+    items: Vec<Value>,
+) -> Result<(), CommandError> {
     let shown = |item: &Value| name("bundle", item, &["/toName"]);
-    ObjectList { kind: "UpdateEdge", columns, name: shown, items }.print(&context.output, context.has_headers)
+    ObjectList {
+        kind: "UpdateEdge",
+        columns,
+        name: shown,
+        items,
+    }
+    .print(&context.output, context.has_headers)
 }
 
 /// Shows which bundle would be installed, and why not the others.
-pub(super) async fn resolve(context: &CommandContext, args: &ResolveArgs) -> Result<ExitCode, CommandError> {
+pub(super) async fn resolve(
+    context: &CommandContext,
+    args: &ResolveArgs,
+) -> Result<ExitCode, CommandError> {
     let (catalogs, package) = context.split(&args.package);
     let installed = args.installed.as_ref();
-    let policy = if args.self_certified { "SELF_CERTIFIED" } else { "CATALOG_PROVIDED" };
+    let policy = if args.self_certified {
+        "SELF_CERTIFIED"
+    } else {
+        "CATALOG_PROVIDED"
+    };
     let request = json!({
         "packageName": package,
         "version": args.version,
@@ -108,24 +149,39 @@ pub(super) async fn resolve(context: &CommandContext, args: &ResolveArgs) -> Res
         "installed": installed.map(|installed| json!({ "name": installed.name, "version": installed.version })),
         "upgradeConstraintPolicy": policy,
     });
-    let data = context.data(RESOLVE, &json!({ "request": request })).await?;
+    let data = context
+        .data(RESOLVE, &json!({ "request": request }))
+        .await?;
     let result = &data["resolve"];
     let is_found = result["__typename"] == "Resolution";
-    let ended = if is_found { ExitCode::SUCCESS } else { ExitCode::from(ExitStatus::Negative as u8) };
+    let ended = if is_found {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(ExitStatus::Negative as u8)
+    };
     if !is_found {
         context.check_catalogs(&catalogs).await?;
     }
     if is_structured(&context.output) {
         let mut object = result.clone();
         let kind = object["__typename"].take();
-        object.as_object_mut().map(|members| members.remove("__typename"));
-        print_object(kind.as_str().unwrap_or("Resolution"), &object, &context.output)?;
+        object
+            .as_object_mut()
+            .map(|members| members.remove("__typename"));
+        print_object(
+            kind.as_str().unwrap_or("Resolution"),
+            &object,
+            &context.output,
+        )?;
         return Ok(ended);
     }
     if is_found {
         print(&chosen(result, installed))?;
     }
-    if result["considered"].as_array().is_some_and(|bundles| !bundles.is_empty()) {
+    if result["considered"]
+        .as_array()
+        .is_some_and(|bundles| !bundles.is_empty())
+    {
         print(&considered(result, context.has_headers))?;
     }
     if is_found {
@@ -133,16 +189,27 @@ pub(super) async fn resolve(context: &CommandContext, args: &ResolveArgs) -> Res
     }
     let similar = text(result, "/similarNames");
     let failure = CommandError::new(ExitStatus::Negative, text(result, "/message"));
-    Err(if similar.is_empty() { failure } else { failure.hint(format!("did you mean {similar}?")) })
+    Err(if similar.is_empty() {
+        failure
+    } else {
+        failure.hint(format!("did you mean {similar}?"))
+    })
 }
 
 /// The bundle that would be installed.
 fn chosen(result: &Value, installed: Option<&InstalledArg>) -> String {
     let bundle = &result["bundle"];
-    let mut out =
-        format!("{} of catalog {}\n{}\n", text(bundle, "/name"), text(bundle, "/catalog/name"), text(bundle, "/image"));
+    let mut out = format!(
+        "{} of catalog {}\n{}\n",
+        text(bundle, "/name"),
+        text(bundle, "/catalog/name"),
+        text(bundle, "/image")
+    );
     if installed.is_some_and(|installed| bundle["name"] == *installed.name) {
-        out.insert_str(0, "no upgrade: the installed bundle is the one that would be chosen\n");
+        out.insert_str(
+            0,
+            "no upgrade: the installed bundle is the one that would be chosen\n",
+        );
     }
     for item in result["deprecations"].as_array().into_iter().flatten() {
         let parts = ["/schema", "/name", "/message"].map(|at| text(item, at));
@@ -153,12 +220,21 @@ fn chosen(result: &Value, installed: Option<&InstalledArg>) -> String {
 }
 
 fn considered(result: &Value, has_headers: bool) -> String {
-    let rows = result["considered"].as_array().into_iter().flatten().map(|item| {
-        let rejection = text(item, "/rejection");
-        let rejection = if rejection.is_empty() { "<none>".to_owned() } else { rejection };
-        let cells = ["/bundle/catalog/name", "/bundle/name", "/bundle/version"].map(|at| text(item, at));
-        cells.into_iter().chain([rejection])
-    });
+    let rows = result["considered"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| {
+            let rejection = text(item, "/rejection");
+            let rejection = if rejection.is_empty() {
+                "<none>".to_owned()
+            } else {
+                rejection
+            };
+            let cells = ["/bundle/catalog/name", "/bundle/name", "/bundle/version"]
+                .map(|at| text(item, at));
+            cells.into_iter().chain([rejection])
+        });
     let header = ["CATALOG", "BUNDLE", "VERSION", "REJECTION"];
     table(header.into_iter().filter(|_| has_headers), rows)
 }

@@ -13,7 +13,9 @@ use crate::error::CommandError;
 use crate::output::{is_structured, print_while_read};
 
 /// Columns of the output, which is printed line by line.
-const HEADER: [&str; 6] = ["TIME", "CATALOG", "CHANGE", "PACKAGES", "+BUNDLES", "-BUNDLES"];
+const HEADER: [&str; 6] = [
+    "TIME", "CATALOG", "CHANGE", "PACKAGES", "+BUNDLES", "-BUNDLES",
+];
 
 /// Prints each change.
 pub(super) async fn watch(context: &CommandContext) -> Result<(), CommandError> {
@@ -29,7 +31,9 @@ pub(super) async fn watch(context: &CommandContext) -> Result<(), CommandError> 
             Change::Other(name) => name,
         };
         // Whole seconds.
-        let time = Timestamp::from_second(Timestamp::now().as_second()).expect("it is now").to_string();
+        let time = Timestamp::from_second(Timestamp::now().as_second())
+            .expect("it is now")
+            .to_string();
         let shown = if is_structured(&context.output) {
             let line = json!({
                 "time": time, "catalog": event.catalog, "change": change, "fromDigest": event.from_digest,
@@ -37,10 +41,28 @@ pub(super) async fn watch(context: &CommandContext) -> Result<(), CommandError> 
             });
             format!("{line}\n")
         } else {
-            let count = |count: &Value| if count.is_null() { "<none>".to_owned() } else { count.to_string() };
+            let count = |count: &Value| {
+                if count.is_null() {
+                    "<none>".to_owned()
+                } else {
+                    count.to_string()
+                }
+            };
             let [packages, added, removed] = &counts;
-            let header = if std::mem::take(&mut has_header) { line(&HEADER.map(str::to_owned)) } else { String::new() };
-            header + &line(&[time, event.catalog, change.to_owned(), count(packages), count(added), count(removed)])
+            let header = if std::mem::take(&mut has_header) {
+                line(&HEADER.map(str::to_owned))
+            } else {
+                String::new()
+            };
+            header
+                + &line(&[
+                    time,
+                    event.catalog,
+                    change.to_owned(),
+                    count(packages),
+                    count(added),
+                    count(removed),
+                ])
         };
         if !print_while_read(&shown)? {
             break;
@@ -54,11 +76,25 @@ fn line(cells: &[String; 6]) -> String {
     format!("{time:20}  {catalog:24}  {change:7}  {packages:8}  {added:8}  {removed}\n")
 }
 
-/// Numbers of packages that differ, of added bundles, and of removed ones; `null` unless the content changed.
+/// Numbers of packages that differ, of added bundles, and of removed ones; `null` unless the
+/// content changed.
 async fn counts(context: &CommandContext, event: &ChangeEvent) -> Result<[Value; 3], CommandError> {
-    let (Some(from), Some(to)) = (&event.from_digest, &event.to_digest) else { return Ok([const { Value::Null }; 3]) };
-    let data = context.data(COUNTS, &json!({ "from": { "digest": from }, "to": { "digest": to } })).await?;
+    let (Some(from), Some(to)) = (&event.from_digest, &event.to_digest) else {
+        return Ok([const { Value::Null }; 3]);
+    };
+    let data = context
+        .data(
+            COUNTS,
+            &json!({ "from": { "digest": from }, "to": { "digest": to } }),
+        )
+        .await?;
     let diff = &data["diff"];
-    let packages = diff["packages"].as_array().map_or(Value::Null, |packages| packages.len().into());
-    Ok([packages, diff["bundlesAdded"].clone(), diff["bundlesRemoved"].clone()])
+    let packages = diff["packages"]
+        .as_array()
+        .map_or(Value::Null, |packages| packages.len().into());
+    Ok([
+        packages,
+        diff["bundlesAdded"].clone(),
+        diff["bundlesRemoved"].clone(),
+    ])
 }

@@ -1,5 +1,5 @@
-//! The server of a cluster, on a real API server: found by its Service, and reached through the API server's proxy or a forwarded
-//! port.
+//! The server of a cluster, on a real API server: found by its Service, and reached through the API
+//! server's proxy or a forwarded port.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, SocketAddr};
@@ -20,7 +20,8 @@ use crate::support::{EXAMPLE, Output, Server, example};
 /// Set where the test runs in a network of its own.
 const INSIDE: &str = "CATALOGQL_TEST_NETWORK";
 
-/// The only address of that network that the API server takes for one of a pod: it refuses 127.0.0.0/8.
+/// The only address of that network that the API server takes for one of a pod: it refuses
+/// 127.0.0.0/8.
 const POD: &str = "192.0.2.1";
 
 /// Name of the node of all pods.
@@ -30,8 +31,8 @@ fn pod() -> IpAddr {
     POD.parse().expect("it is an address")
 }
 
-/// Runs the calling test again in a network namespace with nothing but a loopback device that has the address of a pod;
-/// returns whether this is that run.
+/// Runs the calling test again in a network namespace with nothing but a loopback device that has
+/// the address of a pod; returns whether this is that run.
 fn is_inside(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
@@ -41,22 +42,33 @@ fn is_inside(name: &str) -> bool {
         "ip link set lo up && ip address add {POD}/32 dev lo && exec \"$0\" --exact cluster::{name} --nocapture"
     );
     let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--net", "sh", "-c", &setup]).arg(program).env(INSIDE, "1");
-    let output = command.output().expect("there is unshare(1), of util-linux");
+    command
+        .args(["--map-root-user", "--net", "sh", "-c", &setup])
+        .arg(program)
+        .env(INSIDE, "1");
+    let output = command
+        .output()
+        .expect("there is unshare(1), of util-linux");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
     print!("{text}");
     false
 }
 
-/// The server as a cluster knows it: a Service with one port, and what the API server wants to know of the pod behind it. No
-/// controller makes the Endpoints of the labels.
+/// The server as a cluster knows it: a Service with one port, and what the API server wants to know
+/// of the pod behind it. No controller makes the Endpoints of the labels.
 fn deploy(plane: &ControlPlane, namespace: &str, scheme: &str, port: u16) {
     let labels = json!({ "app.kubernetes.io/name": "catalogql" });
     let target = json!({ "kind": "Pod", "namespace": namespace, "name": "catalogql-0" });
     let metadata = json!({ "name": "catalogql", "namespace": namespace, "labels": labels });
     plane.kubectl(&["create", "namespace", namespace]);
-    plane.kubectl(&["create", "serviceaccount", "default", "--namespace", namespace]);
+    plane.kubectl(&[
+        "create",
+        "serviceaccount",
+        "default",
+        "--namespace",
+        namespace,
+    ]);
     let container = json!({
         "name": "catalogql", "image": "catalogql", "ports": [{ "name": "api", "containerPort": port }],
     });
@@ -88,8 +100,16 @@ fn deploy(plane: &ControlPlane, namespace: &str, scheme: &str, port: u16) {
     let conditions = json!([{ "type": "Ready", "status": "True" }]);
     let status = json!({ "phase": "Running", "podIP": POD, "podIPs": [{ "ip": POD }], "conditions": conditions });
     let patch = json!({ "status": status }).to_string();
-    let arguments =
-        ["patch", "pod", "catalogql-0", "--subresource=status", "--namespace", namespace, "--patch", &patch];
+    let arguments = [
+        "patch",
+        "pod",
+        "catalogql-0",
+        "--subresource=status",
+        "--namespace",
+        namespace,
+        "--patch",
+        &patch,
+    ];
     plane.kubectl(&arguments);
 }
 
@@ -97,8 +117,18 @@ fn deploy(plane: &ControlPlane, namespace: &str, scheme: &str, port: u16) {
 fn grant(plane: &ControlPlane, name: &str, role: Option<&str>) {
     plane.kubectl(&["create", "serviceaccount", name, "--namespace=default"]);
     if let Some(role) = role {
-        let (role, account) = (format!("--role={role}"), format!("--serviceaccount=default:{name}"));
-        plane.kubectl(&["create", "rolebinding", name, "--namespace=catalogql", &role, &account]);
+        let (role, account) = (
+            format!("--role={role}"),
+            format!("--serviceaccount=default:{name}"),
+        );
+        plane.kubectl(&[
+            "create",
+            "rolebinding",
+            name,
+            "--namespace=catalogql",
+            &role,
+            &account,
+        ]);
     }
 }
 
@@ -108,16 +138,23 @@ fn apply_roles(plane: &ControlPlane) {
     plane.kubectl(&["apply", "--filename", file]);
 }
 
-/// What a service account has asked of the API server: verb, resource and subresource, each once and sorted.
+/// What a service account has asked of the API server: verb, resource and subresource, each once
+/// and sorted.
 fn requests_of(plane: &ControlPlane, name: &str) -> Vec<String> {
     let user = format!("system:serviceaccount:default:{name}");
     let words = |event: &Value| {
         let object = &event["objectRef"];
         let words = [&event["verb"], &object["resource"], &object["subresource"]].into_iter();
-        words.filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        words
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let log = plane.audit_log();
-    let asked = log.iter().filter(|event| event["user"]["username"] == *user).map(words);
+    let asked = log
+        .iter()
+        .filter(|event| event["user"]["username"] == *user)
+        .map(words);
     let mut asked: Vec<_> = asked.collect();
     asked.sort_unstable();
     asked.dedup();
@@ -126,28 +163,49 @@ fn requests_of(plane: &ControlPlane, name: &str) -> Vec<String> {
 
 fn run(server: &Server, kubeconfig: &Path, arguments: &[&str]) -> Output {
     let mut command = server.plugin(arguments);
-    command.env_remove("CATALOGQL_SERVER").arg("--kubeconfig").arg(kubeconfig);
+    command
+        .env_remove("CATALOGQL_SERVER")
+        .arg("--kubeconfig")
+        .arg(kubeconfig);
     let output = command.output().expect("the plugin can be started");
     let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
-    Output { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Output {
+        status: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 #[test]
 fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers() {
-    if !is_inside("the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers") {
+    if !is_inside(
+        "the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_rights_of_viewers",
+    ) {
         return;
     }
-    let Some(plane) = ControlPlane::start() else { return };
+    let Some(plane) = ControlPlane::start() else {
+        return;
+    };
     // The API server's proxy takes any certificate.
     let (acceptor, _) = certificate("catalogql.catalogql.svc");
-    let server = Server::start_with(SocketAddr::new(pod(), testing::fixed_port()), Some(acceptor));
+    let server = Server::start_with(
+        SocketAddr::new(pod(), testing::fixed_port()),
+        Some(acceptor),
+    );
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     // It exists in a moment.
     plane.try_kubectl(&["create", "namespace", "default"], "");
     deploy(&plane, "catalogql", "https", server.address.port());
     apply_roles(&plane);
     grant(&plane, "viewer", Some("catalogql-viewer"));
-    plane.kubectl(&["create", "role", "lister", "--verb=list", "--resource=services", "--namespace=catalogql"]);
+    plane.kubectl(&[
+        "create",
+        "role",
+        "lister",
+        "--verb=list",
+        "--resource=services",
+        "--namespace=catalogql",
+    ]);
     grant(&plane, "lister", Some("lister"));
     grant(&plane, "nobody", None);
     let kubeconfig = |name: &str| plane.service_account_kubeconfig("default", name, plane.address);
@@ -156,25 +214,45 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
     let direct = example().run(&["heads", "quillstore"]);
     assert_eq!(direct.status, Some(0), "{direct:?}");
     // The API server learns of roles by a watch.
-    let through =
-        eventually(|| Some(run(&server, &viewer, &["heads", "quillstore"])).filter(|output| output.status == Some(0)));
+    let through = eventually(|| {
+        Some(run(&server, &viewer, &["heads", "quillstore"]))
+            .filter(|output| output.status == Some(0))
+    });
     assert_eq!(through, direct);
     // Compression and validators pass the proxy.
     run(&server, &viewer, &["heads", "quillstore"]);
     assert_eq!(server.statuses().last(), Some(&304));
     let asked = requests_of(&plane, "viewer");
-    let rights: Vec<_> = asked.iter().filter(|asked| !asked.contains("pods")).map(String::as_str).collect();
+    let rights: Vec<_> = asked
+        .iter()
+        .filter(|asked| !asked.contains("pods"))
+        .map(String::as_str)
+        .collect();
     assert_eq!(rights, ["get services proxy", "list services"]);
 
     let refused = run(&server, &kubeconfig("lister"), &["heads", "quillstore"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("cannot get resource \"services/proxy\""), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("cannot get resource \"services/proxy\""),
+        "{refused:?}"
+    );
     let refused = run(&server, &kubeconfig("nobody"), &["heads", "quillstore"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("cannot list resource \"services\""), "{refused:?}");
+    assert!(
+        refused.stderr.contains("cannot list resource \"services\""),
+        "{refused:?}"
+    );
 
     // The Service is remembered, and looked for again where it has gone.
-    let count = |verb: &str| plane.audit_log().iter().filter(|event| event["verb"] == verb).count();
+    let count = |verb: &str| {
+        plane
+            .audit_log()
+            .iter()
+            .filter(|event| event["verb"] == verb)
+            .count()
+    };
     let offline = run(&server, &viewer, &["heads", "quillstore", "--offline"]);
     assert_eq!((offline.status, &offline.stdout), (Some(0), &direct.stdout));
     let (listed, proxied) = (count("list"), count("get"));
@@ -182,11 +260,21 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
     eventually(|| (count("get") > proxied).then_some(()));
     assert_eq!(count("list"), listed);
     // The proxy follows the endpoints, which a controller would delete.
-    plane.kubectl(&["delete", "service,endpoints,endpointslice", "catalogql", "--namespace=catalogql"]);
+    plane.kubectl(&[
+        "delete",
+        "service,endpoints,endpointslice",
+        "catalogql",
+        "--namespace=catalogql",
+    ]);
     // The API server learns of it by a watch.
-    let gone =
-        eventually(|| Some(run(&server, &viewer, &["heads", "quillstore"])).filter(|output| output.status == Some(3)));
-    assert!(gone.stderr.contains("no endpoints available for service"), "{gone:?}");
+    let gone = eventually(|| {
+        Some(run(&server, &viewer, &["heads", "quillstore"]))
+            .filter(|output| output.status == Some(3))
+    });
+    assert!(
+        gone.stderr.contains("no endpoints available for service"),
+        "{gone:?}"
+    );
 
     let ports = json!([{ "name": "http", "port": 80 }]);
     for name in ["one", "two"] {
@@ -198,16 +286,25 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
     }
     let output = run(&server, &kubeconfig("lister"), &["heads", "quillstore"]);
     assert_eq!(output.status, Some(4), "{output:?}");
-    assert!(output.stderr.contains("catalogql/one, catalogql/two"), "{output:?}");
+    assert!(
+        output.stderr.contains("catalogql/one, catalogql/two"),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of_its_pod() {
-    if !is_inside("a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of_its_pod") {
+    if !is_inside(
+        "a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of_its_pod",
+    ) {
         return;
     }
-    let Some(plane) = ControlPlane::start() else { return };
-    let Some(_kubelet) = Kubelet::start(&plane, NODE, pod()) else { return };
+    let Some(plane) = ControlPlane::start() else {
+        return;
+    };
+    let Some(_kubelet) = Kubelet::start(&plane, NODE, pod()) else {
+        return;
+    };
     let server = Server::start_at(SocketAddr::new(pod(), testing::fixed_port()));
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     plane.try_kubectl(&["create", "namespace", "default"], "");
@@ -216,9 +313,17 @@ fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of
     grant(&plane, "forwarder", Some("catalogql-port-forward"));
     let forwarder = plane.service_account_kubeconfig("default", "forwarder", plane.address);
     let direct = server.run(&["heads", "quillstore"]);
-    let heads = |arguments: &[&str]| run(&server, &forwarder, &[&["heads", "quillstore"], arguments].concat());
-    let through =
-        eventually(|| Some(heads(&["--via", "port-forward"])).filter(|output| !output.stderr.contains("cannot list")));
+    let heads = |arguments: &[&str]| {
+        run(
+            &server,
+            &forwarder,
+            &[&["heads", "quillstore"], arguments].concat(),
+        )
+    };
+    let through = eventually(|| {
+        Some(heads(&["--via", "port-forward"]))
+            .filter(|output| !output.stderr.contains("cannot list"))
+    });
     assert_eq!(through, direct);
     heads(&["--via", "port-forward"]);
     assert_eq!(server.statuses().last(), Some(&304));
@@ -226,24 +331,45 @@ fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of
     assert_eq!(requests_of(&plane, "forwarder"), rights);
     // The proxy is tried first, unless there is a token, which does not pass it.
     let refused = heads(&["--via", "service"]);
-    assert!(refused.status == Some(3) && refused.stderr.contains("services/proxy"), "{refused:?}");
+    assert!(
+        refused.status == Some(3) && refused.stderr.contains("services/proxy"),
+        "{refused:?}"
+    );
     assert_eq!(heads(&[]), direct);
     assert_eq!(heads(&["--token", "a-token"]), direct);
-    assert_eq!(server.last_credentials().expect("it was sent"), "Bearer a-token");
+    assert_eq!(
+        server.last_credentials().expect("it was sent"),
+        "Bearer a-token"
+    );
     opens(&server, &forwarder);
 
     // A certificate of an authority that the cluster names.
     let (acceptor, authority) = certificate("catalogql.catalogql-system.svc");
-    let secured = Server::start_with(SocketAddr::new(pod(), testing::fixed_port()), Some(acceptor));
+    let secured = Server::start_with(
+        SocketAddr::new(pod(), testing::fixed_port()),
+        Some(acceptor),
+    );
     secured.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     deploy(&plane, "catalogql-system", "https", secured.address.port());
     let admin = plane.kubeconfig();
-    let arguments = ["heads", "quillstore", "--via", "port-forward", "--namespace", "catalogql-system"];
+    let arguments = [
+        "heads",
+        "quillstore",
+        "--via",
+        "port-forward",
+        "--namespace",
+        "catalogql-system",
+    ];
     let refused = run(&server, &admin, &arguments);
-    assert!(refused.status == Some(3) && refused.stderr.contains("hint: --certificate-authority"), "{refused:?}");
+    assert!(
+        refused.status == Some(3) && refused.stderr.contains("hint: --certificate-authority"),
+        "{refused:?}"
+    );
     let metadata = json!({ "name": "catalogql-ca", "namespace": "catalogql-system" });
     let data = json!({ "ca.crt": authority });
-    plane.apply(&[json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data })]);
+    plane.apply(&[
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data }),
+    ]);
     assert_eq!(run(&server, &admin, &arguments), direct);
     assert_eq!(secured.last_credentials(), None);
 }
@@ -251,33 +377,48 @@ fn a_server_that_is_not_reached_through_the_proxy_is_through_a_forwarded_port_of
 /// Asserts that `open` forwards a port, and prints its address, until it is ended.
 fn opens(server: &Server, kubeconfig: &Path) {
     let mut command = server.plugin(&["open", "example/quillstore", "--kubeconfig"]);
-    let command = command.arg(kubeconfig).env_remove("CATALOGQL_SERVER").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let command = command
+        .arg(kubeconfig)
+        .env_remove("CATALOGQL_SERVER")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the plugin can be started");
     let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
     let url = lines.next().expect("it prints a line").expect("it is text");
-    let base = url.strip_suffix("/?catalog=example&package=quillstore").expect("it is that of the package");
+    let base = url
+        .strip_suffix("/?catalog=example&package=quillstore")
+        .expect("it is that of the package");
     let found = server.run(&["get", "catalogs", "-o", "name", "--server", base]);
     child.kill().expect("it can be ended");
     let stderr = child.wait_with_output().expect("it ends").stderr;
-    assert_eq!((found.stdout.as_str(), found.stderr.as_str()), ("catalog/example\n", ""));
+    assert_eq!(
+        (found.stdout.as_str(), found.stderr.as_str()),
+        ("catalog/example\n", "")
+    );
     let expected = "the port is forwarded until this program ends: Ctrl-C\n";
     assert_eq!(String::from_utf8_lossy(&stderr), expected);
 }
 
 /// A certificate for this name that signs itself, and its text.
 fn certificate(name: &str) -> (TlsAcceptor, String) {
-    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate can be made");
+    let made =
+        rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate can be made");
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("it is a key");
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.expect("it has versions").with_no_client_auth();
-    let config = config.with_single_cert(vec![made.cert.der().clone()], key).expect("they fit");
+    let config = config
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .expect("they fit");
     (TlsAcceptor::from(Arc::new(config)), made.cert.pem())
 }
 
 #[test]
 fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
-    let Some(plane) = ControlPlane::start() else { return };
+    let Some(plane) = ControlPlane::start() else {
+        return;
+    };
     let server = Server::start();
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     let outdated = |arguments: &[&str]| {
@@ -286,7 +427,11 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
         server.run(&[&["outdated", "--kubeconfig", file], arguments].concat())
     };
     // Without the kinds, nothing is installed.
-    let none = Output { status: Some(0), stdout: String::new(), stderr: "nothing found\n".to_owned() };
+    let none = Output {
+        status: Some(0),
+        stdout: String::new(),
+        stderr: "nothing found\n".to_owned(),
+    };
     assert_eq!(outdated(&["--exit-code"]), none);
 
     let kind = |group: &str, version: &str, kind: &str, scope: &str| {
@@ -308,11 +453,32 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
         })
     };
     plane.apply(&[
-        kind("olm.operatorframework.io", "v1", "ClusterExtension", "Cluster"),
-        kind("operators.coreos.com", "v1alpha1", "Subscription", "Namespaced"),
-        kind("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", "Namespaced"),
+        kind(
+            "olm.operatorframework.io",
+            "v1",
+            "ClusterExtension",
+            "Cluster",
+        ),
+        kind(
+            "operators.coreos.com",
+            "v1alpha1",
+            "Subscription",
+            "Namespaced",
+        ),
+        kind(
+            "operators.coreos.com",
+            "v1alpha1",
+            "ClusterServiceVersion",
+            "Namespaced",
+        ),
     ]);
-    plane.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+    plane.kubectl(&[
+        "wait",
+        "--for=condition=Established",
+        "--timeout=60s",
+        "crd",
+        "--all",
+    ]);
     let v0 = "operators.coreos.com/v1alpha1";
     let source = json!({ "sourceType": "Catalog", "catalog": { "packageName": "quillstore", "channels": ["stable"] } });
     plane.apply(&[
@@ -344,9 +510,24 @@ quill  store      quillstore       1.1.0      1.4.0      1.4.0   false       an 
 lamp   default    no-such-package  1.0.0      <none>     <none>  false       no catalog has the package
 lost   default    quillstore       <none>     <none>     <none>  false       its ClusterServiceVersion is gone
 ";
-    let output = Output { status: Some(1), stdout: expected.to_owned(), stderr: String::new() };
+    let output = Output {
+        status: Some(1),
+        stdout: expected.to_owned(),
+        stderr: String::new(),
+    };
     let page = include_str!("../../../../docs/how-to/outdated-operators.md");
-    assert!(page.contains(&format!("$ kubectl catalog outdated --exit-code\n{expected}```\n")), "{expected}");
+    assert!(
+        page.contains(&format!(
+            "$ kubectl catalog outdated --exit-code\n{expected}```\n"
+        )),
+        "{expected}"
+    );
     assert_eq!(outdated(&["--exit-code"]), output);
-    assert_eq!(outdated(&[]), Output { status: Some(0), ..output });
+    assert_eq!(
+        outdated(&[]),
+        Output {
+            status: Some(0),
+            ..output
+        }
+    );
 }

@@ -12,7 +12,9 @@ use crate::support::{EXAMPLE, Server, copy, example};
 const UPDATE: &str = "UPDATE_EXPECT";
 
 fn path(page: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(page)
 }
 
 /// What a console shows before the commands of the plugin.
@@ -41,11 +43,19 @@ fn with_commands_run(server: &Server, text: &str) -> (String, usize) {
             is_ours = lines.peek().is_some_and(|first| first.starts_with(PROMPT));
         } else if in_block && line == "```" {
             in_block = false;
-            assert_eq!(status.take().unwrap_or_default(), 0, "the status of the last command before: {written}");
+            assert_eq!(
+                status.take().unwrap_or_default(),
+                0,
+                "the status of the last command before: {written}"
+            );
         }
         let shown = match line.strip_prefix(PROMPT).filter(|_| in_block && is_ours) {
             Some(command) => {
-                assert_eq!(status.unwrap_or_default(), 0, "the status of the last command before {command}");
+                assert_eq!(
+                    status.unwrap_or_default(),
+                    0,
+                    "the status of the last command before {command}"
+                );
                 commands += 1;
                 let words: Vec<_> = words(command);
                 let output = server.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
@@ -59,7 +69,9 @@ fn with_commands_run(server: &Server, text: &str) -> (String, usize) {
             None => String::new(),
         };
         let shown = shown.lines().map(str::trim_end);
-        written = std::iter::once(line).chain(shown).fold(written, |all, line| all + line + "\n");
+        written = std::iter::once(line)
+            .chain(shown)
+            .fold(written, |all, line| all + line + "\n");
     }
     (written, commands)
 }
@@ -74,7 +86,8 @@ fn words(command: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Serves the example as it is and with one more version of a package, as a pull request would add it.
+/// Serves the example as it is and with one more version of a package, as a pull request would add
+/// it.
 fn serve_pull_request(server: &Server) {
     server.serve("before", Path::new(EXAMPLE), CatalogMetadata::default());
     let folder = server.folders.path("after");
@@ -83,7 +96,10 @@ fn serve_pull_request(server: &Server) {
     let text = std::fs::read_to_string(&file).expect("it is text");
     let entry = "  - name: lampglow.v0.5.2\n    replaces: lampglow.v0.5.1\n";
     assert!(text.contains(entry), "{text}");
-    let text = text.replace(entry, &format!("{entry}  - name: lampglow.v0.5.3\n    replaces: lampglow.v0.5.2\n"));
+    let text = text.replace(
+        entry,
+        &format!("{entry}  - name: lampglow.v0.5.3\n    replaces: lampglow.v0.5.2\n"),
+    );
     let bundle = "schema: olm.bundle\npackage: lampglow\nname: lampglow.v0.5.3\nimage: registry.example.com/lampglow:0.5.3\n\
                   properties:\n- type: olm.package\n  value: {packageName: lampglow, version: 0.5.3}\n";
     std::fs::write(&file, format!("{text}\n---\n{bundle}")).expect("files can be written");
@@ -93,7 +109,11 @@ fn serve_pull_request(server: &Server) {
 #[test]
 fn the_commands_of_the_how_to_pages_print_what_they_show() {
     for (page, count) in PAGES {
-        let server = if page == "gate-a-pull-request" { Server::start() } else { example() };
+        let server = if page == "gate-a-pull-request" {
+            Server::start()
+        } else {
+            example()
+        };
         if page == "gate-a-pull-request" {
             serve_pull_request(&server);
         }
@@ -104,7 +124,11 @@ fn the_commands_of_the_how_to_pages_print_what_they_show() {
         if std::env::var_os(UPDATE).is_some() {
             std::fs::write(&path, &written).expect("files can be written");
         } else {
-            assert!(written == text, "{UPDATE}=1 writes {} anew:\n{written}", path.display());
+            assert!(
+                written == text,
+                "{UPDATE}=1 writes {} anew:\n{written}",
+                path.display()
+            );
         }
     }
 }
@@ -123,9 +147,17 @@ fn every_limit_of_clients_is_in_the_reference_with_its_value() {
         ("client silence", seconds(client::MAX_SILENCE)),
         ("client service", seconds(client::MAX_SERVICE_AGE)),
     ] {
-        let row = text.lines().find(|line| line.starts_with(&format!("| {name} |")));
-        let shown = row.and_then(|row| row.split(" | ").nth(1)).map(|value| value.replace(',', ""));
-        assert_eq!(shown.as_deref(), Some(value.as_str()), "docs/reference/limits.md: {name}");
+        let row = text
+            .lines()
+            .find(|line| line.starts_with(&format!("| {name} |")));
+        let shown = row
+            .and_then(|row| row.split(" | ").nth(1))
+            .map(|value| value.replace(',', ""));
+        assert_eq!(
+            shown.as_deref(),
+            Some(value.as_str()),
+            "docs/reference/limits.md: {name}"
+        );
     }
 }
 
@@ -133,10 +165,19 @@ fn every_limit_of_clients_is_in_the_reference_with_its_value() {
 fn the_example_in_python_lists_heads_and_is_confirmed_the_second_time() {
     let server = example();
     let mut command = std::process::Command::new("python3");
-    let output = command.arg(path("docs/how-to/ask-from-python.py")).args([&server.url(), "quillstore"]).output();
+    let output = command
+        .arg(path("docs/how-to/ask-from-python.py"))
+        .args([&server.url(), "quillstore"])
+        .output();
     let output = output.expect("there is Python 3");
     let text = String::from_utf8_lossy(&output.stdout);
-    let expected = "example\tcandidate\tquillstore.v2.0.0-rc.1\nexample\tstable\tquillstore.v1.4.0\n";
-    assert_eq!(text, expected, "{}", String::from_utf8_lossy(&output.stderr));
+    let expected =
+        "example\tcandidate\tquillstore.v2.0.0-rc.1\nexample\tstable\tquillstore.v1.4.0\n";
+    assert_eq!(
+        text,
+        expected,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(server.statuses(), [200, 304]);
 }

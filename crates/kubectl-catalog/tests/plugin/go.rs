@@ -1,4 +1,5 @@
-//! The client for Go: its examples are run against the server, and its generated text is what the generator makes.
+//! The client for Go: its examples are run against the server, and its generated text is what the
+//! generator makes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,10 @@ fn root() -> PathBuf {
 /// Whether there is Go; the calling test looks at nothing without.
 #[track_caller]
 fn has_go() -> bool {
-    let is_there = Command::new("go").arg("version").output().is_ok_and(|output| output.status.success());
+    let is_there = Command::new("go")
+        .arg("version")
+        .output()
+        .is_ok_and(|output| output.status.success());
     if !is_there {
         testing::report_skipped("Go", "it is not installed", "install Go 1.26 or newer");
     }
@@ -28,7 +32,11 @@ fn has_go() -> bool {
 /// Runs Go in a folder; panics where it fails.
 fn go(folder: &Path, arguments: &[&str], server: &str) {
     let mut command = Command::new("go");
-    let output = command.args(arguments).current_dir(folder).env("CATALOGQL_SERVER", server).output();
+    let output = command
+        .args(arguments)
+        .current_dir(folder)
+        .env("CATALOGQL_SERVER", server)
+        .output();
     let output = output.expect("Go can be started");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "go {arguments:?}: {text}");
@@ -60,7 +68,14 @@ fn the_generated_text_of_the_go_client_is_what_the_generator_makes() {
     }
     let generated = folders.path("clients/go/generated.go");
     let before = fs::read_to_string(&generated).expect("it was generated");
-    go(&folders.path("clients/go"), &["tool", "genqlient", "genqlient.yaml"], "");
+    go(
+        &folders.path("clients/go"),
+        &["tool", "genqlient", "genqlient.yaml"],
+        "",
+    );
     let after = fs::read_to_string(&generated).expect("it is generated");
-    assert!(before == after, "run `go tool genqlient genqlient.yaml` in clients/go");
+    assert!(
+        before == after,
+        "run `go tool genqlient genqlient.yaml` in clients/go"
+    );
 }

@@ -1,4 +1,5 @@
-//! Tests of the plugin as users run it, and of the client library below it, against a server in the same process.
+//! Tests of the plugin as users run it, and of the client library below it, against a server in the
+//! same process.
 
 mod cluster;
 mod commands;

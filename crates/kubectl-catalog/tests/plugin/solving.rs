@@ -1,4 +1,5 @@
-//! `solve`: the words of `catalogql solve` over what the API answers, and what is taken to be installed.
+//! `solve`: the words of `catalogql solve` over what the API answers, and what is taken to be
+//! installed.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -41,7 +42,14 @@ etcd.v1.0.0
   etcd.v1.1.0 (main) would be preferred, but cannot be installed:
     - etcd.v1.1.0 (main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
 ";
-    let arguments = ["solve", "--want", "web", "--want", "main/vault:stable@vault.v1.0.0", "--explain"];
+    let arguments = [
+        "solve",
+        "--want",
+        "web",
+        "--want",
+        "main/vault:stable@vault.v1.0.0",
+        "--explain",
+    ];
     server.ends(&arguments, 0, expected, "");
     let expected = "\
 error: There is no solution. These contradict one another:
@@ -50,15 +58,29 @@ error: There is no solution. These contradict one another:
   - high.v1.0.0 (main) requires an operator with package: vault and with version in range: >=2.0.0; no bundle meets that
 There is a solution without high.
 ";
-    server.ends(&["solve", "--want", "high", "--want", "web"], 1, expected, "");
+    server.ends(
+        &["solve", "--want", "high", "--want", "web"],
+        1,
+        expected,
+        "",
+    );
     let structured = server.run(&["solve", "--want", "high", "-o", "json"]);
     let found: Value = serde_json::from_str(&structured.stdout).expect("it is JSON");
-    assert_eq!((structured.status, &found["kind"]), (Some(1), &json!("SolveConflict")));
+    assert_eq!(
+        (structured.status, &found["kind"]),
+        (Some(1), &json!("SolveConflict"))
+    );
     assert_eq!(found["constraints"][0]["kind"], "WANTED");
     let refused = server.run(&["solve", "--want", "vault", "--catalog", "none"]);
-    assert!(refused.status == Some(6) && refused.stderr.starts_with("error: "), "{refused:?}");
+    assert!(
+        refused.status == Some(6) && refused.stderr.starts_with("error: "),
+        "{refused:?}"
+    );
     let wrong = server.run(&["solve", "--want", "etcd", "-o", "dot"]);
-    assert!(wrong.status == Some(2) && wrong.stderr.contains("`solve` prints table"), "{wrong:?}");
+    assert!(
+        wrong.status == Some(2) && wrong.stderr.contains("`solve` prints table"),
+        "{wrong:?}"
+    );
 }
 
 #[test]
@@ -70,7 +92,18 @@ fn what_is_installed_is_a_bundle_of_the_catalogs_or_what_kubectl_prints() {
              upgrade  vault.v1.1.0  stable   main     vault.v1.0.0  {because} is wanted\n"
         )
     };
-    server.ends(&["solve", "--want", "vault", "--installed", "vault.v1.0.0@1.0.0"], 0, &upgrade("vault"), "");
+    server.ends(
+        &[
+            "solve",
+            "--want",
+            "vault",
+            "--installed",
+            "vault.v1.0.0@1.0.0",
+        ],
+        0,
+        &upgrade("vault"),
+        "",
+    );
     let properties = r#"{"properties":[{"type":"olm.package","value":{"packageName":"vault","version":"1.0.0"}}]}"#;
     let objects = json!({"kind": "List", "items": [
         {"kind": "ClusterServiceVersion", "spec": {"version": "1.0.0"}, "status": {"phase": "Succeeded"},
@@ -82,20 +115,50 @@ fn what_is_installed_is_a_bundle_of_the_catalogs_or_what_kubectl_prints() {
             "spec": {"name": "vault", "channel": "stable", "source": "main", "sourceNamespace": "marketplace"}}]});
     server.folders.write("cluster.json", objects.to_string());
     let file = server.folders.text("cluster.json");
-    server.ends(&["solve", "--installed", &file], 0, &upgrade("my-vault"), "");
+    server.ends(
+        &["solve", "--installed", &file],
+        0,
+        &upgrade("my-vault"),
+        "",
+    );
     // What is installed has the API that is needed, by what its ClusterServiceVersion owns.
-    let output = server.run(&["solve", "--installed", &file, "--want", "web", "--want", "vault", "--no-headers"]);
-    let bundles: Vec<_> = output.stdout.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+    let output = server.run(&[
+        "solve",
+        "--installed",
+        &file,
+        "--want",
+        "web",
+        "--want",
+        "vault",
+        "--no-headers",
+    ]);
+    let bundles: Vec<_> = output
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .collect();
     assert_eq!(bundles, ["vault.v1.1.0", "web.v1.0.0"], "{output:?}");
 
     let mut child = server.plugin(&["solve", "--installed", "-"]);
-    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it can be started");
+    let mut child = child
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
     let text = objects.to_string();
-    child.stdin.take().expect("it is a pipe").write_all(text.as_bytes()).expect("it reads");
+    child
+        .stdin
+        .take()
+        .expect("it is a pipe")
+        .write_all(text.as_bytes())
+        .expect("it reads");
     let output = child.wait_with_output().expect("it is a child");
     assert_eq!(String::from_utf8_lossy(&output.stdout), upgrade("my-vault"));
 
     let unread = server.run(&["solve", "--want", "web", "--installed", "nothing"]);
     let message = "error: cannot read the installed operators in `nothing`: it is no file either: write NAME@VERSION";
-    assert!(unread.status == Some(2) && unread.stderr.starts_with(message), "{unread:?}");
+    assert!(
+        unread.status == Some(2) && unread.stderr.starts_with(message),
+        "{unread:?}"
+    );
 }

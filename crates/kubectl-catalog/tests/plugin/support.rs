@@ -52,7 +52,9 @@ impl axum::serve::Listener for TlsListener {
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
-            let Ok((connection, peer)) = self.listener.accept().await else { continue };
+            let Ok((connection, peer)) = self.listener.accept().await else {
+                continue;
+            };
             // A client that does not trust it ends the handshake.
             if let Ok(stream) = self.tls.accept(connection).await {
                 return (stream, peer);
@@ -99,7 +101,12 @@ impl Server {
     /// As [`Self::start_at`], with TLS if there is an acceptor.
     pub(crate) fn start_with(address: SocketAddr, tls: Option<TlsAcceptor>) -> Self {
         let (writer, readers) = catalogs();
-        Self::start_engine(address, tls, Engine::new(readers, "test", Limits::default()), writer)
+        Self::start_engine(
+            address,
+            tls,
+            Engine::new(readers, "test", Limits::default()),
+            writer,
+        )
     }
 
     /// Answers by this engine, whose catalogs nobody changes.
@@ -108,17 +115,33 @@ impl Server {
         Self::start_engine(address, None, engine, catalogs().0)
     }
 
-    fn start_engine(address: SocketAddr, tls: Option<TlsAcceptor>, engine: Engine, writer: CatalogsWriter) -> Self {
+    fn start_engine(
+        address: SocketAddr,
+        tls: Option<TlsAcceptor>,
+        engine: Engine,
+        writer: CatalogsWriter,
+    ) -> Self {
         let engine = Arc::new(engine);
         let (writer, folders) = (Mutex::new(writer), Folders::new());
-        let mut server = Self { address, folders, writer, engine, runtime: None, seen: Seen::default(), tls };
+        let mut server = Self {
+            address,
+            folders,
+            writer,
+            engine,
+            runtime: None,
+            seen: Seen::default(),
+            tls,
+        };
         server.listen();
         server
     }
 
     /// Listens again at its address.
     pub(crate) fn listen(&mut self) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
         let runtime = runtime.expect("a runtime starts");
         let routes = GraphqlHttp::new(Arc::clone(&self.engine), &[]).router();
         let routes = routes.layer(from_fn_with_state(self.seen.clone(), observe));
@@ -138,7 +161,8 @@ impl Server {
     /// Ends all connections, and refuses new ones.
     pub(crate) fn stop(&mut self) {
         let runtime = self.runtime.take().expect("it listens");
-        // Returns when the socket is closed; on a thread of its own, because the test may be in a runtime.
+        // Returns when the socket is closed; on a thread of its own, because the test may be in a
+        // runtime.
         let end = || runtime.shutdown_timeout(testing::TEST_TIMEOUT);
         std::thread::scope(|scope| scope.spawn(end).join().expect("it ends"));
     }
@@ -151,49 +175,86 @@ impl Server {
         std::fs::create_dir_all(&store).expect("folders can be made");
         // On a thread of its own, because the test may be in a runtime.
         let load = || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-            runtime.block_on(load_once(&spec, &store, |_, _, _| ())).expect("it is a catalog")
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime starts");
+            runtime
+                .block_on(load_once(&spec, &store, |_, _, _| ()))
+                .expect("it is a catalog")
         };
         let content = std::thread::scope(|scope| scope.spawn(load).join().expect("it loads"));
         let content = Content::new(content.catalog, content.digest);
         // As the loader does: without, nobody remembers the content once another is served.
         content.catalog.prepare();
-        self.writer.lock().expect("no test panics with it").publish(Served::new(name, content, metadata));
+        self.writer
+            .lock()
+            .expect("no test panics with it")
+            .publish(Served::new(name, content, metadata));
     }
 
     /// Serves a fixture as the catalog of this name.
     pub(crate) fn serve_fixture(&self, name: &str, fixture: &str, priority: i32) {
         self.folders.catalog(name, fixture);
-        self.serve(name, &self.folders.path(name), CatalogMetadata { priority, ..CatalogMetadata::default() });
+        self.serve(
+            name,
+            &self.folders.path(name),
+            CatalogMetadata {
+                priority,
+                ..CatalogMetadata::default()
+            },
+        );
     }
 
     /// Serves a catalog no longer.
     pub(crate) fn withdraw(&self, name: &str) {
-        self.writer.lock().expect("no test panics with it").withdraw(name);
+        self.writer
+            .lock()
+            .expect("no test panics with it")
+            .withdraw(name);
     }
 
     /// Answers the next request with this instead.
     pub(crate) fn refuse_next(&self, status: u16, headers: &[(&str, &str)], body: &str) {
-        let builder = headers
-            .iter()
-            .fold(Response::builder().status(status), |builder, (name, value)| builder.header(*name, *value));
-        let response = builder.body(Body::from(body.to_owned())).expect("it is a response");
-        self.seen.refusals.lock().expect("no test panics with it").push(response);
+        let builder = headers.iter().fold(
+            Response::builder().status(status),
+            |builder, (name, value)| builder.header(*name, *value),
+        );
+        let response = builder
+            .body(Body::from(body.to_owned()))
+            .expect("it is a response");
+        self.seen
+            .refusals
+            .lock()
+            .expect("no test panics with it")
+            .push(response);
     }
 
     /// Answers from now on as a server does whose schema has no fields of these names.
     pub(crate) fn lack(&self, fields: &[&str]) {
-        *self.seen.lacking.lock().expect("no test panics with it") = fields.iter().map(ToString::to_string).collect();
+        *self.seen.lacking.lock().expect("no test panics with it") =
+            fields.iter().map(ToString::to_string).collect();
     }
 
     /// The statuses of all requests so far.
     pub(crate) fn statuses(&self) -> Vec<u16> {
-        self.seen.log.lock().expect("no test panics with it").iter().map(|(_, status)| *status).collect()
+        self.seen
+            .log
+            .lock()
+            .expect("no test panics with it")
+            .iter()
+            .map(|(_, status)| *status)
+            .collect()
     }
 
     /// What the last request had in its header `Authorization`.
     pub(crate) fn last_credentials(&self) -> Option<HeaderValue> {
-        self.seen.log.lock().expect("no test panics with it").last().and_then(|(credentials, _)| credentials.clone())
+        self.seen
+            .log
+            .lock()
+            .expect("no test panics with it")
+            .last()
+            .and_then(|(credentials, _)| credentials.clone())
     }
 
     pub(crate) fn url(&self) -> String {
@@ -203,22 +264,40 @@ impl Server {
     /// The plugin, as one that asks this server and has a cache of this test.
     pub(crate) fn plugin(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-catalog"));
-        command.args(arguments).env("CATALOGQL_SERVER", self.url()).env("XDG_CACHE_HOME", self.folders.path("cache"));
-        command.env_remove("CATALOGQL_TOKEN").env_remove("KUBECONFIG").env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+            .args(arguments)
+            .env("CATALOGQL_SERVER", self.url())
+            .env("XDG_CACHE_HOME", self.folders.path("cache"));
+        command
+            .env_remove("CATALOGQL_TOKEN")
+            .env_remove("KUBECONFIG")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
         command
     }
 
     /// Runs the plugin to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        let output = self.plugin(arguments).output().expect("the plugin can be started");
+        let output = self
+            .plugin(arguments)
+            .output()
+            .expect("the plugin can be started");
         let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
-        Output { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Output {
+            status: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 
     /// Runs the plugin and asserts how it ends.
     #[track_caller]
     pub(crate) fn ends(&self, arguments: &[&str], status: i32, stdout: &str, stderr: &str) {
-        let expected = Output { status: Some(status), stdout: stdout.to_owned(), stderr: stderr.to_owned() };
+        let expected = Output {
+            status: Some(status),
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+        };
         assert_eq!(self.run(arguments), expected, "{arguments:?}");
     }
 }
@@ -234,20 +313,28 @@ async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Resp
     let credentials = request.headers().get(AUTHORIZATION).cloned();
     let refusal = {
         let mut refusals = seen.refusals.lock().expect("no test panics with it");
-        if refusals.is_empty() { None } else { Some(refusals.remove(0)) }
+        if refusals.is_empty() {
+            None
+        } else {
+            Some(refusals.remove(0))
+        }
     };
     let response = match refusal {
         Some(refusal) => refusal,
         None => next.run(seen.without_lacking(request)).await,
     };
-    seen.log.lock().expect("no test panics with it").push((credentials, response.status().as_u16()));
+    seen.log
+        .lock()
+        .expect("no test panics with it")
+        .push((credentials, response.status().as_u16()));
     response
 }
 
 /// Copies a file or a folder of files.
 pub(crate) fn copy(from: &Path, to: &Path) {
     if from.is_file() {
-        fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("folders can be made");
+        fs::create_dir_all(to.parent().expect("a file is in a folder"))
+            .expect("folders can be made");
         fs::copy(from, to).expect("files can be copied");
         return;
     }
@@ -258,13 +345,19 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 }
 
 impl Seen {
-    /// The request, with another name of the same length for each field that the server lacks, which it does not know.
+    /// The request, with another name of the same length for each field that the server lacks,
+    /// which it does not know.
     fn without_lacking(&self, mut request: Request) -> Request {
-        let Some(query) = request.uri().query() else { return request };
+        let Some(query) = request.uri().query() else {
+            return request;
+        };
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut text = query.to_owned();
         for field in self.lacking.lock().expect("no test panics with it").iter() {
-            let places: Vec<_> = text.match_indices(field.as_str()).map(|(at, _)| at).collect();
+            let places: Vec<_> = text
+                .match_indices(field.as_str())
+                .map(|(at, _)| at)
+                .collect();
             for at in places {
                 let (before, after) = (&text[..at], &text[at + field.len()..]);
                 if !before.ends_with(is_letter) && !after.starts_with(is_letter) {
@@ -272,7 +365,9 @@ impl Seen {
                 }
             }
         }
-        *request.uri_mut() = format!("{}?{text}", request.uri().path()).parse().expect("it is a URI");
+        *request.uri_mut() = format!("{}?{text}", request.uri().path())
+            .parse()
+            .expect("it is a URI");
         request
     }
 }

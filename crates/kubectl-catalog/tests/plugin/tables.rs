@@ -43,9 +43,18 @@ const COMMANDS: [(&str, i32); 39] = [
     ("manifest quillstore --channel stable", 0),
     ("manifest quillstore --kind Subscription", 0),
     ("solve --want nightjar", 0),
-    ("solve --want nightjar --want quillstore:candidate --explain", 0),
-    ("solve --want nightjar:stable --want quillstore@quillstore.v1.0.0", 1),
-    ("solve --want nightjar --want quillstore --installed quillstore.v1.1.0@1.1.0", 0),
+    (
+        "solve --want nightjar --want quillstore:candidate --explain",
+        0,
+    ),
+    (
+        "solve --want nightjar:stable --want quillstore@quillstore.v1.0.0",
+        1,
+    ),
+    (
+        "solve --want nightjar --want quillstore --installed quillstore.v1.1.0@1.1.0",
+        0,
+    ),
     ("solve --want quillstore@<1.4 --policy olm-v1", 0),
     ("solve --want nightjar -o mermaid", 0),
     ("solve --want quillstore@<1.4", 1),
@@ -54,11 +63,17 @@ const COMMANDS: [(&str, i32); 39] = [
 
 /// Runs a command on a terminal of this width; returns what it shows.
 fn on_terminal(server: &Server, width: u32, arguments: &str, status: i32) -> String {
-    let words = arguments.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
+    let words = arguments
+        .split(' ')
+        .map(|word| format!("'{word}'"))
+        .collect::<Vec<_>>()
+        .join(" ");
     let program = env!("CARGO_BIN_EXE_kubectl-catalog");
     let line = format!("stty cols {width} rows 50; exec '{program}' {words}");
     let mut command = Command::new("script");
-    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).stdin(Stdio::null());
+    command
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .stdin(Stdio::null());
     // What the plugin itself would have.
     for (name, value) in server.plugin(&[]).get_envs() {
         match value {
@@ -67,8 +82,15 @@ fn on_terminal(server: &Server, width: u32, arguments: &str, status: i32) -> Str
         };
     }
     let output = command.output().expect("there is script(1), of util-linux");
-    assert_eq!(output.status.code(), Some(status), "{arguments}: {}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stdout).expect("it prints UTF-8").replace("\r\n", "\n")
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{arguments}: {}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    String::from_utf8(output.stdout)
+        .expect("it prints UTF-8")
+        .replace("\r\n", "\n")
 }
 
 #[test]
@@ -80,11 +102,16 @@ fn every_table_of_the_example_is_the_stored_one_on_narrow_usual_and_wide_termina
             let text = on_terminal(&server, width, arguments, status);
             let _ = write!(shown, "$ kubectl catalog {arguments}\n{text}\n");
         }
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/testdata/at-{width}.txt"));
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/testdata/at-{width}.txt"));
         if std::env::var_os(UPDATE).is_some() {
             std::fs::write(&path, &shown).expect("files can be written");
         }
         let stored = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(shown == stored, "{} is not what is printed: {UPDATE}=1 writes it anew\n{shown}", path.display());
+        assert!(
+            shown == stored,
+            "{} is not what is printed: {UPDATE}=1 writes it anew\n{shown}",
+            path.display()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The package for TypeScript: packed and installed as users do it, and its example is compiled and run against the server.
+//! The package for TypeScript: packed and installed as users do it, and its example is compiled and
+//! run against the server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,10 +57,22 @@ fn root() -> PathBuf {
 /// Runs a program in a folder; returns what it prints, and panics where it fails.
 fn run(folder: &Path, program: &str, arguments: &[&str], server: &str) -> String {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).stdin(Stdio::null()).env("CATALOGQL_SERVER", server);
-    let output = command.env("npm_config_update_notifier", "false").output().expect("Node is installed");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("CATALOGQL_SERVER", server);
+    let output = command
+        .env("npm_config_update_notifier", "false")
+        .output()
+        .expect("Node is installed");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     text(&output.stdout)
 }
 
@@ -67,26 +80,58 @@ fn run(folder: &Path, program: &str, arguments: &[&str], server: &str) -> String
 fn the_package_for_typescript_installs_and_its_example_prints_what_it_finds() {
     let tools = root().join("explorer/node_modules");
     if !tools.is_dir() {
-        testing::report_skipped("explorer/node_modules", "it is missing", "make explorer/node_modules");
+        testing::report_skipped(
+            "explorer/node_modules",
+            "it is missing",
+            "make explorer/node_modules",
+        );
         return;
     }
     let folders = Folders::new();
     for source in SOURCES {
         copy(&root().join(source), &folders.path(source));
     }
-    std::os::unix::fs::symlink(fs::canonicalize(tools).expect("it is there"), folders.path("explorer/node_modules"))
-        .expect("links can be made");
-    run(&folders.path("clients/typescript"), "npm", &["pack", "--pack-destination", ".."], "");
+    std::os::unix::fs::symlink(
+        fs::canonicalize(tools).expect("it is there"),
+        folders.path("explorer/node_modules"),
+    )
+    .expect("links can be made");
+    run(
+        &folders.path("clients/typescript"),
+        "npm",
+        &["pack", "--pack-destination", ".."],
+        "",
+    );
     folders.write("app/package.json", r#"{"private": true, "type": "module"}"#);
-    let install = ["install", "--offline", "--no-audit", "--no-fund", "../clients/catalogql-client-0.1.0.tgz"];
+    let install = [
+        "install",
+        "--offline",
+        "--no-audit",
+        "--no-fund",
+        "../clients/catalogql-client-0.1.0.tgz",
+    ];
     run(&folders.path("app"), "npm", &install, "");
-    copy(&root().join("clients/typescript/example/heads.ts"), &folders.path("app/heads.ts"));
+    copy(
+        &root().join("clients/typescript/example/heads.ts"),
+        &folders.path("app/heads.ts"),
+    );
     folders.write("app/tsconfig.json", OPTIONS);
-    let (compiler, types) = ("../explorer/node_modules/typescript/bin/tsc", "../explorer/node_modules/@types");
-    run(&folders.path("app"), "node", &[compiler, "--project", ".", "--typeRoots", types], "");
+    let (compiler, types) = (
+        "../explorer/node_modules/typescript/bin/tsc",
+        "../explorer/node_modules/@types",
+    );
+    run(
+        &folders.path("app"),
+        "node",
+        &[compiler, "--project", ".", "--typeRoots", types],
+        "",
+    );
 
     folders.write("app/walks.mjs", WALKS);
-    assert_eq!(run(&folders.path("app"), "node", &["walks.mjs"], ""), "p1 p2\ntrue\ntrue\ntrue\n");
+    assert_eq!(
+        run(&folders.path("app"), "node", &["walks.mjs"], ""),
+        "p1 p2\ntrue\ntrue\ntrue\n"
+    );
 
     let server = example();
     let expected = "\
@@ -98,10 +143,26 @@ true
 string
 BAD_USER_INPUT
 ";
-    assert_eq!(run(&folders.path("app"), "node", &["out/heads.js"], &server.url()), expected);
+    assert_eq!(
+        run(
+            &folders.path("app"),
+            "node",
+            &["out/heads.js"],
+            &server.url()
+        ),
+        expected
+    );
     let statuses = server.statuses();
     assert_eq!(statuses[..4], [200, 200, 304, 200], "{statuses:?}");
     // A busy server is asked again when it says.
     server.refuse_next(503, &[("retry-after", "0")], "");
-    assert_eq!(run(&folders.path("app"), "node", &["out/heads.js"], &server.url()), expected);
+    assert_eq!(
+        run(
+            &folders.path("app"),
+            "node",
+            &["out/heads.js"],
+            &server.url()
+        ),
+        expected
+    );
 }

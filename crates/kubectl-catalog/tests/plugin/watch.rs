@@ -16,8 +16,8 @@ const TWO: &str = "
     package etcd default=stable
     channel stable: v1.1.0 <- v1.2.0 <- v1.3.0";
 
-/// Requests that the plugin sends before it waits for events: the subscription, and then what is served. Catalogs that are
-/// named are looked for before these.
+/// Requests that the plugin sends before it waits for events: the subscription, and then what is
+/// served. Catalogs that are named are looked for before these.
 const REQUESTS: usize = 2;
 
 /// A running `watch`; killed when it is dropped.
@@ -28,12 +28,20 @@ struct Watch {
 }
 
 impl Watch {
-    /// Starts it, and waits until it knows what is served: later changes are reported, and earlier ones are not.
+    /// Starts it, and waits until it knows what is served: later changes are reported, and earlier
+    /// ones are not.
     fn start(server: &Server, arguments: &[&str]) -> Self {
         let before = server.statuses().len();
         let mut child = server.plugin(&[&["watch"], arguments].concat());
-        let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started");
-        let lines = child.stdout.take().map(|stdout| BufReader::new(stdout).lines());
+        let mut child = child
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it can be started");
+        let lines = child
+            .stdout
+            .take()
+            .map(|stdout| BufReader::new(stdout).lines());
         let watch = Self { child, lines };
         let requests = REQUESTS + usize::from(arguments.contains(&"--catalog"));
         eventually(|| (server.statuses().len() >= before + requests).then_some(()));
@@ -63,17 +71,34 @@ fn each_change_of_a_catalog_is_printed_at_once_until_nobody_reads() {
     server.serve_fixture("community", ONE, 0);
     let mut watch = Watch::start(&server, &[]);
     server.serve_fixture("community", TWO, 0);
-    assert_eq!(watch.words(), ["TIME", "CATALOG", "CHANGE", "PACKAGES", "+BUNDLES", "-BUNDLES"]);
+    assert_eq!(
+        watch.words(),
+        [
+            "TIME", "CATALOG", "CHANGE", "PACKAGES", "+BUNDLES", "-BUNDLES"
+        ]
+    );
     assert_eq!(watch.words()[1..], ["community", "changed", "1", "2", "1"]);
     server.serve_fixture("other", ONE, 0);
-    assert_eq!(watch.words()[1..], ["other", "added", "<none>", "<none>", "<none>"]);
+    assert_eq!(
+        watch.words()[1..],
+        ["other", "added", "<none>", "<none>", "<none>"]
+    );
     server.withdraw("other");
-    assert_eq!(watch.words()[1..], ["other", "removed", "<none>", "<none>", "<none>"]);
+    assert_eq!(
+        watch.words()[1..],
+        ["other", "removed", "<none>", "<none>", "<none>"]
+    );
     watch.lines = None;
     server.serve_fixture("community", ONE, 0);
     let status = watch.child.wait().expect("it is a child");
     let mut stderr = String::new();
-    watch.child.stderr.take().expect("it is a pipe").read_to_string(&mut stderr).expect("it prints text");
+    watch
+        .child
+        .stderr
+        .take()
+        .expect("it is a pipe")
+        .read_to_string(&mut stderr)
+        .expect("it prints text");
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
 }
 
@@ -87,9 +112,18 @@ fn programs_read_changes_of_the_catalogs_that_they_name_as_lines_of_json() {
     let line = watch.line();
     let mut change: Value = serde_json::from_str(&line).expect("a line is JSON");
     let (time, digest) = (change["time"].take(), change["toDigest"].take());
-    assert!(time.as_str().is_some_and(|time| time.ends_with('Z') && time.len() == "2026-11-21T00:00:00Z".len()));
+    assert!(
+        time.as_str()
+            .is_some_and(|time| time.ends_with('Z') && time.len() == "2026-11-21T00:00:00Z".len())
+    );
     let from = change["fromDigest"].take();
-    assert!(digest.as_str().is_some_and(|digest| digest.starts_with("sha256:")) && from != digest, "{line}");
+    assert!(
+        digest
+            .as_str()
+            .is_some_and(|digest| digest.starts_with("sha256:"))
+            && from != digest,
+        "{line}"
+    );
     let expected = json!({
         "time": null, "catalog": "community", "change": "changed", "fromDigest": null, "toDigest": null,
         "packages": 1, "bundlesAdded": 2, "bundlesRemoved": 1,

@@ -1,4 +1,5 @@
-//! Whether a directory changed: a digest of what the file system says of its files, without reading them.
+//! Whether a directory changed: a digest of what the file system says of its files, without reading
+//! them.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -7,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-/// How long nothing must have changed before equal times prove equal contents: file systems count time in steps, and a
-/// file that is written twice within one step looks like one that was written once. The coarsest in use counts seconds.
+/// How long nothing must have changed before equal times prove equal contents: file systems count
+/// time in steps, and a file that is written twice within one step looks like one that was written
+/// once. The coarsest in use counts seconds.
 pub(super) const SETTLED: Duration = Duration::from_millis(1200);
 
 /// Says which state of a source was read.
@@ -45,7 +47,12 @@ impl RevisionBuilder {
     pub(super) fn file(&mut self, path: &str, file: &Metadata) {
         self.hash.update((path.len() as u64).to_le_bytes());
         self.hash.update(path);
-        let numbers = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
+        let numbers = [
+            file.mtime(),
+            file.mtime_nsec(),
+            file.ctime(),
+            file.ctime_nsec(),
+        ];
         for number in numbers {
             self.hash.update(number.to_le_bytes());
         }
@@ -57,14 +64,20 @@ impl RevisionBuilder {
 
     /// Something whose change can only be seen by its time, such as a directory.
     pub(super) fn time(&mut self, metadata: &Metadata) {
-        self.newest = self.newest.max(metadata.modified().ok()).max(changed(metadata));
+        self.newest = self
+            .newest
+            .max(metadata.modified().ok())
+            .max(changed(metadata));
     }
 
     /// The revision, and whether it has settled at this moment.
     pub(super) fn finish(self, now: SystemTime) -> (Revision, bool) {
         let revision = fbc::Digest::new(self.hash.finalize().into()).hex();
         // A time in the future says nothing of when the change was.
-        let settled = self.newest.is_none_or(|newest| now.duration_since(newest).map_or(true, |age| age >= SETTLED));
+        let settled = self.newest.is_none_or(|newest| {
+            now.duration_since(newest)
+                .map_or(true, |age| age >= SETTLED)
+        });
         (Revision(revision), settled)
     }
 }

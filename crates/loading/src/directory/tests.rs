@@ -44,7 +44,11 @@ fn read(folder: &tempfile::TempDir) -> Result<Vec<(String, String)>, String> {
     let read = || {
         let listing = listed(folder)?;
         let text = |file: &ListedFile| Ok((file.path.clone(), text(&listing, file)?));
-        listing.files().iter().map(text).collect::<Result<_, DirectoryError>>()
+        listing
+            .files()
+            .iter()
+            .map(text)
+            .collect::<Result<_, DirectoryError>>()
     };
     read().map_err(|error| shown(folder, &error))
 }
@@ -62,13 +66,17 @@ fn text(listing: &Listing, file: &ListedFile) -> Result<String, DirectoryError> 
 }
 
 fn shown(folder: &tempfile::TempDir, error: &DirectoryError) -> String {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let cause = std::error::Error::source(error)
+        .map(|cause| format!(": {cause}"))
+        .unwrap_or_default();
     format!("{error}{cause}").replace(folder.path().canonicalize().unwrap().to_str().unwrap(), "@")
 }
 
 #[track_caller]
 fn assert_files(folder: &tempfile::TempDir, expected: &[(&str, &str)]) {
-    let expected = expected.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let expected = expected
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     assert_eq!(read(folder), Ok(expected.collect()));
 }
 
@@ -81,7 +89,12 @@ fn every_file_is_listed_in_the_order_of_a_walk() {
         ("catalog/README.md", File("4")),
         ("catalog/empty", Folder),
     ]);
-    let expected = [("README.md", "4"), ("b/x.yaml", "1"), ("b-c/.hidden/y", "3"), ("b.yaml", "2")];
+    let expected = [
+        ("README.md", "4"),
+        ("b/x.yaml", "1"),
+        ("b-c/.hidden/y", "3"),
+        ("b.yaml", "2"),
+    ];
     assert_files(&folder, &expected);
 }
 
@@ -117,14 +130,32 @@ fn a_link_to_a_file_inside_is_followed() {
     let folder = tree(&[
         ("catalog/d/real.yaml", File("r")),
         ("catalog/plain.yaml", Link("d/real.yaml")),
-        ("catalog/around.yaml", Link("d/../d/../../catalog/d/real.yaml")),
+        (
+            "catalog/around.yaml",
+            Link("d/../d/../../catalog/d/real.yaml"),
+        ),
         ("catalog/twice.yaml", Link("plain.yaml")),
     ]);
-    let expected = [("around.yaml", "r"), ("d/real.yaml", "r"), ("plain.yaml", "r"), ("twice.yaml", "r")];
+    let expected = [
+        ("around.yaml", "r"),
+        ("d/real.yaml", "r"),
+        ("plain.yaml", "r"),
+        ("twice.yaml", "r"),
+    ];
     assert_files(&folder, &expected);
-    symlink(folder.path().canonicalize().unwrap().join("catalog/d/real.yaml"), folder.path().join("catalog/z"))
-        .unwrap();
-    assert_eq!(read(&folder).unwrap().last(), Some(&("z".to_owned(), "r".to_owned())));
+    symlink(
+        folder
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join("catalog/d/real.yaml"),
+        folder.path().join("catalog/z"),
+    )
+    .unwrap();
+    assert_eq!(
+        read(&folder).unwrap().last(),
+        Some(&("z".to_owned(), "r".to_owned()))
+    );
 }
 
 #[test]
@@ -168,7 +199,10 @@ fn a_link_that_leads_nowhere_or_to_itself_or_to_a_folder_is_refused() {
             "the link `@/catalog/link` leads to the directory `d`: name it in .indexignore or replace it by the directory",
         ),
     ] {
-        let folder = tree(&[("catalog/d/a.yaml", File("a")), ("catalog/link", Link(target))]);
+        let folder = tree(&[
+            ("catalog/d/a.yaml", File("a")),
+            ("catalog/link", Link(target)),
+        ]);
         assert_eq!(read(&folder), Err(error.to_owned()));
     }
 }
@@ -190,46 +224,90 @@ fn a_mounted_config_map_is_read_once() {
         ("catalog/catalog.yaml", Link("..data/catalog.yaml")),
         ("catalog/sub/..hidden/b.yaml", File("b")),
     ]);
-    assert_files(&folder, &[("catalog.yaml", "a"), ("sub/..hidden/b.yaml", "b")]);
+    assert_files(
+        &folder,
+        &[("catalog.yaml", "a"), ("sub/..hidden/b.yaml", "b")],
+    );
 }
 
 #[test]
 fn what_is_no_regular_file_is_refused() {
     let folder = tree(&[("catalog/a.yaml", File("a"))]);
     let socket = UnixListener::bind(folder.path().join("catalog/socket")).unwrap();
-    assert_eq!(read(&folder), Err("`@/catalog/socket` is a socket, not a regular file".to_owned()));
+    assert_eq!(
+        read(&folder),
+        Err("`@/catalog/socket` is a socket, not a regular file".to_owned())
+    );
     drop(socket);
     fs::remove_file(folder.path().join("catalog/socket")).unwrap();
 
-    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("catalog/pipe"), rustix::fs::Mode::RWXU).unwrap();
-    assert_eq!(read(&folder), Err("`@/catalog/pipe` is a pipe, not a regular file".to_owned()));
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        folder.path().join("catalog/pipe"),
+        rustix::fs::Mode::RWXU,
+    )
+    .unwrap();
+    assert_eq!(
+        read(&folder),
+        Err("`@/catalog/pipe` is a pipe, not a regular file".to_owned())
+    );
 }
 
 #[test]
 fn a_name_that_is_not_utf_8_is_refused() {
     let folder = tree(&[("catalog/a.yaml", File("a"))]);
-    fs::write(folder.path().join("catalog").join(std::ffi::OsStr::from_bytes(b"b\xff.yaml")), "b").unwrap();
-    assert_eq!(read(&folder), Err("the name of `@/catalog/b\u{fffd}.yaml` is not UTF-8".to_owned()));
+    fs::write(
+        folder
+            .path()
+            .join("catalog")
+            .join(std::ffi::OsStr::from_bytes(b"b\xff.yaml")),
+        "b",
+    )
+    .unwrap();
+    assert_eq!(
+        read(&folder),
+        Err("the name of `@/catalog/b\u{fffd}.yaml` is not UTF-8".to_owned())
+    );
 }
 
 #[test]
 fn a_source_without_files_has_none_and_one_that_is_no_directory_is_refused() {
     assert_eq!(read(&tree(&[("catalog/empty", Folder)])), Ok(Vec::new()));
-    assert_eq!(read(&tree(&[("catalog/.indexignore", File("*")), ("catalog/a", File(""))])), Ok(Vec::new()));
+    assert_eq!(
+        read(&tree(&[
+            ("catalog/.indexignore", File("*")),
+            ("catalog/a", File(""))
+        ])),
+        Ok(Vec::new())
+    );
 
     let folder = tree(&[("a.yaml", File("a"))]);
     fs::remove_dir(folder.path().join("catalog")).unwrap();
     let missing = listed(&folder).unwrap_err();
-    assert_eq!(missing.to_string(), format!("cannot open `{}`", folder.path().join("catalog").display()));
+    assert_eq!(
+        missing.to_string(),
+        format!("cannot open `{}`", folder.path().join("catalog").display())
+    );
     fs::write(folder.path().join("catalog"), "a").unwrap();
     let error = listed(&folder).unwrap_err();
-    assert_eq!(error.to_string(), format!("`{}` is not a directory", folder.path().join("catalog").display()));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "`{}` is not a directory",
+            folder.path().join("catalog").display()
+        )
+    );
 }
 
 #[test]
 fn a_tree_has_entries_up_to_their_limit() {
-    let folder = tree(&[("catalog/a.yaml", File("a")), ("catalog/d/b.yaml", File("b"))]);
-    let list = |limit| walk::list(&folder.path().join("catalog"), limit).map_err(|error| shown(&folder, &error));
+    let folder = tree(&[
+        ("catalog/a.yaml", File("a")),
+        ("catalog/d/b.yaml", File("b")),
+    ]);
+    let list = |limit| {
+        walk::list(&folder.path().join("catalog"), limit).map_err(|error| shown(&folder, &error))
+    };
     assert_eq!(list(3).unwrap().files().len(), 2);
     assert_eq!(list(2).unwrap_err(), "`@/catalog` has more than 2 entries");
 }
@@ -242,14 +320,27 @@ fn patterns_are_read_up_to_their_limit() {
     fs::write(&path, "#\n".repeat(limit / 2)).unwrap();
     assert_files(&folder, &[("a.yaml", "a")]);
     fs::write(&path, "#\n".repeat(limit / 2) + "\n").unwrap();
-    assert_eq!(read(&folder), Err(format!("`@/catalog/.indexignore` has more than {limit} bytes")));
+    assert_eq!(
+        read(&folder),
+        Err(format!(
+            "`@/catalog/.indexignore` has more than {limit} bytes"
+        ))
+    );
     fs::write(&path, "x".repeat(fbc::ignore::MAX_LINE + 1)).unwrap();
-    assert!(read(&folder).unwrap_err().starts_with("cannot use the patterns in `@/catalog/.indexignore`: "));
+    assert!(
+        read(&folder)
+            .unwrap_err()
+            .starts_with("cannot use the patterns in `@/catalog/.indexignore`: ")
+    );
 }
 
 #[test]
 fn a_file_that_becomes_a_link_after_it_was_listed_is_not_followed() {
-    let folder = tree(&[("outside.yaml", File("o")), ("catalog/a.yaml", File("a")), ("catalog/d/b.yaml", File("b"))]);
+    let folder = tree(&[
+        ("outside.yaml", File("o")),
+        ("catalog/a.yaml", File("a")),
+        ("catalog/d/b.yaml", File("b")),
+    ]);
     let listing = listed(&folder).unwrap();
     fs::remove_file(folder.path().join("catalog/a.yaml")).unwrap();
     symlink("../outside.yaml", folder.path().join("catalog/a.yaml")).unwrap();
@@ -257,7 +348,10 @@ fn a_file_that_becomes_a_link_after_it_was_listed_is_not_followed() {
     symlink("../away", folder.path().join("catalog/d")).unwrap();
     for file in listing.files() {
         let error = listing.open(file).unwrap_err();
-        assert_eq!(shown(&folder, &error).split(':').next(), Some(&*format!("cannot open `@/catalog/{}`", file.path)));
+        assert_eq!(
+            shown(&folder, &error).split(':').next(),
+            Some(&*format!("cannot open `@/catalog/{}`", file.path))
+        );
     }
 }
 
@@ -269,12 +363,18 @@ fn a_file_that_becomes_a_pipe_after_it_was_listed_is_not_waited_for() {
     fs::remove_file(&path).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
     let error = listing.open(&listing.files()[0]).unwrap_err();
-    assert_eq!(shown(&folder, &error), "`@/catalog/a.yaml` is a pipe, not a regular file");
+    assert_eq!(
+        shown(&folder, &error),
+        "`@/catalog/a.yaml` is a pipe, not a regular file"
+    );
 }
 
 #[test]
 fn a_listing_reads_the_root_that_it_was_made_of() {
-    let folder = tree(&[("catalog/a.yaml", File("old")), ("next/a.yaml", File("new"))]);
+    let folder = tree(&[
+        ("catalog/a.yaml", File("old")),
+        ("next/a.yaml", File("new")),
+    ]);
     let listing = listed(&folder).unwrap();
     fs::rename(folder.path().join("catalog"), folder.path().join("former")).unwrap();
     fs::rename(folder.path().join("next"), folder.path().join("catalog")).unwrap();
@@ -295,10 +395,16 @@ fn the_revision_changes_with_every_change_and_with_nothing_else() {
     fs::write(root.join("b.md"), "ignored").unwrap();
     assert_eq!(seen.get(&revision().to_string()), Some(&"at first"));
     let changes: [(&str, &dyn Fn()); 5] = [
-        ("written", &|| fs::write(root.join("a.yaml"), "longer").unwrap()),
-        ("renamed", &|| fs::rename(root.join("a.yaml"), root.join("c.yaml")).unwrap()),
+        ("written", &|| {
+            fs::write(root.join("a.yaml"), "longer").unwrap()
+        }),
+        ("renamed", &|| {
+            fs::rename(root.join("a.yaml"), root.join("c.yaml")).unwrap()
+        }),
         ("added", &|| fs::write(root.join("a.yaml"), "a").unwrap()),
-        ("patterns", &|| fs::write(root.join(".indexignore"), "*.md\nx").unwrap()),
+        ("patterns", &|| {
+            fs::write(root.join(".indexignore"), "*.md\nx").unwrap()
+        }),
         ("removed", &|| fs::remove_file(root.join("c.yaml")).unwrap()),
     ];
     for (name, change) in changes {

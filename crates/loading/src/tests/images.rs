@@ -1,4 +1,5 @@
-//! Images, from layouts on disk: what is pulled and what is not, and what is served when a source cannot be asked.
+//! Images, from layouts on disk: what is pulled and what is not, and what is served when a source
+//! cannot be asked.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,11 @@ impl Folders {
         let seen = Arc::clone(&steps);
         let observe = move |event| match event {
             Event::Progress { name, step, .. } => {
-                seen.lock().unwrap().entry(name.to_string()).or_default().push(step);
+                seen.lock()
+                    .unwrap()
+                    .entry(name.to_string())
+                    .or_default()
+                    .push(step);
             }
             Event::Attempted(report) => assert!(report.error().is_none(), "{report:?}"),
             _ => {}
@@ -57,16 +62,40 @@ async fn an_image_by_name_and_by_digest_is_what_its_directory_is() {
     let (layout, digest) = one(&folders, ETCD);
     let by_name = wanted("by-name", &layout.source("v1"));
     let by_digest = wanted("by-digest", &layout.pinned(&digest));
-    let (reports, catalogs) = folders.load(vec![by_name, by_digest, folders.wanted("dir", "dir")]).await;
-    let digests: Vec<_> = reports.iter().map(|report| report.content.as_ref().unwrap().digest).collect();
+    let (reports, catalogs) = folders
+        .load(vec![by_name, by_digest, folders.wanted("dir", "dir")])
+        .await;
+    let digests: Vec<_> = reports
+        .iter()
+        .map(|report| report.content.as_ref().unwrap().digest)
+        .collect();
     assert_eq!(digests, [digests[0]; 3]);
     let snapshot = catalogs.snapshot();
-    let image = |name| snapshot.get(name).unwrap().content.image.as_deref().map(str::to_owned);
+    let image = |name| {
+        snapshot
+            .get(name)
+            .unwrap()
+            .content
+            .image
+            .as_deref()
+            .map(str::to_owned)
+    };
     assert_eq!(
         (image("by-name"), image("by-digest"), image("dir")),
-        (Some(layout.pinned(&digest)), Some(layout.pinned(&digest)), None)
+        (
+            Some(layout.pinned(&digest)),
+            Some(layout.pinned(&digest)),
+            None
+        )
     );
-    assert!(snapshot.get("by-name").unwrap().content.last_unpacked.is_some());
+    assert!(
+        snapshot
+            .get("by-name")
+            .unwrap()
+            .content
+            .last_unpacked
+            .is_some()
+    );
     assert_eq!(folders.scratch(), 0);
 }
 
@@ -76,7 +105,11 @@ async fn one_digest_is_pulled_once_whoever_asks_and_one_that_is_kept_not_at_all(
     let (layout, digest) = one(&folders, ETCD);
     layout.image("same", &[CONFIGS], &[("configs/etcd/catalog.json", ETCD)]);
     let all = || {
-        let sources = [("a", layout.source("v1")), ("b", layout.source("same")), ("c", layout.pinned(&digest))];
+        let sources = [
+            ("a", layout.source("v1")),
+            ("b", layout.source("same")),
+            ("c", layout.pinned(&digest)),
+        ];
         sources.map(|(name, source)| wanted(name, &source)).to_vec()
     };
     let steps: Vec<_> = folders.steps(all()).await.into_values().collect();
@@ -88,15 +121,26 @@ async fn one_digest_is_pulled_once_whoever_asks_and_one_that_is_kept_not_at_all(
 async fn another_directory_of_the_same_image_is_another_content() {
     let folders = Folders::new(&[]);
     let layout = folders.layout();
-    layout.image("v1", &[CONFIGS], &[("configs/a.json", ETCD), ("other/a.json", ARGO)]);
+    layout.image(
+        "v1",
+        &[CONFIGS],
+        &[("configs/a.json", ETCD), ("other/a.json", ARGO)],
+    );
     let given = |name, configs_dir: &str| {
         let mut given = wanted(name, &layout.source("v1"));
         given.source.configs_dir = Some(configs_dir.to_owned());
         given
     };
-    let all = vec![wanted("labelled", &layout.source("v1")), given("other", "/other"), given("same", "/configs")];
+    let all = vec![
+        wanted("labelled", &layout.source("v1")),
+        given("other", "/other"),
+        given("same", "/configs"),
+    ];
     let (reports, _) = folders.load(all).await;
-    let packages: Vec<_> = reports.iter().map(|report| packages(report).unwrap().concat()).collect();
+    let packages: Vec<_> = reports
+        .iter()
+        .map(|report| packages(report).unwrap().concat())
+        .collect();
     assert_eq!(packages, ["etcd", "argo", "etcd"]);
     let catalog = |at: usize| &reports[at].content.as_ref().unwrap().catalog;
     assert!(Arc::ptr_eq(catalog(0), catalog(2)));
@@ -109,13 +153,21 @@ async fn what_cannot_be_a_catalog_is_named_with_what_to_do() {
     layout.image("unlabelled", &[], &[("configs/a.json", ETCD)]);
     layout.image("empty", &[CONFIGS], &[("configs/.indexignore", "")]);
     let names = ["empty", "missing", "unlabelled"];
-    let all = names.map(|name| wanted(name, &layout.source(name))).to_vec();
+    let all = names
+        .map(|name| wanted(name, &layout.source(name)))
+        .to_vec();
     let (reports, _) = folders.load(all).await;
-    let errors: Vec<_> = reports.iter().map(|report| folders.shown(report).unwrap()).collect();
+    let errors: Vec<_> = reports
+        .iter()
+        .map(|report| folders.shown(report).unwrap())
+        .collect();
+    assert!(errors[0].ends_with(
+        "has no file to read below `/configs`: name another directory of it with --configs-dir"
+    ));
     assert!(
-        errors[0].ends_with("has no file to read below `/configs`: name another directory of it with --configs-dir")
+        errors[1].starts_with("cannot read the source: "),
+        "{errors:?}"
     );
-    assert!(errors[1].starts_with("cannot read the source: "), "{errors:?}");
     let unlabelled = "cannot unpack the image: the image has no label \
                       `operators.operatorframework.io.index.configs.v1`: if it holds a file-based catalog, name its \
                       directory with --configs-dir";
@@ -131,7 +183,11 @@ async fn a_new_image_under_a_name_is_served_and_an_unchanged_one_changes_nothing
     assert_eq!(packages(&before), Some(vec!["etcd".to_owned()]));
 
     // The same content in another image: the image changes, the time does not.
-    let same = layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ETCD), ("elsewhere", "")]);
+    let same = layout.image(
+        "v1",
+        &[CONFIGS],
+        &[("configs/catalog.json", ETCD), ("elsewhere", "")],
+    );
     assert_ne!(same, first);
     let same_content = watching.report().await;
     let (old, new) = (before.content.unwrap(), same_content.content.unwrap());
@@ -156,10 +212,19 @@ async fn a_broken_new_image_leaves_the_former_content_until_it_is_mended() {
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", "{")]);
     let broken = watching.report().await;
     assert_eq!(packages(&broken), Some(vec!["etcd".to_owned()]));
-    assert!(folders.shown(&broken).unwrap().starts_with("catalog.json:1: "), "{broken:?}");
+    assert!(
+        folders
+            .shown(&broken)
+            .unwrap()
+            .starts_with("catalog.json:1: "),
+        "{broken:?}"
+    );
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ARGO)]);
     let mended = watching.report().await;
-    assert_eq!((packages(&mended), folders.shown(&mended)), (Some(vec!["argo".to_owned()]), None));
+    assert_eq!(
+        (packages(&mended), folders.shown(&mended)),
+        (Some(vec!["argo".to_owned()]), None)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,12 +239,24 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
     let mut watching = Watching::start(&folders, all());
     let at_once = watching.report().await;
     assert!(matches!(at_once.status, SyncStatus::Pending), "{at_once:?}");
-    let (kept, content) = (at_once.content.unwrap(), before[0].content.as_ref().unwrap());
-    assert_eq!((kept.digest, kept.last_unpacked, &kept.image), (content.digest, content.last_unpacked, &content.image));
+    let (kept, content) = (
+        at_once.content.unwrap(),
+        before[0].content.as_ref().unwrap(),
+    );
+    assert_eq!(
+        (kept.digest, kept.last_unpacked, &kept.image),
+        (content.digest, content.last_unpacked, &content.image)
+    );
     assert_eq!(names(&watching.catalogs), ["a"]);
 
     let failed = watching.report().await;
-    assert!(folders.shown(&failed).unwrap().starts_with("cannot read the source: "), "{failed:?}");
+    assert!(
+        folders
+            .shown(&failed)
+            .unwrap()
+            .starts_with("cannot read the source: "),
+        "{failed:?}"
+    );
     assert_eq!(packages(&failed), Some(vec!["etcd".to_owned()]));
 
     // It goes on trying, and what did not change is not told as new.
@@ -204,14 +281,28 @@ async fn a_digest_that_is_kept_is_never_asked_for_again() {
         spec.source.refresh = REFRESH;
         spec
     });
-    timeout(TOO_LONG, load_all(folders.store(), writer, polled.collect(), observe)).await.unwrap();
+    timeout(
+        TOO_LONG,
+        load_all(folders.store(), writer, polled.collect(), observe),
+    )
+    .await
+    .unwrap();
     let mut reports = Vec::new();
     while let Ok(event) = events.try_recv() {
         if let Event::Attempted(report) = event {
             reports.push(report);
         }
     }
-    assert!(matches!(reports[..], [Report { status: SyncStatus::Synced, .. }]), "{reports:?}");
+    assert!(
+        matches!(
+            reports[..],
+            [Report {
+                status: SyncStatus::Synced,
+                ..
+            }]
+        ),
+        "{reports:?}"
+    );
     assert_eq!(names(&catalogs), ["a"]);
 }
 
@@ -229,11 +320,22 @@ async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
         Event::Attempted(report) => seen.lock().unwrap().1.push(report.status.to_string()),
         _ => {}
     };
-    let another = Store::open(&folders.0.path().join("store"), DEFAULT_QUOTA_BYTES, "another build").unwrap();
+    let another = Store::open(
+        &folders.0.path().join("store"),
+        DEFAULT_QUOTA_BYTES,
+        "another build",
+    )
+    .unwrap();
     load_all(another, writer, all, observe).await;
     let (mut steps, statuses) = std::mem::take(&mut *events.lock().unwrap());
     steps.dedup();
-    assert_eq!((steps, statuses), (PULLED.to_vec(), vec!["not checked yet".to_owned(), "current".to_owned()]));
+    assert_eq!(
+        (steps, statuses),
+        (
+            PULLED.to_vec(),
+            vec!["not checked yet".to_owned(), "current".to_owned()]
+        )
+    );
     assert_eq!(names(&catalogs), ["a"]);
 }
 
@@ -245,7 +347,14 @@ async fn an_image_is_loaded_without_a_store_and_leaves_nothing() {
     fs::create_dir(&folder).unwrap();
     let source = wanted("a", &layout.source("v1")).source;
     let content = load_once(&source, &folder, |_, _, _| ()).await.unwrap();
-    assert_eq!(content.catalog.packages().map(Package::name).collect::<Vec<_>>(), ["etcd"]);
+    assert_eq!(
+        content
+            .catalog
+            .packages()
+            .map(Package::name)
+            .collect::<Vec<_>>(),
+        ["etcd"]
+    );
     assert_eq!(content.image.as_deref(), Some(&*layout.pinned(&digest)));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
@@ -254,21 +363,53 @@ async fn an_image_is_loaded_without_a_store_and_leaves_nothing() {
 async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let folders = Folders::new(&[("dir", ARGO)]);
     let (layout, digest) = one(&folders, ETCD);
-    folders.load(vec![wanted("kept", &layout.source("v1"))]).await;
+    folders
+        .load(vec![wanted("kept", &layout.source("v1"))])
+        .await;
     // Connections are accepted by the system, and nobody ever reads from them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let repository = |name: &str| format!("{}/ns/{name}:v1", silent.local_addr().unwrap());
-    let (kept, new) = (wanted("kept", &repository("kept")), wanted("new", &repository("new")));
+    let (kept, new) = (
+        wanted("kept", &repository("kept")),
+        wanted("new", &repository("new")),
+    );
     let revision = format!("{digest} /configs");
-    let state = SourceState { revision: Some(revision), image: Some("by-digest".to_owned()) };
-    folders.store().reuse(&kept.source.key(), &state).unwrap().unwrap();
+    let state = SourceState {
+        revision: Some(revision),
+        image: Some("by-digest".to_owned()),
+    };
+    folders
+        .store()
+        .reuse(&kept.source.key(), &state)
+        .unwrap()
+        .unwrap();
 
     let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);
     let mut reports = [watching.report().await, watching.report().await];
     reports.sort_by(|one, other| one.name.cmp(&other.name));
-    let [dir, kept] = reports.map(|report| (report.name.to_string(), report.status.to_string(), packages(&report)));
-    assert_eq!(dir, ("dir".to_owned(), "current".to_owned(), Some(vec!["argo".to_owned()])));
-    assert_eq!(kept, ("kept".to_owned(), "not checked yet".to_owned(), Some(vec!["etcd".to_owned()])));
+    let [dir, kept] = reports.map(|report| {
+        (
+            report.name.to_string(),
+            report.status.to_string(),
+            packages(&report),
+        )
+    });
+    assert_eq!(
+        dir,
+        (
+            "dir".to_owned(),
+            "current".to_owned(),
+            Some(vec!["argo".to_owned()])
+        )
+    );
+    assert_eq!(
+        kept,
+        (
+            "kept".to_owned(),
+            "not checked yet".to_owned(),
+            Some(vec!["etcd".to_owned()])
+        )
+    );
     assert_eq!(names(&watching.catalogs), ["dir", "kept"]);
 }
 
@@ -280,7 +421,11 @@ async fn a_pull_has_one_of_few_places_until_it_is_read() {
     let free = Arc::new(Mutex::new(Vec::new()));
     let (seen, pulling) = (Arc::clone(&free), Arc::clone(&stages));
     let source = wanted("a", &layout.source("v1")).source;
-    let progress = move |_, _, _| seen.lock().unwrap().push(pulling.pulls.permits.available_permits());
+    let progress = move |_, _, _| {
+        seen.lock()
+            .unwrap()
+            .push(pulling.pulls.permits.available_permits())
+    };
     stages.sync(&source, progress).await.unwrap();
     assert!(free.lock().unwrap().iter().all(|free| *free == PULLS - 1));
     assert_eq!(stages.pulls.permits.available_permits(), PULLS);
@@ -294,10 +439,15 @@ async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
         let (writer, catalogs) = catalogs();
         let (sender, mut events) = unbounded_channel();
         let observe = move |event| match event {
-            Event::Progress { name, step, .. } if name.as_str() == "a" && step == fault => panic!("a fault"),
+            Event::Progress { name, step, .. } if name.as_str() == "a" && step == fault => {
+                panic!("a fault")
+            }
             event => drop(sender.send(event)),
         };
-        let all = vec![wanted("a", &layout.source("v1")), folders.wanted("dir", "dir")];
+        let all = vec![
+            wanted("a", &layout.source("v1")),
+            folders.wanted("dir", "dir"),
+        ];
         load_all(folders.store(), writer, all, observe).await;
         assert_eq!(names(&catalogs), ["dir"], "{fault:?}");
         let mut errors = Vec::new();
@@ -306,7 +456,10 @@ async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
                 errors.extend(folders.shown(&report));
             }
         }
-        assert!(matches!(&errors[..], [error] if error.contains("a fault")), "{fault:?}: {errors:?}");
+        assert!(
+            matches!(&errors[..], [error] if error.contains("a fault")),
+            "{fault:?}: {errors:?}"
+        );
         assert_eq!(folders.scratch(), 0);
     }
 }

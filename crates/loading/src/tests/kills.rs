@@ -12,8 +12,8 @@ use testing::{CONFIGS, Layout};
 /// Set in the process that is to die, to the folder of its sources and its store.
 const DIE_IN: &str = "CATALOGQL_TEST_PULL_IN";
 
-/// Set in the process that is to die, to a step of the pull and how often it is told of before; or else the store's
-/// [`STORE_DIE_AT`] is.
+/// Set in the process that is to die, to a step of the pull and how often it is told of before; or
+/// else the store's [`STORE_DIE_AT`] is.
 const DIE_AT: &str = "CATALOGQL_TEST_PULL_DIE_AT";
 
 /// Set in the process that is to die, to the step of the store at which it does.
@@ -53,7 +53,9 @@ const STORE_STEPS: [&str; 17] = [
 fn large(name: &str) -> String {
     let mut random = fastrand::Rng::with_seed(7);
     let text: String = (0..400_000).map(|_| random.alphanumeric()).collect();
-    format!("{{\"schema\":\"olm.package\",\"name\":\"{name}\",\"defaultChannel\":\"\",\"description\":\"{text}\"}}\n")
+    format!(
+        "{{\"schema\":\"olm.package\",\"name\":\"{name}\",\"defaultChannel\":\"\",\"description\":\"{text}\"}}\n"
+    )
 }
 
 /// Folders with the former image in the store and the latter under its name.
@@ -61,9 +63,15 @@ fn replaced() -> Folders {
     let folders = Folders::new(&[]);
     let layout = folders.layout();
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ETCD)]);
-    tokio::runtime::Runtime::new().unwrap().block_on(folders.load(vec![wanted("a", &layout.source("v1"))]));
+    tokio::runtime::Runtime::new()
+        .unwrap()
+        .block_on(folders.load(vec![wanted("a", &layout.source("v1"))]));
     let files = ["configs/1.json", "configs/2.json"];
-    layout.image("v1", &[CONFIGS], &[(files[0], &large("argo")), (files[1], &large("vault"))]);
+    layout.image(
+        "v1",
+        &[CONFIGS],
+        &[(files[0], &large("argo")), (files[1], &large("vault"))],
+    );
     folders
 }
 
@@ -90,16 +98,23 @@ fn moments() -> Vec<(Step, usize)> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let steps = Arc::clone(&seen);
     let folders = replaced();
-    pull(folders.0.path(), move |step| steps.lock().unwrap().push(step));
+    pull(folders.0.path(), move |step| {
+        steps.lock().unwrap().push(step)
+    });
     let seen = seen.lock().unwrap();
     let of = |step| {
         let count = seen.iter().filter(|other| **other == step).count();
         assert!(count > 0, "{step:?} is never told of");
-        let mut moments: Vec<_> = (0..MOMENTS).map(|at| (step, at * (count - 1) / (MOMENTS - 1))).collect();
+        let mut moments: Vec<_> = (0..MOMENTS)
+            .map(|at| (step, at * (count - 1) / (MOMENTS - 1)))
+            .collect();
         moments.dedup();
         moments
     };
-    [Step::Fetch, Step::Unpack, Step::Read].into_iter().flat_map(of).collect()
+    [Step::Fetch, Step::Unpack, Step::Read]
+        .into_iter()
+        .flat_map(of)
+        .collect()
 }
 
 #[test]
@@ -109,18 +124,30 @@ fn a_kill_at_any_step_of_a_pull_leaves_a_content_and_the_next_start_has_the_new_
         let told = Arc::new(Mutex::new(Vec::new()));
         pull(Path::new(&folder), move |step| {
             let mut told = told.lock().unwrap();
-            if die_at == format!("{step:?} {}", told.iter().filter(|other| **other == step).count()) {
+            if die_at
+                == format!(
+                    "{step:?} {}",
+                    told.iter().filter(|other| **other == step).count()
+                )
+            {
                 std::process::abort();
             }
             told.push(step);
         });
         return;
     }
-    let moments = moments().into_iter().map(|(step, at)| (DIE_AT, format!("{step:?} {at}")));
-    let all: Vec<_> = moments.chain(STORE_STEPS.map(|step| (STORE_DIE_AT, step.to_owned()))).collect();
+    let moments = moments()
+        .into_iter()
+        .map(|(step, at)| (DIE_AT, format!("{step:?} {at}")));
+    let all: Vec<_> = moments
+        .chain(STORE_STEPS.map(|step| (STORE_DIE_AT, step.to_owned())))
+        .collect();
     thread::scope(|scope| {
         for some in all.chunks(all.len().div_ceil(AT_ONCE)) {
-            scope.spawn(|| some.iter().for_each(|(variable, step)| die_and_restart(variable, step)));
+            scope.spawn(|| {
+                some.iter()
+                    .for_each(|(variable, step)| die_and_restart(variable, step))
+            });
         }
     });
 }
@@ -139,11 +166,17 @@ fn die_and_restart(variable: &str, step: &str) {
     assert_eq!(status.signal(), Some(6), "{step} was reached");
 
     // The source is away: what is kept is served.
-    let (here, away) = (folders.0.path().join("layout"), folders.0.path().join("away"));
+    let (here, away) = (
+        folders.0.path().join("layout"),
+        folders.0.path().join("away"),
+    );
     fs::rename(&here, &away).unwrap();
     let kept = pull(folders.0.path(), |_| ());
     let names = packages(&kept).unwrap_or_default();
-    assert!(names == ["etcd"] || names == ["argo", "vault"], "{step}: {names:?}");
+    assert!(
+        names == ["etcd"] || names == ["argo", "vault"],
+        "{step}: {names:?}"
+    );
     assert!(kept.error().is_some() && folders.scratch() == 0, "{step}");
 
     fs::rename(&away, &here).unwrap();

@@ -10,7 +10,10 @@ use super::*;
 impl Watching {
     /// Waits until the served catalogs, each with its packages, are these.
     fn serves(&self, expected: &[(&str, &str)]) {
-        let expected: Vec<_> = expected.iter().map(|(name, package)| (*name).to_owned() + " " + package).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(name, package)| (*name).to_owned() + " " + package)
+            .collect();
         eventually(|| (served(&self.catalogs) == expected).then_some(()));
     }
 }
@@ -18,13 +21,26 @@ impl Watching {
 /// The catalogs that are served, each with its packages.
 fn served(catalogs: &Catalogs) -> Vec<String> {
     let snapshot = catalogs.snapshot();
-    let packages =
-        |catalog: &fbc::Catalog| catalog.packages().map(|package| package.name().to_owned()).collect::<String>();
-    snapshot.by_name().map(|served| format!("{} {}", served.name, packages(&served.content.catalog))).collect()
+    let packages = |catalog: &fbc::Catalog| {
+        catalog
+            .packages()
+            .map(|package| package.name().to_owned())
+            .collect::<String>()
+    };
+    snapshot
+        .by_name()
+        .map(|served| format!("{} {}", served.name, packages(&served.content.catalog)))
+        .collect()
 }
 
 fn described(spec: CatalogSpec, priority: i32) -> CatalogSpec {
-    CatalogSpec { metadata: CatalogMetadata { priority, ..CatalogMetadata::default() }, ..spec }
+    CatalogSpec {
+        metadata: CatalogMetadata {
+            priority,
+            ..CatalogMetadata::default()
+        },
+        ..spec
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,7 +50,11 @@ async fn a_catalog_is_added_changed_and_withdrawn() {
     watching.serves(&[]);
     watching.set(vec![folders.wanted("one", "a")]);
     watching.serves(&[("one", "etcd")]);
-    watching.set(vec![folders.wanted("one", "a"), folders.wanted("two", "a"), folders.wanted("three", "b")]);
+    watching.set(vec![
+        folders.wanted("one", "a"),
+        folders.wanted("two", "a"),
+        folders.wanted("three", "b"),
+    ]);
     watching.serves(&[("one", "etcd"), ("three", "argo"), ("two", "etcd")]);
     // Another source, for one of the two catalogs that shared one.
     watching.set(vec![folders.wanted("one", "b"), folders.wanted("two", "a")]);
@@ -51,10 +71,19 @@ async fn a_change_of_metadata_publishes_the_same_content_anew_and_reads_nothing(
     let before = watching.catalogs.snapshot();
     fs::remove_dir_all(folders.0.path().join("a")).unwrap();
     watching.set(vec![described(folders.wanted("one", "a"), 7)]);
-    let priority = || watching.catalogs.snapshot().get("one").map(|served| served.metadata.priority);
+    let priority = || {
+        watching
+            .catalogs
+            .snapshot()
+            .get("one")
+            .map(|served| served.metadata.priority)
+    };
     eventually(|| (priority() == Some(7)).then_some(()));
     let after = watching.catalogs.snapshot();
-    assert!(Arc::ptr_eq(&before.get("one").unwrap().content.catalog, &after.get("one").unwrap().content.catalog));
+    assert!(Arc::ptr_eq(
+        &before.get("one").unwrap().content.catalog,
+        &after.get("one").unwrap().content.catalog
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +95,10 @@ async fn a_catalog_whose_source_changes_keeps_its_content_until_the_new_source_g
     let failed = watching.report().await;
     assert_eq!(
         (packages(&failed), failed.error().map(LoadError::reason)),
-        (Some(vec!["etcd".to_owned()]), Some(FailureReason::SourceUnreadable))
+        (
+            Some(vec!["etcd".to_owned()]),
+            Some(FailureReason::SourceUnreadable)
+        )
     );
     watching.serves(&[("one", "etcd")]);
     folders.write("missing", ARGO);
@@ -85,7 +117,10 @@ async fn each_source_of_a_catalog_is_reported_although_both_give_the_same_image(
     for spec in [first, second] {
         watching.set(vec![spec.clone()]);
         let report = watching.report().await;
-        assert_eq!((&*report.source, packages(&report)), (&spec.source.source, Some(vec!["etcd".to_owned()])));
+        assert_eq!(
+            (&*report.source, packages(&report)),
+            (&spec.source.source, Some(vec!["etcd".to_owned()]))
+        );
     }
 }
 
@@ -96,7 +131,15 @@ async fn a_withdrawn_catalog_is_not_in_use_any_more() {
     layout.image("v1", &[testing::CONFIGS], &[("configs/catalog.json", ETCD)]);
     let mut watching = Watching::start(&folders, vec![image("one", &layout.source("v1"))]);
     watching.report().await;
-    let content = Arc::downgrade(&watching.catalogs.snapshot().get("one").unwrap().content.catalog);
+    let content = Arc::downgrade(
+        &watching
+            .catalogs
+            .snapshot()
+            .get("one")
+            .unwrap()
+            .content
+            .catalog,
+    );
     watching.set(vec![folders.wanted("two", "b")]);
     watching.serves(&[("two", "argo")]);
     // The task that was serving it lets go of it as well.
@@ -114,7 +157,9 @@ async fn another_poll_interval_starts_another_task_and_changes_nothing_that_is_s
     let before = watching.catalogs.snapshot();
     watching.loader.set(vec![folders.wanted("one", "a")]);
     folders.write("b", ARGO);
-    watching.loader.set(vec![folders.wanted("one", "a"), folders.wanted("two", "b")]);
+    watching
+        .loader
+        .set(vec![folders.wanted("one", "a"), folders.wanted("two", "b")]);
     watching.serves(&[("one", "etcd"), ("two", "argo")]);
     let now = watching.catalogs.snapshot();
     assert_eq!(before.revision_of("one"), now.revision_of("one"));
@@ -126,8 +171,12 @@ async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
     let sources: Vec<_> = (0..6).map(|number| format!("source{number}")).collect();
     let folders = Folders::new(&[]);
     for source in &sources {
-        folders
-            .write(source, &format!("{{\"schema\":\"olm.package\",\"name\":\"{source}\",\"defaultChannel\":\"\"}}\n"));
+        folders.write(
+            source,
+            &format!(
+                "{{\"schema\":\"olm.package\",\"name\":\"{source}\",\"defaultChannel\":\"\"}}\n"
+            ),
+        );
     }
     let watching = Watching::start(&folders, Vec::new());
     for _ in 0..40 {
@@ -137,8 +186,18 @@ async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
                 is_wanted.then(|| (format!("catalog{number:02}"), sources[source].as_str()))
             })
             .collect();
-        watching.set(wanted.iter().map(|(name, source)| folders.wanted(name, source)).collect());
-        watching.serves(&wanted.iter().map(|(name, source)| (name.as_str(), *source)).collect::<Vec<_>>());
+        watching.set(
+            wanted
+                .iter()
+                .map(|(name, source)| folders.wanted(name, source))
+                .collect(),
+        );
+        watching.serves(
+            &wanted
+                .iter()
+                .map(|(name, source)| (name.as_str(), *source))
+                .collect::<Vec<_>>(),
+        );
     }
 }
 
@@ -152,13 +211,21 @@ async fn a_source_whose_first_attempt_takes_long_is_named_and_does_not_hold_up_t
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(folders.store(), writer);
     let (sender, mut events) = unbounded_channel();
-    let task = tokio::spawn(task.ready_after(Duration::from_millis(1)).run(move |event| drop(sender.send(event))));
+    let task = tokio::spawn(
+        task.ready_after(Duration::from_millis(1))
+            .run(move |event| drop(sender.send(event))),
+    );
     let mut settled = async || {
         loop {
             match timeout(TOO_LONG, events.recv()).await.unwrap().unwrap() {
-                Event::FirstAttemptsLate(late) => return late.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                Event::FirstAttemptsLate(late) => {
+                    return late.iter().map(ToString::to_string).collect::<Vec<_>>();
+                }
                 Event::AllAttempted => return Vec::new(),
-                Event::Attempted(_) | Event::Progress { .. } | Event::Withdrawn(_) | Event::Waiting(_) => {}
+                Event::Attempted(_)
+                | Event::Progress { .. }
+                | Event::Withdrawn(_)
+                | Event::Waiting(_) => {}
             }
         }
     };
@@ -176,26 +243,55 @@ async fn the_status_of_a_source_follows_its_attempts_and_is_that_of_each_of_its_
     let folders = Folders::new(&[("a", ETCD)]);
     let watching = Watching::start(&folders, Vec::new());
     let statuses = || watching.catalogs.snapshot().statuses();
-    let until = |name: &'static str, is: fn(&LoadStatus) -> bool| eventually(|| statuses().remove(name).filter(is));
-    let failed = |status: &LoadStatus| status.last_failure.as_ref().is_some_and(|failure| failure.attempts > 1);
-    watching.set(vec![folders.wanted("one", "a"), folders.wanted("two", "missing")]);
+    let until = |name: &'static str, is: fn(&LoadStatus) -> bool| {
+        eventually(|| statuses().remove(name).filter(is))
+    };
+    let failed = |status: &LoadStatus| {
+        status
+            .last_failure
+            .as_ref()
+            .is_some_and(|failure| failure.attempts > 1)
+    };
+    watching.set(vec![
+        folders.wanted("one", "a"),
+        folders.wanted("two", "missing"),
+    ]);
     let first = until("one", |status| status.last_success.is_some());
-    assert_eq!((first.last_failure, first.next_check), (None, None), "a directory is watched");
+    assert_eq!(
+        (first.last_failure, first.next_check),
+        (None, None),
+        "a directory is watched"
+    );
     let never = until("two", failed);
     let failure = never.last_failure.unwrap();
-    assert_eq!((never.last_success, failure.reason), (None, FailureReason::SourceUnreadable));
-    assert!(failure.message.starts_with("cannot read the source: "), "{}", failure.message);
+    assert_eq!(
+        (never.last_success, failure.reason),
+        (None, FailureReason::SourceUnreadable)
+    );
+    assert!(
+        failure.message.starts_with("cannot read the source: "),
+        "{}",
+        failure.message
+    );
     // What is served is served on while its source fails.
     folders.write("a", "{");
     let broken = until("one", failed);
     assert_eq!(broken.last_success, first.last_success);
-    assert_eq!(broken.last_failure.unwrap().reason, FailureReason::InvalidCatalog);
-    watching.set(vec![folders.wanted("one", "a"), folders.wanted("three", "a")]);
+    assert_eq!(
+        broken.last_failure.unwrap().reason,
+        FailureReason::InvalidCatalog
+    );
+    watching.set(vec![
+        folders.wanted("one", "a"),
+        folders.wanted("three", "a"),
+    ]);
     until("three", failed);
     assert_eq!(statuses().into_keys().collect::<Vec<_>>(), ["one", "three"]);
     folders.write("a", ARGO);
     for name in ["one", "three"] {
-        until(name, |status| status.last_failure.is_none() && status.last_success.is_some());
+        until(name, |status| {
+            status.last_failure.is_none() && status.last_success.is_some()
+        });
     }
     // Nothing is known of another source yet.
     folders.write("b", "{");
@@ -211,10 +307,15 @@ async fn the_status_of_an_image_says_when_it_is_polled_next() {
     let watching = Watching::start(&folders, vec![image("one", &layout.source("v1"))]);
     let polled = |after: Option<Timestamp>| {
         let of = || watching.catalogs.snapshot().status("one");
-        eventually(|| Some(of()).filter(|status| status.next_check.is_some() && status.next_check > after))
+        eventually(|| {
+            Some(of()).filter(|status| status.next_check.is_some() && status.next_check > after)
+        })
     };
     let first = polled(None);
     let second = polled(first.next_check);
     assert!(first.last_success < first.next_check, "{first:?}");
-    assert!(first.last_success < second.last_success, "an unchanged image is a success too");
+    assert!(
+        first.last_success < second.last_success,
+        "an unchanged image is a success too"
+    );
 }

@@ -20,8 +20,8 @@ pub const MAX_CANDIDATES: usize = 100;
 pub struct Conflict<'a> {
     /// The reasons in upstream's words, sorted.
     pub message: String,
-    /// A minimal set of reasons that contradict one another, with what was wanted first: without any one of them there
-    /// is a solution for the rest.
+    /// A minimal set of reasons that contradict one another, with what was wanted first: without
+    /// any one of them there is a solution for the rest.
     pub reasons: Vec<ConflictReason<'a>>,
     /// For each subscription, by name, whether the others can be solved without it.
     pub relaxations: Vec<Relaxation<'a>>,
@@ -46,8 +46,8 @@ pub struct ConflictReason<'a> {
     pub installed: Option<&'a str>,
     /// Name of the subscription that it is about.
     pub wanted: Option<&'a str>,
-    /// Index of the requirement in those of the bundle, as [`Bundle::requirements`](fbc::catalog::Bundle::requirements)
-    /// lists them.
+    /// Index of the requirement in those of the bundle, as
+    /// [`Bundle::requirements`](fbc::catalog::Bundle::requirements) lists them.
     pub requirement: Option<usize>,
     problem: Rc<SolverProblem<'a>>,
     /// Index of the constraint in the problem.
@@ -90,11 +90,20 @@ impl ReasonKind {
 
 impl<'a> Conflict<'a> {
     /// Explains why a problem has no solution.
-    pub(crate) fn explain(problem: &Rc<SolverProblem<'a>>, meter: &Rc<Meter<'_>>) -> Result<Self, Halt<'static>> {
+    pub(crate) fn explain(
+        problem: &Rc<SolverProblem<'a>>,
+        meter: &Rc<Meter<'_>>,
+    ) -> Result<Self, Halt<'static>> {
         let mut explainer = Explainer::new(problem, meter)?;
         let core = explainer.core(&[])?;
-        let reasons: Vec<_> = core.iter().map(|&at| ConflictReason::new(problem, at)).collect();
-        let mut texts = reasons.iter().map(|reason| reason.text(meter.work())).collect::<Result<Vec<_>, _>>()?;
+        let reasons: Vec<_> = core
+            .iter()
+            .map(|&at| ConflictReason::new(problem, at))
+            .collect();
+        let mut texts = reasons
+            .iter()
+            .map(|reason| reason.text(meter.work()))
+            .collect::<Result<Vec<_>, _>>()?;
         texts.sort_unstable();
         let message = format!("constraints not satisfiable: {}", texts.join(", "));
         let mut relaxations = Vec::new();
@@ -103,17 +112,28 @@ impl<'a> Conflict<'a> {
                 let wanted = &*problem.world.request.subscriptions[at].name;
                 // Without what is no reason, the reasons still contradict one another.
                 let is_wanted = |at: &usize| matches!(problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
-                let is_solvable = core.iter().any(is_wanted) && explainer.is_solvable_without(problem, variable)?;
-                relaxations.push(Relaxation { wanted, is_solvable });
+                let is_solvable = core.iter().any(is_wanted)
+                    && explainer.is_solvable_without(problem, variable)?;
+                relaxations.push(Relaxation {
+                    wanted,
+                    is_solvable,
+                });
             }
         }
-        Ok(Self { message, reasons, relaxations })
+        Ok(Self {
+            message,
+            reasons,
+            relaxations,
+        })
     }
 }
 
 impl fmt::Debug for ConflictReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ConflictReason").field(&self.kind).field(&self.write_text()).finish()
+        f.debug_tuple("ConflictReason")
+            .field(&self.kind)
+            .field(&self.write_text())
+            .finish()
     }
 }
 
@@ -129,16 +149,27 @@ impl<'a> ConflictReason<'a> {
             problem: Rc::clone(problem),
             constraint: at,
         };
-        if let SolverConstraint::Dependency { variable, requirement: Some(_), .. } = constraint {
-            reason.requirement = problem.dependencies[*variable as usize].iter().position(|&one| one == at);
+        if let SolverConstraint::Dependency {
+            variable,
+            requirement: Some(_),
+            ..
+        } = constraint
+        {
+            reason.requirement = problem.dependencies[*variable as usize]
+                .iter()
+                .position(|&one| one == at);
         }
         if let Some(subject) = subject(constraint) {
             match problem.variables[subject as usize] {
                 Variable::Entry(id) => match problem.world.entries[id].source {
-                    Source::Catalog { at, entry } => reason.bundle = Some(PlacedBundle { catalog: at, entry }),
+                    Source::Catalog { at, entry } => {
+                        reason.bundle = Some(PlacedBundle { catalog: at, entry })
+                    }
                     Source::Installed { operator, .. } => reason.installed = Some(&operator.name),
                 },
-                Variable::Subscription(at) => reason.wanted = Some(&problem.world.request.subscriptions[at].name),
+                Variable::Subscription(at) => {
+                    reason.wanted = Some(&problem.world.request.subscriptions[at].name)
+                }
             }
         }
         reason
@@ -158,16 +189,21 @@ impl<'a> ConflictReason<'a> {
     /// The message of the requirement's author for when it is not met.
     pub fn failure_message(&self) -> Option<&str> {
         match self.constraint() {
-            SolverConstraint::Dependency { requirement: Some(requirement), .. } => {
-                self.problem.world.requirements[*requirement].failure_message.as_deref()
-            }
+            SolverConstraint::Dependency {
+                requirement: Some(requirement),
+                ..
+            } => self.problem.world.requirements[*requirement]
+                .failure_message
+                .as_deref(),
             _ => None,
         }
     }
 
     /// Bundles that could meet it, best first, or that exclude one another.
     pub fn candidates(&self) -> impl Iterator<Item = PlacedBundle<'a>> {
-        members(self.constraint()).iter().filter_map(|&one| self.problem.placed_of(one))
+        members(self.constraint())
+            .iter()
+            .filter_map(|&one| self.problem.placed_of(one))
     }
 
     fn constraint(&self) -> &SolverConstraint<'a> {
@@ -195,20 +231,30 @@ fn subject(constraint: &SolverConstraint<'_>) -> Option<u32> {
 fn members<'c>(constraint: &'c SolverConstraint<'_>) -> &'c [u32] {
     match constraint {
         SolverConstraint::Dependency { candidates, .. } => candidates,
-        SolverConstraint::OneOfPackage { members, .. } | SolverConstraint::OneOfApi { members, .. } => members,
+        SolverConstraint::OneOfPackage { members, .. }
+        | SolverConstraint::OneOfApi { members, .. } => members,
         _ => &[],
     }
 }
 
 /// Kind of a constraint.
 fn kind(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> ReasonKind {
-    let is_subscription = |variable: u32| matches!(problem.variables[variable as usize], Variable::Subscription(_));
+    let is_subscription = |variable: u32| {
+        matches!(
+            problem.variables[variable as usize],
+            Variable::Subscription(_)
+        )
+    };
     match constraint {
-        SolverConstraint::Mandatory(variable) if !is_subscription(*variable) => ReasonKind::Installed,
-        SolverConstraint::Dependency { variable, .. } if !is_subscription(*variable) => ReasonKind::Requires,
-        SolverConstraint::Mandatory(_) | SolverConstraint::Nothing(..) | SolverConstraint::Dependency { .. } => {
-            ReasonKind::Wanted
+        SolverConstraint::Mandatory(variable) if !is_subscription(*variable) => {
+            ReasonKind::Installed
         }
+        SolverConstraint::Dependency { variable, .. } if !is_subscription(*variable) => {
+            ReasonKind::Requires
+        }
+        SolverConstraint::Mandatory(_)
+        | SolverConstraint::Nothing(..)
+        | SolverConstraint::Dependency { .. } => ReasonKind::Wanted,
         SolverConstraint::Deprecated(_) => ReasonKind::Prohibited,
         SolverConstraint::Replaces { .. } => ReasonKind::Replaces,
         SolverConstraint::OneOfPackage { .. } => ReasonKind::OneOfPackage,
@@ -218,7 +264,12 @@ fn kind(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> Reaso
 
 /// Upstream's text for a constraint.
 fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> String {
-    let id = |variable: u32| problem.entry_of(variable).map(|id| problem.world.identifier(id)).unwrap_or_default();
+    let id = |variable: u32| {
+        problem
+            .entry_of(variable)
+            .map(|id| problem.world.identifier(id))
+            .unwrap_or_default()
+    };
     let sorted = |members: &[u32]| {
         let mut ids: Vec<String> = members.iter().map(|&member| id(member)).collect();
         ids.sort_unstable();
@@ -228,22 +279,36 @@ fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> S
         SolverConstraint::Mandatory(variable) => match problem.variables[*variable as usize] {
             Variable::Subscription(at) => format!("{} exists", wanted(problem, at)),
             Variable::Entry(id) => {
-                format!("clusterserviceversion {} exists and is not referenced by a subscription", name(problem, id))
+                format!(
+                    "clusterserviceversion {} exists and is not referenced by a subscription",
+                    name(problem, id)
+                )
             }
         },
         SolverConstraint::Nothing(_, message) => message.clone(),
-        SolverConstraint::Dependency { variable, requirement, candidates } => {
-            describe_dependency(problem, *variable, *requirement, candidates)
-        }
+        SolverConstraint::Dependency {
+            variable,
+            requirement,
+            candidates,
+        } => describe_dependency(problem, *variable, *requirement, candidates),
         SolverConstraint::Deprecated(variable) => format!("bundle {} is deprecated", id(*variable)),
-        SolverConstraint::Replaces { variable, installed } => {
+        SolverConstraint::Replaces {
+            variable,
+            installed,
+        } => {
             format!("{} conflicts with {}", id(*variable), id(*installed))
         }
         SolverConstraint::OneOfPackage { package, members } => {
             format!("{} originate from package {package}", sorted(members))
         }
         SolverConstraint::OneOfApi { api, members } => {
-            format!("{} provide {} ({}/{})", sorted(members), api.kind, api.group, api.version)
+            format!(
+                "{} provide {} ({}/{})",
+                sorted(members),
+                api.kind,
+                api.group,
+                api.version
+            )
         }
     }
 }
@@ -257,19 +322,29 @@ fn describe_dependency(
     match (problem.variables[variable as usize], requirement) {
         (Variable::Entry(id), Some(requirement)) => {
             let predicate = &problem.world.requirements[requirement].predicate;
-            format!("bundle {} requires an operator {predicate}", name(problem, id))
+            format!(
+                "bundle {} requires an operator {predicate}",
+                name(problem, id)
+            )
         }
         (Variable::Subscription(at), _) => {
-            let ids = candidates.iter().filter_map(|&candidate| problem.entry_of(candidate));
+            let ids = candidates
+                .iter()
+                .filter_map(|&candidate| problem.entry_of(candidate));
             let ids: Vec<String> = ids.map(|id| problem.world.identifier(id)).collect();
             let wanted = wanted(problem, at);
             match &ids[..] {
                 [] => format!("no operators found matching the criteria of {wanted}"),
                 [only] => format!("{wanted} requires {only}"),
-                several => format!("{wanted} requires at least one of {}", enumerate(several, "or")),
+                several => format!(
+                    "{wanted} requires at least one of {}",
+                    enumerate(several, "or")
+                ),
             }
         }
-        (Variable::Entry(_), None) => unreachable!("an entry has dependencies by its requirements alone"),
+        (Variable::Entry(_), None) => {
+            unreachable!("an entry has dependencies by its requirements alone")
+        }
     }
 }
 
@@ -289,7 +364,9 @@ fn name<'a>(problem: &SolverProblem<'a>, id: EntryId) -> &'a str {
 /// Writes `a, b and c`.
 fn enumerate(items: &[String], last_word: &str) -> String {
     match items {
-        [items @ .., last] if !items.is_empty() => format!("{} {last_word} {last}", items.join(", ")),
+        [items @ .., last] if !items.is_empty() => {
+            format!("{} {last_word} {last}", items.join(", "))
+        }
         items => items.join(", "),
     }
 }

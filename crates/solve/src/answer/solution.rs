@@ -26,7 +26,8 @@ pub struct Solution<'a> {
     picks: Vec<Pick>,
     /// The account of all explanations together.
     meter: Rc<Meter<'a>>,
-    /// Made when the first bundle is explained: it states every constraint again. `None` at the end of the budget.
+    /// Made when the first bundle is explained: it states every constraint again. `None` at the end
+    /// of the budget.
     explainer: OnceCell<Option<RefCell<Explainer<'a>>>>,
 }
 
@@ -35,7 +36,8 @@ pub struct Solution<'a> {
 pub struct SolutionStep<'a> {
     /// The bundle.
     pub placed: PlacedBundle<'a>,
-    /// Name of the installed operator that is upgraded, else of the bundle that the channel entry replaces.
+    /// Name of the installed operator that is upgraded, else of the bundle that the channel entry
+    /// replaces.
     pub replaces: Option<&'a str>,
     /// Whether it upgrades an installed operator.
     pub is_upgrade: bool,
@@ -73,33 +75,69 @@ pub struct PassedOver<'a> {
 
 impl<'a> Solution<'a> {
     pub(crate) fn new(problem: Rc<SolverProblem<'a>>, picks: Vec<Pick>, meter: Meter<'a>) -> Self {
-        let (steps, unchanged, meter, explainer) = (Vec::new(), Vec::new(), Rc::new(meter), OnceCell::new());
-        let mut solution = Self { steps, unchanged, problem, picks, meter, explainer };
+        let (steps, unchanged, meter, explainer) =
+            (Vec::new(), Vec::new(), Rc::new(meter), OnceCell::new());
+        let mut solution = Self {
+            steps,
+            unchanged,
+            problem,
+            picks,
+            meter,
+            explainer,
+        };
         let order = solution.order();
-        solution.steps = order.into_iter().filter_map(|pick| solution.step(pick)).collect();
-        let is_upgraded = |name: &str| solution.steps.iter().any(|step| step.is_upgrade && step.replaces == Some(name));
-        let installed = solution.problem.world.installed.iter().map(|&id| solution.problem.world.entries[id].name);
+        solution.steps = order
+            .into_iter()
+            .filter_map(|pick| solution.step(pick))
+            .collect();
+        let is_upgraded = |name: &str| {
+            solution
+                .steps
+                .iter()
+                .any(|step| step.is_upgrade && step.replaces == Some(name))
+        };
+        let installed = solution
+            .problem
+            .world
+            .installed
+            .iter()
+            .map(|&id| solution.problem.world.entries[id].name);
         solution.unchanged = installed.filter(|name| !is_upgraded(name)).collect();
         solution
     }
 
-    /// Returns bundles that would have been preferred to a step's, best first, each with the reason why it is
-    /// impossible; fewer at the end of the budget, which is one for all steps.
+    /// Returns bundles that would have been preferred to a step's, best first, each with the reason
+    /// why it is impossible; fewer at the end of the budget, which is one for all steps.
     ///
     /// # Errors
     /// If the work was stopped.
-    pub fn passed_over(&self, step: &SolutionStep<'_>, first: usize) -> Result<Vec<PassedOver<'a>>, WorkStopped> {
+    pub fn passed_over(
+        &self,
+        step: &SolutionStep<'_>,
+        first: usize,
+    ) -> Result<Vec<PassedOver<'a>>, WorkStopped> {
         let pick = &self.picks[step.pick];
         let number = pick.passed_over.min(first).min(MAX_PASSED_OVER);
-        let Some(candidates) = pick.dependency.map(|at| self.problem.candidates(at)).filter(|_| number > 0) else {
+        let Some(candidates) = pick
+            .dependency
+            .map(|at| self.problem.candidates(at))
+            .filter(|_| number > 0)
+        else {
             return Ok(Vec::new());
         };
-        let Some(explainer) = self.explainer()? else { return Ok(Vec::new()) };
+        let Some(explainer) = self.explainer()? else {
+            return Ok(Vec::new());
+        };
         let mut explainer = explainer.borrow_mut();
-        let mut chosen: Vec<u32> = self.picks[..step.pick].iter().map(|pick| pick.variable).collect();
+        let mut chosen: Vec<u32> = self.picks[..step.pick]
+            .iter()
+            .map(|pick| pick.variable)
+            .collect();
         let mut passed_over = Vec::new();
         for &candidate in &candidates[..number] {
-            let Some(placed) = self.problem.placed_of(candidate) else { continue };
+            let Some(placed) = self.problem.placed_of(candidate) else {
+                continue;
+            };
             chosen.push(candidate);
             let core = match explainer.core(&chosen) {
                 Ok(core) => core,
@@ -107,7 +145,10 @@ impl<'a> Solution<'a> {
                 Err(Halt::Refused(_)) => break,
             };
             chosen.pop();
-            let reasons = core.into_iter().map(|at| ConflictReason::new(&self.problem, at)).collect();
+            let reasons = core
+                .into_iter()
+                .map(|at| ConflictReason::new(&self.problem, at))
+                .collect();
             passed_over.push(PassedOver { placed, reasons });
         }
         Ok(passed_over)
@@ -125,11 +166,17 @@ impl<'a> Solution<'a> {
         Ok(self.explainer.get().and_then(Option::as_ref))
     }
 
-    /// Returns the picks, those that serve a dependency before the one that has it, otherwise as they were chosen.
+    /// Returns the picks, those that serve a dependency before the one that has it, otherwise as
+    /// they were chosen.
     fn order(&self) -> Vec<usize> {
         let mut serving = std::collections::HashMap::new();
         for (at, pick) in self.picks.iter().enumerate() {
-            serving.extend(pick.dependency.iter().chain(&pick.serves).map(|&dependency| (dependency, at)));
+            serving.extend(
+                pick.dependency
+                    .iter()
+                    .chain(&pick.serves)
+                    .map(|&dependency| (dependency, at)),
+            );
         }
         let (mut order, mut seen) = (Vec::new(), vec![false; self.picks.len()]);
         for root in 0..self.picks.len() {
@@ -141,7 +188,10 @@ impl<'a> Solution<'a> {
                 } else if !std::mem::replace(&mut seen[at], true) {
                     stack.push((at, true));
                     let dependencies = &self.problem.dependencies[self.picks[at].variable as usize];
-                    let needed = dependencies.iter().rev().filter_map(|dependency| serving.get(dependency));
+                    let needed = dependencies
+                        .iter()
+                        .rev()
+                        .filter_map(|dependency| serving.get(dependency));
                     stack.extend(needed.map(|&at| (at, false)));
                 }
             }
@@ -154,7 +204,11 @@ impl<'a> Solution<'a> {
         let id = self.problem.entry_of(pick.variable)?;
         let placed = self.problem.placed(id)?;
         let world = &self.problem.world;
-        let upgraded = self.problem.upgrades.get(&id).map(|&installed| world.entries[installed].name);
+        let upgraded = self
+            .problem
+            .upgrades
+            .get(&id)
+            .map(|&installed| world.entries[installed].name);
         let dependencies = || pick.dependency.iter().chain(&pick.serves).copied();
         let subscription = dependencies().find_map(|dependency| match self.owner(dependency) {
             Some(Variable::Subscription(at)) => Some(&world.request.subscriptions[at]),
@@ -166,8 +220,12 @@ impl<'a> Solution<'a> {
             placed,
             replaces: upgraded.or_else(|| placed.entry.replaces()),
             is_upgrade: upgraded.is_some(),
-            starting_csv: starting.map(|subscription| &*subscription.starting_csv).filter(|name| !name.is_empty()),
-            reasons: dependencies().filter_map(|dependency| self.reason(dependency)).collect(),
+            starting_csv: starting
+                .map(|subscription| &*subscription.starting_csv)
+                .filter(|name| !name.is_empty()),
+            reasons: dependencies()
+                .filter_map(|dependency| self.reason(dependency))
+                .collect(),
             passed_over: pick.passed_over,
             pick: at,
         })
@@ -175,27 +233,41 @@ impl<'a> Solution<'a> {
 
     fn owner(&self, dependency: usize) -> Option<Variable> {
         match self.problem.constraints[dependency] {
-            SolverConstraint::Dependency { variable, .. } => Some(self.problem.variables[variable as usize]),
+            SolverConstraint::Dependency { variable, .. } => {
+                Some(self.problem.variables[variable as usize])
+            }
             _ => None,
         }
     }
 
     fn reason(&self, dependency: usize) -> Option<StepReason<'a>> {
-        let SolverConstraint::Dependency { requirement, .. } = &self.problem.constraints[dependency] else {
+        let SolverConstraint::Dependency { requirement, .. } =
+            &self.problem.constraints[dependency]
+        else {
             return None;
         };
         let world = &self.problem.world;
         let requirement = requirement.map(|at| world.requirements[at].predicate.to_string());
-        let none = StepReason { wanted: None, required_by: None, required_by_installed: None, requirement };
+        let none = StepReason {
+            wanted: None,
+            required_by: None,
+            required_by_installed: None,
+            requirement,
+        };
         Some(match self.owner(dependency)? {
-            Variable::Subscription(at) => StepReason { wanted: Some(&world.request.subscriptions[at].name), ..none },
+            Variable::Subscription(at) => StepReason {
+                wanted: Some(&world.request.subscriptions[at].name),
+                ..none
+            },
             Variable::Entry(id) => match world.entries[id].source {
-                Source::Catalog { at, entry } => {
-                    StepReason { required_by: Some(PlacedBundle { catalog: at, entry }), ..none }
-                }
-                Source::Installed { operator, .. } => {
-                    StepReason { required_by_installed: Some(&operator.name), ..none }
-                }
+                Source::Catalog { at, entry } => StepReason {
+                    required_by: Some(PlacedBundle { catalog: at, entry }),
+                    ..none
+                },
+                Source::Installed { operator, .. } => StepReason {
+                    required_by_installed: Some(&operator.name),
+                    ..none
+                },
             },
         })
     }

@@ -1,4 +1,5 @@
-//! Reads the value of an `olm.constraint` in the order of upstream: size, fields and types, then ranges and rules.
+//! Reads the value of an `olm.constraint` in the order of upstream: size, fields and types, then
+//! ranges and rules.
 
 use fbc::catalog::MAX_CONSTRAINT_BYTES;
 use fbc::go_quote;
@@ -19,31 +20,47 @@ const KINDS: [&str; 6] = ["gvk", "package", "all", "any", "not", "cel"];
 pub(super) fn read(value: &[u8], meter: &Meter<'_>) -> Result<ParsedRequirement, Unreadable> {
     let parse = |reason: String| Fault::from(format!("parse olm.constraint: {reason}"));
     if value.len() > MAX_CONSTRAINT_BYTES {
-        let reason = format!("olm.constraint value is greater than max constraint size {MAX_CONSTRAINT_BYTES} bytes");
+        let reason = format!(
+            "olm.constraint value is greater than max constraint size {MAX_CONSTRAINT_BYTES} bytes"
+        );
         return Err(parse(reason).into());
     }
     let value: Value = serde_json::from_slice(value).map_err(|error| parse(error.to_string()))?;
     check(&value, "").map_err(parse)?;
     let predicate = predicate(&value, meter).map_err(|error| match error {
-        Unreadable::Fault(Fault { message, is_limit }) => {
-            Fault { message: format!("convert olm.constraint to resolver predicate: {message}"), is_limit }.into()
+        Unreadable::Fault(Fault { message, is_limit }) => Fault {
+            message: format!("convert olm.constraint to resolver predicate: {message}"),
+            is_limit,
         }
+        .into(),
         halted @ Unreadable::Halted(_) => halted,
     })?;
-    let message = value.as_object().and_then(|object| text(object, "failureMessage"));
-    Ok(ParsedRequirement { predicate, failure_message: message.filter(|message| !message.is_empty()) })
+    let message = value
+        .as_object()
+        .and_then(|object| text(object, "failureMessage"));
+    Ok(ParsedRequirement {
+        predicate,
+        failure_message: message.filter(|message| !message.is_empty()),
+    })
 }
 
 /// Checks fields and types of a constraint at a path, such as `all.constraints`.
 fn check(value: &Value, path: &str) -> Result<(), String> {
-    let Some(object) = object(value, "Constraint", "constraints.Constraint", path)? else { return Ok(()) };
+    let Some(object) = object(value, "Constraint", "constraints.Constraint", path)? else {
+        return Ok(());
+    };
     for (key, value) in object {
         let lower = key.to_ascii_lowercase();
         let path = join(path, &lower);
         match &*lower {
             "failuremessage" => string(value, "Constraint", &join("", "failureMessage"))?,
             "gvk" => strings(value, "GVKConstraint", &path, &["group", "kind", "version"])?,
-            "package" => strings(value, "PackageConstraint", &path, &["packageName", "versionRange"])?,
+            "package" => strings(
+                value,
+                "PackageConstraint",
+                &path,
+                &["packageName", "versionRange"],
+            )?,
             "cel" => strings(value, "Cel", &path, &["rule"])?,
             "all" | "any" | "not" => check_list(value, &path)?,
             _ => return Err(unknown(key)),
@@ -54,7 +71,9 @@ fn check(value: &Value, path: &str) -> Result<(), String> {
 
 /// Checks a compound constraint.
 fn check_list(value: &Value, path: &str) -> Result<(), String> {
-    let Some(object) = object(value, "Constraint", "constraints.CompoundConstraint", path)? else { return Ok(()) };
+    let Some(object) = object(value, "Constraint", "constraints.CompoundConstraint", path)? else {
+        return Ok(());
+    };
     for (key, value) in object {
         if !key.eq_ignore_ascii_case("constraints") {
             return Err(unknown(key));
@@ -63,7 +82,14 @@ fn check_list(value: &Value, path: &str) -> Result<(), String> {
         match value {
             Value::Null => {}
             Value::Array(list) => list.iter().try_for_each(|one| check(one, &path))?,
-            other => return Err(mismatch(other, "CompoundConstraint", &path, "[]constraints.Constraint")),
+            other => {
+                return Err(mismatch(
+                    other,
+                    "CompoundConstraint",
+                    &path,
+                    "[]constraints.Constraint",
+                ));
+            }
         }
     }
     Ok(())
@@ -71,9 +97,20 @@ fn check_list(value: &Value, path: &str) -> Result<(), String> {
 
 /// Checks an object that has only these strings.
 fn strings(value: &Value, go_struct: &str, path: &str, names: &[&str]) -> Result<(), String> {
-    let Some(object) = object(value, "Constraint", &format!("constraints.{go_struct}"), path)? else { return Ok(()) };
+    let Some(object) = object(
+        value,
+        "Constraint",
+        &format!("constraints.{go_struct}"),
+        path,
+    )?
+    else {
+        return Ok(());
+    };
     for (key, value) in object {
-        let name = names.iter().find(|name| name.eq_ignore_ascii_case(key)).ok_or_else(|| unknown(key))?;
+        let name = names
+            .iter()
+            .find(|name| name.eq_ignore_ascii_case(key))
+            .ok_or_else(|| unknown(key))?;
         string(value, go_struct, &join(path, name))?;
     }
     Ok(())
@@ -88,9 +125,10 @@ fn object<'v>(
     match value {
         Value::Null => Ok(None),
         Value::Object(object) => Ok(Some(object)),
-        other if path.is_empty() => {
-            Err(format!("json: cannot unmarshal {} into Go value of type {go_type}", json_type(other)))
-        }
+        other if path.is_empty() => Err(format!(
+            "json: cannot unmarshal {} into Go value of type {go_type}",
+            json_type(other)
+        )),
         other => Err(mismatch(other, go_struct, path, go_type)),
     }
 }
@@ -107,11 +145,18 @@ fn unknown(key: &str) -> String {
 }
 
 fn mismatch(value: &Value, go_struct: &str, path: &str, go_type: &str) -> String {
-    format!("json: cannot unmarshal {} into Go struct field {go_struct}.{path} of type {go_type}", json_type(value))
+    format!(
+        "json: cannot unmarshal {} into Go struct field {go_struct}.{path} of type {go_type}",
+        json_type(value)
+    )
 }
 
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
 }
 
 /// Reads a checked constraint: the first of its [`KINDS`] that is set.
@@ -119,12 +164,20 @@ fn predicate(value: &Value, meter: &Meter<'_>) -> Result<Predicate, Unreadable> 
     let empty = Map::new();
     let object = value.as_object().unwrap_or(&empty);
     let set = |kind: &&str| get(object, kind).is_some_and(|value| !value.is_null());
-    let kind = KINDS.into_iter().find(set).ok_or_else(|| "constraint is empty".to_owned())?;
-    let body = get(object, kind).and_then(Value::as_object).unwrap_or(&empty);
+    let kind = KINDS
+        .into_iter()
+        .find(set)
+        .ok_or_else(|| "constraint is empty".to_owned())?;
+    let body = get(object, kind)
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
     let field = |name| text(body, name).unwrap_or_default();
     let list = || {
         let list = get(body, "constraints").and_then(Value::as_array);
-        list.into_iter().flatten().map(|one| predicate(one, meter)).collect::<Result<Vec<_>, _>>()
+        list.into_iter()
+            .flatten()
+            .map(|one| predicate(one, meter))
+            .collect::<Result<Vec<_>, _>>()
     };
     Ok(match kind {
         "gvk" => Predicate::Api(Api {
@@ -138,7 +191,10 @@ fn predicate(value: &Value, meter: &Meter<'_>) -> Result<Predicate, Unreadable> 
         "not" => Predicate::Not(list()?),
         _ => {
             let rule = Box::new(Rule::compile(&field("rule"), meter)?);
-            Predicate::Rule { rule, message: text(object, "failureMessage").unwrap_or_default() }
+            Predicate::Rule {
+                rule,
+                message: text(object, "failureMessage").unwrap_or_default(),
+            }
         }
     })
 }

@@ -1,8 +1,11 @@
-//! Checks the types of a CEL rule: the interpreter has no checker, and what is not well-typed is refused upstream.
+//! Checks the types of a CEL rule: the interpreter has no checker, and what is not well-typed is
+//! refused upstream.
 
 use std::fmt;
 
-use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectExpr};
+use cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectExpr,
+};
 
 /// A type of CEL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +28,18 @@ enum Type {
 }
 
 /// Names of types that a rule can compare with.
-const TYPE_NAMES: [&str; 10] = ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"];
+const TYPE_NAMES: [&str; 10] = [
+    "bool",
+    "int",
+    "uint",
+    "double",
+    "string",
+    "bytes",
+    "list",
+    "map",
+    "null_type",
+    "type",
+];
 
 /// Parts of a timestamp, and those that a duration has too.
 const TIME_PARTS: [&str; 10] = [
@@ -71,7 +85,10 @@ fn type_of(expr: &IdedExpr, scope: &mut Scope) -> Result<Type, String> {
         Expr::Map(entries) => map_type(entries, scope),
         Expr::Call(call) => call_type(call, scope),
         Expr::Comprehension(comprehension) => comprehension_type(comprehension, scope),
-        Expr::Struct(expr) => Err(format!("undeclared reference to '{}' (in container '')", expr.type_name)),
+        Expr::Struct(expr) => Err(format!(
+            "undeclared reference to '{}' (in container '')",
+            expr.type_name
+        )),
         Expr::Unspecified => Err("Syntax error: an expression is missing".to_owned()),
     }
 }
@@ -89,7 +106,10 @@ fn literal_type(literal: &LiteralValue) -> Type {
 }
 
 fn ident(name: &str, scope: &Scope) -> Result<Type, String> {
-    let variable = scope.iter().rfind(|(variable, _)| variable == name).map(|(_, found)| found.clone());
+    let variable = scope
+        .iter()
+        .rfind(|(variable, _)| variable == name)
+        .map(|(_, found)| found.clone());
     let type_name = TYPE_NAMES.contains(&name).then_some(Type::Meta);
     variable.or(type_name).ok_or_else(|| undeclared(name))
 }
@@ -118,15 +138,25 @@ fn map_type(map: &MapExpr, scope: &mut Scope) -> Result<Type, String> {
             _ => return Err("unsupported syntax '?'".to_owned()),
         }
     }
-    Ok(Type::Map(Box::new(join_all(keys)), Box::new(join_all(values))))
+    Ok(Type::Map(
+        Box::new(join_all(keys)),
+        Box::new(join_all(values)),
+    ))
 }
 
-fn comprehension_type(comprehension: &ComprehensionExpr, scope: &mut Scope) -> Result<Type, String> {
+fn comprehension_type(
+    comprehension: &ComprehensionExpr,
+    scope: &mut Scope,
+) -> Result<Type, String> {
     let item = match type_of(&comprehension.iter_range, scope)? {
         Type::List(item) => *item,
         Type::Map(key, _) => *key,
         Type::Any => Type::Any,
-        other => return Err(format!("expression of type '{other}' cannot be range of a comprehension")),
+        other => {
+            return Err(format!(
+                "expression of type '{other}' cannot be range of a comprehension"
+            ));
+        }
     };
     if comprehension.iter_var2.is_some() {
         return Err("unsupported macro with two variables".to_owned());
@@ -140,31 +170,60 @@ fn comprehension_type(comprehension: &ComprehensionExpr, scope: &mut Scope) -> R
     let step = type_of(&comprehension.loop_step, scope)?;
     expect(&step, &initial, "loop step")?;
     scope.truncate(depth);
-    scope.push((comprehension.accu_var.clone(), if initial == list(Type::Any) { step } else { initial }));
+    scope.push((
+        comprehension.accu_var.clone(),
+        if initial == list(Type::Any) {
+            step
+        } else {
+            initial
+        },
+    ));
     let result = type_of(&comprehension.result, scope);
     scope.truncate(depth);
     result
 }
 
 fn expect(found: &Type, wanted: &Type, what: &str) -> Result<(), String> {
-    if agree(found, wanted) { Ok(()) } else { Err(format!("expected type of {what} '{wanted}' but found '{found}'")) }
+    if agree(found, wanted) {
+        Ok(())
+    } else {
+        Err(format!(
+            "expected type of {what} '{wanted}' but found '{found}'"
+        ))
+    }
 }
 
 fn call_type(call: &CallExpr, scope: &mut Scope) -> Result<Type, String> {
     let name = &*call.func_name;
-    let target = call.target.as_deref().map(|target| type_of(target, scope)).transpose()?;
-    let args = call.args.iter().map(|argument| type_of(argument, scope)).collect::<Result<Vec<_>, _>>()?;
+    let target = call
+        .target
+        .as_deref()
+        .map(|target| type_of(target, scope))
+        .transpose()?;
+    let args = call
+        .args
+        .iter()
+        .map(|argument| type_of(argument, scope))
+        .collect::<Result<Vec<_>, _>>()?;
     let found = match &target {
         Some(target) => member_type(name, target, &args),
         None => operator_type(name, &args).or_else(|| function_type(name, &args)),
     };
     found.unwrap_or_else(|| {
-        let types = |types: &[Type]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let types = |types: &[Type]| {
+            types
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let applied = match &target {
             Some(target) => format!("{target}.({})", types(&args)),
             None => format!("({})", types(&args)),
         };
-        Err(format!("found no matching overload for '{name}' applied to '{applied}'"))
+        Err(format!(
+            "found no matching overload for '{name}' applied to '{applied}'"
+        ))
     })
 }
 
@@ -173,7 +232,10 @@ type Found = Option<Result<Type, String>>;
 
 fn operator_type(name: &str, args: &[Type]) -> Found {
     let found = match (name, args) {
-        ("_&&_" | "_||_", args) => args.iter().all(|arg| agree(arg, &Type::Bool)).then_some(Type::Bool),
+        ("_&&_" | "_||_", args) => args
+            .iter()
+            .all(|arg| agree(arg, &Type::Bool))
+            .then_some(Type::Bool),
         ("!_" | "@not_strictly_false", [arg]) => agree(arg, &Type::Bool).then_some(Type::Bool),
         ("_?_:_", [condition, one, other]) => {
             let well_typed = agree(condition, &Type::Bool) && agree(one, other);
@@ -184,7 +246,10 @@ fn operator_type(name: &str, args: &[Type]) -> Found {
             (agree(one, other) && is_ordered(one) && is_ordered(other)).then_some(Type::Bool)
         }
         ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [one, other]) => arithmetic(name, one, other),
-        ("-_", [arg]) => [Type::Int, Type::Double].iter().find(|&one| agree(one, arg)).map(|_| arg.clone()),
+        ("-_", [arg]) => [Type::Int, Type::Double]
+            .iter()
+            .find(|&one| agree(one, arg))
+            .map(|_| arg.clone()),
         ("_[_]", [Type::List(item), at]) => agree(at, &Type::Int).then(|| (**item).clone()),
         ("_[_]", [Type::Map(key, value), at]) => agree(key, at).then(|| (**value).clone()),
         ("_[_]", [Type::Any, _]) => Some(Type::Any),
@@ -202,9 +267,8 @@ fn is_ordered(one: &Type) -> bool {
 
 fn arithmetic(name: &str, one: &Type, other: &Type) -> Option<Type> {
     let time = match (name, one, other) {
-        ("_+_" | "_-_", Type::Timestamp, Type::Duration) | ("_+_", Type::Duration, Type::Timestamp) => {
-            Some(Type::Timestamp)
-        }
+        ("_+_" | "_-_", Type::Timestamp, Type::Duration)
+        | ("_+_", Type::Duration, Type::Timestamp) => Some(Type::Timestamp),
         ("_-_", Type::Timestamp, Type::Timestamp) => Some(Type::Duration),
         _ => None,
     };
@@ -225,14 +289,28 @@ fn arithmetic(name: &str, one: &Type, other: &Type) -> Option<Type> {
 fn function_type(name: &str, args: &[Type]) -> Found {
     use Type::{Any, Bool, Bytes, Double, Duration, Int, String, Timestamp, Uint};
     let (accepted, result): (&[Type], Type) = match name {
-        "size" => return one_of(args, &[String, Bytes, list(Any), Type::Map(Box::new(Any), Box::new(Any))], Int),
+        "size" => {
+            return one_of(
+                args,
+                &[
+                    String,
+                    Bytes,
+                    list(Any),
+                    Type::Map(Box::new(Any), Box::new(Any)),
+                ],
+                Int,
+            );
+        }
         "type" => (&[Any], Type::Meta),
         "dyn" => (&[Any], Any),
         "int" => (&[Int, Uint, Double, String, Timestamp], Int),
         "uint" => (&[Uint, Int, Double, String], Uint),
         "double" => (&[Double, Int, Uint, String], Double),
         "bool" => (&[Bool, String], Bool),
-        "string" => (&[String, Bool, Int, Uint, Double, Bytes, Timestamp, Duration], String),
+        "string" => (
+            &[String, Bool, Int, Uint, Double, Bytes, Timestamp, Duration],
+            String,
+        ),
         "bytes" => (&[Bytes, String], Bytes),
         "timestamp" => (&[Timestamp, String, Int], Timestamp),
         "duration" => (&[Duration, String], Duration),
@@ -246,11 +324,18 @@ fn function_type(name: &str, args: &[Type]) -> Found {
 /// The result of a function of one argument.
 fn one_of(args: &[Type], accepted: &[Type], result: Type) -> Found {
     let [arg] = args else { return None };
-    accepted.iter().any(|one| agree(one, arg)).then_some(Ok(result))
+    accepted
+        .iter()
+        .any(|one| agree(one, arg))
+        .then_some(Ok(result))
 }
 
 fn all_agree(args: &[Type], wanted: &[Type]) -> bool {
-    args.len() == wanted.len() && args.iter().zip(wanted).all(|(arg, wanted)| agree(arg, wanted))
+    args.len() == wanted.len()
+        && args
+            .iter()
+            .zip(wanted)
+            .all(|(arg, wanted)| agree(arg, wanted))
 }
 
 fn member_type(name: &str, target: &Type, args: &[Type]) -> Found {
@@ -262,8 +347,10 @@ fn member_type(name: &str, target: &Type, args: &[Type]) -> Found {
             well_typed.then_some(Ok(Type::Bool))
         }
         part if TIME_PARTS.contains(&part) => {
-            let zoned = agree(target, &Type::Timestamp) && (args.is_empty() || all_agree(args, &[Type::String]));
-            (zoned || is_duration && TIME_PARTS[..4].contains(&part) && args.is_empty()).then_some(Ok(Type::Int))
+            let zoned = agree(target, &Type::Timestamp)
+                && (args.is_empty() || all_agree(args, &[Type::String]));
+            (zoned || is_duration && TIME_PARTS[..4].contains(&part) && args.is_empty())
+                .then_some(Ok(Type::Int))
         }
         _ => Some(Err(undeclared(name))),
     }
@@ -283,7 +370,11 @@ fn agree(one: &Type, other: &Type) -> bool {
 
 /// The type of values of both types.
 fn join(one: Type, other: Type) -> Type {
-    if one == other { one } else { join_parts(one, other) }
+    if one == other {
+        one
+    } else {
+        join_parts(one, other)
+    }
 }
 
 fn join_parts(one: Type, other: Type) -> Type {

@@ -1,8 +1,9 @@
-//! Bounds what evaluating a CEL rule costs: nothing interrupts an evaluation, so it is estimated before.
+//! Bounds what evaluating a CEL rule costs: nothing interrupts an evaluation, so it is estimated
+//! before.
 //!
-//! The interpreter copies values with everything in them: an item that a macro binds to its variable, the parts of
-//! lists and maps that a rule writes, and what `+` joins. A step is at most one value that is looked at or copied, so
-//! that steps bound memory too.
+//! The interpreter copies values with everything in them: an item that a macro binds to its
+//! variable, the parts of lists and maps that a rule writes, and what `+` joins. A step is at most
+//! one value that is looked at or copied, so that steps bound memory too.
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
@@ -22,8 +23,8 @@ pub(super) struct Size {
     pub(super) items: u64,
     /// Weight of the largest one.
     pub(super) largest: u64,
-    /// Steps to look at all of it, or to copy it: one for each value in it, whatever its depth, and for each block of
-    /// its texts.
+    /// Steps to look at all of it, or to copy it: one for each value in it, whatever its depth, and
+    /// for each block of its texts.
     pub(super) weight: u64,
 }
 
@@ -59,7 +60,8 @@ pub(super) fn patterns(rule: &IdedExpr) -> Vec<Option<&str>> {
     found
 }
 
-/// Returns the steps that parsing a rule takes: its parser takes longer for each byte of a longer rule.
+/// Returns the steps that parsing a rule takes: its parser takes longer for each byte of a longer
+/// rule.
 pub(super) fn parse_steps(rule: &str) -> u64 {
     let bytes = rule.len() as u64;
     bytes * (6 + bytes / 150)
@@ -87,11 +89,16 @@ pub(super) fn steps(rule: &IdedExpr, properties: Size) -> u64 {
 /// Returns the steps that compiling a pattern takes, which each look-up does.
 pub(super) fn pattern_steps(pattern: &str) -> u64 {
     let of_byte = if folds_ranges(pattern) { 6_000 } else { 20 };
-    let once = if has_escapes(pattern) || dots(pattern) > 0 { 1_000 } else { 200 };
+    let once = if has_escapes(pattern) || dots(pattern) > 0 {
+        1_000
+    } else {
+        200
+    };
     once + of_byte * pattern.len() as u64
 }
 
-/// Returns the steps that looking for a pattern in a block of text takes, by the states that it is compiled to.
+/// Returns the steps that looking for a pattern in a block of text takes, by the states that it is
+/// compiled to.
 fn pattern_block_steps(pattern: &str) -> u64 {
     if has_escapes(pattern) || pattern.contains('{') {
         return PATTERN_BLOCK_STEPS;
@@ -109,15 +116,18 @@ fn has_escapes(pattern: &str) -> bool {
 
 /// Number of classes of all characters but few: `.` and `[^x]`.
 fn dots(pattern: &str) -> u64 {
-    (pattern.matches('.').count() - pattern.matches("\\.").count() + pattern.matches("[^").count()) as u64
+    (pattern.matches('.').count() - pattern.matches("\\.").count() + pattern.matches("[^").count())
+        as u64
 }
 
-/// Whether a pattern may look for the other case of each character of a large class, such as `(?i)[^\D]`, which takes
-/// milliseconds for each.
+/// Whether a pattern may look for the other case of each character of a large class, such as
+/// `(?i)[^\D]`, which takes milliseconds for each.
 fn folds_ranges(pattern: &str) -> bool {
     let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
-    let ignores_case =
-        pattern.split('?').skip(1).any(|flags| flags.bytes().take_while(is_flag).any(|flag| flag == b'i'));
+    let ignores_case = pattern
+        .split('?')
+        .skip(1)
+        .any(|flags| flags.bytes().take_while(is_flag).any(|flag| flag == b'i'));
     let has = |texts: &[&str]| texts.iter().any(|text| pattern.contains(text));
     let has_sets = has(&["&&", "--", "~~"]) || !pattern.is_ascii() || pattern.contains('\\');
     ignores_case && (has(&["\\p", "\\P"]) || pattern.contains('[') && has_sets)
@@ -131,7 +141,11 @@ impl Size {
 
     /// Whatever weighs so much.
     fn of_any(weight: u64) -> Self {
-        Self { items: weight, largest: weight, weight }
+        Self {
+            items: weight,
+            largest: weight,
+            weight,
+        }
     }
 
     /// What has the items of both.
@@ -167,8 +181,14 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     if let Expr::Comprehension(_) = &expr.expr {
         return bound_macro(expr, scope);
     }
-    let parts: Vec<Bound> = children(expr).into_iter().map(|child| bound(child, scope)).collect();
-    let steps = parts.iter().map(|part| part.steps).fold(0, u64::saturating_add);
+    let parts: Vec<Bound> = children(expr)
+        .into_iter()
+        .map(|child| bound(child, scope))
+        .collect();
+    let steps = parts
+        .iter()
+        .map(|part| part.steps)
+        .fold(0, u64::saturating_add);
     let sizes: Vec<Size> = parts.iter().map(|part| part.size).collect();
     let (own, size) = match &expr.expr {
         Expr::Ident(name) => {
@@ -176,23 +196,34 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
             (1, variable.map_or(Size::of_any(1), |(_, size)| *size))
         }
         Expr::Call(call) => {
-            if let ("matches", Some(Expr::Literal(LiteralValue::String(pattern)))) =
-                (&*call.func_name, call.args.last().map(|pattern| &pattern.expr))
-            {
-                let own = pattern_steps(pattern.inner()) + sizes[0].weight * pattern_block_steps(pattern.inner());
-                return Bound { steps: steps.saturating_add(own), size: Size::of_any(1) };
+            if let ("matches", Some(Expr::Literal(LiteralValue::String(pattern)))) = (
+                &*call.func_name,
+                call.args.last().map(|pattern| &pattern.expr),
+            ) {
+                let own = pattern_steps(pattern.inner())
+                    + sizes[0].weight * pattern_block_steps(pattern.inner());
+                return Bound {
+                    steps: steps.saturating_add(own),
+                    size: Size::of_any(1),
+                };
             }
             // What a macro appends to its result is all that is copied.
             let is_append = call.func_name == "_+_" && is_result(&call.args[0]);
             let copied = &sizes[usize::from(is_append)..];
-            (call_steps(&call.func_name, copied), call_size(&call.func_name, &sizes))
+            (
+                call_steps(&call.func_name, copied),
+                call_size(&call.func_name, &sizes),
+            )
         }
         Expr::Select(_) => (1, Size::of_any(sizes[0].weight)),
         Expr::Literal(literal) => (1, literal_size(literal)),
         // What it is made of is copied into it.
         _ => (Size::of_items(&sizes).weight, Size::of_items(&sizes)),
     };
-    Bound { steps: steps.saturating_add(own), size }
+    Bound {
+        steps: steps.saturating_add(own),
+        size,
+    }
 }
 
 /// Whether an expression is the result of a macro so far: no rule can write its name.
@@ -202,7 +233,9 @@ fn is_result(expr: &IdedExpr) -> bool {
 
 /// Bounds a macro, whose result grows by the same with each item.
 fn bound_macro<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
-    let Expr::Comprehension(body) = &expr.expr else { unreachable!("the expression is a macro") };
+    let Expr::Comprehension(body) = &expr.expr else {
+        unreachable!("the expression is a macro")
+    };
     let range = bound(&body.iter_range, scope);
     let initial = bound(&body.accu_init, scope);
     let depth = scope.len();
@@ -210,19 +243,31 @@ fn bound_macro<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     scope.push((&body.iter_var, Size::of_any(range.size.largest)));
     let first = bound(&body.loop_step, scope).size;
     let grown = |initial: u64, first: u64| {
-        initial.saturating_add(first.saturating_sub(initial).saturating_mul(range.size.items))
+        initial.saturating_add(
+            first
+                .saturating_sub(initial)
+                .saturating_mul(range.size.items),
+        )
     };
     scope[depth].1 = Size {
         items: grown(initial.size.items, first.items),
         largest: first.largest,
         weight: grown(initial.size.weight, first.weight),
     };
-    let [step, condition, result] = [&body.loop_step, &body.loop_cond, &body.result].map(|part| bound(part, scope));
+    let [step, condition, result] =
+        [&body.loop_step, &body.loop_cond, &body.result].map(|part| bound(part, scope));
     scope.truncate(depth);
     let copied_item = range.size.largest.saturating_add(1);
-    let each = [step.steps, condition.steps, copied_item].into_iter().fold(0, u64::saturating_add);
-    let once = [range.steps, initial.steps, result.steps].into_iter().fold(0, u64::saturating_add);
-    Bound { steps: range.size.items.saturating_mul(each).saturating_add(once), size: result.size }
+    let each = [step.steps, condition.steps, copied_item]
+        .into_iter()
+        .fold(0, u64::saturating_add);
+    let once = [range.steps, initial.steps, result.steps]
+        .into_iter()
+        .fold(0, u64::saturating_add);
+    Bound {
+        steps: range.size.items.saturating_mul(each).saturating_add(once),
+        size: result.size,
+    }
 }
 
 /// Steps of a call itself, by the sizes of what it is called with.
@@ -258,14 +303,33 @@ fn literal_size(literal: &LiteralValue) -> Size {
 
 fn children(expr: &IdedExpr) -> Vec<&IdedExpr> {
     match &expr.expr {
-        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Call(call) => call
+            .target
+            .as_deref()
+            .into_iter()
+            .chain(&call.args)
+            .collect(),
         Expr::Comprehension(macros) => {
-            vec![&macros.iter_range, &macros.accu_init, &macros.loop_cond, &macros.loop_step, &macros.result]
+            vec![
+                &macros.iter_range,
+                &macros.accu_init,
+                &macros.loop_cond,
+                &macros.loop_step,
+                &macros.result,
+            ]
         }
         Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Map(map) => map
+            .entries
+            .iter()
+            .flat_map(|entry| entry_parts(&entry.expr))
+            .collect(),
         Expr::Select(select) => vec![&select.operand],
-        Expr::Struct(expr) => expr.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Struct(expr) => expr
+            .entries
+            .iter()
+            .flat_map(|entry| entry_parts(&entry.expr))
+            .collect(),
         Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
     }
 }

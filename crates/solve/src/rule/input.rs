@@ -1,4 +1,5 @@
-//! The variable `properties` of rules: read from JSON straight into values of the interpreter, and counted meanwhile.
+//! The variable `properties` of rules: read from JSON straight into values of the interpreter, and
+//! counted meanwhile.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -12,7 +13,8 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use super::cost::Size;
 use crate::facts::RawProperty;
 
-/// Maximum number of values in the properties of one bundle that CEL rules look at. Each takes up to 300 bytes.
+/// Maximum number of values in the properties of one bundle that CEL rules look at. Each takes up
+/// to 300 bytes.
 pub const MAX_RULE_VALUES: u64 = 50_000;
 
 /// The variable `properties` of a rule. Rules borrow it: a clone would copy every value in it.
@@ -23,10 +25,14 @@ pub(crate) struct RuleInput {
 }
 
 impl RuleInput {
-    /// Converts properties, as upstream does: every number is a double, and what is not JSON counts as null.
-    /// Returns `None` if they have more than [`MAX_RULE_VALUES`].
+    /// Converts properties, as upstream does: every number is a double, and what is not JSON counts
+    /// as null. Returns `None` if they have more than [`MAX_RULE_VALUES`].
     pub(crate) fn read(properties: &[RawProperty<'_>]) -> Option<Self> {
-        let mut size = Size { items: properties.len() as u64, largest: 0, weight: 1 };
+        let mut size = Size {
+            items: properties.len() as u64,
+            largest: 0,
+            weight: 1,
+        };
         let mut values: Vec<Box<dyn Val>> = Vec::with_capacity(properties.len());
         for property in properties {
             let left = Cell::new(MAX_RULE_VALUES.saturating_sub(size.weight));
@@ -38,10 +44,16 @@ impl RuleInput {
             let weight = before - left.get();
             size.largest = size.largest.max(weight);
             size.weight += weight;
-            let entries = [(CelMapKey::from("type"), type_name), (CelMapKey::from("value"), value)];
+            let entries = [
+                (CelMapKey::from("type"), type_name),
+                (CelMapKey::from("value"), value),
+            ];
             values.push(Box::new(CelMap::from(HashMap::from(entries))));
         }
-        Some(Self { properties: Box::new(CelList::from(values)), size })
+        Some(Self {
+            properties: Box::new(CelList::from(values)),
+            size,
+        })
     }
 
     pub(super) fn size(&self) -> Size {
@@ -83,7 +95,11 @@ impl Counter<'_> {
         let before = self.0.get();
         let exceeded = Cell::new(false);
         let mut deserializer = serde_json::Deserializer::from_slice(json);
-        let read = Reader { counter: self, exceeded: &exceeded }.deserialize(&mut deserializer);
+        let read = Reader {
+            counter: self,
+            exceeded: &exceeded,
+        }
+        .deserialize(&mut deserializer);
         match read.and_then(|value| deserializer.end().map(|()| value)) {
             Ok(value) => Some(value),
             Err(_) if exceeded.get() => None,
@@ -120,7 +136,10 @@ impl Reader<'_> {
 impl<'de> DeserializeSeed<'de> for Reader<'_> {
     type Value = Box<dyn Val>;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -140,12 +159,18 @@ impl<'de> Visitor<'de> for Reader<'_> {
         self.scalar(CelBool::from(is_true))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "numbers are doubles, as upstream reads them")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "numbers are doubles, as upstream reads them"
+    )]
     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
         self.scalar(CelDouble::from(number as f64))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "numbers are doubles, as upstream reads them")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "numbers are doubles, as upstream reads them"
+    )]
     fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
         self.scalar(CelDouble::from(number as f64))
     }

@@ -1,7 +1,9 @@
-//! Decides most rules for most bundles without the interpreter: by types of properties, and by texts that occur in them.
+//! Decides most rules for most bundles without the interpreter: by types of properties, and by
+//! texts that occur in them.
 //!
-//! A sketch has three results: the rule holds, it does not hold, or only an evaluation can tell. It follows the logic of
-//! CEL, where `&&`, `||`, `exists` and `all` absorb errors of parts that do not matter.
+//! A sketch has three results: the rule holds, it does not hold, or only an evaluation can tell. It
+//! follows the logic of CEL, where `&&`, `||`, `exists` and `all` absorb errors of parts that do
+//! not matter.
 
 use cel::common::ast::{Expr, IdedExpr, LiteralValue};
 
@@ -26,7 +28,8 @@ pub(super) enum Sketch {
     All(Box<Sketch>),
     /// `p.type == 'text'`.
     IsOfType(String),
-    /// `p.value.field == 'text'`: not if the value has no such string; the text is in quotes as in JSON.
+    /// `p.value.field == 'text'`: not if the value has no such string; the text is in quotes as in
+    /// JSON.
     HasString(String),
 }
 
@@ -47,7 +50,9 @@ impl Sketch {
                     ("_||_", _) => Self::Or(parts().collect()),
                     ("!_", [part]) => Self::Not(Box::new(Self::new(part, variable))),
                     ("_==_", [one, other]) => Self::of_comparison(one, other, variable),
-                    ("_!=_", [one, other]) => Self::Not(Box::new(Self::of_comparison(one, other, variable))),
+                    ("_!=_", [one, other]) => {
+                        Self::Not(Box::new(Self::of_comparison(one, other, variable)))
+                    }
                     _ => Self::Unknown,
                 }
             }
@@ -57,15 +62,21 @@ impl Sketch {
 
     /// Sketches `properties.exists(variable, condition)` and `properties.all(variable, condition)`.
     fn of_macro(expr: &IdedExpr) -> Self {
-        let Expr::Comprehension(body) = &expr.expr else { return Self::Unknown };
-        let is_result = |expr: &IdedExpr| matches!(&expr.expr, Expr::Ident(name) if *name == body.accu_var);
-        let is_over_properties = matches!(&body.iter_range.expr, Expr::Ident(name) if name == "properties");
+        let Expr::Comprehension(body) = &expr.expr else {
+            return Self::Unknown;
+        };
+        let is_result =
+            |expr: &IdedExpr| matches!(&expr.expr, Expr::Ident(name) if *name == body.accu_var);
+        let is_over_properties =
+            matches!(&body.iter_range.expr, Expr::Ident(name) if name == "properties");
         let (Expr::Literal(LiteralValue::Boolean(initial)), Expr::Call(step)) =
             (&body.accu_init.expr, &body.loop_step.expr)
         else {
             return Self::Unknown;
         };
-        let [result, condition] = &step.args[..] else { return Self::Unknown };
+        let [result, condition] = &step.args[..] else {
+            return Self::Unknown;
+        };
         if !is_over_properties || !is_result(&body.result) || !is_result(result) {
             return Self::Unknown;
         }
@@ -78,7 +89,9 @@ impl Sketch {
     }
 
     fn of_comparison(one: &IdedExpr, other: &IdedExpr, variable: Option<&str>) -> Self {
-        let Some(variable) = variable else { return Self::Unknown };
+        let Some(variable) = variable else {
+            return Self::Unknown;
+        };
         let (part, text) = match (&one.expr, &other.expr) {
             (_, Expr::Literal(LiteralValue::String(text))) => (one, text.inner()),
             (Expr::Literal(LiteralValue::String(text)), _) => (other, text.inner()),
@@ -88,14 +101,17 @@ impl Sketch {
             return Self::IsOfType(text.to_owned());
         }
         // Written in JSON as they are, by everybody.
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -._/:@+,".contains(&byte));
+        let is_plain = text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b" -._/:@+,".contains(&byte));
         if is_plain && is_in_value(part, variable) {
             return Self::HasString(format!("\"{text}\""));
         }
         Self::Unknown
     }
 
-    /// Number of properties, and of bytes in their values, that the sketch looks at, each once for each comparison.
+    /// Number of properties, and of bytes in their values, that the sketch looks at, each once for
+    /// each comparison.
     pub(super) fn comparisons(&self) -> usize {
         match self {
             Self::Unknown | Self::Constant(_) => 0,
@@ -110,7 +126,11 @@ impl Sketch {
         self.decide(properties, None)
     }
 
-    fn decide(&self, properties: &[RawProperty<'_>], property: Option<&RawProperty<'_>>) -> Option<bool> {
+    fn decide(
+        &self,
+        properties: &[RawProperty<'_>],
+        property: Option<&RawProperty<'_>>,
+    ) -> Option<bool> {
         let decide = |part: &Self| part.decide(properties, property);
         match self {
             Self::Unknown => None,
@@ -118,10 +138,16 @@ impl Sketch {
             Self::Not(part) => decide(part).map(|holds| !holds),
             Self::And(parts) => all(parts.iter().map(decide)),
             Self::Or(parts) => any(parts.iter().map(decide)),
-            Self::Exists(condition) => any(properties.iter().map(|one| condition.decide(properties, Some(one)))),
-            Self::All(condition) => all(properties.iter().map(|one| condition.decide(properties, Some(one)))),
+            Self::Exists(condition) => any(properties
+                .iter()
+                .map(|one| condition.decide(properties, Some(one)))),
+            Self::All(condition) => all(properties
+                .iter()
+                .map(|one| condition.decide(properties, Some(one)))),
             Self::IsOfType(type_name) => property.map(|property| property.type_name == **type_name),
-            Self::HasString(text) => property.filter(|property| lacks(&property.value, text)).map(|_| false),
+            Self::HasString(text) => property
+                .filter(|property| lacks(&property.value, text))
+                .map(|_| false),
         }
     }
 }
@@ -179,7 +205,10 @@ mod tests {
     use crate::facts::RawProperty;
 
     fn property(type_name: &'static str, value: &'static str) -> RawProperty<'static> {
-        RawProperty { type_name: type_name.into(), value: value.as_bytes().into() }
+        RawProperty {
+            type_name: type_name.into(),
+            value: value.as_bytes().into(),
+        }
     }
 
     fn decided(rule: &str) -> Option<bool> {
@@ -200,11 +229,26 @@ mod tests {
             ("properties.exists(p, 'missing' == p.type)", false),
             ("properties.all(p, p.type != 'olm.gvk')", true),
             ("properties.all(p, p.type != 'certified')", false),
-            ("properties.exists(p, p.type == 'olm.package' && p.value.packageName == 'pear')", false),
-            ("properties.exists(p, p.type == 'missing' && semver_compare(p.value.version, '1.0.0') > 0)", false),
-            ("properties.exists(p, p.type == 'missing') || properties.exists(q, q.type == 'certified')", true),
-            ("properties.size() > 7 && properties.exists(p, p.type == 'missing')", false),
-            ("properties.size() > 7 || properties.exists(p, p.type == 'certified')", true),
+            (
+                "properties.exists(p, p.type == 'olm.package' && p.value.packageName == 'pear')",
+                false,
+            ),
+            (
+                "properties.exists(p, p.type == 'missing' && semver_compare(p.value.version, '1.0.0') > 0)",
+                false,
+            ),
+            (
+                "properties.exists(p, p.type == 'missing') || properties.exists(q, q.type == 'certified')",
+                true,
+            ),
+            (
+                "properties.size() > 7 && properties.exists(p, p.type == 'missing')",
+                false,
+            ),
+            (
+                "properties.size() > 7 || properties.exists(p, p.type == 'certified')",
+                true,
+            ),
         ] {
             assert_eq!(decided(rule), Some(holds), "{rule}");
         }

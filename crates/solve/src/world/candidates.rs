@@ -35,7 +35,8 @@ pub(crate) enum Pool {
 }
 
 impl<'a> World<'a> {
-    /// Returns the entries that a subscription can choose from; `installed` is its installed operator.
+    /// Returns the entries that a subscription can choose from; `installed` is its installed
+    /// operator.
     pub(crate) fn pool(
         &mut self,
         subscription: &'a Subscription,
@@ -52,7 +53,9 @@ impl<'a> World<'a> {
         for at in catalogs {
             let catalog = self.catalogs[at].catalog;
             stage = stage.max(usize::from(catalog.packages().len() > 0));
-            let Some(package) = catalog.package(&subscription.package) else { continue };
+            let Some(package) = catalog.package(&subscription.package) else {
+                continue;
+            };
             for channel in Self::channels_of(package) {
                 match self.pool_of_channel(at, channel, subscription, installed.is_none(), meter)? {
                     (reached, Ok(entries)) => {
@@ -88,7 +91,11 @@ impl<'a> World<'a> {
         let mut own = entries.to_vec();
         own.retain(|&id| {
             let stated = &self.entries[id].facts;
-            stated.package().is_none() || stated.stated_packages().iter().any(|name| *name == subscription.package)
+            stated.package().is_none()
+                || stated
+                    .stated_packages()
+                    .iter()
+                    .any(|name| *name == subscription.package)
         });
         if own.is_empty() {
             return Ok((1, Ok(own)));
@@ -96,10 +103,20 @@ impl<'a> World<'a> {
         if is_new && !subscription.starting_csv.is_empty() {
             own.retain(|&id| self.entries[id].name == subscription.starting_csv);
             let reached = if own.is_empty() { 3 } else { FOUND };
-            return Ok((reached, if own.is_empty() { Ok(own) } else { self.sort(&own, channel, meter)? }));
+            return Ok((
+                reached,
+                if own.is_empty() {
+                    Ok(own)
+                } else {
+                    self.sort(&own, channel, meter)?
+                },
+            ));
         }
-        let sorted =
-            if own.len() == entries.len() { ordered.map(|ids| ids.to_vec()) } else { self.sort(&own, channel, meter)? };
+        let sorted = if own.len() == entries.len() {
+            ordered.map(|ids| ids.to_vec())
+        } else {
+            self.sort(&own, channel, meter)?
+        };
         Ok((FOUND, sorted))
     }
 
@@ -110,15 +127,22 @@ impl<'a> World<'a> {
         pool: &[EntryId],
         meter: &Meter<'_>,
     ) -> Result<Vec<EntryId>, Halt<'static>> {
-        let Source::Installed { operator, .. } = self.entries[installed].source else { return Ok(Vec::new()) };
+        let Source::Installed { operator, .. } = self.entries[installed].source else {
+            return Ok(Vec::new());
+        };
         meter.draw(Step::ParsedByte, operator.version.len())?;
         let version = Version::parse(&operator.version).ok();
         let mut upgrades = Vec::new();
         for &id in pool {
-            let Source::Catalog { entry, .. } = self.entries[id].source else { continue };
+            let Source::Catalog { entry, .. } = self.entries[id].source else {
+                continue;
+            };
             meter.draw(Step::Edge, 1 + entry.skips().len())?;
             let replaces = entry.replaces() == Some(&operator.name);
-            if replaces || entry.skips().any(|name| name == operator.name) || is_skipped(entry, version, meter)? {
+            if replaces
+                || entry.skips().any(|name| name == operator.name)
+                || is_skipped(entry, version, meter)?
+            {
                 upgrades.push(id);
             }
         }
@@ -139,11 +163,19 @@ impl<'a> World<'a> {
         let limit = self.limit_of(requirement);
         if self.request.policy == SolvePolicy::OlmV1 {
             found.extend(self.extension_candidates(requirement, limit, meter)?);
-            self.candidates.insert((requirement, own), Ok(Rc::from(&*found)));
+            self.candidates
+                .insert((requirement, own), Ok(Rc::from(&*found)));
             return Ok(Ok(found.into()));
         }
-        let is_mandatory =
-            |&id: &EntryId| matches!(self.entries[id].source, Source::Installed { subscription: None, .. });
+        let is_mandatory = |&id: &EntryId| {
+            matches!(
+                self.entries[id].source,
+                Source::Installed {
+                    subscription: None,
+                    ..
+                }
+            )
+        };
         // It is chosen before everything else, and serves whatever it can.
         if limit < usize::MAX && found.iter().any(is_mandatory) {
             self.cut_off.insert(requirement);
@@ -170,17 +202,28 @@ impl<'a> World<'a> {
     /// Returns the number of candidates after which no further ones are looked for.
     fn limit_of(&self, requirement: usize) -> usize {
         match self.search {
-            CandidateSearch::First(limit) if is_met_anywhere(&self.requirements[requirement].predicate) => limit,
+            CandidateSearch::First(limit)
+                if is_met_anywhere(&self.requirements[requirement].predicate) =>
+            {
+                limit
+            }
             _ => usize::MAX,
         }
     }
 
-    /// Installed operators of equal package and subscription count once: upstream takes only one of them.
-    fn installed_candidates(&self, requirement: usize, meter: &Meter<'_>) -> Result<Vec<EntryId>, Halt<'static>> {
+    /// Installed operators of equal package and subscription count once: upstream takes only one of
+    /// them.
+    fn installed_candidates(
+        &self,
+        requirement: usize,
+        meter: &Meter<'_>,
+    ) -> Result<Vec<EntryId>, Halt<'static>> {
         let mut sources = HashSet::new();
         let mut found = self.meeting(requirement, &self.installed, meter)?;
         found.retain(|&id| {
-            let Source::Installed { subscription, .. } = self.entries[id].source else { return false };
+            let Source::Installed { subscription, .. } = self.entries[id].source else {
+                return false;
+            };
             sources.insert((self.entries[id].facts.package(), subscription))
         });
         meter.draw(Step::SortStep, sort_steps(found.len()))?;
@@ -189,7 +232,12 @@ impl<'a> World<'a> {
         Ok(found)
     }
 
-    fn meeting(&self, requirement: usize, ids: &[EntryId], meter: &Meter<'_>) -> Result<Vec<EntryId>, Halt<'static>> {
+    fn meeting(
+        &self,
+        requirement: usize,
+        ids: &[EntryId],
+        meter: &Meter<'_>,
+    ) -> Result<Vec<EntryId>, Halt<'static>> {
         let predicate = &self.requirements[requirement].predicate;
         let mut found = Vec::new();
         for &id in ids {
@@ -200,9 +248,9 @@ impl<'a> World<'a> {
         Ok(found)
     }
 
-    /// Returns the channels of a catalog with a bundle that meets a requirement, in the order of preference: default
-    /// channels first, then by package and name. Of a requirement whose first candidates are looked for, returns every
-    /// channel.
+    /// Returns the channels of a catalog with a bundle that meets a requirement, in the order of
+    /// preference: default channels first, then by package and name. Of a requirement whose first
+    /// candidates are looked for, returns every channel.
     fn channels_meeting(
         &mut self,
         requirement: usize,
@@ -221,13 +269,19 @@ impl<'a> World<'a> {
             meter.draw(Step::Edge, channels.len())?;
         }
         meter.draw(Step::SortStep, sort_steps(channels.len()))?;
-        channels.sort_by_key(|channel| (!channel.is_default(), channel.package().place(), channel.name()));
+        channels.sort_by_key(|channel| {
+            (
+                !channel.is_default(),
+                channel.package().place(),
+                channel.name(),
+            )
+        });
         channels.dedup_by_key(|channel| (channel.package().place(), channel.name()));
         Ok(channels)
     }
 
-    /// Returns the entries of a channel that meet a requirement, best first, or upstream's message if they cannot be
-    /// ordered.
+    /// Returns the entries of a channel that meet a requirement, best first, or upstream's message
+    /// if they cannot be ordered.
     fn entries_meeting(
         &mut self,
         requirement: usize,
@@ -235,7 +289,8 @@ impl<'a> World<'a> {
         channel: Channel<'a>,
         meter: &Meter<'_>,
     ) -> Result<Result<Vec<EntryId>, String>, Halt<'static>> {
-        // Reading and ordering a channel takes longer than finding out that none of its bundles is a candidate.
+        // Reading and ordering a channel takes longer than finding out that none of its bundles is
+        // a candidate.
         let is_reached = self.limit_of(requirement) == usize::MAX;
         if !is_reached && !self.is_met_in(requirement, at, channel, meter)? {
             return Ok(Ok(Vec::new()));
@@ -293,7 +348,10 @@ impl<'a> World<'a> {
     ) -> Result<Vec<Bundle<'a>>, Halt<'static>> {
         let catalog: &'a Catalog = self.catalogs[at].catalog;
         let places = places(&self.requirements[requirement].predicate, catalog, meter)?;
-        Ok(places.into_iter().map(|place| catalog.bundle_at(place as usize)).collect())
+        Ok(places
+            .into_iter()
+            .map(|place| catalog.bundle_at(place as usize))
+            .collect())
     }
 
     /// Returns whether a bundle meets a requirement.
@@ -305,17 +363,25 @@ impl<'a> World<'a> {
         meter: &Meter<'_>,
     ) -> Result<bool, Halt<'static>> {
         let facts = self.facts_of(at, bundle, meter)?;
-        self.requirements[requirement].predicate.holds(&facts, meter)
+        self.requirements[requirement]
+            .predicate
+            .holds(&facts, meter)
     }
 
-    /// Returns the catalogs in the order of preference of a bundle: its own, then by priority, those of the own
-    /// namespace, and by name.
+    /// Returns the catalogs in the order of preference of a bundle: its own, then by priority,
+    /// those of the own namespace, and by name.
     pub(super) fn by_preference(&self, own: Option<usize>) -> Vec<usize> {
         let mut catalogs = self.looked_at.clone();
         catalogs.sort_by_key(|&at| {
             let catalog = self.catalogs[at];
             let is_foreign = catalog.namespace != self.request.own_namespace();
-            (Some(at) != own, -i64::from(catalog.priority), is_foreign, catalog.name, catalog.namespace)
+            (
+                Some(at) != own,
+                -i64::from(catalog.priority),
+                is_foreign,
+                catalog.name,
+                catalog.namespace,
+            )
         });
         catalogs
     }
@@ -326,7 +392,15 @@ const FOUND: usize = 4;
 
 /// Upstream's message for the last stage that had something: catalog, package, channel, name.
 fn nothing_found(subscription: &Subscription, stage: usize) -> String {
-    let Subscription { name, package, channel, catalog, catalog_namespace, starting_csv, .. } = subscription;
+    let Subscription {
+        name,
+        package,
+        channel,
+        catalog,
+        catalog_namespace,
+        starting_csv,
+        ..
+    } = subscription;
     let end = format!("in the catalog referenced by subscription {name}");
     match stage {
         0 => format!(
@@ -335,39 +409,70 @@ fn nothing_found(subscription: &Subscription, stage: usize) -> String {
         ),
         1 => format!("no operators found in package {package} {end}"),
         2 => format!("no operators found in channel {channel} of package {package} {end}"),
-        _ => format!("no operators found with name {starting_csv} in channel {channel} of package {package} {end}"),
+        _ => format!(
+            "no operators found with name {starting_csv} in channel {channel} of package {package} {end}"
+        ),
     }
 }
 
 /// Whether a version is in the `skipRange` of an entry.
-fn is_skipped(entry: ChannelEntry<'_>, version: Option<Version<'_>>, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
-    let Some((range, version)) = entry.skip_range().zip(version) else { return Ok(false) };
+fn is_skipped(
+    entry: ChannelEntry<'_>,
+    version: Option<Version<'_>>,
+    meter: &Meter<'_>,
+) -> Result<bool, Halt<'static>> {
+    let Some((range, version)) = entry.skip_range().zip(version) else {
+        return Ok(false);
+    };
     meter.draw(Step::ParsedByte, range.len())?;
-    let Ok(range) = BlangRange::parse(range) else { return Ok(false) };
+    let Ok(range) = BlangRange::parse(range) else {
+        return Ok(false);
+    };
     meter.draw(Step::Comparison, range.comparators())?;
     Ok(range.contains(&version))
 }
 
-/// Returns places of bundles of a catalog that may meet a predicate: all that do, and perhaps others.
-fn places(predicate: &Predicate, catalog: &Catalog, meter: &Meter<'_>) -> Result<Vec<u32>, Halt<'static>> {
+/// Returns places of bundles of a catalog that may meet a predicate: all that do, and perhaps
+/// others.
+fn places(
+    predicate: &Predicate,
+    catalog: &Catalog,
+    meter: &Meter<'_>,
+) -> Result<Vec<u32>, Halt<'static>> {
     Ok(match predicate {
         Predicate::Package { name, .. } => {
             let package = catalog.package(name);
-            let places = package.into_iter().flat_map(fbc::catalog::Package::bundle_places);
+            let places = package
+                .into_iter()
+                .flat_map(fbc::catalog::Package::bundle_places);
             let places: Vec<u32> = places.filter_map(|at| at.try_into().ok()).collect();
             meter.draw(Step::Posting, places.len() + 1)?;
             places
         }
         Predicate::Api(api) => {
-            let api = ApiFilter { group: &api.group, version: Some(&api.version), kind: &api.kind };
-            catalog.find_bundles(&BundleFilter { provides: Some(api), ..BundleFilter::default() }, meter.work())?
+            let api = ApiFilter {
+                group: &api.group,
+                version: Some(&api.version),
+                kind: &api.kind,
+            };
+            catalog.find_bundles(
+                &BundleFilter {
+                    provides: Some(api),
+                    ..BundleFilter::default()
+                },
+                meter.work(),
+            )?
         }
         Predicate::Label(_) => {
-            let filter = BundleFilter { property_types: vec!["olm.label"], ..BundleFilter::default() };
+            let filter = BundleFilter {
+                property_types: vec!["olm.label"],
+                ..BundleFilter::default()
+            };
             catalog.find_bundles(&filter, meter.work())?
         }
         Predicate::All(all) => {
-            let is_narrow = |one: &&Predicate| matches!(one, Predicate::Package { .. } | Predicate::Api(_));
+            let is_narrow =
+                |one: &&Predicate| matches!(one, Predicate::Package { .. } | Predicate::Api(_));
             match all.iter().find(is_narrow) {
                 Some(narrow) => places(narrow, catalog, meter)?,
                 None => every_place(catalog, meter)?,
@@ -394,7 +499,9 @@ fn places(predicate: &Predicate, catalog: &Catalog, meter: &Meter<'_>) -> Result
 fn is_met_anywhere(predicate: &Predicate) -> bool {
     match predicate {
         Predicate::Package { .. } | Predicate::Api(_) | Predicate::Label(_) => false,
-        Predicate::All(all) => !all.iter().any(|one| matches!(one, Predicate::Package { .. } | Predicate::Api(_))),
+        Predicate::All(all) => !all
+            .iter()
+            .any(|one| matches!(one, Predicate::Package { .. } | Predicate::Api(_))),
         Predicate::Any(any) => any.iter().any(is_met_anywhere),
         Predicate::Not(_) | Predicate::Rule { .. } => true,
     }
@@ -410,5 +517,7 @@ fn sort_places(places: &mut Vec<u32>, meter: &Meter<'_>) -> Result<(), Halt<'sta
 
 fn every_place(catalog: &Catalog, meter: &Meter<'_>) -> Result<Vec<u32>, Halt<'static>> {
     meter.draw(Step::Posting, catalog.bundles().len())?;
-    Ok((0..catalog.bundles().len()).filter_map(|at| at.try_into().ok()).collect())
+    Ok((0..catalog.bundles().len())
+        .filter_map(|at| at.try_into().ok())
+        .collect())
 }

@@ -1,4 +1,5 @@
-//! What OLM v1 would install for a `ClusterExtension`, and what could meet the requirements of that.
+//! What OLM v1 would install for a `ClusterExtension`, and what could meet the requirements of
+//! that.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,11 @@ impl<'a> World<'a> {
         installed: Option<EntryId>,
         meter: &Meter<'_>,
     ) -> Result<Pool, Halt<'static>> {
-        let selector = match Some(&*wanted.selector).filter(|text| !text.is_empty()).map(Selector::parse).transpose() {
+        let selector = match Some(&*wanted.selector)
+            .filter(|text| !text.is_empty())
+            .map(Selector::parse)
+            .transpose()
+        {
             Ok(selector) => selector,
             Err(error) => return Ok(Pool::Invalid(error.to_string())),
         };
@@ -40,11 +45,17 @@ impl<'a> World<'a> {
         };
         let (offer, bundle) = match resolve(&request, &offers, meter.work())? {
             Ok(resolution) => (resolution.offer, resolution.bundle),
-            Err(failure) if failure.code == FailureCode::InvalidRequest => return Ok(Pool::Invalid(failure.message)),
+            Err(failure) if failure.code == FailureCode::InvalidRequest => {
+                return Ok(Pool::Invalid(failure.message));
+            }
             // The controller refuses what has dependencies; which ones, is what is asked for here.
             Err(failure) => {
                 let is_picked = |rejection| rejection == Some(Rejection::HasDependencies);
-                match failure.considered.iter().find(|considered| is_picked(considered.rejection)) {
+                match failure
+                    .considered
+                    .iter()
+                    .find(|considered| is_picked(considered.rejection))
+                {
                     Some(picked) => (picked.offer, picked.bundle),
                     None => return Ok(Pool::Nothing(failure.message)),
                 }
@@ -53,7 +64,11 @@ impl<'a> World<'a> {
         if installed.is_some_and(|id| self.entries[id].name == bundle.name()) {
             return Ok(Pool::Entries(Vec::new()));
         }
-        Ok(Pool::Entries(self.entry_of(catalogs[offer], bundle, &channels, meter)?.into_iter().collect()))
+        Ok(Pool::Entries(
+            self.entry_of(catalogs[offer], bundle, &channels, meter)?
+                .into_iter()
+                .collect(),
+        ))
     }
 
     fn offer(&self, at: usize) -> Offer<'a> {
@@ -68,15 +83,17 @@ impl<'a> World<'a> {
 
     fn installed_bundle(&self, id: EntryId) -> Option<InstalledBundle<'a>> {
         match self.entries[id].source {
-            Source::Installed { operator, .. } => {
-                Some(InstalledBundle { name: &operator.name, version: &operator.version, release: None })
-            }
+            Source::Installed { operator, .. } => Some(InstalledBundle {
+                name: &operator.name,
+                version: &operator.version,
+                release: None,
+            }),
             Source::Catalog { .. } => None,
         }
     }
 
-    /// Returns the bundles of all catalogs that meet a requirement, best first: by the priority of the catalog, those that
-    /// are not deprecated, by package, and by version.
+    /// Returns the bundles of all catalogs that meet a requirement, best first: by the priority of
+    /// the catalog, those that are not deprecated, by package, and by version.
     pub(super) fn extension_candidates(
         &mut self,
         requirement: usize,
@@ -109,17 +126,31 @@ impl<'a> World<'a> {
         channels: &[&str],
         meter: &Meter<'_>,
     ) -> Result<Option<EntryId>, Halt<'static>> {
-        let is_wanted = |entry: &ChannelEntry<'_>| channels.is_empty() || channels.contains(&entry.channel().name());
-        meter.draw(Step::Edge, bundle.channel_entries().len().saturating_mul(channels.len().max(1)))?;
+        let is_wanted = |entry: &ChannelEntry<'_>| {
+            channels.is_empty() || channels.contains(&entry.channel().name())
+        };
+        meter.draw(
+            Step::Edge,
+            bundle
+                .channel_entries()
+                .len()
+                .saturating_mul(channels.len().max(1)),
+        )?;
         let entries = bundle.channel_entries().filter(is_wanted);
-        let Some(place) = entries.min_by_key(|entry| !entry.channel().is_default()) else { return Ok(None) };
+        let Some(place) = entries.min_by_key(|entry| !entry.channel().is_default()) else {
+            return Ok(None);
+        };
         let channel = place.channel();
         let (ids, _) = self.channel(at, channel, meter)?;
         let key = (at, channel.package().place(), channel.name());
         if !self.named.contains_key(&key) {
             meter.draw(Step::Edge, ids.len())?;
             // Where a channel names a bundle twice, its first entry counts.
-            let named = ids.iter().rev().map(|&id| (self.entries[id].name, id)).collect();
+            let named = ids
+                .iter()
+                .rev()
+                .map(|&id| (self.entries[id].name, id))
+                .collect();
             self.named.insert(key, named);
         }
         Ok(self.named[&key].get(bundle.name()).copied())

@@ -1,7 +1,8 @@
 //! A search for bad requests: requirements whose solving costs more time than its price says.
 //!
-//! Seeded requirements of every kind, with ranges and CEL rules, are solved over bundles that are made to be slow, and so
-//! are problems that are hard for every SAT solver. CPU time of this thread is divided by the units of work drawn.
+//! Seeded requirements of every kind, with ranges and CEL rules, are solved over bundles that are
+//! made to be slow, and so are problems that are hard for every SAT solver. CPU time of this thread
+//! is divided by the units of work drawn.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -31,7 +32,8 @@ const COMPARED: Duration = Duration::from_millis(2);
 /// Less work than this counts as this much, in units.
 const LEAST_UNITS: u64 = 1_000;
 
-/// A unit may cost so many times its price of a microsecond; without optimization, this crate takes ten times as long.
+/// A unit may cost so many times its price of a microsecond; without optimization, this crate takes
+/// ten times as long.
 const TOLERANCE: u128 = if cfg!(debug_assertions) { 30 } else { 10 };
 
 /// Bundles of the package `slow`, each with a large property.
@@ -56,7 +58,9 @@ impl Generator {
                 json!({"type": "olm.package.required", "value": value})
             }
             1 => json!({"type": "olm.gvk.required", "value": self.api()}),
-            2 => json!({"type": "olm.label.required", "value": {"label": self.one(&["sweet", "sour"])}}),
+            2 => {
+                json!({"type": "olm.label.required", "value": {"label": self.one(&["sweet", "sour"])}})
+            }
             _ => json!({"type": "olm.constraint", "value": self.constraint(3)}),
         }
     }
@@ -72,7 +76,10 @@ impl Generator {
     fn range(&mut self) -> String {
         let count = self.some(&[1, 10, 300, 2_000]);
         let separator = self.one(&[" ", " || "]);
-        (0..count).map(|at| format!("!=1.{at}.0")).collect::<Vec<_>>().join(&separator)
+        (0..count)
+            .map(|at| format!("!=1.{at}.0"))
+            .collect::<Vec<_>>()
+            .join(&separator)
     }
 
     fn constraint(&mut self, depth: usize) -> Value {
@@ -91,7 +98,11 @@ impl Generator {
     /// A rule that results in a bool.
     fn rule(&mut self) -> String {
         let text = self.condition(2, "properties");
-        if text.len() > solve::MAX_RULE_BYTES { "false".to_owned() } else { text }
+        if text.len() > solve::MAX_RULE_BYTES {
+            "false".to_owned()
+        } else {
+            text
+        }
     }
 
     fn condition(&mut self, depth: usize, list: &str) -> String {
@@ -110,17 +121,33 @@ impl Generator {
             2 => format!("[{}].filter(x, x > 1).size() == 0", values("1")),
             3 => format!("({}) == 1", vec!["1"; count.min(190)].join("+")),
             4 => {
-                format!("{{{}}} == {{}}", (0..count).map(|at| format!("{at}:properties")).collect::<Vec<_>>().join(","))
+                format!(
+                    "{{{}}} == {{}}",
+                    (0..count)
+                        .map(|at| format!("{at}:properties"))
+                        .collect::<Vec<_>>()
+                        .join(",")
+                )
             }
             5 => format!("properties.map(p, p.value) == [{}]", values("'x'")),
-            6 => format!("semver_compare('1.0.0', '{}') == 0", "1.0.0-".to_owned() + &"a".repeat(count)),
+            6 => format!(
+                "semver_compare('1.0.0', '{}') == 0",
+                "1.0.0-".to_owned() + &"a".repeat(count)
+            ),
             _ => format!("properties.exists(p, {})", self.item("p")),
         }
     }
 
     /// A condition on a property.
     fn item(&mut self, name: &str) -> String {
-        let pattern = self.one(&["^large", "(x+x+)+y", "[a-z]{1,90}", "(?i)[^k]", "(?i)[!-z]+$", ".*x"]);
+        let pattern = self.one(&[
+            "^large",
+            "(x+x+)+y",
+            "[a-z]{1,90}",
+            "(?i)[^k]",
+            "(?i)[!-z]+$",
+            ".*x",
+        ]);
         match self.0.usize(..6) {
             0 => format!("{name}.type == 'certified'"),
             1 => format!("{name}.value == properties[0].value"),
@@ -134,15 +161,19 @@ impl Generator {
     /// A catalog whose package `pear` has requirements, and large bundles.
     fn catalog(&mut self) -> Catalog {
         let mut lines = String::new();
-        let requirements: Vec<Value> = (0..self.some(&[1, 3, 20])).map(|_| self.requirement()).collect();
+        let requirements: Vec<Value> = (0..self.some(&[1, 3, 20]))
+            .map(|_| self.requirement())
+            .collect();
         let large = match self.0.usize(..4) {
             0 => json!(vec![json!({"a": 0}); self.some(&[1, 100, 3_000])]),
             1 => json!(vec![1; self.some(&[1, 100, 8_000])]),
             2 => json!("x".repeat(self.some(&[1, 1_000, 20_000]))),
             _ => json!(vec!["x".repeat(200); self.some(&[1, 100])]),
         };
-        let mut slow =
-            vec![json!({"type": "large", "value": large}), json!({"type": "olm.label", "value": {"label": "sweet"}})];
+        let mut slow = vec![
+            json!({"type": "large", "value": large}),
+            json!({"type": "olm.label", "value": {"label": "sweet"}}),
+        ];
         slow.extend(
             (0..self.some(&[1, 60])).map(
                 |at| json!({"type": "olm.gvk", "value": {"group": "g", "version": "v1", "kind": format!("K{at}")}}),
@@ -155,15 +186,19 @@ impl Generator {
                 None => json!({"name": name(at)}),
             };
             let entries: Vec<Value> = (0..count).map(entry).collect();
-            writeln!(lines, "{}", json!({"schema": "olm.package", "name": package, "defaultChannel": "c0"})).unwrap();
+            writeln!(
+                lines,
+                "{}",
+                json!({"schema": "olm.package", "name": package, "defaultChannel": "c0"})
+            )
+            .unwrap();
             for channel in 0..3 {
                 let channel = format!("c{channel}");
                 let blob = json!({"schema": "olm.channel", "package": package, "name": channel, "entries": entries});
                 writeln!(lines, "{blob}").unwrap();
             }
             for at in 0..count {
-                let own =
-                    json!({"type": "olm.package", "value": {"packageName": package, "version": format!("1.{at}.0")}});
+                let own = json!({"type": "olm.package", "value": {"packageName": package, "version": format!("1.{at}.0")}});
                 let properties: Vec<&Value> = std::iter::once(&own).chain(properties).collect();
                 let blob = json!({"schema": "olm.bundle", "package": package, "name": name(at), "image": "i",
                     "properties": properties});
@@ -185,7 +220,13 @@ struct Execution {
 impl Execution {
     /// Solves a request over one catalog, with everything that an answer explains.
     fn new(seed: u64, catalog: &Catalog, request: &SolveRequest) -> Self {
-        let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog }];
+        let catalogs = [SourceCatalog {
+            name: "main",
+            namespace: "olm",
+            priority: 0,
+            labels: None,
+            catalog,
+        }];
         let work = Work::unlimited();
         let before = cpu();
         let outcome = match solve(request, &catalogs, BUDGET, &work).unwrap() {
@@ -198,7 +239,12 @@ impl Execution {
             SolveOutcome::Conflict(_) => "conflicts",
             SolveOutcome::Refusal(_) => "refused",
         };
-        Self { seed, cpu: cpu().saturating_sub(before), units: work.units(), outcome }
+        Self {
+            seed,
+            cpu: cpu().saturating_sub(before),
+            units: work.units(),
+            outcome,
+        }
     }
 
     fn of_requirements(seed: u64) -> Self {
@@ -215,33 +261,60 @@ impl Execution {
     }
 
     fn is_bad(&self) -> bool {
-        self.cpu > COMPARED && self.cpu.as_micros() > TOLERANCE * u128::from(self.units.max(LEAST_UNITS))
+        self.cpu > COMPARED
+            && self.cpu.as_micros() > TOLERANCE * u128::from(self.units.max(LEAST_UNITS))
     }
 }
 
 /// Seeds to try, so many: `CATALOGQL_BAD_REQUESTS=SEED:COUNT` searches elsewhere or longer.
 fn seeds(count: u64) -> Range<u64> {
-    let Ok(searched) = std::env::var("CATALOGQL_BAD_REQUESTS") else { return 0..count };
+    let Ok(searched) = std::env::var("CATALOGQL_BAD_REQUESTS") else {
+        return 0..count;
+    };
     let (seed, count) = searched.split_once(':').expect("SEED:COUNT");
     let seed: u64 = seed.parse().expect("a seed");
     let count: u64 = count.parse().expect("a count");
     seed..seed + count
 }
 
-/// Checks that each request costs about the time that its work is worth, and that they end in every way.
+/// Checks that each request costs about the time that its work is worth, and that they end in every
+/// way.
 fn check(count: u64, execute: fn(u64) -> Execution) {
     let executions: Vec<Execution> = seeds(count).map(execute).collect();
     for outcome in ["solved", "conflicts", "refused"] {
-        let count = executions.iter().filter(|execution| execution.outcome == outcome).count();
-        assert!(count > executions.len() / 20, "only {count} of {} are {outcome}: they show little", executions.len());
+        let count = executions
+            .iter()
+            .filter(|execution| execution.outcome == outcome)
+            .count();
+        assert!(
+            count > executions.len() / 20,
+            "only {count} of {} are {outcome}: they show little",
+            executions.len()
+        );
     }
-    let dearest = executions.iter().max_by_key(|execution| execution.cpu).unwrap();
-    println!("{} tried; seed {} took {:?} for {} units", executions.len(), dearest.seed, dearest.cpu, dearest.units);
+    let dearest = executions
+        .iter()
+        .max_by_key(|execution| execution.cpu)
+        .unwrap();
+    println!(
+        "{} tried; seed {} took {:?} for {} units",
+        executions.len(),
+        dearest.seed,
+        dearest.cpu,
+        dearest.units
+    );
 
     // Once may be the machine; three times is the request.
-    let bad = executions.iter().filter(|one| one.is_bad() && (0..2).all(|_| execute(one.seed).is_bad()));
-    let bad: Vec<_> = bad.map(|one| (one.seed, one.cpu, one.units, one.outcome)).collect();
-    assert!(bad.is_empty(), "a unit takes more than {TOLERANCE} microseconds for these seeds: {bad:?}");
+    let bad = executions
+        .iter()
+        .filter(|one| one.is_bad() && (0..2).all(|_| execute(one.seed).is_bad()));
+    let bad: Vec<_> = bad
+        .map(|one| (one.seed, one.cpu, one.units, one.outcome))
+        .collect();
+    assert!(
+        bad.is_empty(),
+        "a unit takes more than {TOLERANCE} microseconds for these seeds: {bad:?}"
+    );
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::time::Duration;
 use fbc::Catalog;
 use fbc::work::Work;
 use solve::{
-    MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH, MAX_RULE_OPERATORS,
-    MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest, SourceCatalog, solve,
+    MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH,
+    MAX_RULE_OPERATORS, MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest, SourceCatalog,
+    solve,
 };
 use testing::fixture::{catalog, catalog_of};
 
@@ -26,7 +27,10 @@ pub(crate) fn in_little_time<R>(work: impl FnOnce() -> R) -> R {
 /// CPU time of this thread.
 pub(crate) fn cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+    Duration::new(
+        time.tv_sec.try_into().unwrap(),
+        time.tv_nsec.try_into().unwrap(),
+    )
 }
 
 /// A request for packages of the catalog `main`, any channel.
@@ -35,7 +39,10 @@ pub(crate) fn wanted(packages: &[&str]) -> SolveRequest {
         .iter()
         .map(|name| serde_json::json!({"name": name, "package": name, "catalog": "main", "catalogNamespace": "olm"}))
         .collect();
-    serde_json::from_value(serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions})).unwrap()
+    serde_json::from_value(
+        serde_json::json!({"namespaces": ["olm"], "subscriptions": subscriptions}),
+    )
+    .unwrap()
 }
 
 pub(crate) fn with_outcome<R>(
@@ -44,12 +51,22 @@ pub(crate) fn with_outcome<R>(
     budget: u64,
     read: impl FnOnce(SolveOutcome<'_>) -> R,
 ) -> R {
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog }];
+    let catalogs = [SourceCatalog {
+        name: "main",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog,
+    }];
     read(solve(request, &catalogs, budget, &Work::unlimited()).unwrap())
 }
 
 /// The code and the message of a refusal.
-pub(crate) fn refusal(catalog: &Catalog, request: &SolveRequest, budget: u64) -> (RefusalCode, String) {
+pub(crate) fn refusal(
+    catalog: &Catalog,
+    request: &SolveRequest,
+    budget: u64,
+) -> (RefusalCode, String) {
     with_outcome(catalog, request, budget, |outcome| match outcome {
         SolveOutcome::Refusal(refusal) => (refusal.code, refusal.message),
         SolveOutcome::Solution(solution) => panic!("{solution:?}"),
@@ -60,11 +77,16 @@ pub(crate) fn refusal(catalog: &Catalog, request: &SolveRequest, budget: u64) ->
 /// A catalog with a package `pear` whose bundle has a constraint, and one other package.
 pub(crate) fn constrained(constraint: &serde_json::Value) -> Catalog {
     let mut lines = String::new();
-    for (package, properties) in
-        [("pear", serde_json::json!([{"type": "olm.constraint", "value": constraint}])), ("fig", serde_json::json!([]))]
-    {
-        let mut all =
-            vec![serde_json::json!({"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}})];
+    for (package, properties) in [
+        (
+            "pear",
+            serde_json::json!([{"type": "olm.constraint", "value": constraint}]),
+        ),
+        ("fig", serde_json::json!([])),
+    ] {
+        let mut all = vec![
+            serde_json::json!({"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}}),
+        ];
         all.extend(properties.as_array().unwrap().iter().cloned());
         for blob in [
             serde_json::json!({"schema": "olm.package", "name": package, "defaultChannel": "stable"}),
@@ -85,16 +107,27 @@ pub(crate) fn rule(text: &str) -> serde_json::Value {
 
 /// A rule with macros inside of one another.
 fn nested(levels: usize) -> String {
-    (0..levels).fold("true".to_owned(), |inner, level| format!("properties.all(p{level}, {inner})"))
+    (0..levels).fold("true".to_owned(), |inner, level| {
+        format!("properties.all(p{level}, {inner})")
+    })
 }
 
 #[test]
 fn a_rule_may_nest_so_many_macros_and_no_more() {
     let request = wanted(&["pear"]);
-    with_outcome(&constrained(&rule(&nested(MAX_RULE_DEPTH))), &request, u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Solution(_)));
-    });
-    let (code, message) = refusal(&constrained(&rule(&nested(MAX_RULE_DEPTH + 1))), &request, u64::MAX);
+    with_outcome(
+        &constrained(&rule(&nested(MAX_RULE_DEPTH))),
+        &request,
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Solution(_)));
+        },
+    );
+    let (code, message) = refusal(
+        &constrained(&rule(&nested(MAX_RULE_DEPTH + 1))),
+        &request,
+        u64::MAX,
+    );
     assert_eq!(code, RefusalCode::Limit);
     assert!(message.contains("nests more than 3 macros"), "{message}");
 }
@@ -103,10 +136,19 @@ fn a_rule_may_nest_so_many_macros_and_no_more() {
 fn a_rule_may_have_so_many_bytes_and_no_more() {
     let sized = |bytes: usize| format!("true{}", " ".repeat(bytes - 4));
     let request = wanted(&["pear"]);
-    with_outcome(&constrained(&rule(&sized(MAX_RULE_BYTES))), &request, u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Solution(_)));
-    });
-    let (code, _) = refusal(&constrained(&rule(&sized(MAX_RULE_BYTES + 1))), &request, u64::MAX);
+    with_outcome(
+        &constrained(&rule(&sized(MAX_RULE_BYTES))),
+        &request,
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Solution(_)));
+        },
+    );
+    let (code, _) = refusal(
+        &constrained(&rule(&sized(MAX_RULE_BYTES + 1))),
+        &request,
+        u64::MAX,
+    );
     assert_eq!(code, RefusalCode::Limit);
 }
 
@@ -115,10 +157,23 @@ fn rules_as_deep_as_they_may_be_are_evaluated_on_a_small_stack() {
     let request = wanted(&["pear"]);
     let sum = |count: usize| format!("0{} != 1", "+0".repeat(count));
     // Two characters are those of the comparison.
-    with_outcome(&constrained(&rule(&sum(MAX_RULE_OPERATORS - 2))), &request, u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Solution(_)));
-    });
-    assert_eq!(refusal(&constrained(&rule(&sum(MAX_RULE_OPERATORS - 1))), &request, u64::MAX).0, RefusalCode::Limit);
+    with_outcome(
+        &constrained(&rule(&sum(MAX_RULE_OPERATORS - 2))),
+        &request,
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Solution(_)));
+        },
+    );
+    assert_eq!(
+        refusal(
+            &constrained(&rule(&sum(MAX_RULE_OPERATORS - 1))),
+            &request,
+            u64::MAX
+        )
+        .0,
+        RefusalCode::Limit
+    );
     for deep in [
         "!".repeat(398),
         "-".repeat(398),
@@ -127,7 +182,9 @@ fn rules_as_deep_as_they_may_be_are_evaluated_on_a_small_stack() {
         "properties".to_owned() + &".x".repeat(398),
     ] {
         let catalog = constrained(&rule(&deep));
-        with_outcome(&catalog, &request, u64::MAX, |outcome| assert!(matches!(outcome, SolveOutcome::Refusal(_))));
+        with_outcome(&catalog, &request, u64::MAX, |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Refusal(_)))
+        });
     }
 }
 
@@ -136,18 +193,35 @@ fn a_rule_that_multiplies_texts_is_refused_before_it_is_evaluated() {
     let list = ["'x'"; 100].join(",");
     let text = format!("[{list}].map(a, [{list}].map(b, [{list}].map(c, 'y'))).size() == 0");
     let (code, message) = refusal(&constrained(&rule(&text)), &wanted(&["pear"]), u64::MAX);
-    assert_eq!((code, message.contains("steps of CEL rules")), (RefusalCode::Limit, true), "{message}");
+    assert_eq!(
+        (code, message.contains("steps of CEL rules")),
+        (RefusalCode::Limit, true),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_pattern_is_a_literal_of_so_many_bytes_compiled_and_no_more() {
-    let sized = |repeats: usize| format!("properties.all(p, !p.type.matches('(abcdefgh){{{repeats}}}'))");
+    let sized =
+        |repeats: usize| format!("properties.all(p, !p.type.matches('(abcdefgh){{{repeats}}}'))");
     let request = wanted(&["pear"]);
-    with_outcome(&constrained(&rule(&sized(10))), &request, u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Solution(_)));
-    });
-    for text in [sized(1_000), "properties.all(p, p.type.matches(p.type))".to_owned()] {
-        assert_eq!(refusal(&constrained(&rule(&text)), &request, u64::MAX).0, RefusalCode::Limit, "{text}");
+    with_outcome(
+        &constrained(&rule(&sized(10))),
+        &request,
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Solution(_)));
+        },
+    );
+    for text in [
+        sized(1_000),
+        "properties.all(p, p.type.matches(p.type))".to_owned(),
+    ] {
+        assert_eq!(
+            refusal(&constrained(&rule(&text)), &request, u64::MAX).0,
+            RefusalCode::Limit,
+            "{text}"
+        );
     }
 }
 
@@ -162,17 +236,27 @@ fn nests_of_any_and_not_are_read_as_deep_as_json_is() {
             },
         )
     };
-    with_outcome(&constrained(&nest(16)), &wanted(&["pear"]), u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Solution(_)));
-    });
+    with_outcome(
+        &constrained(&nest(16)),
+        &wanted(&["pear"]),
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Solution(_)));
+        },
+    );
     let (code, message) = refusal(&constrained(&nest(60)), &wanted(&["pear"]), u64::MAX);
-    assert_eq!((code, message.contains("recursion limit")), (RefusalCode::BadRequirement, true), "{message}");
+    assert_eq!(
+        (code, message.contains("recursion limit")),
+        (RefusalCode::BadRequirement, true),
+        "{message}"
+    );
 }
 
 /// A package with so many alternatives for another package, none of which is possible.
 pub(crate) fn alternatives(count: usize) -> Catalog {
-    let mut lines =
-        String::from("package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=fig@>=1.0.0\n");
+    let mut lines = String::from(
+        "package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=fig@>=1.0.0\n",
+    );
     lines.push_str("package fig default=stable\nchannel stable: ");
     let names: Vec<_> = (0..count).map(|at| format!("v1.{at}.0")).collect();
     lines.push_str(&names.join(" <- "));
@@ -186,28 +270,51 @@ pub(crate) fn alternatives(count: usize) -> Catalog {
 fn ten_thousand_impossible_alternatives_are_refused_at_the_end_of_the_budget() {
     let request = wanted(&["pear"]);
     with_outcome(&alternatives(100), &request, u64::MAX, |outcome| {
-        let SolveOutcome::Conflict(conflict) = outcome else { panic!("they are impossible") };
-        // The package that is wanted, what serves it, what that requires, and why each alternative is impossible.
+        let SolveOutcome::Conflict(conflict) = outcome else {
+            panic!("they are impossible")
+        };
+        // The package that is wanted, what serves it, what that requires, and why each alternative
+        // is impossible.
         assert_eq!(conflict.reasons.len(), 3 + 100);
     });
     let many = alternatives(10_000);
     for budget in [5_000_000, 50_000_000] {
         let (code, message) = refusal(&many, &request, budget);
-        assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+        assert_eq!(
+            (code, message.contains("more work than its budget")),
+            (RefusalCode::Limit, true),
+            "{message}"
+        );
     }
 }
 
 #[test]
 fn a_request_may_name_so_many_packages_and_no_more() {
-    let names: Vec<String> = (0..=MAX_SUBSCRIPTIONS).map(|at| format!("package{at}")).collect();
+    let names: Vec<String> = (0..=MAX_SUBSCRIPTIONS)
+        .map(|at| format!("package{at}"))
+        .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let fig = alternatives(1);
-    with_outcome(&fig, &wanted(&names[..MAX_SUBSCRIPTIONS]), u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Conflict(_)));
-    });
-    assert_eq!(refusal(&fig, &wanted(&names), u64::MAX).0, RefusalCode::Limit);
-    assert_eq!(refusal(&fig, &SolveRequest::default(), u64::MAX).0, RefusalCode::InvalidRequest);
-    assert_eq!(refusal(&fig, &wanted(&["fig", "fig"]), u64::MAX).0, RefusalCode::InvalidRequest);
+    with_outcome(
+        &fig,
+        &wanted(&names[..MAX_SUBSCRIPTIONS]),
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Conflict(_)));
+        },
+    );
+    assert_eq!(
+        refusal(&fig, &wanted(&names), u64::MAX).0,
+        RefusalCode::Limit
+    );
+    assert_eq!(
+        refusal(&fig, &SolveRequest::default(), u64::MAX).0,
+        RefusalCode::InvalidRequest
+    );
+    assert_eq!(
+        refusal(&fig, &wanted(&["fig", "fig"]), u64::MAX).0,
+        RefusalCode::InvalidRequest
+    );
 }
 
 #[test]
@@ -218,22 +325,37 @@ fn a_version_is_compared_with_each_constraint_of_a_range_and_that_is_paid() {
             "package pear default=stable\nchannel stable: v1.0.0\nbundle v1.0.0 needs=\"fig@{}\"\n\
              package fig default=stable\nchannel stable: {}",
             range.join(" "),
-            (0..1_000).map(|at| format!("v1.{at}.0")).collect::<Vec<_>>().join(" <- "),
+            (0..1_000)
+                .map(|at| format!("v1.{at}.0"))
+                .collect::<Vec<_>>()
+                .join(" <- "),
         ))
     };
     with_outcome(&ranges(10), &wanted(&["pear"]), 50_000_000, |outcome| {
         assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
     });
     let (code, message) = refusal(&ranges(1_000), &wanted(&["pear"]), 50_000_000);
-    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+    assert_eq!(
+        (code, message.contains("more work than its budget")),
+        (RefusalCode::Limit, true),
+        "{message}"
+    );
 }
 
 #[test]
 fn reading_the_skip_ranges_of_upgrades_is_paid() {
     let skipping = |count: usize| {
-        let range = (0..count).map(|at| format!("!=2.{at}.0")).collect::<Vec<_>>().join(" ");
-        let entries: Vec<_> = (0..200).map(|at| format!("v1.{at}.0 range=\"{range}\"")).collect();
-        catalog(&format!("package fig default=stable\nchannel stable: {}", entries.join(" <- ")))
+        let range = (0..count)
+            .map(|at| format!("!=2.{at}.0"))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let entries: Vec<_> = (0..200)
+            .map(|at| format!("v1.{at}.0 range=\"{range}\""))
+            .collect();
+        catalog(&format!(
+            "package fig default=stable\nchannel stable: {}",
+            entries.join(" <- ")
+        ))
     };
     let request: SolveRequest = serde_json::from_value(serde_json::json!({
         "namespaces": ["olm"],
@@ -245,7 +367,11 @@ fn reading_the_skip_ranges_of_upgrades_is_paid() {
         assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
     });
     let (code, message) = refusal(&skipping(2_000), &request, 50_000_000);
-    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+    assert_eq!(
+        (code, message.contains("more work than its budget")),
+        (RefusalCode::Limit, true),
+        "{message}"
+    );
 }
 
 #[test]
@@ -258,13 +384,17 @@ fn fifty_thousand_malformed_requirements_take_no_time_of_their_square() {
     }
     let world = catalog(&lines);
     let (code, message) = in_little_time(|| refusal(&world, &wanted(&["fig"]), u64::MAX));
-    assert_eq!((code, message.matches(", ").count()), (RefusalCode::BadRequirement, names.len() - 1));
+    assert_eq!(
+        (code, message.matches(", ").count()),
+        (RefusalCode::BadRequirement, names.len() - 1)
+    );
 }
 
 #[test]
 fn alternatives_that_any_bundle_may_meet_are_looked_for_once() {
     let alternatives = vec![serde_json::json!({"all": {}}); 11_000];
-    let constraint = serde_json::json!({"failureMessage": "no", "any": {"constraints": alternatives}});
+    let constraint =
+        serde_json::json!({"failureMessage": "no", "any": {"constraints": alternatives}});
     let pear = serde_json::json!({"schema": "olm.bundle", "package": "pear", "name": "pear.v1.0.0", "image": "i",
         "properties": [{"type": "olm.constraint", "value": constraint}]});
     let names: Vec<_> = (0..5_000).map(|at| format!("v1.{at}.0")).collect();
@@ -273,7 +403,12 @@ fn alternatives_that_any_bundle_may_meet_are_looked_for_once() {
         names.join(" <- ")
     ));
     let is_solved = |outcome: SolveOutcome<'_>| matches!(outcome, SolveOutcome::Solution(_));
-    assert!(in_little_time(|| with_outcome(&world, &wanted(&["pear"]), u64::MAX, is_solved)));
+    assert!(in_little_time(|| with_outcome(
+        &world,
+        &wanted(&["pear"]),
+        u64::MAX,
+        is_solved
+    )));
 }
 
 #[test]
@@ -293,14 +428,19 @@ fn looking_for_requirements_among_properties_is_paid_for_each_channel_of_a_bundl
         assert!(matches!(outcome, SolveOutcome::Solution(_)), "{outcome:?}");
     });
     let (code, message) = refusal(&channels(100), &wanted(&["fig"]), 50_000_000);
-    assert_eq!((code, message.contains("more work than its budget")), (RefusalCode::Limit, true), "{message}");
+    assert_eq!(
+        (code, message.contains("more work than its budget")),
+        (RefusalCode::Limit, true),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_request_may_have_so_many_installed_operators_and_no_more() {
     let with = |count: usize| {
         let mut request = wanted(&["fig"]);
-        let operator = |at: usize| serde_json::json!({"name": format!("operator{at}"), "version": "1.0.0"});
+        let operator =
+            |at: usize| serde_json::json!({"name": format!("operator{at}"), "version": "1.0.0"});
         request.installed = serde_json::from_value((0..count).map(operator).collect()).unwrap();
         request
     };
@@ -308,7 +448,10 @@ fn a_request_may_have_so_many_installed_operators_and_no_more() {
     with_outcome(&fig, &with(MAX_INSTALLED_OPERATORS), u64::MAX, |outcome| {
         assert!(matches!(outcome, SolveOutcome::Conflict(_)), "{outcome:?}");
     });
-    assert_eq!(refusal(&fig, &with(MAX_INSTALLED_OPERATORS + 1), u64::MAX).0, RefusalCode::Limit);
+    assert_eq!(
+        refusal(&fig, &with(MAX_INSTALLED_OPERATORS + 1), u64::MAX).0,
+        RefusalCode::Limit
+    );
 }
 
 #[test]
@@ -317,13 +460,22 @@ fn an_installed_operator_may_have_properties_of_so_many_bytes_and_no_more() {
         let mut request = wanted(&["fig"]);
         // The type has five bytes, and the quotes two.
         let properties = serde_json::json!([{"type": "other", "value": "x".repeat(bytes - 7)}]);
-        let operator = serde_json::json!({"name": "operator", "version": "1.0.0", "properties": properties});
+        let operator =
+            serde_json::json!({"name": "operator", "version": "1.0.0", "properties": properties});
         request.installed = serde_json::from_value(serde_json::json!([operator])).unwrap();
         request
     };
     let fig = alternatives(1);
-    with_outcome(&fig, &with(MAX_OPERATOR_PROPERTY_BYTES), u64::MAX, |outcome| {
-        assert!(matches!(outcome, SolveOutcome::Conflict(_)), "{outcome:?}");
-    });
-    assert_eq!(refusal(&fig, &with(MAX_OPERATOR_PROPERTY_BYTES + 1), u64::MAX).0, RefusalCode::Limit);
+    with_outcome(
+        &fig,
+        &with(MAX_OPERATOR_PROPERTY_BYTES),
+        u64::MAX,
+        |outcome| {
+            assert!(matches!(outcome, SolveOutcome::Conflict(_)), "{outcome:?}");
+        },
+    );
+    assert_eq!(
+        refusal(&fig, &with(MAX_OPERATOR_PROPERTY_BYTES + 1), u64::MAX).0,
+        RefusalCode::Limit
+    );
 }

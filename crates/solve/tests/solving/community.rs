@@ -17,11 +17,18 @@ struct Case {
 
 #[test]
 fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
-    let Some(directory) = testing::corpus::find_catalog("community") else { return };
+    let Some(directory) = testing::corpus::find_catalog("community") else {
+        return;
+    };
     // opm served the recorded catalog without them.
     let catalog = load(&directory, &REFUSED);
-    let catalogs =
-        [SourceCatalog { name: "community", namespace: "olm", priority: 0, labels: None, catalog: &catalog }];
+    let catalogs = [SourceCatalog {
+        name: "community",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog: &catalog,
+    }];
     let (mut count, mut faults) = (0, Vec::new());
     for line in include_str!("../testdata/community.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
@@ -37,7 +44,9 @@ fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
                 case.expected.get("operators") == Some(&found)
             }
             SolveOutcome::Conflict(_) => case.expected.get("unsatisfiable").is_some(),
-            SolveOutcome::Refusal(refusal) => case.expected.get("error") == Some(&Value::from(&*refusal.message)),
+            SolveOutcome::Refusal(refusal) => {
+                case.expected.get("error") == Some(&Value::from(&*refusal.message))
+            }
         };
         count += 1;
         if !is_equal {
@@ -53,10 +62,17 @@ const BUDGET: u64 = 50_000_000;
 
 #[test]
 fn rules_are_answered_over_a_real_catalog_within_the_budget() {
-    let Some(directory) = testing::corpus::find_catalog("community") else { return };
+    let Some(directory) = testing::corpus::find_catalog("community") else {
+        return;
+    };
     let catalog = load(&directory, &[]);
-    let catalogs =
-        [SourceCatalog { name: "community", namespace: "olm", priority: 0, labels: None, catalog: &catalog }];
+    let catalogs = [SourceCatalog {
+        name: "community",
+        namespace: "olm",
+        priority: 0,
+        labels: None,
+        catalog: &catalog,
+    }];
     let newer = "properties.exists(p, p.type == 'olm.package' && p.value.packageName == 'strimzi-kafka-operator' && \
                  semver_compare(p.value.version, '0.30.0') >= 0)";
     let kafka = "properties.exists(p, p.type == 'olm.gvk' && p.value.group == 'kafka.strimzi.io')";

@@ -33,13 +33,23 @@ fn answer(catalog: &Catalog, request: serde_json::Value) -> String {
     let mut request: SolveRequest = serde_json::from_value(request).unwrap();
     request.namespaces = vec!["olm".to_owned()];
     let labels = BTreeMap::from([("tier".to_owned(), "gold".to_owned())]);
-    let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: Some(&labels), catalog }];
+    let catalogs = [SourceCatalog {
+        name: "main",
+        namespace: "olm",
+        priority: 0,
+        labels: Some(&labels),
+        catalog,
+    }];
     match solve(&request, &catalogs, u64::MAX, &Work::unlimited()).unwrap() {
         SolveOutcome::Solution(solution) => {
-            let steps = solution.steps.iter().map(|step| match step.replaces.filter(|_| step.is_upgrade) {
-                Some(old) => format!("{old} -> {}", step.placed.entry.name()),
-                None => step.placed.entry.name().to_owned(),
-            });
+            let steps =
+                solution
+                    .steps
+                    .iter()
+                    .map(|step| match step.replaces.filter(|_| step.is_upgrade) {
+                        Some(old) => format!("{old} -> {}", step.placed.entry.name()),
+                        None => step.placed.entry.name().to_owned(),
+                    });
             steps.collect::<Vec<_>>().join(", ")
         }
         SolveOutcome::Conflict(conflict) => conflict.message,
@@ -49,14 +59,20 @@ fn answer(catalog: &Catalog, request: serde_json::Value) -> String {
 
 fn extension(more: &serde_json::Value) -> serde_json::Value {
     let mut wanted = serde_json::json!({"name": "shop", "package": "shop"});
-    wanted.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    wanted
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     serde_json::json!({"policy": "OLM_V1", "subscriptions": [wanted]})
 }
 
 #[test]
 fn an_extension_gets_the_highest_version_of_any_channel_after_what_that_needs() {
     let world = world();
-    assert_eq!(answer(&world, extension(&serde_json::json!({}))), "database.v2.1.0, shop.v2.0.0");
+    assert_eq!(
+        answer(&world, extension(&serde_json::json!({}))),
+        "database.v2.1.0, shop.v2.0.0"
+    );
     let v0 = serde_json::json!({"subscriptions": [{"name": "shop", "package": "shop"}]});
     assert_eq!(answer(&world, v0), "database.v1.5.0, shop.v1.1.0");
 }
@@ -66,8 +82,14 @@ fn an_extension_is_narrowed_by_range_channels_and_labels() {
     let world = world();
     let with = |more: serde_json::Value| answer(&world, extension(&more));
     assert_eq!(with(serde_json::json!({"version": "<1.1"})), "shop.v1.0.0");
-    assert_eq!(with(serde_json::json!({"channels": ["stable"]})), "database.v2.1.0, shop.v1.1.0");
-    assert_eq!(with(serde_json::json!({"selector": "tier=gold"})), "database.v2.1.0, shop.v2.0.0");
+    assert_eq!(
+        with(serde_json::json!({"channels": ["stable"]})),
+        "database.v2.1.0, shop.v1.1.0"
+    );
+    assert_eq!(
+        with(serde_json::json!({"selector": "tier=gold"})),
+        "database.v2.1.0, shop.v2.0.0"
+    );
     assert_eq!(
         with(serde_json::json!({"selector": "tier=silver"})),
         "constraints not satisfiable: ClusterExtension shop exists, no bundles found for package \"shop\""
@@ -81,10 +103,15 @@ fn an_installed_operator_is_upgraded_along_the_catalog_and_meets_requirements() 
             [{"type": "olm.package", "value": {"packageName": package, "version": version}}]})
     };
     let mut request = extension(&serde_json::json!({"installedCSV": "shop.v1.0.0"}));
-    request["installed"] =
-        serde_json::json!([operator("shop.v1.0.0", "shop", "1.0.0"), operator("database.v1.5.0", "database", "1.5.0")]);
+    request["installed"] = serde_json::json!([
+        operator("shop.v1.0.0", "shop", "1.0.0"),
+        operator("database.v1.5.0", "database", "1.5.0")
+    ]);
     // 2.0.0 is no successor of 1.0.0.
-    assert_eq!(answer(&world(), request.clone()), "shop.v1.0.0 -> shop.v1.1.0");
+    assert_eq!(
+        answer(&world(), request.clone()),
+        "shop.v1.0.0 -> shop.v1.1.0"
+    );
     request["installed"] = serde_json::json!([operator("shop.v2.0.0", "shop", "2.0.0")]);
     request["subscriptions"][0]["installedCSV"] = "shop.v2.0.0".into();
     assert_eq!(answer(&world(), request), "");
@@ -117,7 +144,13 @@ fn a_malformed_version_or_selector_is_refused_and_no_conflict() {
         let mut request: SolveRequest = serde_json::from_value(extension(&more)).unwrap();
         request.namespaces = vec!["olm".to_owned()];
         let world = world();
-        let catalogs = [SourceCatalog { name: "main", namespace: "olm", priority: 0, labels: None, catalog: &world }];
+        let catalogs = [SourceCatalog {
+            name: "main",
+            namespace: "olm",
+            priority: 0,
+            labels: None,
+            catalog: &world,
+        }];
         match solve(&request, &catalogs, u64::MAX, &Work::unlimited()).unwrap() {
             SolveOutcome::Refusal(refusal) => (refusal.code, refusal.message),
             other => panic!("{other:?}"),
@@ -127,12 +160,16 @@ fn a_malformed_version_or_selector_is_refused_and_no_conflict() {
         refusal(serde_json::json!({"version": "nonsense"})),
         (
             RefusalCode::InvalidRequest,
-            "desired version range \"nonsense\" is invalid: improper constraint: \"nonsense\"".to_owned()
+            "desired version range \"nonsense\" is invalid: improper constraint: \"nonsense\""
+                .to_owned()
         )
     );
     assert_eq!(
         refusal(serde_json::json!({"selector": "tier in gold"})),
-        (RefusalCode::InvalidRequest, "unable to parse requirement: found 'gold' expected: '('".to_owned())
+        (
+            RefusalCode::InvalidRequest,
+            "unable to parse requirement: found 'gold' expected: '('".to_owned()
+        )
     );
 }
 

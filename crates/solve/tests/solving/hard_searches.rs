@@ -1,7 +1,8 @@
 //! Problems that are hard for every SAT solver, written as packages and installed operators.
 //!
-//! A choice of a value is a package with a version for each of them, since at most one version of a package can be
-//! installed. A clause is an installed operator that requires one of several bundles.
+//! A choice of a value is a package with a version for each of them, since at most one version of a
+//! package can be installed. A clause is an installed operator that requires one of several
+//! bundles.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,8 @@ use testing::fixture::catalog_of;
 
 use crate::bounds::{in_little_time, refusal, with_outcome};
 
-/// A problem in the making: packages whose versions exclude one another, and operators that require some of them.
+/// A problem in the making: packages whose versions exclude one another, and operators that require
+/// some of them.
 #[derive(Default)]
 pub(crate) struct Puzzle {
     /// Blobs of the catalog, one a line.
@@ -30,15 +32,22 @@ pub(crate) enum Family {
     Satisfiability,
     /// Vertices of a random graph that take one of three colours.
     Colouring,
-    /// Chains of packages of which each excludes others, and requirements that start several of them.
+    /// Chains of packages of which each excludes others, and requirements that start several of
+    /// them.
     Chains,
     /// Packages that all provide one API, of which many are required.
     Providers,
 }
 
 impl Family {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Pigeonhole, Self::Parity, Self::Satisfiability, Self::Colouring, Self::Chains, Self::Providers];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Pigeonhole,
+        Self::Parity,
+        Self::Satisfiability,
+        Self::Colouring,
+        Self::Chains,
+        Self::Providers,
+    ];
 
     /// Sizes from easy to hopeless.
     pub(crate) fn sizes(self) -> &'static [usize] {
@@ -94,11 +103,14 @@ impl Puzzle {
             })
             .collect();
         let package = json!({"schema": "olm.package", "name": name, "defaultChannel": "stable"});
-        let channel = json!({"schema": "olm.channel", "package": name, "name": "stable", "entries": entries});
+        let channel =
+            json!({"schema": "olm.channel", "package": name, "name": "stable", "entries": entries});
         writeln!(self.lines, "{package}\n{channel}").unwrap();
         for at in 0..versions {
             let version = format!("1.{at}.0");
-            let mut all = vec![json!({"type": "olm.package", "value": {"packageName": name, "version": version}})];
+            let mut all = vec![
+                json!({"type": "olm.package", "value": {"packageName": name, "version": version}}),
+            ];
             all.extend(properties(at));
             let bundle = json!({"schema": "olm.bundle", "package": name, "name": bundle_name(at), "image": "i",
                 "properties": all});
@@ -140,7 +152,9 @@ impl Puzzle {
             let is_odd = vertex == 0;
             for values in 0..1usize << edges.len() {
                 if (values.count_ones() % 2 == 1) != is_odd {
-                    let other = |(at, edge): (usize, &usize)| (format!("edge{edge}"), 1 - (values >> at & 1));
+                    let other = |(at, edge): (usize, &usize)| {
+                        (format!("edge{edge}"), 1 - (values >> at & 1))
+                    };
                     self.clause(edges.iter().enumerate().map(other));
                 }
             }
@@ -152,7 +166,12 @@ impl Puzzle {
             self.package(&format!("variable{variable}"), 2, |_| Vec::new());
         }
         for _ in 0..variables * 426 / 100 {
-            let literal = |_| (format!("variable{}", random.usize(..variables)), random.usize(..2));
+            let literal = |_| {
+                (
+                    format!("variable{}", random.usize(..variables)),
+                    random.usize(..2),
+                )
+            };
             let literals: Vec<_> = (0..3).map(literal).collect();
             self.clause(literals);
         }
@@ -191,7 +210,9 @@ impl Puzzle {
         }
         for _ in 0..20 {
             let link = random.usize(..length);
-            let versions: Vec<_> = (0..3).map(|_| (format!("link{link}"), random.usize(..VERSIONS))).collect();
+            let versions: Vec<_> = (0..3)
+                .map(|_| (format!("link{link}"), random.usize(..VERSIONS)))
+                .collect();
             self.clause(versions);
         }
     }
@@ -216,7 +237,11 @@ fn a_search_that_would_take_seconds_ends_with_its_budget() {
         let catalog = catalog_of(puzzle.lines());
         let refused = in_little_time(|| refusal(&catalog, &puzzle.request(), 50_000_000));
         assert_eq!(refused.0, RefusalCode::Limit, "{}", refused.1);
-        assert!(refused.1.contains("more work than its budget"), "{}", refused.1);
+        assert!(
+            refused.1.contains("more work than its budget"),
+            "{}",
+            refused.1
+        );
     }
 }
 
@@ -224,9 +249,17 @@ fn a_search_that_would_take_seconds_ends_with_its_budget() {
 fn a_search_that_is_interrupted_goes_on_where_it_was() {
     // It takes more conflicts than there are between two interruptions.
     let puzzle = Family::Pigeonhole.puzzle(7, &mut fastrand::Rng::with_seed(1));
-    with_outcome(&catalog_of(puzzle.lines()), &puzzle.request(), u64::MAX, |outcome| {
-        let SolveOutcome::Conflict(conflict) = outcome else { panic!("{outcome:?}") };
-        // Eight pigeons that are installed, what each requires, and what each of seven holes takes.
-        assert_eq!(conflict.reasons.len(), 8 + 8 + 7);
-    });
+    with_outcome(
+        &catalog_of(puzzle.lines()),
+        &puzzle.request(),
+        u64::MAX,
+        |outcome| {
+            let SolveOutcome::Conflict(conflict) = outcome else {
+                panic!("{outcome:?}")
+            };
+            // Eight pigeons that are installed, what each requires, and what each of seven holes
+            // takes.
+            assert_eq!(conflict.reasons.len(), 8 + 8 + 7);
+        },
+    );
 }

@@ -1,6 +1,9 @@
 //! Solving as users of the crate see it.
 
-#![expect(clippy::unwrap_used, reason = "what helpers of tests cannot do fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
 
 mod bad_requests;
 mod bounds;

@@ -13,8 +13,10 @@ struct Case {
 }
 
 /// Rules that are treated differently on purpose.
-const DIFFERENCES: [(&str, &str); 1] =
-    [("google.protobuf.Struct{} == {}", "the interpreter has no messages, so what makes one is refused")];
+const DIFFERENCES: [(&str, &str); 1] = [(
+    "google.protobuf.Struct{} == {}",
+    "the interpreter has no messages, so what makes one is refused",
+)];
 
 #[test]
 fn every_recorded_rule_is_refused_or_evaluated_as_upstream_does_it() {
@@ -30,7 +32,10 @@ fn every_recorded_rule_is_refused_or_evaluated_as_upstream_does_it() {
         count += 1;
         let is_different = DIFFERENCES.iter().any(|(rule, _)| *rule == case.rule);
         if is_equal == is_different {
-            faults.push(format!("{}: {found:?}, expected {:?} {:?}", case.rule, case.compile_error, case.result));
+            faults.push(format!(
+                "{}: {found:?}, expected {:?} {:?}",
+                case.rule, case.compile_error, case.result
+            ));
         }
     }
     assert_eq!(count, 152);

@@ -28,9 +28,18 @@ struct CaseCatalog {
 
 /// Cases that are answered differently on purpose.
 const DIFFERENCES: [(&str, &str); 3] = [
-    ("gvk/listed-twice", "a bundle that states an API twice provides it once; upstream lets it exclude itself"),
-    ("names/same-bundle-name-in-two-packages-one-wanted", "entries are told apart by their package"),
-    ("names/slash-in-channel", "entries are told apart without parsing their identifiers"),
+    (
+        "gvk/listed-twice",
+        "a bundle that states an API twice provides it once; upstream lets it exclude itself",
+    ),
+    (
+        "names/same-bundle-name-in-two-packages-one-wanted",
+        "entries are told apart by their package",
+    ),
+    (
+        "names/slash-in-channel",
+        "entries are told apart without parsing their identifiers",
+    ),
 ];
 
 #[test]
@@ -49,13 +58,27 @@ fn every_recorded_world_is_solved_as_upstream_solves_it() {
         count += 1;
     }
     assert_eq!(count, 471);
-    assert!(faults.is_empty(), "{} of {count}:\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} of {count}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }
 
 /// Returns what is wrong with the answer to a case.
 fn check(case: &Case) -> Option<String> {
-    let contents: Vec<Catalog> = case.catalogs.iter().map(|catalog| build(&catalog.metas)).collect();
-    let catalogs: Vec<_> = case.catalogs.iter().zip(&contents).map(|(case, catalog)| source(case, catalog)).collect();
+    let contents: Vec<Catalog> = case
+        .catalogs
+        .iter()
+        .map(|catalog| build(&catalog.metas))
+        .collect();
+    let catalogs: Vec<_> = case
+        .catalogs
+        .iter()
+        .zip(&contents)
+        .map(|(case, catalog)| source(case, catalog))
+        .collect();
     let work = Work::unlimited();
     let outcome = solve(&case.request, &catalogs, u64::MAX, &work).unwrap();
     match (&outcome, case.expected.iter().next().unwrap()) {
@@ -63,15 +86,19 @@ fn check(case: &Case) -> Option<String> {
             let found = Value::from(operators(solution, &catalogs));
             (found != *expected).then(|| format!("expected {expected}, found {found}"))
         }
-        (SolveOutcome::Conflict(conflict), (kind, _)) if kind == "unsatisfiable" => {
-            conflict.reasons.is_empty().then(|| "there are no reasons".to_owned())
-        }
+        (SolveOutcome::Conflict(conflict), (kind, _)) if kind == "unsatisfiable" => conflict
+            .reasons
+            .is_empty()
+            .then(|| "there are no reasons".to_owned()),
         (SolveOutcome::Refusal(refusal), (kind, expected)) if kind == "error" => {
             let expected = expected.as_str().unwrap();
             let is_equal = refusal.message == expected || begins_alike(&refusal.message, expected);
             (!is_equal).then(|| format!("expected {expected:?}, found {:?}", refusal.message))
         }
-        (outcome, expected) => Some(format!("expected {expected:?}, found {}", describe(outcome))),
+        (outcome, expected) => Some(format!(
+            "expected {expected:?}, found {}",
+            describe(outcome)
+        )),
     }
 }
 
@@ -90,32 +117,69 @@ fn describe(outcome: &SolveOutcome<'_>) -> String {
 }
 
 /// Worlds with a minimal set of reasons that upstream was not seen to give.
-const OTHER_REASONS: [&str; 5] = ["random/129", "random/276", "random/430", "random/453", "random/458"];
+const OTHER_REASONS: [&str; 5] = [
+    "random/129",
+    "random/276",
+    "random/430",
+    "random/453",
+    "random/458",
+];
 
 #[test]
 fn reasons_are_in_upstreams_words() {
     let (mut conflicts, mut others) = (0, Vec::new());
     for line in include_str!("../testdata/resolver.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        let Some(seen) = case.expected.get("unsatisfiable") else { continue };
-        let contents: Vec<Catalog> = case.catalogs.iter().map(|catalog| build(&catalog.metas)).collect();
-        let catalogs: Vec<_> = case.catalogs.iter().zip(&contents).map(|(case, one)| source(case, one)).collect();
+        let Some(seen) = case.expected.get("unsatisfiable") else {
+            continue;
+        };
+        let contents: Vec<Catalog> = case
+            .catalogs
+            .iter()
+            .map(|catalog| build(&catalog.metas))
+            .collect();
+        let catalogs: Vec<_> = case
+            .catalogs
+            .iter()
+            .zip(&contents)
+            .map(|(case, one)| source(case, one))
+            .collect();
         let work = Work::unlimited();
         let outcome = solve(&case.request, &catalogs, u64::MAX, &work).unwrap();
-        let SolveOutcome::Conflict(conflict) = outcome else { continue };
+        let SolveOutcome::Conflict(conflict) = outcome else {
+            continue;
+        };
         conflicts += 1;
-        let seen: Vec<&str> = seen.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let seen: Vec<&str> = seen
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let is_seen = |text: &str| seen.iter().any(|message| message.contains(text));
-        if !conflict.reasons.iter().all(|reason| is_seen(&reason.text(&Work::unlimited()).unwrap())) {
+        if !conflict
+            .reasons
+            .iter()
+            .all(|reason| is_seen(&reason.text(&Work::unlimited()).unwrap()))
+        {
             others.push(case.name);
         }
     }
     // There are other minimal sets than those that upstream happened upon.
-    assert_eq!((conflicts, &others[..]), (140, &OTHER_REASONS.map(str::to_owned)[..]));
+    assert_eq!(
+        (conflicts, &others[..]),
+        (140, &OTHER_REASONS.map(str::to_owned)[..])
+    );
 }
 
 fn source<'a>(case: &'a CaseCatalog, catalog: &'a Catalog) -> SourceCatalog<'a> {
-    SourceCatalog { name: &case.name, namespace: &case.namespace, priority: case.priority, labels: None, catalog }
+    SourceCatalog {
+        name: &case.name,
+        namespace: &case.namespace,
+        priority: case.priority,
+        labels: None,
+        catalog,
+    }
 }
 
 fn build(metas: &[Value]) -> Catalog {
@@ -134,7 +198,10 @@ pub(super) fn operators(solution: &Solution<'_>, catalogs: &[SourceCatalog<'_>])
             "channel": channel.name(), "name": bundle.name(),
         });
         let more = [
-            ("image", Some(bundle.image().decode().into_owned()).filter(|image| !image.is_empty())),
+            (
+                "image",
+                Some(bundle.image().decode().into_owned()).filter(|image| !image.is_empty()),
+            ),
             ("replaces", step.replaces.map(str::to_owned)),
             ("startingCSV", step.starting_csv.map(str::to_owned)),
         ];
@@ -143,9 +210,18 @@ pub(super) fn operators(solution: &Solution<'_>, catalogs: &[SourceCatalog<'_>])
                 operator[key] = value.into();
             }
         }
-        let key = [bundle.package().name(), bundle.name(), catalog.name, channel.name()].map(str::to_owned);
+        let key = [
+            bundle.package().name(),
+            bundle.name(),
+            catalog.name,
+            channel.name(),
+        ]
+        .map(str::to_owned);
         operators.push((key.to_vec(), operator));
     }
     operators.sort_by(|one, other| one.0.cmp(&other.0));
-    operators.into_iter().map(|(_, operator)| operator).collect()
+    operators
+        .into_iter()
+        .map(|(_, operator)| operator)
+        .collect()
 }

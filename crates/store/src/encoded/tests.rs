@@ -13,7 +13,9 @@ use super::MAX_COMPRESSION;
 /// The names of the compressed forms there are.
 fn encoded(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder.join(CONTENT)).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.retain(|name| name.split('.').count() > 2);
     names.sort();
     names
@@ -26,15 +28,31 @@ fn a_compressed_form_is_made_once_and_goes_with_its_content() {
     let text = "{}\n".repeat(1000);
     let digest = keep_text(&store, "key", &text);
     for coding in Coding::ALL {
-        let made = store.load_or_compress(&digest, text.as_bytes(), coding).unwrap().unwrap();
+        let made = store
+            .load_or_compress(&digest, text.as_bytes(), coding)
+            .unwrap()
+            .unwrap();
         // What is there is not made again: what it would be made of does not count.
-        assert_eq!(store.load_or_compress(&digest, b"", coding).unwrap().unwrap(), made);
+        assert_eq!(
+            store
+                .load_or_compress(&digest, b"", coding)
+                .unwrap()
+                .unwrap(),
+            made
+        );
     }
-    let both = [format!("{}.jsonl.gz", digest.hex()), format!("{}.jsonl.zst", digest.hex())];
+    let both = [
+        format!("{}.jsonl.gz", digest.hex()),
+        format!("{}.jsonl.zst", digest.hex()),
+    ];
     assert_eq!(encoded(folder.path()), both);
     drop(store);
     let store = open(folder.path());
-    assert_eq!(encoded(folder.path()), both, "the next process has them too");
+    assert_eq!(
+        encoded(folder.path()),
+        both,
+        "the next process has them too"
+    );
     keep_text(&store, "key", "{}\n");
     assert_eq!(encoded(folder.path()), [""; 0]);
 }
@@ -45,7 +63,12 @@ fn what_is_not_kept_any_more_has_no_compressed_form() {
     let store = open(folder.path());
     let digest = keep_text(&store, "key", "{}\n");
     keep_text(&store, "key", "{\"a\":1}\n");
-    assert_eq!(store.load_or_compress(&digest, b"{}\n", Coding::Gzip).unwrap(), None);
+    assert_eq!(
+        store
+            .load_or_compress(&digest, b"{}\n", Coding::Gzip)
+            .unwrap(),
+        None
+    );
     assert_eq!(encoded(folder.path()), [""; 0]);
 }
 
@@ -55,13 +78,20 @@ fn compressed_forms_take_no_room_from_contents() {
     let text = "{}\n".repeat(1000);
     let store = open_with(folder.path(), 8_000);
     let digest = keep_text(&store, "key", &text);
-    assert!(store.load_or_compress(&digest, text.as_bytes(), Coding::Gzip).unwrap().is_some());
+    assert!(
+        store
+            .load_or_compress(&digest, text.as_bytes(), Coding::Gzip)
+            .unwrap()
+            .is_some()
+    );
     // One byte more than is left beside that form.
     let second = "x".repeat(usize::try_from(8_000 - store.used_bytes().unwrap()).unwrap());
     keep_text(&store, "other", &format!("{second}y"));
     assert_eq!(encoded(folder.path()), [""; 0]);
     assert_eq!(
-        store.load_or_compress(&digest, text.as_bytes(), Coding::Gzip).unwrap(),
+        store
+            .load_or_compress(&digest, text.as_bytes(), Coding::Gzip)
+            .unwrap(),
         None,
         "there is no room for it"
     );

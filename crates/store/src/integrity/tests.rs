@@ -18,7 +18,10 @@ fn a_file_that_was_overwritten_is_found_whichever_it_is_and_its_content_is_writt
     let write = || {
         let digest = keep_text(&store, "a", &text);
         for coding in Coding::ALL {
-            store.load_or_compress(&digest, text.as_bytes(), coding).unwrap().unwrap();
+            store
+                .load_or_compress(&digest, text.as_bytes(), coding)
+                .unwrap()
+                .unwrap();
         }
         digest
     };
@@ -41,14 +44,24 @@ fn a_file_that_was_overwritten_is_found_whichever_it_is_and_its_content_is_writt
                 _ => Vec::new(),
             };
             overwrite(path, &bytes);
-            assert_eq!(store.find_damage(&digest).as_ref(), Some(path), "{which} {damage}");
+            assert_eq!(
+                store.find_damage(&digest).as_ref(),
+                Some(path),
+                "{which} {damage}"
+            );
             store.discard(&digest).unwrap();
-            assert!(paths(&digest).iter().all(|path| !path.exists()), "{which} {damage}");
+            assert!(
+                paths(&digest).iter().all(|path| !path.exists()),
+                "{which} {damage}"
+            );
             assert!(store.get("a").is_none());
         }
     }
     let digest = write();
-    assert_eq!((store.find_damage(&digest), store.get("a").is_some()), (None, true));
+    assert_eq!(
+        (store.find_damage(&digest), store.get("a").is_some()),
+        (None, true)
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Outlines: kept while a source gave their content among its last ones, across restarts, and believed only when whole.
+//! Outlines: kept while a source gave their content among its last ones, across restarts, and
+//! believed only when whole.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +23,11 @@ fn outline() -> Outline {
 }
 
 fn digests(store: &Store, key: &str) -> Vec<Digest> {
-    store.outlines(key).into_iter().map(|(content, _)| content.digest).collect()
+    store
+        .outlines(key)
+        .into_iter()
+        .map(|(content, _)| content.digest)
+        .collect()
 }
 
 fn files(folder: &Path) -> usize {
@@ -33,13 +38,21 @@ fn files(folder: &Path) -> usize {
 fn as_many_former_contents_are_remembered_as_the_limit_says_and_across_restarts() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let mut kept: Vec<_> = (0..=REMEMBERED + 1).map(|number| keep(&store, "a", &format!("{number}\n"))).collect();
+    let mut kept: Vec<_> = (0..=REMEMBERED + 1)
+        .map(|number| keep(&store, "a", &format!("{number}\n")))
+        .collect();
     kept.remove(0);
     kept.reverse();
-    assert_eq!((kept.len(), digests(&store, "a")), (REMEMBERED + 1, kept.clone()));
+    assert_eq!(
+        (kept.len(), digests(&store, "a")),
+        (REMEMBERED + 1, kept.clone())
+    );
     drop(store);
     let store = open(folder.path());
-    assert_eq!((digests(&store, "a"), files(folder.path())), (kept.clone(), REMEMBERED + 1));
+    assert_eq!(
+        (digests(&store, "a"), files(folder.path())),
+        (kept.clone(), REMEMBERED + 1)
+    );
     // What comes back was not among the former ones meanwhile.
     let again = keep(&store, "a", &format!("{REMEMBERED}\n"));
     assert_eq!(again, kept[1]);
@@ -54,7 +67,10 @@ fn an_outline_goes_with_the_last_source_that_gave_its_content() {
     let both = keep(&store, "a", "1\n");
     assert_eq!(keep(&store, "b", "1\n"), both);
     store.forget("a").unwrap();
-    assert_eq!((digests(&store, "a"), digests(&store, "b")), (vec![], vec![both]));
+    assert_eq!(
+        (digests(&store, "a"), digests(&store, "b")),
+        (vec![], vec![both])
+    );
     store.forget("b").unwrap();
     assert_eq!(files(folder.path()), 0);
 }
@@ -101,12 +117,22 @@ fn image_and_time_of_a_former_content_are_remembered_across_restarts() {
     keep(&store, "a", "2\n");
     drop(store);
     let store = open(folder.path());
-    let former = PreviousContent { digest: first.content, image: None, first_read_at: Some(first.first_read_at) };
+    let former = PreviousContent {
+        digest: first.content,
+        image: None,
+        first_read_at: Some(first.first_read_at),
+    };
     assert_eq!(store.outlines("a")[1].0, former);
     // An earlier build knew only the digests.
     let path = store.record_path("a");
     let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     record["former"] = serde_json::json!([first.content.to_string()]);
     fs::write(&path, record.to_string()).unwrap();
-    assert_eq!(store.outlines("a")[1].0, PreviousContent { first_read_at: None, ..former });
+    assert_eq!(
+        store.outlines("a")[1].0,
+        PreviousContent {
+            first_read_at: None,
+            ..former
+        }
+    );
 }

@@ -16,7 +16,10 @@ fn what_others_could_write_to_is_protected_when_the_store_is_opened() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let digest = keep_text(&store, "a", "a\n");
-    store.load_or_compress(&digest, b"a\n", Coding::Gzip).unwrap().unwrap();
+    store
+        .load_or_compress(&digest, b"a\n", Coding::Gzip)
+        .unwrap()
+        .unwrap();
     assert_eq!(store.unprotected_files(), UnprotectedFiles::default());
     let (content, record) = (store.content_path(&digest), store.record_path("a"));
     drop(store);
@@ -26,8 +29,17 @@ fn what_others_could_write_to_is_protected_when_the_store_is_opened() {
     }
     set_mode(&folder.path().join(CONTENT), 0o770).unwrap();
     let store = open(folder.path());
-    assert_eq!(store.unprotected_files(), UnprotectedFiles { repaired: 2, removed: 0 });
-    assert_eq!([&content, &record, &folder.path().join(CONTENT)].map(|path| mode(path)), [0o400, 0o600, 0o750]);
+    assert_eq!(
+        store.unprotected_files(),
+        UnprotectedFiles {
+            repaired: 2,
+            removed: 0
+        }
+    );
+    assert_eq!(
+        [&content, &record, &folder.path().join(CONTENT)].map(|path| mode(path)),
+        [0o400, 0o600, 0o750]
+    );
     assert_eq!(store.get("a").unwrap().content, "a\n");
 
     // What becomes writable for others later is not mapped any more.
@@ -51,7 +63,13 @@ fn a_file_of_another_user_is_as_if_it_was_not_there() {
     assert!(store.get("a").is_none());
     drop(store);
     let store = open(folder.path());
-    assert_eq!(store.unprotected_files(), UnprotectedFiles { repaired: 0, removed: 1 });
+    assert_eq!(
+        store.unprotected_files(),
+        UnprotectedFiles {
+            repaired: 0,
+            removed: 1
+        }
+    );
     assert!(!path.exists());
     keep_text(&store, "a", "a\n");
     assert_eq!(store.get("a").unwrap().content, "a\n");
@@ -68,7 +86,13 @@ fn a_link_in_place_of_a_file_is_removed_and_not_followed() {
     symlink(&outside, &path).unwrap();
     drop(store);
     let store = open(&folder.path().join("store"));
-    assert_eq!(store.unprotected_files(), UnprotectedFiles { repaired: 0, removed: 1 });
+    assert_eq!(
+        store.unprotected_files(),
+        UnprotectedFiles {
+            repaired: 0,
+            removed: 1
+        }
+    );
     assert_eq!(mode(&outside) & 0o200, 0o200);
 }
 
@@ -77,7 +101,14 @@ fn the_user_of_the_process_is_the_one_to_whom_its_files_belong() {
     let folder = tempfile::tempdir().unwrap();
     let found = Protection::of_folder(folder.path()).unwrap();
     let assumed = Protection::of_process().unwrap();
-    assert_eq!((found.owner, found.has_permissions), (assumed.owner, assumed.has_permissions));
+    assert_eq!(
+        (found.owner, found.has_permissions),
+        (assumed.owner, assumed.has_permissions)
+    );
     let gone = folder.path().join("gone");
-    assert_eq!(Protection::of_folder(&gone).unwrap().owner, assumed.owner, "where no file can be created");
+    assert_eq!(
+        Protection::of_folder(&gone).unwrap().owner,
+        assumed.owner,
+        "where no file can be created"
+    );
 }

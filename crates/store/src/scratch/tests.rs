@@ -14,7 +14,10 @@ fn left(folder: &Path) -> usize {
 fn each_is_a_folder_of_its_own_and_gone_when_it_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let (one, other) = (store.create_scratch_folder().unwrap(), store.create_scratch_folder().unwrap());
+    let (one, other) = (
+        store.create_scratch_folder().unwrap(),
+        store.create_scratch_folder().unwrap(),
+    );
     for scratch in [&one, &other] {
         fs::write(scratch.create_folder("layers").unwrap().join("1"), "layer").unwrap();
     }
@@ -41,7 +44,11 @@ fn what_a_kill_left_is_swept_when_the_store_is_opened_and_what_others_put_there_
 fn what_is_in_it_counts_against_no_quota_and_survives_a_sweep() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), 0, "build").unwrap();
-    let path = store.create_scratch_folder().unwrap().create_folder("layers").unwrap();
+    let path = store
+        .create_scratch_folder()
+        .unwrap()
+        .create_folder("layers")
+        .unwrap();
     let scratch = store.create_scratch_folder().unwrap();
     fs::write(scratch.create_folder("layers").unwrap().join("1"), "layer").unwrap();
     store.sweep().unwrap();
@@ -55,7 +62,13 @@ fn a_folder_that_cannot_be_made_is_named() {
     let store = open(folder.path());
     fs::write(folder.path().join(SCRATCH), "a file").unwrap();
     let error = store.create_scratch_folder().unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot create the folder `{}`", folder.path().join(SCRATCH).display()));
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot create the folder `{}`",
+            folder.path().join(SCRATCH).display()
+        )
+    );
 }
 
 #[test]
@@ -64,12 +77,20 @@ fn a_full_disk_is_an_error_that_names_a_path_and_leaves_nothing() {
     let store = open(folder.path());
     let scratch = store.create_scratch_folder().unwrap();
     DISK_FULL_AT.set(Some((FileKind::Scratch, CrashPoint::Created)));
-    let errors =
-        [store.create_scratch_folder().map(drop).unwrap_err(), scratch.create_folder("layers").map(drop).unwrap_err()];
+    let errors = [
+        store.create_scratch_folder().map(drop).unwrap_err(),
+        scratch.create_folder("layers").map(drop).unwrap_err(),
+    ];
     DISK_FULL_AT.set(None);
     for error in errors {
-        let StoreError::Io { path, source, .. } = error else { panic!("{error}") };
-        assert!(path.starts_with(folder.path().join(SCRATCH)), "{}", path.display());
+        let StoreError::Io { path, source, .. } = error else {
+            panic!("{error}")
+        };
+        assert!(
+            path.starts_with(folder.path().join(SCRATCH)),
+            "{}",
+            path.display()
+        );
         assert_eq!(source.kind(), io::ErrorKind::StorageFull);
     }
     drop(scratch);

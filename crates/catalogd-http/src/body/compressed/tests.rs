@@ -6,7 +6,9 @@ use http_facts::permits::Permits;
 /// Slices of every second line of a content with random numbers, and their text.
 fn slices() -> (Slices, Vec<u8>) {
     let mut random = fastrand::Rng::with_seed(3);
-    let lines: Vec<String> = (0..40_000).map(|_| format!("{{\"number\":{:020}}}\n", random.u64(..))).collect();
+    let lines: Vec<String> = (0..40_000)
+        .map(|_| format!("{{\"number\":{:020}}}\n", random.u64(..)))
+        .collect();
     let content = Bytes::from(lines.concat());
     let (mut slices, mut start, mut text) = (Slices::new(content.clone()), 0, Vec::new());
     for (number, line) in lines.iter().enumerate() {
@@ -29,21 +31,34 @@ fn a_body_is_compressed_in_bounded_steps() {
         while let Some(frame) = body.next() {
             frames.push(frame.unwrap());
             let now = body.slices.length();
-            assert!(left - now <= STEP_BYTES as u64, "{coding:?}: one turn compresses one step at most");
+            assert!(
+                left - now <= STEP_BYTES as u64,
+                "{coding:?}: one turn compresses one step at most"
+            );
             steps += usize::from(now < left);
             left = now;
         }
         assert_eq!(steps, text.len().div_ceil(STEP_BYTES), "{coding:?}");
         let largest = frames.iter().map(Bytes::len).max().unwrap();
-        assert!((1..=2 * STEP_BYTES).contains(&largest), "{coding:?}: {largest}");
+        assert!(
+            (1..=2 * STEP_BYTES).contains(&largest),
+            "{coding:?}: {largest}"
+        );
         let (compressed, mut plain) = (frames.concat(), Vec::new());
         match coding {
             Coding::Gzip => {
-                std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*compressed), &mut plain).unwrap();
+                std::io::Read::read_to_end(
+                    &mut flate2::read::GzDecoder::new(&*compressed),
+                    &mut plain,
+                )
+                .unwrap();
             }
             Coding::Zstd => plain = zstd::decode_all(&*compressed).unwrap(),
         }
-        assert!(plain == text, "{coding:?}: the client reads what the slices say");
+        assert!(
+            plain == text,
+            "{coding:?}: the client reads what the slices say"
+        );
         assert!(compressed.len() < text.len() * 3 / 4, "{coding:?}");
     }
 }

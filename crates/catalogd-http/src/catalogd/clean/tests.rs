@@ -31,5 +31,8 @@ fn a_path_is_cleaned_as_go_does() {
 
 #[test]
 fn a_location_is_ascii() {
-    assert_eq!(encode_non_ascii("/größe?a=1&b=%20"), "/gr%C3%B6%C3%9Fe?a=1&b=%20");
+    assert_eq!(
+        encode_non_ascii("/größe?a=1&b=%20"),
+        "/gr%C3%B6%C3%9Fe?a=1&b=%20"
+    );
 }

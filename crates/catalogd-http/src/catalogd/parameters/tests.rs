@@ -8,7 +8,11 @@ use crate::OPENAPI;
 /// Schema, package and name of a query.
 fn read(query: &str) -> Option<[Option<String>; 3]> {
     let parameters = Parameters::parse(query)?;
-    Some(parameters.texts().map(|text| text.map(|text| String::from_utf8_lossy(text).into_owned())))
+    Some(
+        parameters
+            .texts()
+            .map(|text| text.map(|text| String::from_utf8_lossy(text).into_owned())),
+    )
 }
 
 #[test]
@@ -19,7 +23,10 @@ fn a_query_is_read_as_go_reads_it() {
         ("schema", [None, None, None]),
         ("schema=&name=", [None, None, None]),
         ("schema=a", [Some("a"), None, None]),
-        ("schema=a&package=b&name=c", [Some("a"), Some("b"), Some("c")]),
+        (
+            "schema=a&package=b&name=c",
+            [Some("a"), Some("b"), Some("c")],
+        ),
         ("&name=c&&", [None, None, Some("c")]),
         ("schema=a&schema=b", [Some("a"), None, None]),
         ("schema=&schema=b", [None, None, None]),
@@ -30,7 +37,11 @@ fn a_query_is_read_as_go_reads_it() {
         ("name=a%00", [None, None, Some("a\0")]),
     ];
     for (query, expected) in cases {
-        assert_eq!(read(query), Some(expected.map(|text| text.map(str::to_owned))), "{query}");
+        assert_eq!(
+            read(query),
+            Some(expected.map(|text| text.map(str::to_owned))),
+            "{query}"
+        );
     }
 }
 
@@ -60,14 +71,26 @@ fn what_cannot_be_read_or_is_unknown_is_refused() {
 #[test]
 fn what_is_no_unicode_selects_nothing() {
     assert_eq!(Parameters::parse("name=%FF").unwrap().filter(), None);
-    let filter = MetaFilter { schema: Some("a"), package: None, name: Some("b") };
-    assert_eq!(Parameters::parse("schema=a&name=b").unwrap().filter(), Some(filter));
+    let filter = MetaFilter {
+        schema: Some("a"),
+        package: None,
+        name: Some("b"),
+    };
+    assert_eq!(
+        Parameters::parse("schema=a&name=b").unwrap().filter(),
+        Some(filter)
+    );
 }
 
 #[test]
 fn the_parameters_of_blobs_are_in_the_openapi_document() {
     let document: Value = serde_json::from_str(OPENAPI).unwrap();
-    let parameters = document["paths"]["/catalogs/{catalog}/api/v1/metas"]["get"]["parameters"].as_array().unwrap();
-    let queries = parameters.iter().filter(|one| one["in"] == "query").map(|one| one["name"].as_str().unwrap());
+    let parameters = document["paths"]["/catalogs/{catalog}/api/v1/metas"]["get"]["parameters"]
+        .as_array()
+        .unwrap();
+    let queries = parameters
+        .iter()
+        .filter(|one| one["in"] == "query")
+        .map(|one| one["name"].as_str().unwrap());
     assert_eq!(queries.collect::<Vec<_>>(), PARAMETERS);
 }

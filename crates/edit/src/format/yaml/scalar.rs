@@ -27,15 +27,21 @@ pub(super) fn write_key(out: &mut String, text: &str) {
     quoted(out, text, &styles(text), None);
 }
 
-/// Returns a number as yaml.v2 writes it: integers keep their digits, others have the shortest form of a double.
+/// Returns a number as yaml.v2 writes it: integers keep their digits, others have the shortest form
+/// of a double.
 pub(super) fn number(digits: &str) -> Cow<'_, str> {
     if digits == "-0" {
         return "0".into();
     }
-    if digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+    if digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'-')
+    {
         return digits.into();
     }
-    let Ok(float) = digits.parse::<f64>() else { return digits.into() };
+    let Ok(float) = digits.parse::<f64>() else {
+        return digits.into();
+    };
     if float == 0.0 {
         return "0".into();
     }
@@ -44,7 +50,11 @@ pub(super) fn number(digits: &str) -> Cow<'_, str> {
     let exponent: i32 = exponent.parse().unwrap_or_default();
     let places = mantissa.bytes().filter(u8::is_ascii_digit).count();
     // Go writes a double as an integer where all its digits are before the point, up to 21 of them.
-    let limit = if i32::try_from(places).is_ok_and(|places| places <= exponent + 1) { 21 } else { 6 };
+    let limit = if i32::try_from(places).is_ok_and(|places| places <= exponent + 1) {
+        21
+    } else {
+        6
+    };
     if (-4..limit).contains(&exponent) {
         return float.to_string().into();
     }
@@ -200,16 +210,26 @@ fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Finds the styles that a text may be written in: libyaml's analysis of a scalar, outside of flow collections.
+/// Finds the styles that a text may be written in: libyaml's analysis of a scalar, outside of flow
+/// collections.
 fn styles(text: &str) -> Styles {
-    let mut styles = Styles { plain: true, single_quoted: true, literal: !text.is_empty() };
+    let mut styles = Styles {
+        plain: true,
+        single_quoted: true,
+        literal: !text.is_empty(),
+    };
     let chars: Vec<char> = text.chars().collect();
     styles.plain &= !(text.starts_with("---") || text.starts_with("..."));
-    let is_blank = |at: usize| chars.get(at).is_none_or(|c| matches!(c, ' ' | '\t') || is_break(*c));
+    let is_blank = |at: usize| {
+        chars
+            .get(at)
+            .is_none_or(|c| matches!(c, ' ' | '\t') || is_break(*c))
+    };
     let is_break_at = |at: usize| chars.get(at).is_some_and(|c| is_break(*c));
     for (at, &c) in chars.iter().enumerate() {
         let is_indicator = match c {
-            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`'
+            '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%'
+            | '@' | '`'
                 if at == 0 =>
             {
                 true
@@ -221,9 +241,14 @@ fn styles(text: &str) -> Styles {
         };
         styles.plain &= !is_indicator && !is_break(c);
         let before_break = c == ' ' && is_break_at(at + 1);
-        // yaml.v2 also writes the other line breaks of Unicode as they are, which not every reader takes for text.
+        // yaml.v2 also writes the other line breaks of Unicode as they are, which not every reader
+        // takes for text.
         if !is_printable(c) || (c != '\n' && is_break(c)) || before_break {
-            styles = Styles { plain: false, single_quoted: false, literal: false };
+            styles = Styles {
+                plain: false,
+                single_quoted: false,
+                literal: false,
+            };
         }
         let after_break = c == ' ' && at > 0 && is_break_at(at - 1);
         styles.single_quoted &= !after_break;
@@ -256,7 +281,9 @@ fn resolves_to_another_type(text: &str) -> bool {
             | "-.inf"
             | "-.Inf"
             | "-.INF"
-    ) || ["y", "n", "yes", "no", "true", "false", "on", "off"].iter().any(|word| is_spelled(text, word));
+    ) || ["y", "n", "yes", "no", "true", "false", "on", "off"]
+        .iter()
+        .any(|word| is_spelled(text, word));
     match text.as_bytes().first() {
         _ if is_word => true,
         Some(b'.') => is_float(text) || is_float(&text.replace('_', "")),
@@ -268,7 +295,8 @@ fn resolves_to_another_type(text: &str) -> bool {
     }
 }
 
-/// Tells whether a text is a word in lower case, in upper case, or with its first letter in upper case.
+/// Tells whether a text is a word in lower case, in upper case, or with its first letter in upper
+/// case.
 fn is_spelled(text: &str, word: &str) -> bool {
     let rest = || text.get(1..).is_some_and(|rest| rest == &word[1..]);
     text.eq_ignore_ascii_case(word) && (text.chars().all(|c| c.is_ascii_uppercase()) || rest())
@@ -312,7 +340,9 @@ fn is_timestamp(text: &str) -> bool {
         }
         rest = &rest[found..];
         if at < 2 {
-            let Some(after) = rest.strip_prefix('-') else { return false };
+            let Some(after) = rest.strip_prefix('-') else {
+                return false;
+            };
             rest = after;
         }
     }
@@ -324,16 +354,19 @@ fn is_base_60(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = whole.split(':');
-    let is_first = |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && is_digits(part, true);
+    let is_first =
+        |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && is_digits(part, true);
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    let is_part =
-        |part: &&str| is_digits(part, false) && part.parse::<u8>().is_ok_and(|value| value < 60) && part.len() < 3;
+    let is_part = |part: &&str| {
+        is_digits(part, false) && part.parse::<u8>().is_ok_and(|value| value < 60) && part.len() < 3
+    };
     is_first(first) && !rest.is_empty() && rest.iter().all(is_part) && is_digits(fraction, true)
 }
 
 fn is_digits(text: &str, underscores: bool) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit() || (underscores && byte == b'_'))
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit() || (underscores && byte == b'_'))
 }
 
 #[cfg(test)]

@@ -19,24 +19,38 @@ pub(super) fn check(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
     if bundle.channel_entries().len() == 0 {
         problems.add(ProblemCode::BundleNotInChannel, || {
             let (package, name) = (go_quote(location.package), go_quote(location.bundle));
-            let message = format!("package {package}, bundle {name} not found in any channel entries");
+            let message =
+                format!("package {package}, bundle {name} not found in any channel entries");
             location.problem(ProblemCode::BundleNotInChannel, message)
         });
     }
     for (code, message) in problems_per_channel(bundle) {
         for entry in bundle.channel_entries() {
-            let location = ProblemLocation { channel: entry.channel().name(), ..location };
+            let location = ProblemLocation {
+                channel: entry.channel().name(),
+                ..location
+            };
             problems.add(code, || location.problem(code, message.as_str()));
         }
     }
 }
 
-/// Checks that the bundle has exactly one `olm.package` property, and that it names the package and a valid version.
-fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
-    let mut properties = bundle.properties().filter(|property| property.type_name() == "olm.package");
+/// Checks that the bundle has exactly one `olm.package` property, and that it names the package and
+/// a valid version.
+fn check_identity(
+    bundle: Bundle<'_>,
+    location: ProblemLocation<'_>,
+    problems: &mut ProblemCollector,
+) {
+    let mut properties = bundle
+        .properties()
+        .filter(|property| property.type_name() == "olm.package");
     let (package, name) = (go_quote(location.package), go_quote(location.bundle));
     let (Some(property), None) = (properties.next(), properties.next()) else {
-        let found = bundle.properties().filter(|property| property.type_name() == "olm.package").count();
+        let found = bundle
+            .properties()
+            .filter(|property| property.type_name() == "olm.package")
+            .count();
         problems.add(ProblemCode::BundlePackagePropertyCount, || {
             let message =
                 format!("package {package} bundle {name} must have exactly 1 \"olm.package\" property, found {found}");
@@ -45,13 +59,19 @@ fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &
         return;
     };
     // Any other kind is malformed, which is reported elsewhere.
-    let PropertyKind::Package { package: named, version, release } = property.kind() else {
+    let PropertyKind::Package {
+        package: named,
+        version,
+        release,
+    } = property.kind()
+    else {
         return;
     };
     if named != location.package {
         problems.add(ProblemCode::BundlePackageMismatch, || {
             let named = go_quote(named);
-            let message = format!("package {package} does not match \"olm.package\" property {named}");
+            let message =
+                format!("package {package} does not match \"olm.package\" property {named}");
             location.problem(ProblemCode::BundlePackageMismatch, message)
         });
     }
@@ -72,7 +92,11 @@ fn check_identity(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &
 }
 
 /// Checks that all non-empty images are valid image references.
-fn check_images(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
+fn check_images(
+    bundle: Bundle<'_>,
+    location: ProblemLocation<'_>,
+    problems: &mut ProblemCollector,
+) {
     let mut check = |image: &str, code, what: &dyn Fn() -> String| {
         if image.is_empty() {
             return;
@@ -87,17 +111,27 @@ fn check_images(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mu
             });
         }
     };
-    check(&bundle.image().decode(), ProblemCode::BundleImageInvalid, &|| "image".to_owned());
+    check(
+        &bundle.image().decode(),
+        ProblemCode::BundleImageInvalid,
+        &|| "image".to_owned(),
+    );
     for (at, related) in bundle.related_images().into_iter().enumerate() {
         let what = || format!("relatedImages[{at}].image");
-        check(&related.image.decode(), ProblemCode::BundleRelatedImageInvalid, &what);
+        check(
+            &related.image.decode(),
+            ProblemCode::BundleRelatedImageInvalid,
+            &what,
+        );
     }
 }
 
 /// Finds the problems that upstream reports once for each channel that has the bundle.
 fn problems_per_channel(bundle: Bundle<'_>) -> Vec<(ProblemCode, String)> {
     let mut found = Vec::new();
-    let version = bundle.version().and_then(|version| Version::parse(version).ok());
+    let version = bundle
+        .version()
+        .and_then(|version| Version::parse(version).ok());
     if let (Some(version), Some(release)) = (version, bundle.release()) {
         let (package, name) = (bundle.package().name(), bundle.name());
         let normalized = format!("{package}-v{version}-{release}");
@@ -111,9 +145,16 @@ fn problems_per_channel(bundle: Bundle<'_>) -> Vec<(ProblemCode, String)> {
             found.push((ProblemCode::BundleBuildAndRelease, message));
         }
     }
-    let has_manifests = || bundle.properties().any(|property| property.type_name() == "olm.bundle.object");
+    let has_manifests = || {
+        bundle
+            .properties()
+            .any(|property| property.type_name() == "olm.bundle.object")
+    };
     if bundle.image().decode().is_empty() && !has_manifests() {
-        found.push((ProblemCode::BundleImageMissing, "bundle image must be set".to_owned()));
+        found.push((
+            ProblemCode::BundleImageMissing,
+            "bundle image must be set".to_owned(),
+        ));
     }
     found
 }

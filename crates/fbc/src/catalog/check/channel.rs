@@ -12,7 +12,9 @@ pub(super) fn check(channel: Channel<'_>, problems: &mut ProblemCollector) {
     let location = ProblemLocation::new_in_channel(channel);
     if channel.entries().len() == 0 {
         let message = "channel must contain at least one bundle";
-        problems.add(ProblemCode::ChannelEmpty, || location.problem(ProblemCode::ChannelEmpty, message));
+        problems.add(ProblemCode::ChannelEmpty, || {
+            location.problem(ProblemCode::ChannelEmpty, message)
+        });
         return;
     }
     check_names(channel, location, problems);
@@ -20,20 +22,28 @@ pub(super) fn check(channel: Channel<'_>, problems: &mut ProblemCollector) {
         problems.add(code, || location.problem(code, message));
     }
     for entry in channel.entries() {
-        let location = ProblemLocation { bundle: entry.name(), ..location };
+        let location = ProblemLocation {
+            bundle: entry.name(),
+            ..location
+        };
         check_entry(entry, location, problems);
     }
 }
 
 /// Checks that the names of entries are unique and name existing bundles.
-fn check_names(channel: Channel<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
+fn check_names(
+    channel: Channel<'_>,
+    location: ProblemLocation<'_>,
+    problems: &mut ProblemCollector,
+) {
     // Grows with the names: a hostile channel has millions of entries without any.
     let mut seen = HashSet::new();
     for entry in channel.entries().filter(|entry| !seen.insert(entry.name())) {
         problems.add(ProblemCode::ChannelEntryDuplicate, || {
             let (package, channel) = (go_quote(location.package), go_quote(location.channel));
             let name = go_quote(entry.name());
-            let message = format!("invalid package {package}, channel {channel}: duplicate entry {name}");
+            let message =
+                format!("invalid package {package}, channel {channel}: duplicate entry {name}");
             location.problem(ProblemCode::ChannelEntryDuplicate, message)
         });
     }
@@ -51,13 +61,21 @@ fn check_names(channel: Channel<'_>, location: ProblemLocation<'_>, problems: &m
     }
 }
 
-fn check_entry(entry: ChannelEntry<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
+fn check_entry(
+    entry: ChannelEntry<'_>,
+    location: ProblemLocation<'_>,
+    problems: &mut ProblemCollector,
+) {
     if entry.name().is_empty() {
         problems.add(ProblemCode::BundleNameMissing, || {
             location.problem(ProblemCode::BundleNameMissing, "name must be set")
         });
     }
-    for (at, _) in entry.skips().enumerate().filter(|(_, name)| name.is_empty()) {
+    for (at, _) in entry
+        .skips()
+        .enumerate()
+        .filter(|(_, name)| name.is_empty())
+    {
         problems.add(ProblemCode::EntrySkipEmpty, || {
             location.problem(ProblemCode::EntrySkipEmpty, format!("skip[{at}] is empty"))
         });

@@ -1,6 +1,8 @@
-//! Validates deprecations: each entry must name an existing object of its package, once, and have a message.
+//! Validates deprecations: each entry must name an existing object of its package, once, and have a
+//! message.
 //!
-//! The index holds only the entries that name an existing object, so the blobs are decoded again here.
+//! The index holds only the entries that name an existing object, so the blobs are decoded again
+//! here.
 
 use std::collections::HashSet;
 
@@ -14,7 +16,12 @@ use crate::quote::go_quote;
 const SCHEMA: &str = "olm.deprecations";
 
 pub(super) fn check(catalog: &Catalog, problems: &mut ProblemCollector) {
-    if !catalog.index.schemas.iter().any(|schema| &*schema.schema == SCHEMA) {
+    if !catalog
+        .index
+        .schemas
+        .iter()
+        .any(|schema| &*schema.schema == SCHEMA)
+    {
         return;
     }
     let mut seen = HashSet::new();
@@ -24,7 +31,9 @@ pub(super) fn check(catalog: &Catalog, problems: &mut ProblemCollector) {
         }
         let mut decoder = Decoder::new(Checks::Done);
         // Blobs of another type are reported as malformed elsewhere.
-        let Ok(BlobBody::Deprecations(entries)) = decoder.decode(meta.blob().raw()).map(|blob| blob.body) else {
+        let Ok(BlobBody::Deprecations(entries)) =
+            decoder.decode(meta.blob().raw()).map(|blob| blob.body)
+        else {
             continue;
         };
         let package = meta.package_name().and_then(|name| catalog.package(name));
@@ -50,8 +59,14 @@ fn check_entries(
 ) {
     let mut seen = HashSet::new();
     for (at, entry) in entries.iter().enumerate() {
-        let reference = DeprecationReference { schema: names.get(entry.schema), name: names.get(entry.name) };
-        let location = ProblemLocation { meta, ..ProblemLocation::new_in_package(package) };
+        let reference = DeprecationReference {
+            schema: names.get(entry.schema),
+            name: names.get(entry.name),
+        };
+        let location = ProblemLocation {
+            meta,
+            ..ProblemLocation::new_in_package(package)
+        };
         let problem = if !reference.schema.is_empty() && !seen.insert(reference) {
             let (reference, package) = (reference.in_go(), go_quote(location.package));
             let message = format!("duplicate deprecation entry {reference} for package {package}");
@@ -68,31 +83,41 @@ fn check_entries(
 }
 
 impl<'a> DeprecationReference<'a> {
-    /// Returns the problem of a reference to no object of the package; `at` is the index of the entry in its blob.
+    /// Returns the problem of a reference to no object of the package; `at` is the index of the
+    /// entry in its blob.
     fn find_problem(self, at: usize, package: Package<'_>) -> Option<(ProblemCode, String)> {
         let (quoted, name) = (go_quote(package.name()), go_quote(self.name));
         let message = match self.schema {
             "" => {
-                let message = format!("schema must be set for deprecation entry [{at}] for package {quoted}");
+                let message =
+                    format!("schema must be set for deprecation entry [{at}] for package {quoted}");
                 (ProblemCode::DeprecationSchemaMissing, message)
             }
             "olm.package" if self.name.is_empty() => return None,
             "olm.package" => {
-                let message = format!("package name must be empty for deprecated package {quoted} (specified {name})");
+                let message = format!(
+                    "package name must be empty for deprecated package {quoted} (specified {name})"
+                );
                 (ProblemCode::DeprecationPackageNamed, message)
             }
             // An undeclared default channel can be deprecated, because upstream makes it up.
             "olm.channel" if package.channel(self.name).is_some() => return None,
-            "olm.channel" if !self.name.is_empty() && self.name == package.default_channel_name() => {
+            "olm.channel"
+                if !self.name.is_empty() && self.name == package.default_channel_name() =>
+            {
                 return None;
             }
             "olm.channel" => {
-                let message = format!("cannot deprecate channel {name} for package {quoted}: channel not found");
+                let message = format!(
+                    "cannot deprecate channel {name} for package {quoted}: channel not found"
+                );
                 (ProblemCode::DeprecationChannelUnknown, message)
             }
             "olm.bundle" if package.bundle(self.name).is_some() => return None,
             "olm.bundle" => {
-                let message = format!("cannot deprecate bundle {name} for package {quoted}: bundle not found");
+                let message = format!(
+                    "cannot deprecate bundle {name} for package {quoted}: bundle not found"
+                );
                 (ProblemCode::DeprecationBundleUnknown, message)
             }
             _ => {
@@ -115,8 +140,14 @@ impl<'a> DeprecationReference<'a> {
     /// Returns the location of the referenced object in its package.
     fn location(self, location: ProblemLocation<'a>) -> ProblemLocation<'a> {
         match self.schema {
-            "olm.channel" => ProblemLocation { channel: self.name, ..location },
-            "olm.bundle" => ProblemLocation { bundle: self.name, ..location },
+            "olm.channel" => ProblemLocation {
+                channel: self.name,
+                ..location
+            },
+            "olm.bundle" => ProblemLocation {
+                bundle: self.name,
+                ..location
+            },
             _ => location,
         }
     }
@@ -136,9 +167,14 @@ fn report_missing_message<'a>(
     problems: &mut ProblemCollector,
 ) {
     let location = reference.location(location);
-    let bundle = package.bundle(reference.name).filter(|_| reference.schema == "olm.bundle");
-    let mut channels =
-        bundle.into_iter().flat_map(Bundle::channel_entries).map(|entry| entry.channel().name()).peekable();
+    let bundle = package
+        .bundle(reference.name)
+        .filter(|_| reference.schema == "olm.bundle");
+    let mut channels = bundle
+        .into_iter()
+        .flat_map(Bundle::channel_entries)
+        .map(|entry| entry.channel().name())
+        .peekable();
     let message = "invalid deprecation: message must be set";
     let mut report = |location: ProblemLocation<'_>| {
         problems.add(ProblemCode::DeprecationMessageMissing, || {
@@ -148,5 +184,10 @@ fn report_missing_message<'a>(
     if channels.peek().is_none() {
         return report(location);
     }
-    channels.for_each(|channel| report(ProblemLocation { channel, ..location }));
+    channels.for_each(|channel| {
+        report(ProblemLocation {
+            channel,
+            ..location
+        })
+    });
 }

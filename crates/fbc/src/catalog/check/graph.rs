@@ -1,4 +1,5 @@
-//! Validates the update graph of a channel: exactly one head, and every other entry on its `replaces` chain or skipped.
+//! Validates the update graph of a channel: exactly one head, and every other entry on its
+//! `replaces` chain or skipped.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,21 +10,31 @@ use crate::problem::ProblemCode;
 ///
 /// Of entries with one name the first counts. Takes time linear in the entries and their skips.
 pub(super) fn find_problem(channel: Channel<'_>) -> Option<(ProblemCode, String)> {
-    let mut entries: HashMap<&str, ChannelEntry<'_>> = HashMap::with_capacity(channel.entries().len());
+    let mut entries: HashMap<&str, ChannelEntry<'_>> =
+        HashMap::with_capacity(channel.entries().len());
     for entry in channel.entries() {
         entries.entry(entry.name()).or_insert(entry);
     }
     let skipped: HashSet<&str> = entries.values().flat_map(|entry| entry.skips()).collect();
-    let replaced: HashSet<&str> = entries.values().filter_map(|entry| entry.replaces()).collect();
+    let replaced: HashSet<&str> = entries
+        .values()
+        .filter_map(|entry| entry.replaces())
+        .collect();
     let is_head = |name: &&str| !skipped.contains(name) && !replaced.contains(name);
     let mut heads: Vec<&str> = entries.keys().copied().filter(is_head).collect();
     heads.sort_unstable();
     let &[head] = heads.as_slice() else {
         return Some(match heads.as_slice() {
-            [] => (ProblemCode::ChannelWithoutHead, "no channel head found in graph".to_owned()),
+            [] => (
+                ProblemCode::ChannelWithoutHead,
+                "no channel head found in graph".to_owned(),
+            ),
             heads => {
                 let heads = heads.join(", ");
-                (ProblemCode::ChannelMultipleHeads, format!("multiple channel heads found in graph: {heads}"))
+                (
+                    ProblemCode::ChannelMultipleHeads,
+                    format!("multiple channel heads found in graph: {heads}"),
+                )
             }
         });
     };
@@ -40,12 +51,15 @@ pub(super) fn find_problem(channel: Channel<'_>) -> Option<(ProblemCode, String)
     stranded.sort_unstable();
     (!stranded.is_empty()).then(|| {
         let stranded = stranded.join(", ");
-        (ProblemCode::ChannelStranded, format!("channel contains one or more stranded bundles: {stranded}"))
+        (
+            ProblemCode::ChannelStranded,
+            format!("channel contains one or more stranded bundles: {stranded}"),
+        )
     })
 }
 
-/// Follows `replaces` from the head to the first skipped name and returns each name with its position; or, as error, the
-/// names of a cycle.
+/// Follows `replaces` from the head to the first skipped name and returns each name with its
+/// position; or, as error, the names of a cycle.
 ///
 /// As upstream has it, an absent `replaces` names the entry without a name.
 fn replaces_chain<'a>(

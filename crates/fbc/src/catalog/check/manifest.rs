@@ -9,7 +9,11 @@ use crate::quote::go_quote;
 use crate::read::{FileReader, ReadErrorKind, ReadLimits};
 
 /// Reports each manifest that is not YAML. Invalid base64 is reported when the value is decoded.
-pub(super) fn check(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
+pub(super) fn check(
+    bundle: Bundle<'_>,
+    location: ProblemLocation<'_>,
+    problems: &mut ProblemCollector,
+) {
     for (at, property) in bundle.properties().enumerate() {
         if property.type_name() != "olm.bundle.object" {
             continue;
@@ -28,7 +32,8 @@ pub(super) fn check(bundle: Bundle<'_>, location: ProblemLocation<'_>, problems:
     }
 }
 
-/// Returns why a manifest is not YAML. Upstream takes one that begins with a brace for JSON and does not parse it.
+/// Returns why a manifest is not YAML. Upstream takes one that begins with a brace for JSON and
+/// does not parse it.
 fn yaml_error(value: JsonValue<'_>) -> Option<String> {
     if let EncodedBytes::Base64(text) = read_data(value.raw()).ok()??
         && begins_with_brace(text)
@@ -61,11 +66,16 @@ fn yaml_error(value: JsonValue<'_>) -> Option<String> {
         return None;
     }
     let error = kind.to_string();
-    let error = error.strip_prefix("error converting YAML to JSON: ").unwrap_or(&error);
+    let error = error
+        .strip_prefix("error converting YAML to JSON: ")
+        .unwrap_or(&error);
     Some(error.to_owned())
 }
 
 /// Tells whether the first encoded byte is a brace, in which case nothing needs to be decoded.
 fn begins_with_brace(data: RawText<'_>) -> bool {
-    matches!(data.0, [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..])
+    matches!(
+        data.0,
+        [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..]
+    )
 }

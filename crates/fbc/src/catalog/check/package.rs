@@ -34,20 +34,39 @@ pub(super) fn check(package: Package<'_>, problems: &mut ProblemCollector) {
     }
 }
 
-fn check_default_channel(package: Package<'_>, location: ProblemLocation<'_>, problems: &mut ProblemCollector) {
+fn check_default_channel(
+    package: Package<'_>,
+    location: ProblemLocation<'_>,
+    problems: &mut ProblemCollector,
+) {
     let name = package.default_channel_name();
     let mut report = |location: ProblemLocation<'_>, code, message: &str| {
         problems.add(code, || location.problem(code, message));
     };
     if name.is_empty() {
-        report(location, ProblemCode::PackageDefaultChannelMissing, "default channel must be set");
+        report(
+            location,
+            ProblemCode::PackageDefaultChannelMissing,
+            "default channel must be set",
+        );
         if package.channels().len() == 0 {
-            report(location, ProblemCode::PackageWithoutChannels, "package must contain at least one channel");
+            report(
+                location,
+                ProblemCode::PackageWithoutChannels,
+                "package must contain at least one channel",
+            );
         }
     } else if package.default_channel().is_none() {
         // Upstream makes up an empty channel of that name and finds it empty.
-        let channel = ProblemLocation { channel: name, ..location };
-        report(channel, ProblemCode::PackageDefaultChannelUnknown, "channel must contain at least one bundle");
+        let channel = ProblemLocation {
+            channel: name,
+            ..location
+        };
+        report(
+            channel,
+            ProblemCode::PackageDefaultChannelUnknown,
+            "channel must contain at least one bundle",
+        );
     }
 }
 
@@ -59,18 +78,29 @@ fn label_errors(name: &str) -> Vec<&'static str> {
     }
     if !is_label(name) {
         let is_subdomain = name.split('.').all(is_label);
-        errors.push(if is_subdomain { "must not contain dots" } else { LABEL_RULE });
+        errors.push(if is_subdomain {
+            "must not contain dots"
+        } else {
+            LABEL_RULE
+        });
     }
     errors
 }
 
 fn is_label(text: &str) -> bool {
-    let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let is_end = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
     let bytes = text.as_bytes();
-    is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(|&byte| byte == b'-' || is_end(Some(&byte)))
+    is_end(bytes.first())
+        && is_end(bytes.last())
+        && bytes
+            .iter()
+            .all(|&byte| byte == b'-' || is_end(Some(&byte)))
 }
 
-/// Formats the versions that several bundles in channels share, each with the names of these bundles.
+/// Formats the versions that several bundles in channels share, each with the names of these
+/// bundles.
 ///
 /// Versions are equal here when they read the same, build metadata and release included.
 fn duplicate_versions(package: Package<'_>) -> Option<String> {
@@ -80,8 +110,10 @@ fn duplicate_versions(package: Package<'_>) -> Option<String> {
         .filter_map(|bundle| Some((full_version(bundle)?, bundle.name())))
         .collect();
     versions.sort_unstable();
-    let mut duplicates: Vec<&[(Cow<'_, str>, &str)]> =
-        versions.chunk_by(|(a, _), (b, _)| a == b).filter(|bundles| bundles.len() > 1).collect();
+    let mut duplicates: Vec<&[(Cow<'_, str>, &str)]> = versions
+        .chunk_by(|(a, _), (b, _)| a == b)
+        .filter(|bundles| bundles.len() > 1)
+        .collect();
     if duplicates.is_empty() {
         return None;
     }
@@ -99,7 +131,10 @@ fn duplicate_versions(package: Package<'_>) -> Option<String> {
             format!("{{{}: [{}]}}", bundles[0].0, names.join(", "))
         })
         .collect();
-    Some(format!("duplicate versions found in bundles: [{}]", groups.join(" ")))
+    Some(format!(
+        "duplicate versions found in bundles: [{}]",
+        groups.join(" ")
+    ))
 }
 
 /// Formats version and release as upstream does: `VERSION-RELEASE`.

@@ -12,7 +12,10 @@ use crate::json::{JsonCursor, JsonError, JsonKind, RawText, RawValue, is_field};
 
 impl<'a> Decoder<'a> {
     /// Reads a list of properties, before the schema of the blob is known.
-    pub(super) fn properties(&mut self, cursor: &mut JsonCursor<'a>) -> Result<BlobField<Range<u32>>, JsonError> {
+    pub(super) fn properties(
+        &mut self,
+        cursor: &mut JsonCursor<'a>,
+    ) -> Result<BlobField<Range<u32>>, JsonError> {
         let (start, from) = (cursor.clone(), self.properties.len());
         if cursor.null()? {
             return Ok(BlobField::Absent);
@@ -53,26 +56,38 @@ impl<'a> Decoder<'a> {
             })?;
         }
         let payload = match (type_name, value) {
-            (Some(type_name), Some((_, value))) => self.payload(type_name, value).unwrap_or(Payload::Opaque),
+            (Some(type_name), Some((_, value))) => {
+                self.payload(type_name, value).unwrap_or(Payload::Opaque)
+            }
             _ => Payload::Opaque,
         };
         if !is_checked && self.checks == Checks::All {
             self.check_late(type_name, value.map(|(_, value)| value));
         }
-        let value = value.map_or(Span::default(), |(at, value)| Span { start: id(at), len: id(value.0.len()) });
+        let value = value.map_or(Span::default(), |(at, value)| Span {
+            start: id(at),
+            len: id(value.0.len()),
+        });
         let type_name = self.text_or_empty(type_name)?;
-        self.properties.push(PropertyRecord { type_name, value, payload });
+        self.properties.push(PropertyRecord {
+            type_name,
+            value,
+            payload,
+        });
         Ok(())
     }
 
-    /// Reads the value of the next property, and checks it in the same pass if its type is already known.
+    /// Reads the value of the next property, and checks it in the same pass if its type is already
+    /// known.
     fn value(
         &mut self,
         cursor: &mut JsonCursor<'a>,
         type_name: Option<RawText<'a>>,
     ) -> Result<RawValue<'a>, JsonError> {
         let start = cursor.clone();
-        let wanted = type_name.filter(|_| self.checks == Checks::All).and_then(go_types::property_type);
+        let wanted = type_name
+            .filter(|_| self.checks == Checks::All)
+            .and_then(go_types::property_type);
         if let Some(wanted) = wanted {
             if let Some(value) = self.check(cursor, wanted) {
                 return Ok(value);
@@ -97,7 +112,8 @@ impl<'a> Decoder<'a> {
     fn check(&mut self, cursor: &mut JsonCursor<'a>, wanted: GoType) -> Option<RawValue<'a>> {
         let mut unknown_mode = None;
         let read = go_types::read(cursor, wanted, &mut unknown_mode);
-        self.unknown_modes.extend(unknown_mode.map(|_| id(self.properties.len())));
+        self.unknown_modes
+            .extend(unknown_mode.map(|_| id(self.properties.len())));
         read.map_err(|_| self.note_mismatch()).ok()
     }
 
@@ -107,7 +123,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes the value of a property of a known type; fails if it is malformed.
-    fn payload(&mut self, type_name: RawText<'a>, value: RawValue<'a>) -> Result<Payload, JsonError> {
+    fn payload(
+        &mut self,
+        type_name: RawText<'a>,
+        value: RawValue<'a>,
+    ) -> Result<Payload, JsonError> {
         let is_object = value.cursor().kind()? == JsonKind::Object;
         Ok(if type_name.is("olm.gvk") {
             Payload::Gvk(self.gvk(value)?)
@@ -162,27 +182,41 @@ impl<'a> Decoder<'a> {
         Ok(id(self.requirements.len() - 1))
     }
 
-    /// Reads the version, a string or a number in real catalogs, which must be exactly `<major>.<minor>`.
+    /// Reads the version, a string or a number in real catalogs, which must be exactly
+    /// `<major>.<minor>`.
     fn max_openshift_version(&mut self, value: RawValue<'a>) -> Result<Name, JsonError> {
         let mut cursor = value.cursor();
         let version = match cursor.kind()? {
             JsonKind::String => cursor.text()?.decode()?,
-            JsonKind::Number => Cow::Borrowed(std::str::from_utf8(value.0).map_err(|_| JsonError::Damaged)?),
+            JsonKind::Number => {
+                Cow::Borrowed(std::str::from_utf8(value.0).map_err(|_| JsonError::Damaged)?)
+            }
             _ => return Err(JsonError::WrongType),
         };
-        let (major, minor) = version.trim_matches('"').split_once('.').ok_or(JsonError::WrongType)?;
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let (major, minor) = version
+            .trim_matches('"')
+            .split_once('.')
+            .ok_or(JsonError::WrongType)?;
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(major.trim_start_matches('v')) || !is_number(minor) {
             return Err(JsonError::WrongType);
         }
         let quoted = version.len() != version.trim_matches('"').len();
-        let plain = if quoted { Cow::Owned(version.trim_matches('"').to_owned()) } else { version };
+        let plain = if quoted {
+            Cow::Owned(version.trim_matches('"').to_owned())
+        } else {
+            version
+        };
         Ok(self.names.intern(plain))
     }
 }
 
 /// Reads string fields of an object; `null`, as object or as field, counts as absent.
-fn texts<'a, const N: usize>(value: RawValue<'a>, fields: [&str; N]) -> Result<[Option<RawText<'a>>; N], JsonError> {
+fn texts<'a, const N: usize>(
+    value: RawValue<'a>,
+    fields: [&str; N],
+) -> Result<[Option<RawText<'a>>; N], JsonError> {
     let mut texts = [None; N];
     let mut cursor = value.cursor();
     if cursor.null()? {

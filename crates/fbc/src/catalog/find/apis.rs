@@ -30,13 +30,30 @@ impl ApiIndex {
         }
         let rank = &rank;
         let postings = |api: fn(Payload) -> Option<u32>| {
-            let apis = bundle_payloads(catalog)
-                .filter_map(move |(bundle, payload)| api(payload).map(|gvk| (rank[gvk as usize], bundle)));
+            let apis = bundle_payloads(catalog).filter_map(move |(bundle, payload)| {
+                api(payload).map(|gvk| (rank[gvk as usize], bundle))
+            });
             Postings::new(gvks.len(), apis)
         };
-        let provided = postings(|payload| if let Payload::Gvk(gvk) = payload { Some(gvk) } else { None });
-        let required = postings(|payload| if let Payload::GvkRequired(gvk) = payload { Some(gvk) } else { None });
-        Self { order: order.into_boxed_slice(), provided, required }
+        let provided = postings(|payload| {
+            if let Payload::Gvk(gvk) = payload {
+                Some(gvk)
+            } else {
+                None
+            }
+        });
+        let required = postings(|payload| {
+            if let Payload::GvkRequired(gvk) = payload {
+                Some(gvk)
+            } else {
+                None
+            }
+        });
+        Self {
+            order: order.into_boxed_slice(),
+            provided,
+            required,
+        }
     }
 
     /// Returns the bundles that provide an API, ascending.
@@ -50,8 +67,12 @@ impl ApiIndex {
     }
 
     fn find(&self, postings: &Postings, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
-        let keys =
-            equal_range(&self.order, |&at| compare(parts(&catalog.index.names, catalog.index.gvks[at as usize]), api));
+        let keys = equal_range(&self.order, |&at| {
+            compare(
+                parts(&catalog.index.names, catalog.index.gvks[at as usize]),
+                api,
+            )
+        });
         // A bundle may name an API twice, or several versions of it.
         let mut bundles = postings.lists(keys).to_vec();
         bundles.sort_unstable();
@@ -62,18 +83,33 @@ impl ApiIndex {
 
 /// Iterates over the decoded properties of all bundles, by bundle.
 pub(super) fn bundle_payloads(catalog: &Catalog) -> impl Iterator<Item = (u32, Payload)> + Clone {
-    catalog.index.bundles.iter().enumerate().flat_map(|(at, bundle)| {
-        let properties = &catalog.index.properties[bundle.properties.start as usize..bundle.properties.end as usize];
-        properties.iter().map(move |property| (id(at), property.payload))
-    })
+    catalog
+        .index
+        .bundles
+        .iter()
+        .enumerate()
+        .flat_map(|(at, bundle)| {
+            let properties = &catalog.index.properties
+                [bundle.properties.start as usize..bundle.properties.end as usize];
+            properties
+                .iter()
+                .map(move |property| (id(at), property.payload))
+        })
 }
 
 /// Sort key of an API: group, kind, version, so that the versions of one kind are adjacent.
 fn parts(names: &NameTable, gvk: GvkRecord) -> [&str; 3] {
-    [names.get(gvk.group), names.get(gvk.kind), names.get(gvk.version)]
+    [
+        names.get(gvk.group),
+        names.get(gvk.kind),
+        names.get(gvk.version),
+    ]
 }
 
 fn compare([group, kind, version]: [&str; 3], api: ApiFilter<'_>) -> Ordering {
     let order = group.cmp(api.group).then_with(|| kind.cmp(api.kind));
-    order.then_with(|| api.version.map_or(Ordering::Equal, |wanted| version.cmp(wanted)))
+    order.then_with(|| {
+        api.version
+            .map_or(Ordering::Equal, |wanted| version.cmp(wanted))
+    })
 }

@@ -1,7 +1,7 @@
 //! Filters bundles.
 //!
-//! Each indexed condition gives an ascending list of ids. The filter iterates over the shortest list, keeps what is in
-//! all other lists, and tests the conditions without an index one by one.
+//! Each indexed condition gives an ascending list of ids. The filter iterates over the shortest
+//! list, keeps what is in all other lists, and tests the conditions without an index one by one.
 
 use std::collections::BTreeSet;
 
@@ -31,25 +31,39 @@ pub(in crate::catalog) struct BundleIndex {
 }
 
 impl Catalog {
-    /// Returns the indexes, in the order of [`Catalog::bundles`], of the bundles that meet the conditions, ascending.
+    /// Returns the indexes, in the order of [`Catalog::bundles`], of the bundles that meet the
+    /// conditions, ascending.
     ///
     /// # Errors
     /// If the work was stopped.
-    pub fn find_bundles(&self, filter: &BundleFilter<'_>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
+    pub fn find_bundles(
+        &self,
+        filter: &BundleFilter<'_>,
+        work: &Work<'_>,
+    ) -> Result<Vec<u32>, WorkStopped> {
         let index = self.bundle_index();
-        let packages = (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
+        let packages =
+            (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
         let (candidates, others) = self.candidates(filter, packages.as_deref(), work)?;
-        let types = (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
-        let mut versions = filter.version_range.as_ref().map(|range| VersionTests::new(self, range, candidates.len()));
+        let types =
+            (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
+        let mut versions = filter
+            .version_range
+            .as_ref()
+            .map(|range| VersionTests::new(self, range, candidates.len()));
         let mut found = Vec::new();
         for chunk in candidates.chunks(CHUNK) {
             work.draw(Step::Bundle, chunk.len() * (1 + others.len()))?;
             for place in chunk {
                 let package = &self.index.bundles[*place as usize].package;
-                let meets = packages.as_ref().is_none_or(|packages| packages.binary_search(package).is_ok())
+                let meets = packages
+                    .as_ref()
+                    .is_none_or(|packages| packages.binary_search(package).is_ok())
                     && others.iter().all(|list| list.binary_search(place).is_ok())
                     && self.meets_unindexed(*place, filter, types.as_deref(), work)?
-                    && versions.as_mut().map_or(Ok(true), |versions| versions.test(*place, work))?;
+                    && versions
+                        .as_mut()
+                        .map_or(Ok(true), |versions| versions.test(*place, work))?;
                 if meets {
                     found.push(*place);
                 }
@@ -58,8 +72,9 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Returns the bundles that meet the indexed condition that fewest bundles meet, or all bundles of the packages; and
-    /// those that meet each of the other indexed conditions. Every list is ascending.
+    /// Returns the bundles that meet the indexed condition that fewest bundles meet, or all bundles
+    /// of the packages; and those that meet each of the other indexed conditions. Every list is
+    /// ascending.
     fn candidates(
         &self,
         filter: &BundleFilter<'_>,
@@ -70,11 +85,18 @@ impl Catalog {
         // Each name is found by halving.
         let halvings = self.index.bundles.len().checked_ilog2().unwrap_or(0) as usize + 1;
         let looked_up = filter.packages.len() + filter.names.len() + filter.images.len();
-        work.draw(Step::Comparison, halvings * looked_up + filter.channels.len())?;
+        work.draw(
+            Step::Comparison,
+            halvings * looked_up + filter.channels.len(),
+        )?;
         let mut lists = Vec::new();
         lists.extend(filter.provides.map(|api| index.apis.providing(self, api)));
         lists.extend(filter.requires.map(|api| index.apis.requiring(self, api)));
-        lists.extend(filter.requires_package.map(|name| index.requiring(self, name)));
+        lists.extend(
+            filter
+                .requires_package
+                .map(|name| index.requiring(self, name)),
+        );
         lists.extend((!filter.names.is_empty()).then(|| index.named(self, &filter.names)));
         lists.extend((!filter.images.is_empty()).then(|| self.with_images(&filter.images)));
         if !filter.channels.is_empty() {
@@ -101,8 +123,14 @@ impl Catalog {
         types: Option<&[Name]>,
         work: &Work<'_>,
     ) -> Result<bool, WorkStopped> {
-        let (record, bundle) = (&self.index.bundles[place as usize], Bundle::new(self, place));
-        if filter.deprecated.is_some_and(|wanted| (record.deprecation != NONE) != wanted) {
+        let (record, bundle) = (
+            &self.index.bundles[place as usize],
+            Bundle::new(self, place),
+        );
+        if filter
+            .deprecated
+            .is_some_and(|wanted| (record.deprecation != NONE) != wanted)
+        {
             return Ok(false);
         }
         if let Some(platform) = &filter.platform
@@ -126,16 +154,25 @@ impl Catalog {
 
     /// Returns the ids of the packages of these names, ascending.
     fn places_of_packages(&self, names: &[&str]) -> Vec<u32> {
-        sorted(names.iter().filter_map(|name| self.package_position(name).ok()).map(id).collect())
+        sorted(
+            names
+                .iter()
+                .filter_map(|name| self.package_position(name).ok())
+                .map(id)
+                .collect(),
+        )
     }
 
     /// Returns the bundles with one of these images, ascending.
     fn with_images(&self, images: &[&str]) -> Vec<u32> {
         let by_image = &self.index.bundles_by_image;
-        // What needs escapes in JSON is no image reference, so the quoted text is what stands in the line.
+        // What needs escapes in JSON is no image reference, so the quoted text is what stands in
+        // the line.
         let quoted: BTreeSet<_> = images.iter().map(|image| format!("\"{image}\"")).collect();
         let of_image = |image: &String| {
-            &by_image[equal_range(by_image, |&at| Bundle::new(self, at).image().raw().cmp(image.as_bytes()))]
+            &by_image[equal_range(by_image, |&at| {
+                Bundle::new(self, at).image().raw().cmp(image.as_bytes())
+            })]
         };
         sorted(quoted.iter().flat_map(of_image).copied().collect())
     }
@@ -144,7 +181,10 @@ impl Catalog {
     fn bundles_of(&self, packages: Option<&[u32]>) -> Vec<u32> {
         match packages {
             None => (0..id(self.index.bundles.len())).collect(),
-            Some(packages) => packages.iter().flat_map(|&at| ids(&self.index.packages[at as usize].bundles)).collect(),
+            Some(packages) => packages
+                .iter()
+                .flat_map(|&at| ids(&self.index.packages[at as usize].bundles))
+                .collect(),
         }
     }
 
@@ -152,22 +192,39 @@ impl Catalog {
     fn channels_of(&self, packages: Option<&[u32]>) -> Vec<u32> {
         match packages {
             None => (0..id(self.index.channels.len())).collect(),
-            Some(packages) => packages.iter().flat_map(|&at| ids(&self.index.packages[at as usize].channels)).collect(),
+            Some(packages) => packages
+                .iter()
+                .flat_map(|&at| ids(&self.index.packages[at as usize].channels))
+                .collect(),
         }
     }
 
     /// Returns the bundles that are in a channel of one of these names.
-    fn in_channels(&self, packages: Option<&[u32]>, names: &[&str], work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
+    fn in_channels(
+        &self,
+        packages: Option<&[u32]>,
+        names: &[&str],
+        work: &Work<'_>,
+    ) -> Result<Vec<u32>, WorkStopped> {
         let mut names = names.to_vec();
         names.sort_unstable();
         let mut bundles = Vec::new();
         for at in self.channels_of(packages) {
             work.draw(Step::Edge, 1)?;
             let channel = &self.index.channels[at as usize];
-            if names.binary_search(&self.index.names.get(channel.name)).is_ok() {
+            if names
+                .binary_search(&self.index.names.get(channel.name))
+                .is_ok()
+            {
                 work.draw(Step::Edge, channel.entries.len())?;
-                let entries = &self.index.entries[channel.entries.start as usize..channel.entries.end as usize];
-                bundles.extend(entries.iter().map(|entry| entry.bundle).filter(|&bundle| bundle != NONE));
+                let entries = &self.index.entries
+                    [channel.entries.start as usize..channel.entries.end as usize];
+                bundles.extend(
+                    entries
+                        .iter()
+                        .map(|entry| entry.bundle)
+                        .filter(|&bundle| bundle != NONE),
+                );
             }
         }
         Ok(sorted(bundles))
@@ -177,17 +234,21 @@ impl Catalog {
     fn heads(&self, packages: Option<&[u32]>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
         let channels = self.channels_of(packages);
         work.draw(Step::Edge, channels.len())?;
-        let heads = channels.into_iter().filter_map(|at| match self.index.channels[at as usize].head {
-            HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
-            HeadRecord::None | HeadRecord::Several => None,
-        });
+        let heads =
+            channels
+                .into_iter()
+                .filter_map(|at| match self.index.channels[at as usize].head {
+                    HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
+                    HeadRecord::None | HeadRecord::Several => None,
+                });
         Ok(sorted(heads.filter(|&bundle| bundle != NONE).collect()))
     }
 
     fn is_head(&self, bundle: u32) -> bool {
         ids(&self.index.bundles[bundle as usize].placements).any(|at| {
             let entry = self.index.placements[at as usize];
-            self.index.channels[self.index.entries[entry as usize].channel as usize].head == HeadRecord::One(entry)
+            self.index.channels[self.index.entries[entry as usize].channel as usize].head
+                == HeadRecord::One(entry)
         })
     }
 }
@@ -196,7 +257,8 @@ impl Catalog {
 struct VersionTests<'f, 'c> {
     catalog: &'c Catalog,
     range: &'f MastermindsRange,
-    /// Results by the rank of the version: many bundles of a catalog have one version. Empty where few bundles are tested.
+    /// Results by the rank of the version: many bundles of a catalog have one version. Empty where
+    /// few bundles are tested.
     known: Vec<Option<bool>>,
 }
 
@@ -204,8 +266,16 @@ impl<'f, 'c> VersionTests<'f, 'c> {
     /// Prepares the tests of so many bundles.
     fn new(catalog: &'c Catalog, range: &'f MastermindsRange, bundles: usize) -> Self {
         let all = catalog.index.bundles.len();
-        let known = if bundles > all / 8 { vec![None; all] } else { Vec::new() };
-        Self { catalog, range, known }
+        let known = if bundles > all / 8 {
+            vec![None; all]
+        } else {
+            Vec::new()
+        };
+        Self {
+            catalog,
+            range,
+            known,
+        }
     }
 
     /// Returns whether the version of a bundle is in the range.
@@ -215,7 +285,9 @@ impl<'f, 'c> VersionTests<'f, 'c> {
             return Ok(known);
         }
         work.draw(Step::Comparison, 1 + self.range.constraints())?;
-        let version = Bundle::new(self.catalog, place).version().and_then(|text| Version::parse(text).ok());
+        let version = Bundle::new(self.catalog, place)
+            .version()
+            .and_then(|text| Version::parse(text).ok());
         let is_in_range = version.is_some_and(|version| self.range.contains(&version));
         if let Some(known) = rank.and_then(|rank| self.known.get_mut(rank as usize)) {
             *known = Some(is_in_range);
@@ -227,7 +299,8 @@ impl<'f, 'c> VersionTests<'f, 'c> {
 impl BundleIndex {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
         let names = &catalog.index.names;
-        let required_packages = distinct(names, requirements(catalog).map(|(name, _)| name).collect());
+        let required_packages =
+            distinct(names, requirements(catalog).map(|(name, _)| name).collect());
         let mut rank = vec![0; names.len()];
         for (at, name) in required_packages.iter().enumerate() {
             rank[name.index()] = id(at);
@@ -238,32 +311,63 @@ impl BundleIndex {
         );
         let mut by_name: Box<[u32]> = (0..id(catalog.index.bundles.len())).collect();
         by_name.sort_by_key(|&at| names.get(catalog.index.bundles[at as usize].name));
-        let properties = catalog.index.bundles.iter().flat_map(|bundle| ids(&bundle.properties));
-        let types = distinct(names, properties.map(|at| catalog.index.properties[at as usize].type_name).collect());
-        Self { apis: ApiIndex::new(catalog), required_packages, requiring, by_name, types }
+        let properties = catalog
+            .index
+            .bundles
+            .iter()
+            .flat_map(|bundle| ids(&bundle.properties));
+        let types = distinct(
+            names,
+            properties
+                .map(|at| catalog.index.properties[at as usize].type_name)
+                .collect(),
+        );
+        Self {
+            apis: ApiIndex::new(catalog),
+            required_packages,
+            requiring,
+            by_name,
+            types,
+        }
     }
 
     /// Returns the bundles that require a package, ascending.
     fn requiring(&self, catalog: &Catalog, package: &str) -> Vec<u32> {
-        let bundles = self.required_packages.binary_search_by(|&name| catalog.index.names.get(name).cmp(package));
+        let bundles = self
+            .required_packages
+            .binary_search_by(|&name| catalog.index.names.get(name).cmp(package));
         bundles.map_or(Vec::new(), |at| sorted(self.requiring.get(at).to_vec()))
     }
 
     /// Returns the bundles of these names, ascending.
     fn named(&self, catalog: &Catalog, names: &[&str]) -> Vec<u32> {
-        let name = |&at: &u32| catalog.index.names.get(catalog.index.bundles[at as usize].name);
+        let name = |&at: &u32| {
+            catalog
+                .index
+                .names
+                .get(catalog.index.bundles[at as usize].name)
+        };
         // Many bundles may have one name, which is looked up once.
         let mut names = names.to_vec();
         names.sort_unstable();
         names.dedup();
-        let of_name = |wanted: &&str| &self.by_name[equal_range(&self.by_name, |at| name(at).cmp(wanted))];
+        let of_name =
+            |wanted: &&str| &self.by_name[equal_range(&self.by_name, |at| name(at).cmp(wanted))];
         sorted(names.iter().flat_map(of_name).copied().collect())
     }
 
     /// Returns the names of those texts that are types of properties, sorted by number.
     fn types(&self, catalog: &Catalog, texts: &[&str]) -> Vec<Name> {
-        let find = |text: &&str| self.types.binary_search_by(|&name| catalog.index.names.get(name).cmp(text)).ok();
-        let mut types: Vec<Name> = texts.iter().filter_map(find).map(|at| self.types[at]).collect();
+        let find = |text: &&str| {
+            self.types
+                .binary_search_by(|&name| catalog.index.names.get(name).cmp(text))
+                .ok()
+        };
+        let mut types: Vec<Name> = texts
+            .iter()
+            .filter_map(find)
+            .map(|at| self.types[at])
+            .collect();
         types.sort_unstable_by_key(|name| name.index());
         types.dedup();
         types
@@ -273,14 +377,18 @@ impl BundleIndex {
 /// Iterates over pairs of required package and bundle, by bundle.
 fn requirements(catalog: &Catalog) -> impl Iterator<Item = (Name, u32)> + Clone {
     bundle_payloads(catalog).filter_map(|(bundle, payload)| match payload {
-        Payload::PackageRequired(at) => Some((catalog.index.requirements[at as usize].package, bundle)),
+        Payload::PackageRequired(at) => {
+            Some((catalog.index.requirements[at as usize].package, bundle))
+        }
         _ => None,
     })
 }
 
 /// Returns whether a list, sorted by number, has a name.
 fn has_name(names: &[Name], name: Name) -> bool {
-    names.binary_search_by_key(&name.index(), |name| name.index()).is_ok()
+    names
+        .binary_search_by_key(&name.index(), |name| name.index())
+        .is_ok()
 }
 
 /// Removes duplicates and sorts by text.

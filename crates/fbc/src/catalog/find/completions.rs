@@ -1,6 +1,8 @@
-//! Completions of an unfinished text: names, display names, categories, providers, keywords and kinds of APIs.
+//! Completions of an unfinished text: names, display names, categories, providers, keywords and
+//! kinds of APIs.
 //!
-//! A sorted list of parts of folded texts, one from each beginning of a word: completions are found by binary search.
+//! A sorted list of parts of folded texts, one from each beginning of a word: completions are found
+//! by binary search.
 
 use std::ops::Range;
 
@@ -11,8 +13,8 @@ use super::search::fold_text;
 use crate::version::compare_api_versions;
 use crate::work::{Step, Work, WorkStopped, sort_steps};
 
-/// Maximum number of letters of a text that is completed, and of what follows the beginning of a word; further letters are
-/// ignored.
+/// Maximum number of letters of a text that is completed, and of what follows the beginning of a
+/// word; further letters are ignored.
 pub const MAX_COMPLETED_LETTERS: usize = 100;
 
 /// Completions of a catalog.
@@ -86,8 +88,9 @@ struct CompletionItem {
 }
 
 impl Catalog {
-    /// Finds completions of a text of some kinds, or of every kind if there are none, best first and then by kind and
-    /// text. Letter case, accents, and everything but letters and digits are ignored. Nothing completes an empty text.
+    /// Finds completions of a text of some kinds, or of every kind if there are none, best first
+    /// and then by kind and text. Letter case, accents, and everything but letters and digits are
+    /// ignored. Nothing completes an empty text.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -110,20 +113,42 @@ impl Catalog {
         work.draw(Step::FacetValue, keys.len())?;
         work.draw(Step::SortStep, 2 * sort_steps(keys.len()))?;
         let is_wanted = |item: &CompletionItem| kinds.is_empty() || kinds.contains(&item.kind);
-        let wanted = keys.iter().filter(|key| is_wanted(&items[key.item as usize]));
+        let wanted = keys
+            .iter()
+            .filter(|key| is_wanted(&items[key.item as usize]));
         let mut found: Vec<_> = wanted.map(|key| (key.item, key.found)).collect();
         found.sort_unstable();
         found.dedup_by_key(|(at, _)| *at);
-        let mut found: Vec<_> =
-            found.into_iter().map(|(at, found)| self.completion(&items[at as usize], found)).collect();
-        found.sort_by(|one, other| (one.found, one.kind, one.text).cmp(&(other.found, other.kind, other.text)));
+        let mut found: Vec<_> = found
+            .into_iter()
+            .map(|(at, found)| self.completion(&items[at as usize], found))
+            .collect();
+        found.sort_by(|one, other| {
+            (one.found, one.kind, one.text).cmp(&(other.found, other.kind, other.text))
+        });
         Ok(found)
     }
 
-    fn completion<'c>(&'c self, item: &'c CompletionItem, found: CompletionMatch) -> Completion<'c> {
-        let text = item.package.map_or(&*item.text, |place| self.package_at(place as usize).name());
-        let api = item.api.as_ref().map(|(group, version)| GroupVersionKind { group, version, kind: text });
-        Completion { found, kind: item.kind, text, package: item.package, api }
+    fn completion<'c>(
+        &'c self,
+        item: &'c CompletionItem,
+        found: CompletionMatch,
+    ) -> Completion<'c> {
+        let text = item
+            .package
+            .map_or(&*item.text, |place| self.package_at(place as usize).name());
+        let api = item.api.as_ref().map(|(group, version)| GroupVersionKind {
+            group,
+            version,
+            kind: text,
+        });
+        Completion {
+            found,
+            kind: item.kind,
+            text,
+            package: item.package,
+            api,
+        }
     }
 }
 
@@ -133,7 +158,8 @@ impl Completions {
         for package in catalog.packages() {
             completions.add_package(package);
         }
-        let (mut categories, mut providers, mut keywords) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let (mut categories, mut providers, mut keywords) =
+            (HashSet::new(), HashSet::new(), HashSet::new());
         for summary in catalog.packages().map(Package::summary) {
             categories.extend(summary.categories());
             providers.extend(summary.provider_short_name());
@@ -146,12 +172,26 @@ impl Completions {
         ];
         for (kind, texts) in texts {
             for text in texts {
-                completions.add(CompletionItem { kind, text: text.into(), package: None, api: None }, text, None);
+                completions.add(
+                    CompletionItem {
+                        kind,
+                        text: text.into(),
+                        package: None,
+                        api: None,
+                    },
+                    text,
+                    None,
+                );
             }
         }
         for (GroupVersionKind { group, kind, .. }, version) in newest_versions(catalog) {
             let api = Some((group.into(), version.into()));
-            let item = CompletionItem { kind: CompletionKind::Api, text: kind.into(), package: None, api };
+            let item = CompletionItem {
+                kind: CompletionKind::Api,
+                text: kind.into(),
+                package: None,
+                api,
+            };
             completions.add(item, kind, None);
         }
         let Self { texts, keys, .. } = &mut completions;
@@ -172,17 +212,31 @@ impl Completions {
     fn add(&mut self, item: CompletionItem, text: &str, display_name: Option<&str>) {
         let at = id(self.items.len());
         self.items.push(item);
-        let names = [(Some(text), CompletionMatch::Beginning), (display_name, CompletionMatch::DisplayName)];
+        let names = [
+            (Some(text), CompletionMatch::Beginning),
+            (display_name, CompletionMatch::DisplayName),
+        ];
         for (name, whole) in names {
             let folded = name.map(fold_text).unwrap_or_default();
             let first = self.texts.len();
             self.texts.push_str(&folded);
             let begins = folded.match_indices(' ').map(|(space, _)| space + 1);
-            for begin in std::iter::once(0).chain(begins).filter(|begin| *begin < folded.len()) {
+            for begin in std::iter::once(0)
+                .chain(begins)
+                .filter(|begin| *begin < folded.len())
+            {
                 let end = begin + beginning(&folded[begin..]).len();
                 let part = id(first + begin)..id(first + end);
-                let found = if begin == 0 { whole } else { CompletionMatch::Word };
-                self.keys.push(CompletionKey { part, found, item: at });
+                let found = if begin == 0 {
+                    whole
+                } else {
+                    CompletionMatch::Word
+                };
+                self.keys.push(CompletionKey {
+                    part,
+                    found,
+                    item: at,
+                });
             }
         }
     }
@@ -196,14 +250,22 @@ impl CompletionKey {
 
 /// Returns the first [`MAX_COMPLETED_LETTERS`] letters of a text.
 fn beginning(text: &str) -> &str {
-    text.char_indices().nth(MAX_COMPLETED_LETTERS).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(MAX_COMPLETED_LETTERS)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns the newest version of each API that bundles provide, by its group and kind; the version of the key is empty.
+/// Returns the newest version of each API that bundles provide, by its group and kind; the version
+/// of the key is empty.
 fn newest_versions(catalog: &Catalog) -> HashMap<GroupVersionKind<'_>, &str> {
     let mut newest = HashMap::new();
-    for api in catalog.bundles().flat_map(|bundle| bundle.provided_apis().collect::<Vec<_>>()) {
-        let version = newest.entry(GroupVersionKind { version: "", ..api }).or_insert(api.version);
+    for api in catalog
+        .bundles()
+        .flat_map(|bundle| bundle.provided_apis().collect::<Vec<_>>())
+    {
+        let version = newest
+            .entry(GroupVersionKind { version: "", ..api })
+            .or_insert(api.version);
         if compare_api_versions(api.version, version).is_gt() {
             *version = api.version;
         }

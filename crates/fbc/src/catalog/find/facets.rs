@@ -52,10 +52,17 @@ pub enum FacetValue<'c> {
 pub struct FacetCounts<'c>(HashMap<FacetValue<'c>, u32>);
 
 impl<'c> FacetCounts<'c> {
-    /// Returns at most `first` values with their counts: the most frequent first, equally frequent ones by value.
+    /// Returns at most `first` values with their counts: the most frequent first, equally frequent
+    /// ones by value.
     pub fn top(&self, first: usize) -> Vec<(FacetValue<'c>, u32)> {
-        let mut values: Vec<_> = self.0.iter().map(|(&value, &count)| (value, count)).collect();
-        let order = |a: &(FacetValue<'c>, u32), b: &(FacetValue<'c>, u32)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+        let mut values: Vec<_> = self
+            .0
+            .iter()
+            .map(|(&value, &count)| (value, count))
+            .collect();
+        let order = |a: &(FacetValue<'c>, u32), b: &(FacetValue<'c>, u32)| {
+            b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+        };
         if first < values.len() {
             // There are thousands of keywords; only the returned ones are sorted.
             values.select_nth_unstable_by(first, order);
@@ -65,9 +72,14 @@ impl<'c> FacetCounts<'c> {
         values
     }
 
-    /// Returns all values with their counts, in the order of their enum; `true` comes before `false`.
+    /// Returns all values with their counts, in the order of their enum; `true` comes before
+    /// `false`.
     pub fn in_order(&self) -> Vec<(FacetValue<'c>, u32)> {
-        let mut values: Vec<_> = self.0.iter().map(|(&value, &count)| (value, count)).collect();
+        let mut values: Vec<_> = self
+            .0
+            .iter()
+            .map(|(&value, &count)| (value, count))
+            .collect();
         values.sort_unstable_by_key(|&(value, _)| match value {
             FacetValue::Boolean(is) => FacetValue::Boolean(!is),
             other => other,
@@ -102,6 +114,8 @@ impl<'c> FacetCounts<'c> {
 
     /// Adds one package with distinct values.
     pub(super) fn add(&mut self, values: impl IntoIterator<Item = FacetValue<'c>>) {
-        values.into_iter().for_each(|value| *self.0.entry(value).or_default() += 1);
+        values
+            .into_iter()
+            .for_each(|value| *self.0.entry(value).or_default() += 1);
     }
 }

@@ -17,10 +17,15 @@ pub(in crate::catalog) struct BundleFacts {
 const UNKNOWN: i64 = i64::MIN;
 
 impl Catalog {
-    /// Returns when the bundle at an index in the order of [`Catalog::bundles`] was created, in microseconds since 1970;
-    /// `None` when its metadata does not say. The first call on a catalog decodes the metadata of all bundles.
+    /// Returns when the bundle at an index in the order of [`Catalog::bundles`] was created, in
+    /// microseconds since 1970; `None` when its metadata does not say. The first call on a catalog
+    /// decodes the metadata of all bundles.
     pub fn bundle_created_at(&self, at: usize) -> Option<i64> {
-        self.bundle_facts().times.get(at).copied().filter(|&time| time != UNKNOWN)
+        self.bundle_facts()
+            .times
+            .get(at)
+            .copied()
+            .filter(|&time| time != UNKNOWN)
     }
 
     /// Returns the platforms of all bundles.
@@ -34,7 +39,8 @@ impl BundleFacts {
         let (mut manifests, mut platforms) = (Manifests::default(), PlatformsBuilder::default());
         let mut times = Vec::with_capacity(catalog.bundles().len());
         for package in catalog.packages() {
-            let openshift = OpenshiftVersions::new(&package.lifecycle(&Work::unlimited()).unwrap_or_default());
+            let openshift =
+                OpenshiftVersions::new(&package.lifecycle(&Work::unlimited()).unwrap_or_default());
             for bundle in package.bundles() {
                 let metadata = bundle.metadata_by(&mut manifests);
                 platforms.add(bundle, metadata.as_ref(), &openshift);
@@ -42,6 +48,9 @@ impl BundleFacts {
                 times.push(created_at.map_or(UNKNOWN, Timestamp::as_microsecond));
             }
         }
-        Self { times: times.into_boxed_slice(), platforms: platforms.finish() }
+        Self {
+            times: times.into_boxed_slice(),
+            platforms: platforms.finish(),
+        }
     }
 }

@@ -27,7 +27,11 @@ impl Catalog {
     ///
     /// # Errors
     /// If the work was stopped.
-    pub fn find_metas(&self, filter: &MetaFilter<'_>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
+    pub fn find_metas(
+        &self,
+        filter: &MetaFilter<'_>,
+        work: &Work<'_>,
+    ) -> Result<Vec<u32>, WorkStopped> {
         if *filter == MetaFilter::default() {
             work.draw(Step::Blob, self.index.metas.len())?;
             return Ok((0..id(self.index.metas.len())).collect());
@@ -38,8 +42,14 @@ impl Catalog {
             filter.package.map(|text| index.packages.find(self, text)),
             filter.name.map(|text| index.names.find(self, text)),
         ];
-        let shortest = lists.into_iter().flatten().min_by_key(|list| list.len()).unwrap_or_default();
-        let is = |name: Name, text: Option<&str>| text.is_none_or(|text| self.index.names.get(name) == text);
+        let shortest = lists
+            .into_iter()
+            .flatten()
+            .min_by_key(|list| list.len())
+            .unwrap_or_default();
+        let is = |name: Name, text: Option<&str>| {
+            text.is_none_or(|text| self.index.names.get(name) == text)
+        };
         let meets = |&place: &u32| {
             let meta = &self.index.metas[place as usize];
             !self.index.names.get(meta.schema).is_empty()
@@ -70,14 +80,25 @@ impl FieldTable {
     fn new(metas: &[MetaRecord], names: &NameTable, field: fn(&MetaRecord) -> Name) -> Self {
         let text = |at: u32| names.get(field(&metas[at as usize]));
         // Absent and empty fields match no condition.
-        let mut places: Vec<u32> = (0..id(metas.len())).filter(|&at| !text(at).is_empty()).collect();
+        let mut places: Vec<u32> = (0..id(metas.len()))
+            .filter(|&at| !text(at).is_empty())
+            .collect();
         places.sort_by_key(|&at| text(at));
-        Self { field, places: places.into_boxed_slice() }
+        Self {
+            field,
+            places: places.into_boxed_slice(),
+        }
     }
 
     /// Returns the blobs whose field equals the text, in catalog order.
     fn find(&self, catalog: &Catalog, text: &str) -> &[u32] {
-        let compare = |&at: &u32| catalog.index.names.get((self.field)(&catalog.index.metas[at as usize])).cmp(text);
+        let compare = |&at: &u32| {
+            catalog
+                .index
+                .names
+                .get((self.field)(&catalog.index.metas[at as usize]))
+                .cmp(text)
+        };
         &self.places[equal_range(&self.places, compare)]
     }
 }

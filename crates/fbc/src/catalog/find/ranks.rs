@@ -1,5 +1,6 @@
-//! Ranks of bundles by version and by name, over all packages: comparing ranks is a hundred times as fast as comparing
-//! versions. And the orders of all bundles, so that a page of many catalogs sorts none of them.
+//! Ranks of bundles by version and by name, over all packages: comparing ranks is a hundred times
+//! as fast as comparing versions. And the orders of all bundles, so that a page of many catalogs
+//! sorts none of them.
 
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
@@ -50,19 +51,21 @@ pub(in crate::catalog) struct BundleRanks {
 }
 
 impl Catalog {
-    /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a lower version or
-    /// release; `None` for bundles without a version.
+    /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a
+    /// lower version or release; `None` for bundles without a version.
     pub fn version_ranks(&self) -> &[Option<u32>] {
         &self.bundle_ranks().by_version
     }
 
-    /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a smaller name.
+    /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a
+    /// smaller name.
     pub fn name_ranks(&self) -> &[u32] {
         &self.bundle_ranks().by_name
     }
 
-    /// Returns the indexes of all bundles, in the order of [`Catalog::bundles`], sorted. Bundles of one version or name are
-    /// in the order of [`Catalog::bundles`], those that were created at one time by package, then by name.
+    /// Returns the indexes of all bundles, in the order of [`Catalog::bundles`], sorted. Bundles of
+    /// one version or name are in the order of [`Catalog::bundles`], those that were created at one
+    /// time by package, then by name.
     pub fn sorted_bundles(&self, sort: BundleSort, direction: SortDirection) -> &Arc<[u32]> {
         let orders = self.bundle_orders();
         let order = match sort {
@@ -83,7 +86,12 @@ impl BundleOrders {
         let all = || 0..id(catalog.index.bundles.len());
         let mut by_package: Vec<u32> = all().collect();
         // The catalog has the bundles of a package by version.
-        by_package.sort_by_key(|&at| (catalog.index.bundles[at as usize].package, names[at as usize]));
+        by_package.sort_by_key(|&at| {
+            (
+                catalog.index.bundles[at as usize].package,
+                names[at as usize],
+            )
+        });
         Self {
             version: BothWays::new(all(), |at| versions[at]),
             name: BothWays::new(all(), |at| Some(names[at])),
@@ -94,26 +102,41 @@ impl BundleOrders {
 
 impl BothWays {
     /// Sorts bundles by a value; those of equal value stay as they come.
-    fn new<T: Ord>(bundles: impl IntoIterator<Item = u32>, value: impl Fn(usize) -> Option<T>) -> Self {
-        let (mut sorted, without): (Vec<u32>, Vec<u32>) =
-            bundles.into_iter().partition(|&at| value(at as usize).is_some());
+    fn new<T: Ord>(
+        bundles: impl IntoIterator<Item = u32>,
+        value: impl Fn(usize) -> Option<T>,
+    ) -> Self {
+        let (mut sorted, without): (Vec<u32>, Vec<u32>) = bundles
+            .into_iter()
+            .partition(|&at| value(at as usize).is_some());
         sorted.sort_by_key(|&at| value(at as usize));
         let ascending = sorted.iter().chain(&without).copied().collect();
         sorted.sort_by_key(|&at| Reverse(value(at as usize)));
         let descending = sorted.iter().chain(&without).copied().collect();
-        Self { ascending, descending }
+        Self {
+            ascending,
+            descending,
+        }
     }
 }
 
 impl BundleRanks {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
-        let versions: Vec<_> = catalog.bundles().map(|bundle| bundle.key().version).collect();
+        let versions: Vec<_> = catalog
+            .bundles()
+            .map(|bundle| bundle.key().version)
+            .collect();
         let by_version = ranks(versions.len(), |a, b| match (&versions[a], &versions[b]) {
             (Some(a), Some(b)) => a.precedence(b),
             (a, b) => b.is_some().cmp(&a.is_some()),
         });
         let by_version = by_version.iter().zip(&versions);
-        let names: Vec<Name> = catalog.index.bundles.iter().map(|bundle| bundle.name).collect();
+        let names: Vec<Name> = catalog
+            .index
+            .bundles
+            .iter()
+            .map(|bundle| bundle.name)
+            .collect();
         let text = |at: usize| catalog.index.names.get(names[at]);
         Self {
             by_version: by_version

@@ -1,7 +1,7 @@
 //! Full-text search over packages: an inverted index from folded words to packages and fields.
 //!
-//! It covers the summary of each package and its descriptions. Of descriptions only words of usual length are indexed:
-//! shorter ones carry no meaning, longer ones are digests or parts of URLs.
+//! It covers the summary of each package and its descriptions. Of descriptions only words of usual
+//! length are indexed: shorter ones carry no meaning, longer ones are digests or parts of URLs.
 
 mod fold;
 mod vocabulary;
@@ -17,19 +17,21 @@ use fold::{fold, for_each_word};
 pub(in crate::catalog) use fold::fold_text;
 use vocabulary::Vocabulary;
 
-/// Maximum number of words of a query; further words are ignored. Each word costs a lookup in the index.
+/// Maximum number of words of a query; further words are ignored. Each word costs a lookup in the
+/// index.
 pub const MAX_SEARCH_WORDS: usize = 16;
 
 /// Maximum number of letters of a query; further letters are ignored.
 pub const MAX_SEARCH_LETTERS: usize = 1_024;
 
-/// Maximum number of significant letters of a word, in queries and in the index, and maximum length of an indexed word of
-/// a description. In real catalogs a word of a name or a keyword has up to 24 letters and one of a description up to
-/// 31; longer ones there are digests and parts of URLs.
+/// Maximum number of significant letters of a word, in queries and in the index, and maximum length
+/// of an indexed word of a description. In real catalogs a word of a name or a keyword has up to 24
+/// letters and one of a description up to 31; longer ones there are digests and parts of URLs.
 pub const MAX_WORD_LETTERS: usize = 40;
 
-/// Maximum number of distinct indexed words of a package, which bounds the index. Words of its name, display name,
-/// keywords and provider take precedence over those of descriptions. In real catalogs a package has up to 762.
+/// Maximum number of distinct indexed words of a package, which bounds the index. Words of its
+/// name, display name, keywords and provider take precedence over those of descriptions. In real
+/// catalogs a package has up to 762.
 pub const MAX_PACKAGE_WORDS: usize = 4_096;
 
 /// Maximum number of indexed bytes of a description. In real catalogs the longest has 33,660.
@@ -38,7 +40,8 @@ pub const MAX_DESCRIPTION_BYTES: usize = 256 * 1024;
 /// Minimum length of an indexed word of a description, in letters.
 const MIN_DESCRIPTION_WORD_LETTERS: usize = 2;
 
-/// Minimum length of a query word that may have a typo, in letters: in shorter ones a typo often makes another word.
+/// Minimum length of a query word that may have a typo, in letters: in shorter ones a typo often
+/// makes another word.
 const MIN_TYPO_WORD_LETTERS: usize = 5;
 
 /// Inverted index from words to packages.
@@ -80,11 +83,12 @@ enum MatchField {
     Description = 5,
 }
 
-/// Bit from which a match has its fields. A rank is less: at most ten for each of [`MAX_SEARCH_WORDS`].
+/// Bit from which a match has its fields. A rank is less: at most ten for each of
+/// [`MAX_SEARCH_WORDS`].
 const FIELDS_BIT: u32 = 16;
 
-/// Factor of the package in a posting, which leaves room for the field. The product fits in a `u32`, because a package has
-/// more bytes than this.
+/// Factor of the package in a posting, which leaves room for the field. The product fits in a
+/// `u32`, because a package has more bytes than this.
 const FIELDS: u32 = 8;
 
 /// Collects words and postings while the index is built.
@@ -103,7 +107,8 @@ impl SearchMatch {
         self.0 & ((1 << FIELDS_BIT) - 1)
     }
 
-    /// The fields in which words were found, best first: of each word the best one. None if nothing was searched.
+    /// The fields in which words were found, best first: of each word the best one. None if nothing
+    /// was searched.
     pub fn fields(self) -> impl Iterator<Item = SearchField> {
         let fields = [
             (MatchField::Name, SearchField::Name),
@@ -115,7 +120,10 @@ impl SearchMatch {
         // The whole name is a name.
         let bits = self.0 >> FIELDS_BIT;
         let bits = bits | (bits & 1) << MatchField::Name as u32;
-        fields.into_iter().filter(move |(field, _)| bits >> *field as u32 & 1 == 1).map(|(_, field)| field)
+        fields
+            .into_iter()
+            .filter(move |(field, _)| bits >> *field as u32 & 1 == 1)
+            .map(|(_, field)| field)
     }
 
     /// The match as a number, for [`SearchMatch::from_bits`].
@@ -145,12 +153,14 @@ impl SearchField {
 impl SearchIndex {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
         let mut builder = SearchIndexBuilder::default();
-        catalog.packages().for_each(|package| builder.package(package));
+        catalog
+            .packages()
+            .for_each(|package| builder.package(package));
         builder.finish()
     }
 
-    /// Ranks every package, with [`NONE`] for those that do not match, and [`SearchMatch`]es for the others; `None` when
-    /// the query has no word.
+    /// Ranks every package, with [`NONE`] for those that do not match, and [`SearchMatch`]es for
+    /// the others; `None` when the query has no word.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -174,7 +184,11 @@ impl SearchIndex {
             best.fill(u8::MAX);
             self.rank_word(prefix, &mut best, work)?;
             for ((rank, fields), &best) in ranks.iter_mut().zip(&mut fields).zip(&best) {
-                *rank = if best == u8::MAX || *rank == NONE { NONE } else { *rank + u32::from(best) };
+                *rank = if best == u8::MAX || *rank == NONE {
+                    NONE
+                } else {
+                    *rank + u32::from(best)
+                };
                 *fields |= field_bit(best);
             }
         }
@@ -187,7 +201,11 @@ impl SearchIndex {
                 }
             }
         }
-        for (rank, fields) in ranks.iter_mut().zip(fields).filter(|(rank, _)| **rank != NONE) {
+        for (rank, fields) in ranks
+            .iter_mut()
+            .zip(fields)
+            .filter(|(rank, _)| **rank != NONE)
+        {
             *rank |= u32::from(fields) << FIELDS_BIT;
         }
         Ok(Some(ranks))
@@ -207,7 +225,11 @@ impl SearchIndex {
         };
         let literal = self.vocabulary.with_prefix(prefix);
         if literal.start < literal.end && self.vocabulary.get(literal.start) == prefix {
-            lower(literal.start..literal.start + 1, MatchField::WholeName as u8, 0)?;
+            lower(
+                literal.start..literal.start + 1,
+                MatchField::WholeName as u8,
+                0,
+            )?;
         }
         lower(literal, MatchField::Name as u8, 0)?;
         if prefix.chars().count() < MIN_TYPO_WORD_LETTERS {
@@ -236,15 +258,38 @@ impl SearchIndexBuilder {
             });
         };
         let is_one_word = fold(package.name()).len() == 1;
-        add(package.name(), if is_one_word { MatchField::WholeName } else { MatchField::Name }, false);
+        add(
+            package.name(),
+            if is_one_word {
+                MatchField::WholeName
+            } else {
+                MatchField::Name
+            },
+            false,
+        );
         let summary = package.summary();
-        summary.display_name().into_iter().for_each(|text| add(text, MatchField::DisplayName, false));
-        summary.keywords().for_each(|text| add(text, MatchField::Keyword, false));
-        summary.provider_name().into_iter().for_each(|text| add(text, MatchField::Provider, false));
+        summary
+            .display_name()
+            .into_iter()
+            .for_each(|text| add(text, MatchField::DisplayName, false));
+        summary
+            .keywords()
+            .for_each(|text| add(text, MatchField::Keyword, false));
+        summary
+            .provider_name()
+            .into_iter()
+            .for_each(|text| add(text, MatchField::Provider, false));
         let mut describe = |text: &str| add(indexed_part(text), MatchField::Description, true);
-        package.description().into_iter().for_each(|text| describe(&text.decode()));
+        package
+            .description()
+            .into_iter()
+            .for_each(|text| describe(&text.decode()));
         let metadata = summary.bundle().and_then(Bundle::metadata);
-        metadata.as_ref().and_then(CsvMetadata::description).into_iter().for_each(|text| describe(&text.decode()));
+        metadata
+            .as_ref()
+            .and_then(CsvMetadata::description)
+            .into_iter()
+            .for_each(|text| describe(&text.decode()));
     }
 
     /// Adds a word of a package and returns whether it is new for the package.
@@ -270,16 +315,27 @@ impl SearchIndexBuilder {
         for (place, (_, number)) in words.iter().enumerate() {
             places[*number as usize] = id(place);
         }
-        let pairs = self.pairs.iter().map(|&(number, posting)| (places[number as usize], posting));
+        let pairs = self
+            .pairs
+            .iter()
+            .map(|&(number, posting)| (places[number as usize], posting));
         let postings = Postings::new(words.len(), pairs);
-        SearchIndex { vocabulary: Vocabulary::new(words.iter().map(|(word, _)| word.as_str())), postings }
+        SearchIndex {
+            vocabulary: Vocabulary::new(words.iter().map(|(word, _)| word.as_str())),
+            postings,
+        }
     }
 }
 
-/// The bit of the field of a match, of a word as it is written or with a typo; none if there is no match.
+/// The bit of the field of a match, of a word as it is written or with a typo; none if there is no
+/// match.
 fn field_bit(rank: u8) -> u8 {
     let behind_literal = MatchField::Description as u8;
-    let field = if rank > behind_literal { rank - behind_literal } else { rank };
+    let field = if rank > behind_literal {
+        rank - behind_literal
+    } else {
+        rank
+    };
     1_u8.checked_shl(field.into()).unwrap_or(0)
 }
 
@@ -291,7 +347,9 @@ fn is_indexed_description_word(word: &str) -> bool {
 
 /// Truncates a word to its significant letters.
 fn truncate_word(word: &str) -> &str {
-    word.char_indices().nth(MAX_WORD_LETTERS).map_or(word, |(end, _)| &word[..end])
+    word.char_indices()
+        .nth(MAX_WORD_LETTERS)
+        .map_or(word, |(end, _)| &word[..end])
 }
 
 /// Truncates a description to its indexed bytes.

@@ -12,7 +12,8 @@ pub(super) struct Postings {
 }
 
 impl Postings {
-    /// Groups pairs of key and number by key, by counting sort: the numbers of a key keep their order.
+    /// Groups pairs of key and number by key, by counting sort: the numbers of a key keep their
+    /// order.
     pub(super) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut ends = vec![0_u32; keys];
         for (key, _) in pairs.clone() {
@@ -39,7 +40,13 @@ impl Postings {
 
     /// Returns the lists of adjacent keys, concatenated.
     pub(super) fn lists(&self, keys: Range<usize>) -> &[u32] {
-        let end_before = |key: usize| if key == 0 { 0 } else { self.ends[key - 1] as usize };
+        let end_before = |key: usize| {
+            if key == 0 {
+                0
+            } else {
+                self.ends[key - 1] as usize
+            }
+        };
         &self.items[end_before(keys.start)..end_before(keys.end)]
     }
 }

@@ -14,11 +14,17 @@ const SIGNATURES: [(&[u8], &str); 5] = [
 
 /// Detects the media type of an image that browsers show; `None` for anything else.
 pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
-    let signature = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature));
+    let signature = SIGNATURES
+        .iter()
+        .find(|(signature, _)| bytes.starts_with(signature));
     match signature {
         Some((_, name)) => Some(name),
         _ if bytes.starts_with(b"RIFF") && part(bytes, 8) == Some(b"WEBP") => Some("image/webp"),
-        _ if part(bytes, 4) == Some(b"ftyp") && matches!(part(bytes, 8), Some(b"avif" | b"avis")) => Some("image/avif"),
+        _ if part(bytes, 4) == Some(b"ftyp")
+            && matches!(part(bytes, 8), Some(b"avif" | b"avis")) =>
+        {
+            Some("image/avif")
+        }
         _ => is_svg(bytes).then_some("image/svg+xml"),
     }
 }
@@ -28,12 +34,15 @@ fn part(bytes: &[u8], at: usize) -> Option<&[u8; 4]> {
     bytes.get(at..)?.first_chunk()
 }
 
-/// Tells whether the bytes are XML whose root element is `svg`, with any prefix. Nothing after the name is checked.
+/// Tells whether the bytes are XML whose root element is `svg`, with any prefix. Nothing after the
+/// name is checked.
 fn is_svg(bytes: &[u8]) -> bool {
     let Some(tag) = root(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)) else {
         return false;
     };
-    let len = tag.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'));
+    let len = tag
+        .iter()
+        .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'));
     len.is_some_and(|len| &tag[..len] == b"svg" || tag[..len].ends_with(b":svg"))
 }
 
@@ -62,14 +71,20 @@ fn after<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
 fn after_doctype(mut rest: &[u8]) -> Option<&[u8]> {
     let mut is_inside = false;
     loop {
-        let at = rest.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'[' | b']' | b'<' | b'>'))?;
+        let at = rest
+            .iter()
+            .position(|byte| matches!(byte, b'"' | b'\'' | b'[' | b']' | b'<' | b'>'))?;
         let (byte, behind) = (rest[at], &rest[at + 1..]);
         rest = match byte {
             b'"' | b'\'' => after(behind, &[byte])?,
             b'<' if behind.starts_with(b"!--") => after(behind, b"-->")?,
             b'>' if !is_inside => return Some(behind),
             _ => {
-                is_inside = if byte == b'[' { true } else { is_inside && byte != b']' };
+                is_inside = if byte == b'[' {
+                    true
+                } else {
+                    is_inside && byte != b']'
+                };
                 behind
             }
         };

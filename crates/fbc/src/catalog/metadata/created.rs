@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::Offset;
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
@@ -12,15 +14,19 @@ const SECONDS_PER_MINUTE: i32 = 60;
 
 /// Parses a point in time; `None` for an unknown format, an impossible date, or an ambiguous one.
 ///
-/// Accepted are RFC 3339, also with a space for the `T`, without a zone (which then is UTC) or with one without a colon;
-/// `YYYY-MM-DD hh:mmZ`; a date alone, with dashes or slashes; Go's `UnixDate` of UTC or GMT, with a weekday that is
-/// right; and `D/M/YYYY` or `M/D/YYYY` where only one reading is a date. A date alone is its midnight in UTC.
+/// Accepted are RFC 3339, also with a space for the `T`, without a zone (which then is UTC) or with
+/// one without a colon; `YYYY-MM-DD hh:mmZ`; a date alone, with dashes or slashes; Go's `UnixDate`
+/// of UTC or GMT, with a weekday that is right; and `D/M/YYYY` or `M/D/YYYY` where only one reading
+/// is a date. A date alone is its midnight in UTC.
 pub(super) fn created_at(text: &str) -> Option<Timestamp> {
     let text = text.trim();
-    date_and_time(text).or_else(|| unix_date(text)).or_else(|| day_and_month(text))
+    date_and_time(text)
+        .or_else(|| unix_date(text))
+        .or_else(|| day_and_month(text))
 }
 
-/// A parser over the remaining bytes of a text. Each method consumes what it reads, also when it fails.
+/// A parser over the remaining bytes of a text. Each method consumes what it reads, also when it
+/// fails.
 struct DateParser<'t>(&'t [u8]);
 
 impl DateParser<'_> {
@@ -71,11 +77,17 @@ impl DateParser<'_> {
         if self.0.first() != Some(&b'.') {
             return Some((seconds, 0));
         }
-        let digits = self.0[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = self.0[1..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         let (fraction, rest) = self.0[1..].split_at(digits);
         self.0 = rest;
-        let nanoseconds =
-            fraction.iter().chain([b'0'; 9].iter()).take(9).fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0'));
+        let nanoseconds = fraction
+            .iter()
+            .chain([b'0'; 9].iter())
+            .take(9)
+            .fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0'));
         (digits > 0).then_some((seconds, nanoseconds))
     }
 
@@ -89,13 +101,17 @@ impl DateParser<'_> {
         let _ = self.take(b':');
         let minutes = self.number(2).filter(|minutes| *minutes < 60)?;
         let minutes = i32::from(hours) * 60 + i32::from(minutes);
-        self.is_empty().then(|| Offset::from_seconds(sign * minutes * SECONDS_PER_MINUTE).ok())?
+        self.is_empty()
+            .then(|| Offset::from_seconds(sign * minutes * SECONDS_PER_MINUTE).ok())?
     }
 }
 
 fn date_and_time(text: &str) -> Option<Timestamp> {
     let mut rest = DateParser(text.as_bytes());
-    if let Some(date) = DateParser(text.as_bytes()).date(b'/').filter(|_| text.len() == "YYYY/MM/DD".len()) {
+    if let Some(date) = DateParser(text.as_bytes())
+        .date(b'/')
+        .filter(|_| text.len() == "YYYY/MM/DD".len())
+    {
         return midnight(date);
     }
     let date = rest.date(b'-')?;
@@ -115,11 +131,16 @@ fn date_and_time(text: &str) -> Option<Timestamp> {
 fn unix_date(text: &str) -> Option<Timestamp> {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let mut word = || words.next();
-    let (weekday, month, day, clock, zone, year) = (word()?, word()?, word()?, word()?, word()?, word()?);
+    let (weekday, month, day, clock, zone, year) =
+        (word()?, word()?, word()?, word()?, word()?, word()?);
     if word().is_some() || !matches!(zone, "UTC" | "GMT") || year.len() != 4 {
         return None;
     }
-    let date = date(digits_of(year.as_bytes())?, position(&MONTHS, month)?, one_or_two_digits(day)?)?;
+    let date = date(
+        digits_of(year.as_bytes())?,
+        position(&MONTHS, month)?,
+        one_or_two_digits(day)?,
+    )?;
     if i16::from(date.weekday().to_monday_one_offset()) != position(&WEEKDAYS, weekday)? {
         return None;
     }
@@ -161,7 +182,9 @@ fn time(hour: i16, minute: i16, second: i16, nanosecond: i32) -> Option<Time> {
 
 /// Returns the position of a name in a list, counted from 1, in any letter case.
 fn position(names: &[&str], name: &str) -> Option<i16> {
-    let at = names.iter().position(|known| known.eq_ignore_ascii_case(name))?;
+    let at = names
+        .iter()
+        .position(|known| known.eq_ignore_ascii_case(name))?;
     i16::try_from(at + 1).ok()
 }
 
@@ -172,7 +195,10 @@ fn one_or_two_digits(text: &str) -> Option<i16> {
 /// Parses one to four digits.
 fn digits_of(text: &[u8]) -> Option<i16> {
     let is_number = matches!(text.len(), 1..=4) && text.iter().all(u8::is_ascii_digit);
-    is_number.then(|| text.iter().fold(0, |number, digit| number * 10 + i16::from(digit - b'0')))
+    is_number.then(|| {
+        text.iter()
+            .fold(0, |number, digit| number * 10 + i16::from(digit - b'0'))
+    })
 }
 
 #[cfg(test)]

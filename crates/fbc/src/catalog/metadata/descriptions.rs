@@ -1,4 +1,5 @@
-//! Descriptions of APIs for users: custom resources and aggregated APIs, with hints on how to show their fields.
+//! Descriptions of APIs for users: custom resources and aggregated APIs, with hints on how to show
+//! their fields.
 
 use super::{CsvMetadata, MetadataField, lists};
 use crate::catalog::JsonText;
@@ -6,7 +7,8 @@ use crate::catalog::JsonText;
 /// Description of a custom resource for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrdDescription<'a> {
-    /// Name of the definition, such as `etcdclusters.etcd.database.coreos.com`; empty when it is missing.
+    /// Name of the definition, such as `etcdclusters.etcd.database.coreos.com`; empty when it is
+    /// missing.
     pub name: JsonText<'a>,
     /// API version; empty when it is missing.
     pub version: JsonText<'a>,
@@ -20,7 +22,8 @@ pub struct CrdDescription<'a> {
     text: &'a [u8],
 }
 
-/// Description of an API that an aggregated API server provides. Missing texts are empty where they are not optional.
+/// Description of an API that an aggregated API server provides. Missing texts are empty where they
+/// are not optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiServiceDescription<'a> {
     /// Name, such as `v1beta1.metrics.k8s.io`.
@@ -87,18 +90,57 @@ impl CsvMetadata<'_> {
     fn crds(&self, field: MetadataField) -> Vec<CrdDescription<'_>> {
         let fields = ["name", "version", "kind", "displayName", "description"];
         let make = |text, [name, version, kind, display_name, description]: [Option<_>; 5]| {
-            let [name, version, kind] = [name, version, kind].map(|text| text.unwrap_or(JsonText::EMPTY));
-            Some(CrdDescription { name, version, kind, display_name, description, text })
+            let [name, version, kind] =
+                [name, version, kind].map(|text| text.unwrap_or(JsonText::EMPTY));
+            Some(CrdDescription {
+                name,
+                version,
+                kind,
+                display_name,
+                description,
+                text,
+            })
         };
-        self.value(field).map(|array| lists::objects_with_text(array, fields, make)).unwrap_or_default()
+        self.value(field)
+            .map(|array| lists::objects_with_text(array, fields, make))
+            .unwrap_or_default()
     }
 
     fn api_services(&self, field: MetadataField) -> Vec<ApiServiceDescription<'_>> {
-        let fields = ["name", "group", "version", "kind", "displayName", "description", "deploymentName"];
-        self.objects(field, fields, |[name, group, version, kind, display_name, description, deployment_name]| {
-            let [name, group, version, kind] = [name, group, version, kind].map(|text| text.unwrap_or(JsonText::EMPTY));
-            Some(ApiServiceDescription { name, group, version, kind, display_name, description, deployment_name })
-        })
+        let fields = [
+            "name",
+            "group",
+            "version",
+            "kind",
+            "displayName",
+            "description",
+            "deploymentName",
+        ];
+        self.objects(
+            field,
+            fields,
+            |[
+                name,
+                group,
+                version,
+                kind,
+                display_name,
+                description,
+                deployment_name,
+            ]| {
+                let [name, group, version, kind] =
+                    [name, group, version, kind].map(|text| text.unwrap_or(JsonText::EMPTY));
+                Some(ApiServiceDescription {
+                    name,
+                    group,
+                    version,
+                    kind,
+                    display_name,
+                    description,
+                    deployment_name,
+                })
+            },
+        )
     }
 }
 
@@ -108,12 +150,21 @@ impl<'a> CrdDescription<'a> {
         self.text.len()
     }
 
-    /// Returns the kinds of resources that belong to one resource of this kind, in the author's order.
+    /// Returns the kinds of resources that belong to one resource of this kind, in the author's
+    /// order.
     pub fn resources(self) -> Vec<ResourceReference<'a>> {
-        lists::objects(self.list("resources"), ["name", "version", "kind"], |texts| {
-            let [name, version, kind] = texts.map(|text| text.unwrap_or(JsonText::EMPTY));
-            Some(ResourceReference { name, version, kind })
-        })
+        lists::objects(
+            self.list("resources"),
+            ["name", "version", "kind"],
+            |texts| {
+                let [name, version, kind] = texts.map(|text| text.unwrap_or(JsonText::EMPTY));
+                Some(ResourceReference {
+                    name,
+                    version,
+                    kind,
+                })
+            },
+        )
     }
 
     /// Returns how to show fields of `spec`, in the author's order.
@@ -128,10 +179,21 @@ impl<'a> CrdDescription<'a> {
 
     fn descriptors(self, name: &str) -> Vec<FieldDescriptor<'a>> {
         let fields = ["path", "displayName", "description"];
-        lists::objects_with_text(self.list(name), fields, |object, [path, display_name, description]| {
-            let x_descriptors = lists::array_member(object, "x-descriptors").map(lists::strings).unwrap_or_default();
-            Some(FieldDescriptor { path: path.unwrap_or(JsonText::EMPTY), display_name, description, x_descriptors })
-        })
+        lists::objects_with_text(
+            self.list(name),
+            fields,
+            |object, [path, display_name, description]| {
+                let x_descriptors = lists::array_member(object, "x-descriptors")
+                    .map(lists::strings)
+                    .unwrap_or_default();
+                Some(FieldDescriptor {
+                    path: path.unwrap_or(JsonText::EMPTY),
+                    display_name,
+                    description,
+                    x_descriptors,
+                })
+            },
+        )
     }
 
     fn list(self, name: &str) -> &'a [u8] {

@@ -1,5 +1,5 @@
-//! What an operator may do and intercepts in a cluster: permissions and webhooks. Only a `ClusterServiceVersion` says so;
-//! an `olm.csv.metadata` leaves it out.
+//! What an operator may do and intercepts in a cluster: permissions and webhooks. Only a
+//! `ClusterServiceVersion` says so; an `olm.csv.metadata` leaves it out.
 
 use super::{CsvMetadata, MetadataField, lists};
 use crate::catalog::JsonText;
@@ -50,38 +50,63 @@ pub enum WebhookType {
 }
 
 impl CsvMetadata<'_> {
-    /// Size of what it says of permissions and webhooks, in bytes: what it takes to read one of the lists.
+    /// Size of what it says of permissions and webhooks, in bytes: what it takes to read one of the
+    /// lists.
     pub fn install_bytes(&self) -> usize {
-        let fields = [MetadataField::Permissions, MetadataField::ClusterPermissions, MetadataField::Webhooks];
-        fields.into_iter().map(|field| self.value(field).map_or(0, <[u8]>::len)).sum()
+        let fields = [
+            MetadataField::Permissions,
+            MetadataField::ClusterPermissions,
+            MetadataField::Webhooks,
+        ];
+        fields
+            .into_iter()
+            .map(|field| self.value(field).map_or(0, <[u8]>::len))
+            .sum()
     }
 
-    /// Returns the permissions in the namespaces that it watches, in the author's order; `None` when the metadata is not
-    /// that of a `ClusterServiceVersion`.
+    /// Returns the permissions in the namespaces that it watches, in the author's order; `None`
+    /// when the metadata is not that of a `ClusterServiceVersion`.
     pub fn permissions(&self) -> Option<Vec<ServiceAccountPermissions<'_>>> {
         self.service_accounts(MetadataField::Permissions)
     }
 
-    /// Returns the permissions in the whole cluster, in the author's order; `None` as for [`CsvMetadata::permissions`].
+    /// Returns the permissions in the whole cluster, in the author's order; `None` as for
+    /// [`CsvMetadata::permissions`].
     pub fn cluster_permissions(&self) -> Option<Vec<ServiceAccountPermissions<'_>>> {
         self.service_accounts(MetadataField::ClusterPermissions)
     }
 
     /// Returns the webhooks, in the author's order; `None` as for [`CsvMetadata::permissions`].
     pub fn webhooks(&self) -> Option<Vec<WebhookDescription<'_>>> {
-        let fields = ["generateName", "type", "deploymentName", "webhookPath", "failurePolicy"];
+        let fields = [
+            "generateName",
+            "type",
+            "deploymentName",
+            "webhookPath",
+            "failurePolicy",
+        ];
         let array = self.install_list(MetadataField::Webhooks)?;
-        Some(lists::objects_with_text(array, fields, |text, texts| Some(WebhookDescription::new(text, texts))))
+        Some(lists::objects_with_text(array, fields, |text, texts| {
+            Some(WebhookDescription::new(text, texts))
+        }))
     }
 
     fn service_accounts(&self, field: MetadataField) -> Option<Vec<ServiceAccountPermissions<'_>>> {
         let array = self.install_list(field)?;
-        Some(lists::objects_with_text(array, ["serviceAccountName"], |text, [name]| {
-            Some(ServiceAccountPermissions { service_account_name: name.unwrap_or(JsonText::EMPTY), text })
-        }))
+        Some(lists::objects_with_text(
+            array,
+            ["serviceAccountName"],
+            |text, [name]| {
+                Some(ServiceAccountPermissions {
+                    service_account_name: name.unwrap_or(JsonText::EMPTY),
+                    text,
+                })
+            },
+        ))
     }
 
-    /// Returns a list of a `ClusterServiceVersion`, empty if it is absent; `None` for other metadata.
+    /// Returns a list of a `ClusterServiceVersion`, empty if it is absent; `None` for other
+    /// metadata.
     fn install_list(&self, field: MetadataField) -> Option<&[u8]> {
         self.is_manifest.then(|| self.value(field).unwrap_or(b"[]"))
     }
@@ -127,7 +152,14 @@ impl<'a> WebhookDescription<'a> {
         let [generate_name, kind, deployment_name, path, failure_policy] = texts;
         let kind = kind.and_then(|kind| WebhookType::parse(&kind.decode()));
         let generate_name = generate_name.unwrap_or(JsonText::EMPTY);
-        Self { generate_name, kind, deployment_name, path, failure_policy, text }
+        Self {
+            generate_name,
+            kind,
+            deployment_name,
+            path,
+            failure_policy,
+            text,
+        }
     }
 
     /// Returns the requests that it is called for; empty for conversion webhooks.
@@ -136,7 +168,8 @@ impl<'a> WebhookDescription<'a> {
         lists::objects_with_text(array, [], |text, []| Some(WebhookRule(text)))
     }
 
-    /// Returns the names of the custom resource definitions that it converts; empty for other types.
+    /// Returns the names of the custom resource definitions that it converts; empty for other
+    /// types.
     pub fn conversion_crds(self) -> Vec<JsonText<'a>> {
         strings(self.text, "conversionCRDs")
     }
@@ -186,5 +219,7 @@ impl WebhookType {
 }
 
 fn strings<'a>(object: &'a [u8], name: &str) -> Vec<JsonText<'a>> {
-    lists::array_member(object, name).map(lists::strings).unwrap_or_default()
+    lists::array_member(object, name)
+        .map(lists::strings)
+        .unwrap_or_default()
 }

@@ -34,8 +34,13 @@ pub struct InstallModes(u8);
 
 impl CapabilityLevel {
     /// All levels, least first.
-    pub const ALL: [CapabilityLevel; 5] =
-        [Self::BasicInstall, Self::SeamlessUpgrades, Self::FullLifecycle, Self::DeepInsights, Self::AutoPilot];
+    pub const ALL: [CapabilityLevel; 5] = [
+        Self::BasicInstall,
+        Self::SeamlessUpgrades,
+        Self::FullLifecycle,
+        Self::DeepInsights,
+        Self::AutoPilot,
+    ];
 
     /// Returns the name as in the annotation, such as `Basic Install`.
     pub fn as_str(self) -> &'static str {
@@ -50,14 +55,20 @@ impl CapabilityLevel {
 
     /// Parses the name of a level, in any letter case and with space around it.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(text.trim()))
+        Self::ALL
+            .into_iter()
+            .find(|level| level.as_str().eq_ignore_ascii_case(text.trim()))
     }
 }
 
 impl InstallMode {
     /// All modes, in the order in which sets iterate.
-    pub const ALL: [InstallMode; 4] =
-        [Self::OwnNamespace, Self::SingleNamespace, Self::MultiNamespace, Self::AllNamespaces];
+    pub const ALL: [InstallMode; 4] = [
+        Self::OwnNamespace,
+        Self::SingleNamespace,
+        Self::MultiNamespace,
+        Self::AllNamespaces,
+    ];
 
     /// Returns the name as upstream writes it, such as `OwnNamespace`.
     pub fn as_str(self) -> &'static str {
@@ -88,7 +99,9 @@ impl InstallModes {
 
     /// Iterates over the modes of the set, in the order of [`InstallMode::ALL`].
     pub fn iter(self) -> impl Iterator<Item = InstallMode> {
-        InstallMode::ALL.into_iter().filter(move |&mode| self.contains(mode))
+        InstallMode::ALL
+            .into_iter()
+            .filter(move |&mode| self.contains(mode))
     }
 
     /// Returns the set with a mode added.

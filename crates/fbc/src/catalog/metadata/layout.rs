@@ -1,8 +1,8 @@
-//! Locates the fields of metadata in an `olm.csv.metadata` and in a `ClusterServiceVersion`, from which upstream makes
-//! the former.
+//! Locates the fields of metadata in an `olm.csv.metadata` and in a `ClusterServiceVersion`, from
+//! which upstream makes the former.
 //!
-//! One pass over the text finds all fields. As in Go, keys of struct fields match in any letter case and the last of
-//! several wins; keys of annotations match exactly.
+//! One pass over the text finds all fields. As in Go, keys of struct fields match in any letter
+//! case and the last of several wins; keys of annotations match exactly.
 
 use crate::catalog::record::Span;
 use crate::json::{JsonCursor, JsonError, JsonKind, RawText, is_field};
@@ -63,53 +63,113 @@ type Field = (&'static str, FieldLayout);
 pub(super) const PROPERTY: FieldLayout = FieldLayout::Object(&[
     SPEC_FIELDS,
     METADATA_FIELDS,
-    &[("crdDescriptions", CRDS), ("apiServiceDefinitions", API_SERVICES)],
+    &[
+        ("crdDescriptions", CRDS),
+        ("apiServiceDefinitions", API_SERVICES),
+    ],
 ]);
 
 /// Layout of a `ClusterServiceVersion`.
 pub(super) const MANIFEST: FieldLayout = FieldLayout::Object(&[&[
     ("metadata", FieldLayout::Object(&[METADATA_FIELDS])),
-    ("spec", FieldLayout::Object(&[SPEC_FIELDS, MANIFEST_SPEC_FIELDS])),
+    (
+        "spec",
+        FieldLayout::Object(&[SPEC_FIELDS, MANIFEST_SPEC_FIELDS]),
+    ),
 ]]);
 
 const MANIFEST_SPEC_FIELDS: &[Field] = &[
     ("customresourcedefinitions", CRDS),
     ("apiservicedefinitions", API_SERVICES),
     ("install", FieldLayout::Object(&[&[("spec", INSTALL_SPEC)]])),
-    ("webhookdefinitions", FieldLayout::Leaf(MetadataField::Webhooks, JsonKind::Array)),
+    (
+        "webhookdefinitions",
+        FieldLayout::Leaf(MetadataField::Webhooks, JsonKind::Array),
+    ),
 ];
 
 const INSTALL_SPEC: FieldLayout = FieldLayout::Object(&[&[
-    ("clusterPermissions", FieldLayout::Leaf(MetadataField::ClusterPermissions, JsonKind::Array)),
-    ("permissions", FieldLayout::Leaf(MetadataField::Permissions, JsonKind::Array)),
+    (
+        "clusterPermissions",
+        FieldLayout::Leaf(MetadataField::ClusterPermissions, JsonKind::Array),
+    ),
+    (
+        "permissions",
+        FieldLayout::Leaf(MetadataField::Permissions, JsonKind::Array),
+    ),
 ]]);
 
 const METADATA_FIELDS: &[Field] = &[
     ("annotations", FieldLayout::Annotations),
-    ("labels", FieldLayout::Leaf(MetadataField::Labels, JsonKind::Object)),
+    (
+        "labels",
+        FieldLayout::Leaf(MetadataField::Labels, JsonKind::Object),
+    ),
 ];
 
 const SPEC_FIELDS: &[Field] = &[
-    ("description", FieldLayout::Leaf(MetadataField::Description, JsonKind::String)),
-    ("displayName", FieldLayout::Leaf(MetadataField::DisplayName, JsonKind::String)),
-    ("installModes", FieldLayout::Leaf(MetadataField::InstallModes, JsonKind::Array)),
-    ("keywords", FieldLayout::Leaf(MetadataField::Keywords, JsonKind::Array)),
-    ("links", FieldLayout::Leaf(MetadataField::Links, JsonKind::Array)),
-    ("maintainers", FieldLayout::Leaf(MetadataField::Maintainers, JsonKind::Array)),
-    ("maturity", FieldLayout::Leaf(MetadataField::Maturity, JsonKind::String)),
-    ("minKubeVersion", FieldLayout::Leaf(MetadataField::MinKubeVersion, JsonKind::String)),
-    ("nativeAPIs", FieldLayout::Leaf(MetadataField::NativeApis, JsonKind::Array)),
-    ("provider", FieldLayout::Leaf(MetadataField::Provider, JsonKind::Object)),
+    (
+        "description",
+        FieldLayout::Leaf(MetadataField::Description, JsonKind::String),
+    ),
+    (
+        "displayName",
+        FieldLayout::Leaf(MetadataField::DisplayName, JsonKind::String),
+    ),
+    (
+        "installModes",
+        FieldLayout::Leaf(MetadataField::InstallModes, JsonKind::Array),
+    ),
+    (
+        "keywords",
+        FieldLayout::Leaf(MetadataField::Keywords, JsonKind::Array),
+    ),
+    (
+        "links",
+        FieldLayout::Leaf(MetadataField::Links, JsonKind::Array),
+    ),
+    (
+        "maintainers",
+        FieldLayout::Leaf(MetadataField::Maintainers, JsonKind::Array),
+    ),
+    (
+        "maturity",
+        FieldLayout::Leaf(MetadataField::Maturity, JsonKind::String),
+    ),
+    (
+        "minKubeVersion",
+        FieldLayout::Leaf(MetadataField::MinKubeVersion, JsonKind::String),
+    ),
+    (
+        "nativeAPIs",
+        FieldLayout::Leaf(MetadataField::NativeApis, JsonKind::Array),
+    ),
+    (
+        "provider",
+        FieldLayout::Leaf(MetadataField::Provider, JsonKind::Object),
+    ),
 ];
 
 const CRDS: FieldLayout = FieldLayout::Object(&[&[
-    ("owned", FieldLayout::Leaf(MetadataField::OwnedCrds, JsonKind::Array)),
-    ("required", FieldLayout::Leaf(MetadataField::RequiredCrds, JsonKind::Array)),
+    (
+        "owned",
+        FieldLayout::Leaf(MetadataField::OwnedCrds, JsonKind::Array),
+    ),
+    (
+        "required",
+        FieldLayout::Leaf(MetadataField::RequiredCrds, JsonKind::Array),
+    ),
 ]]);
 
 const API_SERVICES: FieldLayout = FieldLayout::Object(&[&[
-    ("owned", FieldLayout::Leaf(MetadataField::OwnedApiServices, JsonKind::Array)),
-    ("required", FieldLayout::Leaf(MetadataField::RequiredApiServices, JsonKind::Array)),
+    (
+        "owned",
+        FieldLayout::Leaf(MetadataField::OwnedApiServices, JsonKind::Array),
+    ),
+    (
+        "required",
+        FieldLayout::Leaf(MetadataField::RequiredApiServices, JsonKind::Array),
+    ),
 ]]);
 
 const ANNOTATIONS: &[(&str, MetadataField)] = &[
@@ -119,7 +179,10 @@ const ANNOTATIONS: &[(&str, MetadataField)] = &[
     ("certified", MetadataField::Certified),
     ("containerImage", MetadataField::ContainerImage),
     ("createdAt", MetadataField::CreatedAt),
-    ("operators.openshift.io/infrastructure-features", MetadataField::InfrastructureFeatures),
+    (
+        "operators.openshift.io/infrastructure-features",
+        MetadataField::InfrastructureFeatures,
+    ),
     ("repository", MetadataField::Repository),
     ("support", MetadataField::Support),
 ];
@@ -151,9 +214,13 @@ impl MetadataFields {
                 for &(_, field) in ANNOTATIONS {
                     self.0[field as usize] = Span::default();
                 }
-                cursor.object(|cursor, key| match ANNOTATIONS.iter().find(|(name, _)| key.is(name)) {
-                    Some(&(_, field)) => self.walk(cursor, FieldLayout::Leaf(field, JsonKind::String)),
-                    None => cursor.value().map(drop),
+                cursor.object(|cursor, key| {
+                    match ANNOTATIONS.iter().find(|(name, _)| key.is(name)) {
+                        Some(&(_, field)) => {
+                            self.walk(cursor, FieldLayout::Leaf(field, JsonKind::String))
+                        }
+                        None => cursor.value().map(drop),
+                    }
                 })?;
                 self.set(MetadataField::Annotations, start, cursor.position());
                 Ok(())
@@ -168,11 +235,15 @@ impl MetadataFields {
     }
 
     fn set(&mut self, field: MetadataField, start: usize, end: usize) {
-        self.0[field as usize] = Span { start: crate::catalog::id(start), len: crate::catalog::id(end - start) };
+        self.0[field as usize] = Span {
+            start: crate::catalog::id(start),
+            len: crate::catalog::id(end - start),
+        };
     }
 }
 
 fn field(fields: &[&[Field]], key: RawText<'_>) -> Option<FieldLayout> {
     let mut all = fields.iter().copied().flatten();
-    all.find(|(name, _)| is_field(key, name)).map(|&(_, layout)| layout)
+    all.find(|(name, _)| is_field(key, name))
+        .map(|&(_, layout)| layout)
 }

@@ -1,4 +1,5 @@
-//! Reads lists in metadata: strings, objects with strings, pairs. Elements of the wrong type are skipped.
+//! Reads lists in metadata: strings, objects with strings, pairs. Elements of the wrong type are
+//! skipped.
 
 use super::kinds::{InstallMode, InstallModes};
 use crate::catalog::JsonText;
@@ -27,7 +28,8 @@ pub(in crate::catalog) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>
     Some(strings)
 }
 
-/// Reads string fields of each object of an array and passes them to `make`; skips objects for which it returns `None`.
+/// Reads string fields of each object of an array and passes them to `make`; skips objects for
+/// which it returns `None`.
 pub(in crate::catalog) fn objects<'t, T, const N: usize>(
     array: &'t [u8],
     fields: [&str; N],
@@ -36,7 +38,8 @@ pub(in crate::catalog) fn objects<'t, T, const N: usize>(
     objects_with_text(array, fields, |_, texts| make(texts))
 }
 
-/// Reads string fields of each object of an array as [`objects`] does, and passes the text of the object, too.
+/// Reads string fields of each object of an array as [`objects`] does, and passes the text of the
+/// object, too.
 pub(in crate::catalog) fn objects_with_text<'t, T, const N: usize>(
     array: &'t [u8],
     fields: [&str; N],
@@ -109,7 +112,11 @@ pub(in crate::catalog) fn install_modes(array: &[u8]) -> InstallModes {
                 mode = text(cursor)?.and_then(|name| InstallMode::parse(&name.decode()));
             } else {
                 let value = cursor.value()?;
-                is_supported = if is_field(key, "supported") { value.0 == b"true" } else { is_supported };
+                is_supported = if is_field(key, "supported") {
+                    value.0 == b"true"
+                } else {
+                    is_supported
+                };
             }
             Ok::<_, JsonError>(())
         })?;

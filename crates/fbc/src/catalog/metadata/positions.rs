@@ -1,5 +1,5 @@
-//! Cache of the position of each bundle's `ClusterServiceVersion` among its properties, because finding it takes as long
-//! as decoding it.
+//! Cache of the position of each bundle's `ClusterServiceVersion` among its properties, because
+//! finding it takes as long as decoding it.
 //!
 //! The positions depend on the content alone, so the cache cannot be observed.
 
@@ -17,7 +17,8 @@ impl CsvPositions {
         Self((0..bundles).map(|_| AtomicU16::new(UNKNOWN)).collect())
     }
 
-    /// Returns the first value that `read` returns for a property of the bundle, and remembers the property.
+    /// Returns the first value that `read` returns for a property of the bundle, and remembers the
+    /// property.
     pub(super) fn read_or_find<P, T>(
         &self,
         bundle: usize,
@@ -28,10 +29,21 @@ impl CsvPositions {
         match known.load(Ordering::Relaxed) {
             NOWHERE => None,
             UNKNOWN => {
-                let found = properties.enumerate().find_map(|(at, property)| Some((at, read(property)?)));
+                let found = properties
+                    .enumerate()
+                    .find_map(|(at, property)| Some((at, read(property)?)));
                 // An index beyond 16 bits is searched for at each call.
-                let place = found.as_ref().map_or(NOWHERE, |(at, _)| u16::try_from(at + 1).unwrap_or(UNKNOWN));
-                known.store(if found.is_some() && place == NOWHERE { UNKNOWN } else { place }, Ordering::Relaxed);
+                let place = found
+                    .as_ref()
+                    .map_or(NOWHERE, |(at, _)| u16::try_from(at + 1).unwrap_or(UNKNOWN));
+                known.store(
+                    if found.is_some() && place == NOWHERE {
+                        UNKNOWN
+                    } else {
+                        place
+                    },
+                    Ordering::Relaxed,
+                );
                 found.map(|(_, value)| value)
             }
             place => properties.nth(usize::from(place) - 1).and_then(read),

@@ -16,8 +16,11 @@ pub(super) struct VersionText<'a> {
     pub(super) len: usize,
 }
 
-/// Splits a group into constraints; `None` when it does not have the right form, for example when it is empty.
-pub(super) fn split_constraints(group: &str) -> Option<Vec<(MastermindsOperator, VersionText<'_>)>> {
+/// Splits a group into constraints; `None` when it does not have the right form, for example when
+/// it is empty.
+pub(super) fn split_constraints(
+    group: &str,
+) -> Option<Vec<(MastermindsOperator, VersionText<'_>)>> {
     let mut constraints = Vec::new();
     let mut rest = trim_start(group);
     loop {
@@ -39,8 +42,8 @@ pub(super) fn split_constraints(group: &str) -> Option<Vec<(MastermindsOperator,
 
 /// Rewrites `A - B` with the white space around it as `>= A, <= B `.
 ///
-/// Upstream replaces the first text that is equal to what it matched, which may be an earlier one. The work is
-/// quadratic in the text, whose length is limited.
+/// Upstream replaces the first text that is equal to what it matched, which may be an earlier one.
+/// The work is quadratic in the text, whose length is limited.
 pub(super) fn rewrite_hyphens(text: &str) -> Cow<'_, str> {
     let mut rewritten = Cow::from(text);
     let mut at = 0;
@@ -89,8 +92,9 @@ fn match_hyphen(text: &str) -> Option<HyphenRange<'_>> {
 
 /// Matches the longest version at the start of a text and returns it with the rest.
 ///
-/// One, two or three numbers or wildcards after an optional `v`, a prerelease and build metadata. A `|` may stand in
-/// a number here, as upstream's pattern has it; it is refused when the number is read.
+/// One, two or three numbers or wildcards after an optional `v`, a prerelease and build metadata. A
+/// `|` may stand in a number here, as upstream's pattern has it; it is refused when the number is
+/// read.
 fn match_version(text: &str) -> Option<(VersionText<'_>, &str)> {
     let (major, mut rest) = take_while(text.strip_prefix('v').unwrap_or(text), is_number);
     if major.is_empty() {
@@ -108,7 +112,16 @@ fn match_version(text: &str) -> Option<(VersionText<'_>, &str)> {
     let patch = if minor.is_some() { take_number() } else { None };
     let pre = take_identifiers(&mut rest, '-');
     take_identifiers(&mut rest, '+');
-    Some((VersionText { major, minor, patch, pre, len: text.len() - rest.len() }, rest))
+    Some((
+        VersionText {
+            major,
+            minor,
+            patch,
+            pre,
+            len: text.len() - rest.len(),
+        },
+        rest,
+    ))
 }
 
 /// Consumes dot-separated identifiers after a sign.

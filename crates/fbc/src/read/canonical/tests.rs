@@ -36,14 +36,29 @@ fn the_members_of_each_object_are_put_in_order() {
     writer.close();
     member(&mut writer, "a", "6");
     writer.close();
-    assert_eq!(line(&mut writer), "{\"a\":6,\"b\":1,\"c\":{\"y\":[{\"m\":4,\"n\":3},5],\"z\":2}}\n");
+    assert_eq!(
+        line(&mut writer),
+        "{\"a\":6,\"b\":1,\"c\":{\"y\":[{\"m\":4,\"n\":3},5],\"z\":2}}\n"
+    );
 }
 
 #[test]
 fn keys_are_ordered_by_their_bytes_and_not_by_their_escapes() {
     let mut writer = CanonicalWriter::default();
     writer.open(true);
-    for key in ["é", "b", "a\u{2028}", "a", "", "abcdefgh2", "abcdefgh1", "a\n", "a!", "a\"", "Z"] {
+    for key in [
+        "é",
+        "b",
+        "a\u{2028}",
+        "a",
+        "",
+        "abcdefgh2",
+        "abcdefgh1",
+        "a\n",
+        "a!",
+        "a\"",
+        "Z",
+    ] {
         member(&mut writer, key, "0");
     }
     writer.close();
@@ -81,7 +96,10 @@ fn a_value_that_is_repeated_keeps_its_order_wherever_it_comes_to_stand() {
     member(&mut writer, "y", "");
     writer.repeat(value);
     writer.close();
-    assert_eq!(line(&mut writer), "{\"y\":{\"a\":2,\"b\":1},\"z\":{\"a\":2,\"b\":1}}\n");
+    assert_eq!(
+        line(&mut writer),
+        "{\"y\":{\"a\":2,\"b\":1},\"z\":{\"a\":2,\"b\":1}}\n"
+    );
 }
 
 #[test]
@@ -106,7 +124,10 @@ fn text_is_escaped_as_go_does_it() {
         ("\"\\", r#""\"\\""#),
         ("\u{8}\u{c}\n\r\t", r#""\b\f\n\r\t""#),
         ("\0\u{1f}\u{7f}", "\"\\u0000\\u001f\u{7f}\""),
-        ("\u{2027}\u{2028}\u{2029}\u{202a}", "\"\u{2027}\\u2028\\u2029\u{202a}\""),
+        (
+            "\u{2027}\u{2028}\u{2029}\u{202a}",
+            "\"\u{2027}\\u2028\\u2029\u{202a}\"",
+        ),
         ("é日😀", "\"é日😀\""),
     ];
     for (text, expected) in table {
@@ -132,6 +153,8 @@ fn a_plain_prefix_ends_at_the_first_special_byte() {
             assert_eq!(plain_prefix(&text[..at]), at);
         }
     }
-    let all: Vec<u8> = (b' '..0x80).filter(|byte| !b"\"\\".contains(byte)).collect();
+    let all: Vec<u8> = (b' '..0x80)
+        .filter(|byte| !b"\"\\".contains(byte))
+        .collect();
     assert_eq!(plain_prefix(&all), all.len());
 }

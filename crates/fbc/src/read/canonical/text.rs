@@ -30,12 +30,16 @@ pub(in crate::read) fn plain_prefix(text: &[u8]) -> usize {
     rest.map_or(text.len(), |more| at + more)
 }
 
-/// Counts leading plain bytes in blocks of [`LONG`]: twice as fast as [`plain_prefix`] in long text.
+/// Counts leading plain bytes in blocks of [`LONG`]: twice as fast as [`plain_prefix`] in long
+/// text.
 fn long_plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<LONG>() {
         // No early exit, so that the compiler vectorizes the loop.
-        if chunk.iter().fold(false, |found, &byte| found | !is_plain(byte)) {
+        if chunk
+            .iter()
+            .fold(false, |found, &byte| found | !is_plain(byte))
+        {
             break;
         }
         at += LONG;
@@ -125,12 +129,14 @@ fn write_body(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(&bytes[from..]);
 }
 
-/// Counts leading bytes that need no escape: plain ones, and non-ASCII ones up to a possible line or paragraph separator.
+/// Counts leading bytes that need no escape: plain ones, and non-ASCII ones up to a possible line
+/// or paragraph separator.
 fn plain_or_foreign_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
-        let special = equals(word, b'"') | equals(word, b'\\') | controls(word) | equals(word, 0xe2);
+        let special =
+            equals(word, b'"') | equals(word, b'\\') | controls(word) | equals(word, 0xe2);
         let special = special & HIGHS;
         if special != 0 {
             return at + special.trailing_zeros() as usize / 8;

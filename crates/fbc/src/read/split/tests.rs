@@ -40,18 +40,30 @@ fn documents_end_where_a_line_begins_with_three_dashes() {
     ];
     for (text, expected) in table {
         for piece in 1..=text.len() + 1 {
-            assert_eq!(documents(text, piece).as_deref(), Ok(expected), "{text:?} {piece}");
+            assert_eq!(
+                documents(text, piece).as_deref(),
+                Ok(expected),
+                "{text:?} {piece}"
+            );
         }
     }
 }
 
 #[test]
 fn a_separator_that_goes_on_is_an_error() {
-    let table = [("--- a", 0, "a"), ("---a\n", 0, "a"), ("b\nc\n---- \nd", 2, "-")];
+    let table = [
+        ("--- a", 0, "a"),
+        ("---a\n", 0, "a"),
+        ("b\nc\n---- \nd", 2, "-"),
+    ];
     for (text, line, rest) in table {
         for piece in 1..=text.len() {
             let kind = ReadErrorKind::Separator(rest.to_owned());
-            assert_eq!(documents(text, piece), Err(TextError { line, kind }), "{text:?} {piece}");
+            assert_eq!(
+                documents(text, piece),
+                Err(TextError { line, kind }),
+                "{text:?} {piece}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Checks the text of a document in addition to the parser, which is more lenient than upstream's in some places and may
-//! hold too many tokens at once.
+//! Checks the text of a document in addition to the parser, which is more lenient than upstream's
+//! in some places and may hold too many tokens at once.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,10 @@ use saphyr_parser::Span;
 use super::super::ReadLimits;
 use super::super::error::{ReadErrorKind, TextError};
 
-/// Number of bytes of a document for which it may have one indicator more than [`ReadLimits::indicators`]. The tokens of
-/// a document take no more than about 12 times its bytes then; of the documents of real catalogs that are larger than
-/// 256 KiB, none has more than one indicator in 20 bytes.
+/// Number of bytes of a document for which it may have one indicator more than
+/// [`ReadLimits::indicators`]. The tokens of a document take no more than about 12 times its bytes
+/// then; of the documents of real catalogs that are larger than 256 KiB, none has more than one
+/// indicator in 20 bytes.
 pub const BYTES_PER_INDICATOR: usize = 16;
 
 /// Characters that begin or end a token.
@@ -29,8 +30,12 @@ const IS_INDICATOR: [bool; 256] = {
 
 /// Validates the text of a document: UTF-8, no forbidden characters, not too many indicators.
 pub(super) fn check<'t>(text: &'t [u8], limits: &ReadLimits) -> Result<Cow<'t, str>, TextError> {
-    let fault = |at: usize, kind| TextError { line: memchr::memchr_iter(b'\n', &text[..at]).count(), kind };
-    let text = std::str::from_utf8(text).map_err(|error| fault(error.valid_up_to(), ReadErrorKind::Utf8))?;
+    let fault = |at: usize, kind| TextError {
+        line: memchr::memchr_iter(b'\n', &text[..at]).count(),
+        kind,
+    };
+    let text = std::str::from_utf8(text)
+        .map_err(|error| fault(error.valid_up_to(), ReadErrorKind::Utf8))?;
     let has_controls = text.as_bytes().chunks(1024).any(|chunk| {
         // No early exit, so that the compiler vectorizes the loop.
         let found = |found, &byte| found | is_control_byte(byte);
@@ -70,12 +75,19 @@ impl<'t> EscapedSlashes<'t> {
     /// Creates the check; `None` when the document has no `\/` at all, as almost all documents.
     pub(super) fn find_in(text: &'t str) -> Option<Self> {
         memchr::memmem::find(text.as_bytes(), b"\\/")?;
-        Some(Self { text, characters: 0, bytes: 0 })
+        Some(Self {
+            text,
+            characters: 0,
+            bytes: 0,
+        })
     }
 
     /// Rejects them in a double-quoted scalar.
     pub(super) fn check(&mut self, scalar: Span) -> Result<(), ReadErrorKind> {
-        let (from, to) = (self.byte(scalar.start.index()), self.byte(scalar.end.index()));
+        let (from, to) = (
+            self.byte(scalar.start.index()),
+            self.byte(scalar.end.index()),
+        );
         let mut rest = &self.text[from..to];
         while let Some(at) = rest.find('\\') {
             match rest[at + 1..].chars().next() {

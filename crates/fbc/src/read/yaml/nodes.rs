@@ -1,7 +1,8 @@
 //! Handles collections, anchors, aliases and merge keys of one document.
 //!
-//! An alias of a collection copies the output of its anchor; a merge key copies the members. The limit for aliases is
-//! that of upstream (yaml.v2), which only rejects documents that are designed to explode.
+//! An alias of a collection copies the output of its anchor; a merge key copies the members. The
+//! limit for aliases is that of upstream (yaml.v2), which only rejects documents that are designed
+//! to explode.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -104,7 +105,9 @@ impl YamlReader<'_, '_> {
 
     /// Tells whether the next value is to be merged.
     pub(super) fn is_merging(&self) -> bool {
-        self.frames.last().is_some_and(|frame| frame.is_merge_list || frame.merge.is_some())
+        self.frames
+            .last()
+            .is_some_and(|frame| frame.is_merge_list || frame.merge.is_some())
     }
 
     /// Begins a merge key. Its value is written as a member that is omitted later.
@@ -191,7 +194,11 @@ impl YamlReader<'_, '_> {
                 let text = "a mapping or a sequence".to_owned();
                 Err(ReadErrorKind::Key(text))
             }
-            AnchorValue::Collection { text, members, nodes } => {
+            AnchorValue::Collection {
+                text,
+                members,
+                nodes,
+            } => {
                 self.anchors.count_aliased(*nodes)?;
                 if self.is_merging() {
                     self.merge_from(members.clone())?;
@@ -207,15 +214,19 @@ impl YamlReader<'_, '_> {
     /// Adds the members of a mapping to the current merge.
     fn merge_from(&mut self, members: Option<Vec<MemberSpan>>) -> Result<(), ReadErrorKind> {
         let members = members.ok_or(ReadErrorKind::Merge)?;
-        let merge = self.frames.iter_mut().rev().find_map(|frame| frame.merge.as_mut());
+        let merge = self
+            .frames
+            .iter_mut()
+            .rev()
+            .find_map(|frame| frame.merge.as_mut());
         if let Some(MergeSources(sources)) = merge {
             sources.push(members);
         }
         Ok(())
     }
 
-    /// Continues after a value. After the value of a merge key, the merged members are written: later members win, so the
-    /// first mapping of a list is written last.
+    /// Continues after a value. After the value of a merge key, the merged members are written:
+    /// later members win, so the first mapping of a list is written last.
     pub(super) fn value_is_complete(&mut self) -> Result<(), ReadErrorKind> {
         let Some(frame) = self.frames.last_mut() else {
             return Ok(());

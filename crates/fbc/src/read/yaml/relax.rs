@@ -1,13 +1,15 @@
-//! Repairs documents that YAML 1.2 forbids and upstream's parser, of YAML 1.1, accepts: flow collections and quoted
-//! scalars that are indented less than their mapping, and a tab after a colon. After such an error, insignificant white
-//! space is changed and the document is parsed again. The number of lines stays the same.
+//! Repairs documents that YAML 1.2 forbids and upstream's parser, of YAML 1.1, accepts: flow
+//! collections and quoted scalars that are indented less than their mapping, and a tab after a
+//! colon. After such an error, insignificant white space is changed and the document is parsed
+//! again. The number of lines stays the same.
 
 use saphyr_parser::ScanError;
 
 /// Maximum number of attempts per document, which keeps reading linear in its size.
 const TRIES: usize = 100;
 
-/// Maximum number of bytes of a document that are parsed again after repairs: a large one has fewer attempts.
+/// Maximum number of bytes of a document that are parsed again after repairs: a large one has fewer
+/// attempts.
 const REPARSED_BYTES: usize = 64 << 20;
 
 /// Maximum growth of a document by all its repairs, in added bytes per byte of it.
@@ -29,10 +31,15 @@ pub(super) struct RelaxAttempts {
 impl RelaxAttempts {
     /// Begins with a document as it is.
     pub(super) fn new(text: &str) -> Self {
-        Self { tries: TRIES, bytes: REPARSED_BYTES, maximum: text.len() + (GROWTH * text.len()).max(SMALL_GROWTH) }
+        Self {
+            tries: TRIES,
+            bytes: REPARSED_BYTES,
+            maximum: text.len() + (GROWTH * text.len()).max(SMALL_GROWTH),
+        }
     }
 
-    /// Repairs the text for an error of the parser; `None` for other errors, or after too many attempts.
+    /// Repairs the text for an error of the parser; `None` for other errors, or after too many
+    /// attempts.
     pub(super) fn relax(&mut self, text: &str, refusal: &ScanError) -> Option<String> {
         self.tries = self.tries.checked_sub(1).filter(|tries| *tries > 0)?;
         self.bytes = self.bytes.checked_sub(text.len())?;
@@ -56,8 +63,8 @@ impl RelaxAttempts {
         (relaxed != text).then_some(relaxed)
     }
 
-    /// Indents the lines that begin in a part of the text deeper than all lines before it, if there is room. `from` must be
-    /// the start of a line.
+    /// Indents the lines that begin in a part of the text deeper than all lines before it, if there
+    /// is room. `from` must be the start of a line.
     fn indent(&self, text: &str, from: usize, to: usize) -> Option<String> {
         let indentation = |line: &str| line.len() - line.trim_start_matches(' ').len();
         let deepest = text[..from].split('\n').map(indentation).max();

@@ -21,11 +21,17 @@ pub(super) enum YamlScalar<'t> {
 }
 
 /// Standard base64 as Go decodes it: padding is required, trailing bits are ignored.
-const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
-/// Resolves a scalar with a tag, given without `tag:yaml.org,2002:`. The tag decides, whether or not it is quoted.
-pub(super) fn resolve_tagged<'t>(tag: &str, text: Cow<'t, str>) -> Result<YamlScalar<'t>, ReadErrorKind> {
+/// Resolves a scalar with a tag, given without `tag:yaml.org,2002:`. The tag decides, whether or
+/// not it is quoted.
+pub(super) fn resolve_tagged<'t>(
+    tag: &str,
+    text: Cow<'t, str>,
+) -> Result<YamlScalar<'t>, ReadErrorKind> {
     if tag == "binary" {
         return decode_binary(&text).map(YamlScalar::Text);
     }
@@ -45,7 +51,9 @@ pub(super) fn resolve_tagged<'t>(tag: &str, text: Cow<'t, str>) -> Result<YamlSc
         ("float", Some(YamlScalar::Integer(integer))) if i64::try_from(integer).is_ok() => {
             Ok(YamlScalar::Float(to_float(integer)))
         }
-        _ if tag != found => Err(ReadErrorKind::Tag(format!("cannot decode !!{found} `{text}` as a !!{tag}"))),
+        _ if tag != found => Err(ReadErrorKind::Tag(format!(
+            "cannot decode !!{found} `{text}` as a !!{tag}"
+        ))),
         (_, Some(resolved)) => Ok(resolved),
         (_, None) => Ok(YamlScalar::Text(text)),
     }
@@ -55,7 +63,10 @@ pub(super) fn resolve_tagged<'t>(tag: &str, text: Cow<'t, str>) -> Result<YamlSc
 pub(super) fn resolve_plain(text: &str) -> Option<YamlScalar<'static>> {
     match text.as_bytes() {
         [] => Some(YamlScalar::Null),
-        [b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~', ..] => word(text),
+        [
+            b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~',
+            ..,
+        ] => word(text),
         [b'.', ..] => word(text).or_else(|| point_float(text)),
         [b'0'..=b'9' | b'+' | b'-', ..] => word(text).or_else(|| number(text)),
         _ => None,
@@ -76,7 +87,10 @@ pub(super) fn write_float(out: &mut Vec<u8>, float: f64) {
 }
 
 /// Formats a float as mapping key as upstream does: as `%g` of the nearest float of 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "upstream rounds such keys to 32 bits")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "upstream rounds such keys to 32 bits"
+)]
 pub(super) fn float_key(float: f64) -> String {
     let float = float as f32;
     if float.is_nan() {
@@ -98,8 +112,12 @@ pub(super) fn float_key(float: f64) -> String {
 fn word(text: &str) -> Option<YamlScalar<'static>> {
     Some(match text {
         "~" | "null" | "Null" | "NULL" => YamlScalar::Null,
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => YamlScalar::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => YamlScalar::Bool(false),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            YamlScalar::Bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            YamlScalar::Bool(false)
+        }
         ".nan" | ".NaN" | ".NAN" => YamlScalar::Float(f64::NAN),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => YamlScalar::Float(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => YamlScalar::Float(f64::NEG_INFINITY),
@@ -110,20 +128,32 @@ fn word(text: &str) -> Option<YamlScalar<'static>> {
 /// Parses a number that begins with a sign or a digit; underscores are ignored.
 fn number(text: &str) -> Option<YamlScalar<'static>> {
     // No number has a letter that is neither a digit of some base nor part of a prefix or exponent.
-    if !text.bytes().all(|byte| byte.is_ascii_hexdigit() || b"_+-.xXoObB".contains(&byte)) {
+    if !text
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit() || b"_+-.xXoObB".contains(&byte))
+    {
         return None;
     }
-    let plain: Cow<'_, str> = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
+    let plain: Cow<'_, str> = if text.contains('_') {
+        Cow::Owned(text.replace('_', ""))
+    } else {
+        Cow::Borrowed(text)
+    };
     integer(&plain)
         .map(YamlScalar::Integer)
         .or_else(|| {
             let fits = is_float(&plain).then(|| plain.parse::<f64>());
-            fits?.ok().filter(|float| float.is_finite()).map(YamlScalar::Float)
+            fits?
+                .ok()
+                .filter(|float| float.is_finite())
+                .map(YamlScalar::Float)
         })
         .or_else(|| {
             // Only reached by a second sign: `0b-1`.
             let digits = plain.strip_prefix("0b")?;
-            i64::from_str_radix(digits, 2).ok().map(|i| YamlScalar::Integer(i.into()))
+            i64::from_str_radix(digits, 2)
+                .ok()
+                .map(|i| YamlScalar::Integer(i.into()))
         })
 }
 
@@ -198,10 +228,13 @@ fn is_timestamp(text: &str) -> bool {
 
 /// Decodes base64; each byte of invalid UTF-8 becomes U+FFFD.
 fn decode_binary(text: &str) -> Result<Cow<'static, str>, ReadErrorKind> {
-    let text: Vec<u8> = text.bytes().filter(|byte| !b"\r\n".contains(byte)).collect();
-    let bytes = BASE64
-        .decode(text)
-        .map_err(|_| ReadErrorKind::Tag("!!binary value contains invalid base64 data".to_owned()))?;
+    let text: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !b"\r\n".contains(byte))
+        .collect();
+    let bytes = BASE64.decode(text).map_err(|_| {
+        ReadErrorKind::Tag("!!binary value contains invalid base64 data".to_owned())
+    })?;
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());

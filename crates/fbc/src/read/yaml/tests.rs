@@ -5,10 +5,16 @@ use std::fmt::Write;
 use super::*;
 
 fn limits() -> ReadLimits {
-    ReadLimits { blob_bytes: 4096, depth: 20, members: 50, indicators: 1_000 }
+    ReadLimits {
+        blob_bytes: 4096,
+        depth: 20,
+        members: 50,
+        indicators: 1_000,
+    }
 }
 
-/// The line of a document and where text is unread, or the line and text of its fault; lines from 0.
+/// The line of a document and where text is unread, or the line and text of its fault; lines from
+/// 0.
 fn convert(text: &str) -> Result<(String, Option<usize>), String> {
     let mut writer = CanonicalWriter::default();
     let read = super::convert(text.as_bytes(), &limits(), &mut writer);
@@ -55,7 +61,11 @@ fn only_the_first_node_counts_and_the_rest_is_told() {
         ("---\n%YAML 1.1\n", "null", 1),
     ];
     for (text, expected, unread) in table {
-        assert_eq!(convert(text), Ok((expected.to_owned(), Some(unread))), "{text:?}");
+        assert_eq!(
+            convert(text),
+            Ok((expected.to_owned(), Some(unread))),
+            "{text:?}"
+        );
     }
     assert_eq!(line("a: b\n...\n# c\n"), r#"{"a":"b"}"#);
 }
@@ -68,7 +78,10 @@ fn keys_become_text() {
     );
     for key in ["~", "18446744073709551615", "{a: b}", "[a]"] {
         let text = format!("v:\n  ? {key}\n  : 1\n");
-        assert!(fault(&text).starts_with("1: unsupported map key: "), "{key}");
+        assert!(
+            fault(&text).starts_with("1: unsupported map key: "),
+            "{key}"
+        );
     }
 }
 
@@ -90,16 +103,31 @@ fn an_alias_stands_for_a_key_or_a_value() {
     );
     assert_eq!(line("&a k: *a\n"), r#"{"k":"k"}"#);
     assert_eq!(fault("a: *b\n"), "0: yaml: unknown anchor referenced");
-    assert_eq!(fault("a: 1\nb: &b [*b]\n"), "1: yaml: anchor value contains itself");
-    assert_eq!(fault("a: &a [1]\nb: {*a : 1}\n"), "1: unsupported map key: a mapping or a sequence");
+    assert_eq!(
+        fault("a: 1\nb: &b [*b]\n"),
+        "1: yaml: anchor value contains itself"
+    );
+    assert_eq!(
+        fault("a: &a [1]\nb: {*a : 1}\n"),
+        "1: unsupported map key: a mapping or a sequence"
+    );
 }
 
 #[test]
 fn merged_members_count_where_the_merge_key_stands() {
     let table = [
-        ("b: &b {x: 1, z: 2}\nv: {<<: *b, z: 3}", r#"{"b":{"x":1,"z":2},"v":{"x":1,"z":3}}"#),
-        ("b: &b {x: 1, z: 2}\nv: {z: 3, <<: *b}", r#"{"b":{"x":1,"z":2},"v":{"x":1,"z":2}}"#),
-        ("<<: {c: {z: 1, b: 2}, a: 1}\nb: 2", r#"{"a":1,"b":2,"c":{"b":2,"z":1}}"#),
+        (
+            "b: &b {x: 1, z: 2}\nv: {<<: *b, z: 3}",
+            r#"{"b":{"x":1,"z":2},"v":{"x":1,"z":3}}"#,
+        ),
+        (
+            "b: &b {x: 1, z: 2}\nv: {z: 3, <<: *b}",
+            r#"{"b":{"x":1,"z":2},"v":{"x":1,"z":2}}"#,
+        ),
+        (
+            "<<: {c: {z: 1, b: 2}, a: 1}\nb: 2",
+            r#"{"a":1,"b":2,"c":{"b":2,"z":1}}"#,
+        ),
         ("<<: [{a: 1, b: 1}, {b: 2, c: 2}]", r#"{"a":1,"b":1,"c":2}"#),
         (
             "a: &a {x: 1}\nb: &b {<<: *a, w: 2}\nc: {<<: [*b], v: 3}",
@@ -114,7 +142,10 @@ fn merged_members_count_where_the_merge_key_stands() {
     }
     for value in ["1", "[1]", "[[{a: 1}]]", "*s", "[*s]", "*l"] {
         let text = format!("s: &s 1\nl: &l [1]\nv: {{<<: {value}}}");
-        assert!(fault(&text).starts_with("2: yaml: map merge requires"), "{value}");
+        assert!(
+            fault(&text).starts_with("2: yaml: map merge requires"),
+            "{value}"
+        );
     }
 }
 
@@ -130,7 +161,10 @@ fn aliases_may_bring_much_but_not_explode() {
     let convert = |levels, blob_bytes| {
         let mut text = String::new();
         tree(levels, &mut text);
-        let limits = ReadLimits { blob_bytes, ..ReadLimits::default() };
+        let limits = ReadLimits {
+            blob_bytes,
+            ..ReadLimits::default()
+        };
         let mut writer = CanonicalWriter::default();
         super::convert(text.as_bytes(), &limits, &mut writer).map_err(|fault| fault.kind)
     };
@@ -146,8 +180,14 @@ fn text_further_left_than_yaml_1_2_allows_is_read() {
         ("a: {\n}\n", r#"{"a":{}}"#),
         ("v:\n  a: [\n\"x\",\n  'z'\n]\n", r#"{"v":{"a":["x","z"]}}"#),
         ("v:\n  a: {b: 1,\nc: 2}\n", r#"{"v":{"a":{"b":1,"c":2}}}"#),
-        ("v:\n  a: \"x\n y\n\n  \\\"z\"\n  b: 'it''s\n\n  é'\n", r#"{"v":{"a":"x y\n\"z","b":"it's\né"}}"#),
-        ("a:\tb\nc:\t\t1\nd: 'x:\ty'\n", r#"{"a":"b","c":1,"d":"x:\ty"}"#),
+        (
+            "v:\n  a: \"x\n y\n\n  \\\"z\"\n  b: 'it''s\n\n  é'\n",
+            r#"{"v":{"a":"x y\n\"z","b":"it's\né"}}"#,
+        ),
+        (
+            "a:\tb\nc:\t\t1\nd: 'x:\ty'\n",
+            r#"{"a":"b","c":1,"d":"x:\ty"}"#,
+        ),
     ];
     for (text, expected) in table {
         assert_eq!(line(text), expected, "{text:?}");
@@ -156,7 +196,11 @@ fn text_further_left_than_yaml_1_2_allows_is_read() {
     // Each repair indents by more than the one before.
     let growing = |count: usize| {
         let scalars = (0..count).map(|at| format!("  b{at}: \"x{}\"\n", "\ny".repeat(3)));
-        format!("{}\na:\n{}", " ".repeat(100_000), scalars.collect::<String>())
+        format!(
+            "{}\na:\n{}",
+            " ".repeat(100_000),
+            scalars.collect::<String>()
+        )
     };
     assert_eq!(line(&growing(1)), r#"{"a":{"b0":"x y y y"}}"#);
     assert!(fault(&growing(9)).ends_with("invalid indentation in quoted scalar"));
@@ -166,11 +210,20 @@ fn text_further_left_than_yaml_1_2_allows_is_read() {
 
 #[test]
 fn what_yaml_1_1_does_not_know_is_refused() {
-    assert_eq!(fault("a: 1\nb: \"é/\\/\"\n"), "1: yaml: found unknown escape character");
+    assert_eq!(
+        fault("a: 1\nb: \"é/\\/\"\n"),
+        "1: yaml: found unknown escape character"
+    );
     assert_eq!(line("a: '\\/'\nb: \"\\\\/\"\n"), r#"{"a":"\\/","b":"\\/"}"#);
-    assert_eq!(fault("a: \"\\ud800\"\n"), "0: yaml: found invalid Unicode character escape code");
+    assert_eq!(
+        fault("a: \"\\ud800\"\n"),
+        "0: yaml: found invalid Unicode character escape code"
+    );
     for c in ['\0', '\u{1}', '\u{7f}', '\u{84}', '\u{fffe}'] {
-        let expected = format!("1: yaml: control characters are not allowed (U+{:04X})", u32::from(c));
+        let expected = format!(
+            "1: yaml: control characters are not allowed (U+{:04X})",
+            u32::from(c)
+        );
         assert_eq!(fault(&format!("a: 1\n# {c}\n")), expected);
     }
     assert_eq!(line("a: \"x\u{85}y\"\n"), r#"{"a":"x y"}"#);
@@ -187,14 +240,24 @@ fn collections_are_nested_up_to_the_limit() {
 fn open_objects_have_members_up_to_the_limit() {
     let object = |members: usize| "a: 1\n".repeat(members);
     assert_eq!(line(&object(50)), r#"{"a":1}"#);
-    assert_eq!(fault(&object(51)), "50: the objects around one place have more than 50 members");
+    assert_eq!(
+        fault(&object(51)),
+        "50: the objects around one place have more than 50 members"
+    );
 }
 
 #[test]
 fn a_large_document_has_indicators_up_to_the_limit() {
     let document = |indicators: usize| {
-        let limits = ReadLimits { blob_bytes: 1 << 20, ..limits() };
-        let text = format!("a: {}{}", "x".repeat(256 * 1024), "!".repeat(indicators - 1));
+        let limits = ReadLimits {
+            blob_bytes: 1 << 20,
+            ..limits()
+        };
+        let text = format!(
+            "a: {}{}",
+            "x".repeat(256 * 1024),
+            "!".repeat(indicators - 1)
+        );
         let mut writer = CanonicalWriter::default();
         let read = super::convert(text.as_bytes(), &limits, &mut writer);
         read.map(|_| ()).map_err(|fault| fault.kind)
@@ -202,5 +265,8 @@ fn a_large_document_has_indicators_up_to_the_limit() {
     // One for each 16 bytes: of 262,147 and of the indicators themselves, all but the colon.
     let limit = 1_000 + (256 * 1024 + 2 + 18_545) / 16;
     assert_eq!((limit, document(limit)), (18_543, Ok(())));
-    assert_eq!(document(limit + 1), Err(ReadErrorKind::TooManyIndicators(limit)));
+    assert_eq!(
+        document(limit + 1),
+        Err(ReadErrorKind::TooManyIndicators(limit))
+    );
 }

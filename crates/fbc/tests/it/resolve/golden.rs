@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use fbc::Catalog;
 use fbc::catalog::Deprecation;
 use fbc::graph::Releases;
-use fbc::resolve::{InstalledBundle, Offer, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy, resolve};
+use fbc::resolve::{
+    InstalledBundle, Offer, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy,
+    resolve,
+};
 use fbc::selector::{MatchExpression, Selector};
 use fbc::work::Work;
 use serde::Deserialize;
@@ -72,17 +75,38 @@ struct Installed {
 
 /// Worlds that we answer in another way on purpose, by name, and why.
 const DIFFERENT: [(&str, &str); 7] = [
-    ("case/edge/same-channel-name-twice", "of two channels of one name the first counts, not both"),
-    ("case/edge/skiprange-panics", "a range with an empty group holds nothing, where upstream panics"),
-    ("case/list-error", "the catalogs are given as values: listing them cannot fail"),
-    ("case/tie-same-version-first-wins", "of two bundles of one version the least name wins, not the first read"),
-    ("case/two-unparsable-first-wins", "of two bundles without a version the least name wins, not the first read"),
-    ("table/ErrorWalkingCatalogs", "the catalogs are given as values: listing them cannot fail"),
-    ("table/ValidationFailed", "there is one validation, and no other can be put in its place"),
+    (
+        "case/edge/same-channel-name-twice",
+        "of two channels of one name the first counts, not both",
+    ),
+    (
+        "case/edge/skiprange-panics",
+        "a range with an empty group holds nothing, where upstream panics",
+    ),
+    (
+        "case/list-error",
+        "the catalogs are given as values: listing them cannot fail",
+    ),
+    (
+        "case/tie-same-version-first-wins",
+        "of two bundles of one version the least name wins, not the first read",
+    ),
+    (
+        "case/two-unparsable-first-wins",
+        "of two bundles without a version the least name wins, not the first read",
+    ),
+    (
+        "table/ErrorWalkingCatalogs",
+        "the catalogs are given as values: listing them cannot fail",
+    ),
+    (
+        "table/ValidationFailed",
+        "there is one validation, and no other can be put in its place",
+    ),
 ];
 
-/// Worlds in which upstream answers the deprecations of another catalog than the winner's, or none although that has
-/// some. We answer those of the winner.
+/// Worlds in which upstream answers the deprecations of another catalog than the winner's, or none
+/// although that has some. We answer those of the winner.
 const FOREIGN_DEPRECATIONS: [&str; 19] = [
     "case/wrong-deprecation-returned",
     "case/wrong-deprecation-returned/foreign",
@@ -108,16 +132,28 @@ const FOREIGN_DEPRECATIONS: [&str; 19] = [
 /// What is picked as `catalog bundle image` with its deprecations, or the message.
 fn answer(world: &World) -> Result<(String, Vec<String>), String> {
     let contents: Vec<Option<Catalog>> = world.catalogs.iter().map(content).collect();
-    let served = world.catalogs.iter().zip(&contents).filter(|(catalog, _)| catalog.availability == "Available");
+    let served = world
+        .catalogs
+        .iter()
+        .zip(&contents)
+        .filter(|(catalog, _)| catalog.availability == "Available");
     let offers: Vec<Offer<'_>> = served
         .map(|(catalog, content)| Offer {
             name: &catalog.name,
             priority: catalog.priority,
             labels: &catalog.labels,
-            content: content.as_ref().ok_or_else(|| catalog.fetch_error.as_deref().unwrap()),
+            content: content
+                .as_ref()
+                .ok_or_else(|| catalog.fetch_error.as_deref().unwrap()),
         })
         .collect();
-    let selector = world.request.selector.as_ref().map(selector).transpose().map_err(|failure| failure.message)?;
+    let selector = world
+        .request
+        .selector
+        .as_ref()
+        .map(selector)
+        .transpose()
+        .map_err(|failure| failure.message)?;
     let channels: Vec<_> = world.request.channels.iter().map(String::as_str).collect();
     let request = ResolutionRequest {
         package: &world.request.package,
@@ -143,39 +179,77 @@ fn answer(world: &World) -> Result<(String, Vec<String>), String> {
     };
     let resolution = resolve(&request, &offers, &Work::unlimited()).unwrap();
     check_reasons(&resolution);
-    resolution.map_err(|failure| failure.message).map(|resolution| {
-        let (bundle, offer) = (resolution.bundle, offers[resolution.offer].name);
-        let message = |deprecation: &Deprecation<'_>| deprecation.message().unwrap().decode().into_owned();
-        let deprecations = resolution.deprecations.iter().map(message).collect();
-        (format!("{offer} {} {}", bundle.name(), bundle.image().decode()), deprecations)
-    })
+    resolution
+        .map_err(|failure| failure.message)
+        .map(|resolution| {
+            let (bundle, offer) = (resolution.bundle, offers[resolution.offer].name);
+            let message = |deprecation: &Deprecation<'_>| {
+                deprecation.message().unwrap().decode().into_owned()
+            };
+            let deprecations = resolution.deprecations.iter().map(message).collect();
+            (
+                format!("{offer} {} {}", bundle.name(), bundle.image().decode()),
+                deprecations,
+            )
+        })
 }
 
 /// Exactly what was chosen has no rejection, and comes first.
 fn check_reasons(resolution: &Result<Resolution<'_>, ResolutionFailure<'_>>) {
     let (considered, chosen) = match resolution {
-        Ok(resolution) => (&resolution.considered, Some((resolution.offer, resolution.bundle.name()))),
+        Ok(resolution) => (
+            &resolution.considered,
+            Some((resolution.offer, resolution.bundle.name())),
+        ),
         Err(failure) => (&failure.considered, None),
     };
-    let accepted: Vec<_> = considered.iter().filter(|considered| considered.rejection.is_none()).collect();
-    let names: Vec<_> = accepted.iter().map(|considered| (considered.offer, considered.bundle.name())).collect();
+    let accepted: Vec<_> = considered
+        .iter()
+        .filter(|considered| considered.rejection.is_none())
+        .collect();
+    let names: Vec<_> = accepted
+        .iter()
+        .map(|considered| (considered.offer, considered.bundle.name()))
+        .collect();
     assert_eq!(names, Vec::from_iter(chosen));
-    let first = considered.first().map(|considered| (considered.offer, considered.bundle.name()));
+    let first = considered
+        .first()
+        .map(|considered| (considered.offer, considered.bundle.name()));
     assert!(chosen.is_none() || first == chosen);
 }
 
 fn content(catalog: &OfferedCatalog) -> Option<Catalog> {
-    let lines: Vec<_> = catalog.metas.iter().map(|meta| meta.to_string() + "\n").collect();
-    catalog.fetch_error.is_none().then(|| fixture::catalog_of(&lines.concat()))
+    let lines: Vec<_> = catalog
+        .metas
+        .iter()
+        .map(|meta| meta.to_string() + "\n")
+        .collect();
+    catalog
+        .fetch_error
+        .is_none()
+        .then(|| fixture::catalog_of(&lines.concat()))
 }
 
 fn selector(selector: &LabelSelector) -> Result<Selector, ResolutionFailure<'static>> {
     let expressions: Vec<_> = selector
         .match_expressions
         .iter()
-        .map(|Expression { key, operator, values }| MatchExpression { key, operator, values })
+        .map(
+            |Expression {
+                 key,
+                 operator,
+                 values,
+             }| MatchExpression {
+                key,
+                operator,
+                values,
+            },
+        )
         .collect();
-    Ok(Selector::from_kubernetes(&selector.match_labels, &expressions)?)
+    Ok(Selector::from_kubernetes(
+        &selector.match_labels,
+        &expressions,
+    )?)
 }
 
 #[test]
@@ -187,24 +261,43 @@ fn every_recorded_world_is_resolved_as_upstream_resolves_it() {
     assert_eq!(worlds.len(), 441);
     let (mut different, mut foreign) = (Vec::new(), Vec::new());
     for world in &worlds {
-        let text = |field: &str| world.result.as_ref().unwrap()[field].as_str().map(str::to_owned);
+        let text = |field: &str| {
+            world.result.as_ref().unwrap()[field]
+                .as_str()
+                .map(str::to_owned)
+        };
         let expected = match &world.error {
             Some(error) => Err(error.clone()),
-            None => Ok(["catalog", "bundle", "image"].map(|field| text(field).unwrap()).join(" ")),
+            None => Ok(["catalog", "bundle", "image"]
+                .map(|field| text(field).unwrap())
+                .join(" ")),
         };
         let found = answer(world);
         if found.as_ref().map(|(choice, _)| choice) != expected.as_ref() {
             different.push(world.name.as_str());
             continue;
         }
-        let Ok((_, deprecations)) = found else { continue };
-        let catalog = world.catalogs.iter().find(|catalog| Some(&catalog.name) == text("catalog").as_ref()).unwrap();
-        let is_own = |meta: &Value| meta["schema"] == "olm.deprecations" && meta["package"] == *world.request.package;
+        let Ok((_, deprecations)) = found else {
+            continue;
+        };
+        let catalog = world
+            .catalogs
+            .iter()
+            .find(|catalog| Some(&catalog.name) == text("catalog").as_ref())
+            .unwrap();
+        let is_own = |meta: &Value| {
+            meta["schema"] == "olm.deprecations" && meta["package"] == *world.request.package
+        };
         let own = catalog.metas.iter().any(is_own);
         if text("deprecationFrom") != own.then(|| catalog.name.clone()) {
             foreign.push(world.name.as_str());
         }
-        assert_eq!(deprecations, own_deprecations(world, catalog, &text("bundle").unwrap()), "{}", world.name);
+        assert_eq!(
+            deprecations,
+            own_deprecations(world, catalog, &text("bundle").unwrap()),
+            "{}",
+            world.name
+        );
     }
     different.sort_unstable();
     foreign.sort_unstable();
@@ -212,28 +305,50 @@ fn every_recorded_world_is_resolved_as_upstream_resolves_it() {
     assert_eq!(foreign, FOREIGN_DEPRECATIONS);
 }
 
-/// The messages that the blobs of a catalog have for a bundle, its package and the channels asked for that it is in.
+/// The messages that the blobs of a catalog have for a bundle, its package and the channels asked
+/// for that it is in.
 fn own_deprecations(world: &World, catalog: &OfferedCatalog, bundle: &str) -> Vec<String> {
     let of_schema = |schema: &'static str| {
-        catalog.metas.iter().filter(move |meta| meta["schema"] == schema && meta["package"] == *world.request.package)
+        catalog.metas.iter().filter(move |meta| {
+            meta["schema"] == schema && meta["package"] == *world.request.package
+        })
     };
-    let has = |channel: &&Value| channel["entries"].as_array().unwrap().iter().any(|entry| entry["name"] == bundle);
-    let mut channels: Vec<_> =
-        of_schema("olm.channel").filter(has).map(|meta| meta["name"].as_str().unwrap()).collect();
+    let has = |channel: &&Value| {
+        channel["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|entry| entry["name"] == bundle)
+    };
+    let mut channels: Vec<_> = of_schema("olm.channel")
+        .filter(has)
+        .map(|meta| meta["name"].as_str().unwrap())
+        .collect();
     let asked = &world.request.channels;
     channels.retain(|channel| asked.is_empty() || asked.iter().any(|name| name == channel));
     channels.sort_unstable();
     channels.dedup();
-    let entries: Vec<_> =
-        of_schema("olm.deprecations").take(1).flat_map(|meta| meta["entries"].as_array().unwrap()).collect();
+    let entries: Vec<_> = of_schema("olm.deprecations")
+        .take(1)
+        .flat_map(|meta| meta["entries"].as_array().unwrap())
+        .collect();
     let message = |schema: &str, name: Option<&str>| {
         let names = |entry: &&&Value| {
             let reference = &entry["reference"];
             reference["schema"] == schema && reference["name"].as_str() == name
         };
-        entries.iter().find(names).map(|entry| entry["message"].as_str().unwrap().to_owned())
+        entries
+            .iter()
+            .find(names)
+            .map(|entry| entry["message"].as_str().unwrap().to_owned())
     };
     let of_bundle = message("olm.bundle", Some(bundle));
-    let of_channels = channels.iter().filter_map(|channel| message("olm.channel", Some(channel)));
-    of_bundle.into_iter().chain(message("olm.package", None)).chain(of_channels).collect()
+    let of_channels = channels
+        .iter()
+        .filter_map(|channel| message("olm.channel", Some(channel)));
+    of_bundle
+        .into_iter()
+        .chain(message("olm.package", None))
+        .chain(of_channels)
+        .collect()
 }

@@ -11,7 +11,13 @@ fn one(blob: &[u8]) -> Result<BTreeMap<String, String>, String> {
 #[test]
 fn a_layer_says_by_its_first_bytes_how_it_is_compressed() {
     let (gzip, zstd, plain) = (base().gzip(), base().zstd(), base().plain());
-    let members = [tar().file("configs/a", "1").0, tar().file("configs/sub/b", "2").file("configs/sub/c", "3").plain()];
+    let members = [
+        tar().file("configs/a", "1").0,
+        tar()
+            .file("configs/sub/b", "2")
+            .file("configs/sub/c", "3")
+            .plain(),
+    ];
     let gzips = members.clone().map(|part| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, &part).unwrap();
@@ -20,21 +26,43 @@ fn a_layer_says_by_its_first_bytes_how_it_is_compressed() {
     let zstds = members.map(|part| zstd::encode_all(&*part, 1).unwrap());
     let skippable = [0x5a, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 1];
     let skipped = [&skippable[..], &zstd, &skippable].concat();
-    for blob in [gzip.clone(), zstd.clone(), plain, gzips.concat(), zstds.concat(), skipped] {
+    for blob in [
+        gzip.clone(),
+        zstd.clone(),
+        plain,
+        gzips.concat(),
+        zstds.concat(),
+        skipped,
+    ] {
         assert_eq!(one(&blob), Ok(map(&BASE)));
     }
     for (blob, expected) in [
-        (&b"BZh91AY"[..], "layer 1 is compressed with bzip2: gzip, zstd and plain archives can be read"),
-        (b"\xfd7zXZ\0\0", "layer 1 is compressed with xz: gzip, zstd and plain archives can be read"),
-        (b"{}", "layer 1 is damaged or not a tar archive: failed to read entire block"),
-        (b"P", "layer 1 is damaged or not a tar archive: failed to read entire block"),
+        (
+            &b"BZh91AY"[..],
+            "layer 1 is compressed with bzip2: gzip, zstd and plain archives can be read",
+        ),
+        (
+            b"\xfd7zXZ\0\0",
+            "layer 1 is compressed with xz: gzip, zstd and plain archives can be read",
+        ),
+        (
+            b"{}",
+            "layer 1 is damaged or not a tar archive: failed to read entire block",
+        ),
+        (
+            b"P",
+            "layer 1 is damaged or not a tar archive: failed to read entire block",
+        ),
         (
             &[b'x'; 1024],
             "layer 1 is damaged or not a tar archive: numeric field was not a number: xxxxxxxx when getting cksum for xxxxxxxx",
         ),
     ] {
         let refused = one(blob).unwrap_err();
-        assert!(refused.starts_with(expected) || refused == expected, "{refused}");
+        assert!(
+            refused.starts_with(expected) || refused == expected,
+            "{refused}"
+        );
     }
     let gone = "the image has no directory `/configs`: name the one that holds its catalog with --configs-dir";
     assert_eq!(one(b""), Err(gone.to_owned()));
@@ -46,13 +74,18 @@ fn a_layer_that_is_cut_anywhere_is_refused_or_lacks_only_what_was_cut() {
     for blob in [whole.clone().gzip(), whole.clone().zstd()] {
         for length in 1..blob.len() {
             let refused = one(&blob[..length]).unwrap_err();
-            assert!(refused.starts_with("layer 1 is damaged or not a tar archive: "), "{length}: {refused}");
+            assert!(
+                refused.starts_with("layer 1 is damaged or not a tar archive: "),
+                "{length}: {refused}"
+            );
         }
     }
     let plain = whole.0;
     for length in (128..plain.len()).step_by(128) {
         // After the content of an entry nothing but the digest tells that more was there.
-        let is_after = [1024, 2048, 3072].iter().any(|content| (content + 1..=content + 512).contains(&length));
+        let is_after = [1024, 2048, 3072]
+            .iter()
+            .any(|content| (content + 1..=content + 512).contains(&length));
         let cut = one(&plain[..length]);
         assert_eq!(cut.is_ok(), is_after, "{length}: {cut:?}");
     }
@@ -69,27 +102,45 @@ fn what_follows_the_end_is_padding_or_refused() {
     let plain = base().plain();
     assert_eq!(one(&[&plain[..], &[0; 10_240]].concat()), Ok(map(&BASE)));
     let goes_on = "layer 1 has data after the end of its archive";
-    assert_eq!(one(&[&plain[..], &base().0].concat()), Err(goes_on.to_owned()));
+    assert_eq!(
+        one(&[&plain[..], &base().0].concat()),
+        Err(goes_on.to_owned())
+    );
     // One block of zeros ends an archive for some readers, and two for others.
-    assert_eq!(one(&[&base().0[..], &[0; 512], &base().plain()].concat()), Err(goes_on.to_owned()));
+    assert_eq!(
+        one(&[&base().0[..], &[0; 512], &base().plain()].concat()),
+        Err(goes_on.to_owned())
+    );
     for blob in [base().gzip(), base().zstd()] {
         let refused = one(&[&blob[..], b"garbage"].concat()).unwrap_err();
-        assert!(refused.starts_with("layer 1 is damaged or not a tar archive: "), "{refused}");
+        assert!(
+            refused.starts_with("layer 1 is damaged or not a tar archive: "),
+            "{refused}"
+        );
     }
 }
 
 #[test]
 fn a_frame_of_zstd_may_refer_back_by_128_megabytes_and_no_more() {
-    // A frame of one stored block: magic, no size, the window as an exponent above 10, the block's length and last mark.
+    // A frame of one stored block: magic, no size, the window as an exponent above 10, the block's
+    // length and last mark.
     let frame = |window_log: u8| {
         let archive = base().plain();
         let block = u32::try_from(archive.len() << 3 | 1).unwrap().to_le_bytes();
-        [&[0x28, 0xb5, 0x2f, 0xfd, 0, (window_log - 10) << 3], &block[..3], &archive].concat()
+        [
+            &[0x28, 0xb5, 0x2f, 0xfd, 0, (window_log - 10) << 3],
+            &block[..3],
+            &archive,
+        ]
+        .concat()
     };
     assert_eq!(one(&frame(27)), Ok(map(&BASE)));
     assert_eq!(
         one(&frame(28)),
-        Err("layer 1 is damaged or not a tar archive: Frame requires too much memory for decoding".to_owned())
+        Err(
+            "layer 1 is damaged or not a tar archive: Frame requires too much memory for decoding"
+                .to_owned()
+        )
     );
 }
 
@@ -101,16 +152,27 @@ fn a_layer_must_be_what_the_image_says() {
     let found = Digest::new(Sha256::digest(base().plain()).into());
     let run = |diff_id| {
         let to = tempfile::tempdir().unwrap();
-        let layers = [Layer { blob: blob.clone(), diff_id: Some(diff_id) }];
-        unpack(&layers, &CatalogRoot::for_artifact(None).unwrap(), to.path(), &UnpackLimits::default(), drop)
-            .map(drop)
-            .map_err(|error| told(&error))
+        let layers = [Layer {
+            blob: blob.clone(),
+            diff_id: Some(diff_id),
+        }];
+        unpack(
+            &layers,
+            &CatalogRoot::for_artifact(None).unwrap(),
+            to.path(),
+            &UnpackLimits::default(),
+            drop,
+        )
+        .map(drop)
+        .map_err(|error| told(&error))
     };
     assert_eq!(run(found), Ok(()));
     let expected = Digest::new([0; 32]);
     assert_eq!(
         run(expected),
-        Err(format!("layer 1 has the digest {found} instead of {expected}, its diff_id in the image config"))
+        Err(format!(
+            "layer 1 has the digest {found} instead of {expected}, its diff_id in the image config"
+        ))
     );
 }
 
@@ -118,15 +180,39 @@ fn a_layer_must_be_what_the_image_says() {
 fn a_folder_that_cannot_be_written_to_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("missing");
-    let done = unpack(&[], &CatalogRoot::for_artifact(None).unwrap(), &to, &UnpackLimits::default(), drop);
+    let done = unpack(
+        &[],
+        &CatalogRoot::for_artifact(None).unwrap(),
+        &to,
+        &UnpackLimits::default(),
+        drop,
+    );
     let told = done.unwrap_err().to_string();
-    assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot create a file in `FOLDER/missing`");
-    let layers = [Layer { blob: to.clone(), diff_id: None }];
-    let done =
-        unpack(&layers, &CatalogRoot::for_artifact(None).unwrap(), folder.path(), &UnpackLimits::default(), drop);
+    assert_eq!(
+        told.replace(folder.path().to_str().unwrap(), "FOLDER"),
+        "cannot create a file in `FOLDER/missing`"
+    );
+    let layers = [Layer {
+        blob: to.clone(),
+        diff_id: None,
+    }];
+    let done = unpack(
+        &layers,
+        &CatalogRoot::for_artifact(None).unwrap(),
+        folder.path(),
+        &UnpackLimits::default(),
+        drop,
+    );
     let told = done.unwrap_err().to_string();
-    assert_eq!(told.replace(folder.path().to_str().unwrap(), "FOLDER"), "cannot open `FOLDER/missing`");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing of it remains");
+    assert_eq!(
+        told.replace(folder.path().to_str().unwrap(), "FOLDER"),
+        "cannot open `FOLDER/missing`"
+    );
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing of it remains"
+    );
 }
 
 #[test]
@@ -151,9 +237,17 @@ fn labels_and_users_say_where_the_catalog_is() {
         (&[], Some("/"), "/"),
         (&[("x", "y"), (CONFIGS, "")], None, nowhere),
         (&[(DATABASE, "/database/index.db")], None, index),
-        (&[(DATABASE, "/database/index.db")], Some("/configs"), "/configs"),
+        (
+            &[(DATABASE, "/database/index.db")],
+            Some("/configs"),
+            "/configs",
+        ),
         (&[(BUNDLE, "etcd"), (OTHER, "registry+v1")], None, bundle),
-        (&[(OTHER, "registry+v1")], None, &bundle.replace(" of the package `etcd`", "")),
+        (
+            &[(OTHER, "registry+v1")],
+            None,
+            &bundle.replace(" of the package `etcd`", ""),
+        ),
         (&[(CONFIGS, "/a/../b")], None, &format!("`/a/../b` {bad}")),
         (&[(CONFIGS, "a\0")], None, &format!("`a\0` {bad}")),
         (&[], Some(""), &format!("`` {bad}")),
@@ -161,7 +255,10 @@ fn labels_and_users_say_where_the_catalog_is() {
         assert_eq!(told(labels, given), expected, "{labels:?} {given:?}");
     }
     for (bytes, is_good) in [(1024, true), (1025, false)] {
-        assert_eq!(CatalogRoot::for_artifact(Some(&"n".repeat(bytes))).is_ok(), is_good);
+        assert_eq!(
+            CatalogRoot::for_artifact(Some(&"n".repeat(bytes))).is_ok(),
+            is_good
+        );
     }
     assert_eq!(CatalogRoot::for_artifact(None).unwrap().to_string(), "/");
 }

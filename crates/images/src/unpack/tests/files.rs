@@ -6,20 +6,37 @@ use super::*;
 fn files(layer: Archive) -> Result<Vec<(String, String)>, String> {
     let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits::default()).unwrap();
     let files = unpacked.files().map_err(|error| told(&error))?;
-    Ok(files.into_iter().map(|file| (file.path, text(&unpacked, file.content))).collect())
+    Ok(files
+        .into_iter()
+        .map(|file| (file.path, text(&unpacked, file.content)))
+        .collect())
 }
 
 #[track_caller]
 fn holds(layer: Archive, expected: &[(&str, &str)]) {
-    let expected = expected.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let expected = expected
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     assert_eq!(files(layer), Ok(expected.collect()));
 }
 
 #[test]
 fn every_file_is_there_in_catalog_order() {
-    let layer = tar().file("configs/b.yaml", "2").file("configs/b/x.yaml", "1").file("configs/b-c/.hidden/y", "3");
-    let layer = layer.file("configs/README.md", "4").folder("configs/empty").hard_link("configs/a", "configs/b/x.yaml");
-    let expected = [("README.md", "4"), ("a", "1"), ("b/x.yaml", "1"), ("b-c/.hidden/y", "3"), ("b.yaml", "2")];
+    let layer = tar()
+        .file("configs/b.yaml", "2")
+        .file("configs/b/x.yaml", "1")
+        .file("configs/b-c/.hidden/y", "3");
+    let layer = layer
+        .file("configs/README.md", "4")
+        .folder("configs/empty")
+        .hard_link("configs/a", "configs/b/x.yaml");
+    let expected = [
+        ("README.md", "4"),
+        ("a", "1"),
+        ("b/x.yaml", "1"),
+        ("b-c/.hidden/y", "3"),
+        ("b.yaml", "2"),
+    ];
     holds(layer, &expected);
 }
 
@@ -36,8 +53,20 @@ fn ignored_files_are_left_out_whatever_they_are() {
         .file("configs/sub/x.yaml", "c")
         .file("configs/x.yaml", "d")
         .file("configs/folder/.indexignore/y.yaml", "e");
-    holds(layer, &[("a.yaml", "a"), ("folder/.indexignore/y.yaml", "e"), ("x.yaml", "d")]);
-    holds(tar().file("configs/.indexignore", "*").file("configs/a", ""), &[]);
+    holds(
+        layer,
+        &[
+            ("a.yaml", "a"),
+            ("folder/.indexignore/y.yaml", "e"),
+            ("x.yaml", "d"),
+        ],
+    );
+    holds(
+        tar()
+            .file("configs/.indexignore", "*")
+            .file("configs/a", ""),
+        &[],
+    );
 }
 
 #[test]
@@ -48,7 +77,13 @@ fn a_link_to_a_file_is_the_file() {
         .link("configs/around.yaml", "d/../d/../../configs/d/real.yaml")
         .link("configs/twice.yaml", "plain.yaml")
         .link("configs/d/z", "/configs/d/real.yaml");
-    let expected = ["around.yaml", "d/real.yaml", "d/z", "plain.yaml", "twice.yaml"];
+    let expected = [
+        "around.yaml",
+        "d/real.yaml",
+        "d/z",
+        "plain.yaml",
+        "twice.yaml",
+    ];
     holds(layer, &expected.map(|path| (path, "r")));
 }
 
@@ -59,7 +94,9 @@ fn a_link_that_leads_nowhere_or_to_a_folder_is_refused() {
             "the link `sub/l` leads to the directory `/{path}` of the catalog: name it in .indexignore or replace it by the directory"
         )
     };
-    let nowhere = |path: &str| format!("the link `sub/l` leads to `/{path}` of the catalog, which does not exist");
+    let nowhere = |path: &str| {
+        format!("the link `sub/l` leads to `/{path}` of the catalog, which does not exist")
+    };
     for (target, expected) in [
         ("nowhere", nowhere("sub/nowhere")),
         ("b/x", nowhere("sub/b/x")),
@@ -67,9 +104,20 @@ fn a_link_that_leads_nowhere_or_to_a_folder_is_refused() {
         ("..", to_folder("")),
         ("/configs", to_folder("")),
     ] {
-        assert_eq!(files(base().link("configs/sub/l", target)), Err(expected), "{target}");
-        let patterns = base().link("configs/.indexignore", "sub/l").link("configs/sub/l", target);
-        assert!(files(patterns).unwrap_err().starts_with("the link `.indexignore` leads to "), "{target}");
+        assert_eq!(
+            files(base().link("configs/sub/l", target)),
+            Err(expected),
+            "{target}"
+        );
+        let patterns = base()
+            .link("configs/.indexignore", "sub/l")
+            .link("configs/sub/l", target);
+        assert!(
+            files(patterns)
+                .unwrap_err()
+                .starts_with("the link `.indexignore` leads to "),
+            "{target}"
+        );
     }
 }
 
@@ -83,7 +131,14 @@ fn a_config_map_that_was_put_into_an_image_is_read_once() {
         .file("configs/..2026_01_01.yaml", "x")
         .file("configs/sub/..hidden/b.yaml", "b")
         .file("configs/sub/c..", "c");
-    holds(layer, &[("catalog.yaml", "a"), ("sub/..hidden/b.yaml", "b"), ("sub/c..", "c")]);
+    holds(
+        layer,
+        &[
+            ("catalog.yaml", "a"),
+            ("sub/..hidden/b.yaml", "b"),
+            ("sub/c..", "c"),
+        ],
+    );
     // A folder of that name is like any other.
     let layer = tar().file("configs/..data/a", "1").file("configs/..x", "2");
     holds(layer, &[("..data/a", "1"), ("..x", "2")]);
@@ -91,20 +146,42 @@ fn a_config_map_that_was_put_into_an_image_is_read_once() {
 
 #[test]
 fn patterns_are_read_up_to_their_limit() {
-    let with = |patterns: &str| files(base().file("configs/d/.indexignore", patterns)).map(|files| files.len());
+    let with = |patterns: &str| {
+        files(base().file("configs/d/.indexignore", patterns)).map(|files| files.len())
+    };
     let limit = usize::try_from(fbc::ignore::IGNORE_FILE_BYTES).unwrap();
     assert_eq!(with(&"#\n".repeat(limit / 2)), Ok(3));
-    assert_eq!(with(&("#\n".repeat(limit / 2) + "\n")), Err(format!("`d/.indexignore` has more than {limit} bytes")));
+    assert_eq!(
+        with(&("#\n".repeat(limit / 2) + "\n")),
+        Err(format!("`d/.indexignore` has more than {limit} bytes"))
+    );
     let refused = with(&"x".repeat(fbc::ignore::MAX_LINE + 1)).unwrap_err();
-    assert!(refused.starts_with("cannot use the patterns of the catalog: line 1 of the .indexignore"), "{refused}");
+    assert!(
+        refused.starts_with("cannot use the patterns of the catalog: line 1 of the .indexignore"),
+        "{refused}"
+    );
 }
 
 #[test]
 fn a_content_counts_by_each_of_its_names() {
-    let layer = tar().file("configs/a", "123").link("configs/b", "a").hard_link("configs/c", "configs/a");
+    let layer = tar()
+        .file("configs/a", "123")
+        .link("configs/b", "a")
+        .hard_link("configs/c", "configs/a");
     let with = |layer: Archive, bytes| {
-        let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits { bytes, ..UnpackLimits::default() }).unwrap();
-        unpacked.files().map(|files| files.len()).map_err(|error| error.to_string())
+        let unpacked = image(
+            &[layer.plain()],
+            "/configs",
+            &UnpackLimits {
+                bytes,
+                ..UnpackLimits::default()
+            },
+        )
+        .unwrap();
+        unpacked
+            .files()
+            .map(|files| files.len())
+            .map_err(|error| error.to_string())
     };
     assert_eq!(with(layer.clone(), 9), Ok(3));
     let told = "the files of the catalog have more than 8 bytes, each link counted as its target, up to `c`";
@@ -114,7 +191,10 @@ fn a_content_counts_by_each_of_its_names() {
 
 #[test]
 fn a_file_is_read_piece_by_piece_and_never_beyond_its_end() {
-    let layer = tar().file("configs/a", "123").file("configs/b", "4567").file("configs/c", "");
+    let layer = tar()
+        .file("configs/a", "123")
+        .file("configs/b", "4567")
+        .file("configs/c", "");
     let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits::default()).unwrap();
     let pieces = |file: &CatalogFile| {
         let (mut pieces, mut at, mut room) = (Vec::new(), 0, [0; 3]);

@@ -1,5 +1,5 @@
-//! Splits text into words and folds them: removes letter case, accents and other marks, by Unicode's compatibility
-//! decomposition.
+//! Splits text into words and folds them: removes letter case, accents and other marks, by
+//! Unicode's compatibility decomposition.
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
@@ -7,7 +7,10 @@ use super::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, truncate_word};
 
 /// Splits a query into folded words, within the limits.
 pub(super) fn fold(text: &str) -> Vec<String> {
-    let text = text.char_indices().nth(MAX_SEARCH_LETTERS).map_or(text, |(end, _)| &text[..end]);
+    let text = text
+        .char_indices()
+        .nth(MAX_SEARCH_LETTERS)
+        .map_or(text, |(end, _)| &text[..end]);
     let mut words = Vec::new();
     for_each_word(text, |word| {
         if words.len() < MAX_SEARCH_WORDS {
@@ -29,7 +32,8 @@ pub(in crate::catalog) fn fold_text(text: &str) -> String {
     folded
 }
 
-/// Calls `each` with each folded word. Words consist of letters and digits; marks between them are removed.
+/// Calls `each` with each folded word. Words consist of letters and digits; marks between them are
+/// removed.
 pub(super) fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
     let mut word = String::new();
     for letter in text.chars() {
@@ -61,7 +65,8 @@ fn fold_part(part: char, word: &mut String) {
     }
 }
 
-/// Returns the ASCII spelling of letters that Unicode does not decompose: those with a stroke, and ligatures.
+/// Returns the ASCII spelling of letters that Unicode does not decompose: those with a stroke, and
+/// ligatures.
 fn plain(letter: char) -> Option<&'static str> {
     Some(match letter {
         'æ' => "ae",

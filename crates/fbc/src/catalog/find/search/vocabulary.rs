@@ -1,7 +1,8 @@
 //! A sorted vocabulary: words with a common prefix are adjacent and found by binary search.
 //!
-//! It finds typos without visiting every word. Two words that differ by one edit share the prefix before the edit and the
-//! text after it: binary search among the words with that prefix finds those that continue with that text.
+//! It finds typos without visiting every word. Two words that differ by one edit share the prefix
+//! before the edit and the text after it: binary search among the words with that prefix finds
+//! those that continue with that text.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -22,13 +23,20 @@ impl Vocabulary {
             text.push_str(word);
             ends.push(crate::catalog::id(text.len()));
         }
-        Self { text: text.into_boxed_str(), ends: ends.into_boxed_slice() }
+        Self {
+            text: text.into_boxed_str(),
+            ends: ends.into_boxed_slice(),
+        }
     }
 
     /// Returns the word at an index.
     #[inline]
     pub(super) fn get(&self, at: usize) -> &str {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        let start = if at == 0 {
+            0
+        } else {
+            self.ends[at - 1] as usize
+        };
         &self.text[start..self.ends[at] as usize]
     }
 
@@ -37,8 +45,9 @@ impl Vocabulary {
         self.narrow(&(0..self.ends.len()), 0, prefix)
     }
 
-    /// Calls `each` with the indexes of words that have `word` as prefix after one edit: an additional, missing or wrong
-    /// letter, or two transposed letters. Indexes may repeat and may include exact matches of the prefix.
+    /// Calls `each` with the indexes of words that have `word` as prefix after one edit: an
+    /// additional, missing or wrong letter, or two transposed letters. Indexes may repeat and may
+    /// include exact matches of the prefix.
     ///
     /// # Errors
     /// The first error of `each`, which ends the walk.
@@ -55,7 +64,11 @@ impl Vocabulary {
             if let Some(next) = rest.chars().next() {
                 let after = &rest[next.len_utf8()..];
                 let swapped = self.narrow(&range, at, next.encode_utf8(&mut [0; 4]));
-                let swapped = self.narrow(&swapped, at + next.len_utf8(), letter.encode_utf8(&mut [0; 4]));
+                let swapped = self.narrow(
+                    &swapped,
+                    at + next.len_utf8(),
+                    letter.encode_utf8(&mut [0; 4]),
+                );
                 each(self.narrow(&swapped, at + next.len_utf8() + letter.len_utf8(), after))?;
             }
             self.for_each_branch(&range, at, |branch, end| {
@@ -70,8 +83,8 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// Calls `each` for each next letter of these words, which are equal up to byte `at`, with the words that have this
-    /// letter and the offset of its end.
+    /// Calls `each` for each next letter of these words, which are equal up to byte `at`, with the
+    /// words that have this letter and the offset of its end.
     fn for_each_branch<E>(
         &self,
         range: &Range<usize>,
@@ -92,7 +105,8 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// Narrows a range of words, which are equal up to byte `at`, to those that continue with `rest`.
+    /// Narrows a range of words, which are equal up to byte `at`, to those that continue with
+    /// `rest`.
     #[inline]
     fn narrow(&self, range: &Range<usize>, at: usize, rest: &str) -> Range<usize> {
         let compare = |place: usize| -> Ordering {

@@ -13,10 +13,14 @@ fn float(text: &str) -> String {
 
 #[test]
 fn words_of_yaml_1_1_have_their_values() {
-    for word in ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"] {
+    for word in [
+        "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE",
+    ] {
         assert_eq!(resolve_plain(word), Some(YamlScalar::Bool(true)), "{word}");
     }
-    for word in ["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"] {
+    for word in [
+        "n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE",
+    ] {
         assert_eq!(resolve_plain(word), Some(YamlScalar::Bool(false)), "{word}");
     }
     for word in ["", "~", "null", "Null", "NULL"] {
@@ -95,7 +99,11 @@ fn integers_have_64_bits_and_any_base() {
         ("0xFFFFFFFFFFFFFFFF", i128::from(u64::MAX)),
     ];
     for (text, expected) in table {
-        assert_eq!(resolve_plain(text), Some(YamlScalar::Integer(expected)), "{text}");
+        assert_eq!(
+            resolve_plain(text),
+            Some(YamlScalar::Integer(expected)),
+            "{text}"
+        );
     }
 }
 
@@ -139,7 +147,10 @@ fn what_is_infinite_or_no_number_is_a_float() {
     for text in [".inf", ".Inf", ".INF", "+.inf"] {
         assert_eq!(resolve_plain(text), Some(YamlScalar::Float(f64::INFINITY)));
     }
-    assert_eq!(resolve_plain("-.INF"), Some(YamlScalar::Float(f64::NEG_INFINITY)));
+    assert_eq!(
+        resolve_plain("-.INF"),
+        Some(YamlScalar::Float(f64::NEG_INFINITY))
+    );
     assert!(matches!(resolve_plain(".NaN"), Some(YamlScalar::Float(float)) if float.is_nan()));
 }
 
@@ -160,11 +171,19 @@ fn a_tag_decides_or_refuses() {
         ("null", "", Some(YamlScalar::Null)),
         ("null", "x", None),
         ("timestamp", "2001-1-2", Some(text("2001-1-2"))),
-        ("timestamp", "2001-12-14T21:59:43Z", Some(text("2001-12-14T21:59:43Z"))),
+        (
+            "timestamp",
+            "2001-12-14T21:59:43Z",
+            Some(text("2001-12-14T21:59:43Z")),
+        ),
         ("timestamp", "20011214", None),
         ("binary", "aGk=", Some(text("hi"))),
         ("binary", "aG\nl=", Some(text("hi"))),
-        ("binary", "/////w==", Some(text("\u{fffd}\u{fffd}\u{fffd}\u{fffd}"))),
+        (
+            "binary",
+            "/////w==",
+            Some(text("\u{fffd}\u{fffd}\u{fffd}\u{fffd}")),
+        ),
         ("binary", "aGk", None),
         ("binary", "%%%", None),
     ];

@@ -10,10 +10,16 @@ fn letter_case_accents_and_spelling_of_one_letter_do_not_count() {
     for (text, words) in [
         ("Argo CD", ["argo", "cd"].as_slice()),
         ("argo-cd_v2.10", &["argo", "cd", "v2", "10"]),
-        ("Señor Müller à l’été", &["senor", "muller", "a", "l", "ete"]),
+        (
+            "Señor Müller à l’été",
+            &["senor", "muller", "a", "l", "ete"],
+        ),
         ("e\u{301}te\u{301}", &["ete"]),
         ("Größe GRÖSSE", &["grosse", "grosse"]),
-        ("Łódź Øre Ærø Đuro þorn ŒUVRE", &["lodz", "ore", "aero", "duro", "thorn", "oeuvre"]),
+        (
+            "Łódź Øre Ærø Đuro þorn ŒUVRE",
+            &["lodz", "ore", "aero", "duro", "thorn", "oeuvre"],
+        ),
         ("ΣΊΣΥΦΟΣ σίσυφος", &["σισυφοσ", "σισυφοσ"]),
         ("İstanbul ısı", &["istanbul", "isi"]),
         ("ﬁle ① Ｄｂ", &["file", "1", "db"]),
@@ -29,10 +35,22 @@ fn letter_case_accents_and_spelling_of_one_letter_do_not_count() {
 
 #[test]
 fn of_a_long_text_to_search_for_the_beginning_counts() {
-    assert_eq!(fold(&"word ".repeat(MAX_SEARCH_WORDS)).len(), MAX_SEARCH_WORDS);
-    assert_eq!(fold(&"word ".repeat(MAX_SEARCH_WORDS + 1)).len(), MAX_SEARCH_WORDS);
-    assert_eq!(fold(&"é".repeat(MAX_WORD_LETTERS)), ["e".repeat(MAX_WORD_LETTERS)]);
-    assert_eq!(fold(&"é".repeat(MAX_WORD_LETTERS + 1)), ["e".repeat(MAX_WORD_LETTERS)]);
+    assert_eq!(
+        fold(&"word ".repeat(MAX_SEARCH_WORDS)).len(),
+        MAX_SEARCH_WORDS
+    );
+    assert_eq!(
+        fold(&"word ".repeat(MAX_SEARCH_WORDS + 1)).len(),
+        MAX_SEARCH_WORDS
+    );
+    assert_eq!(
+        fold(&"é".repeat(MAX_WORD_LETTERS)),
+        ["e".repeat(MAX_WORD_LETTERS)]
+    );
+    assert_eq!(
+        fold(&"é".repeat(MAX_WORD_LETTERS + 1)),
+        ["e".repeat(MAX_WORD_LETTERS)]
+    );
     let late = |blanks| format!("é{}late", " ".repeat(blanks));
     assert_eq!(fold(&late(MAX_SEARCH_LETTERS - 5)), ["e", "late"]);
     assert_eq!(fold(&late(MAX_SEARCH_LETTERS - 4)), ["e", "lat"]);

@@ -32,17 +32,28 @@ fn is_one_edit(a: &[char], b: &[char]) -> bool {
 
 fn with_typo<'a>(words: &'a Vocabulary, wanted: &str) -> BTreeSet<&'a str> {
     let mut found: BTreeSet<_> = words.with_prefix(wanted).map(|at| words.get(at)).collect();
-    let nothing_fails: Result<(), std::convert::Infallible> = words.for_each_typo(wanted, |places| {
-        found.extend(places.map(|at| words.get(at)));
-        Ok(())
-    });
+    let nothing_fails: Result<(), std::convert::Infallible> =
+        words.for_each_typo(wanted, |places| {
+            found.extend(places.map(|at| words.get(at)));
+            Ok(())
+        });
     nothing_fails.unwrap();
     found
 }
 
 #[test]
 fn each_kind_of_typo_is_forgiven_once_wherever_it_is() {
-    let words = Vocabulary::new(["kafka", "kafkas", "operator", "prometheus", "zookeeper", "über"].into_iter());
+    let words = Vocabulary::new(
+        [
+            "kafka",
+            "kafkas",
+            "operator",
+            "prometheus",
+            "zookeeper",
+            "über",
+        ]
+        .into_iter(),
+    );
     for (wanted, expected) in [
         ("kafka", ["kafka", "kafkas"].as_slice()),
         ("afka", &["kafka", "kafkas"]),
@@ -70,7 +81,11 @@ fn each_kind_of_typo_is_forgiven_once_wherever_it_is() {
         ("akkfa", &[]),
         ("fakak", &[]),
     ] {
-        assert_eq!(with_typo(&words, wanted), expected.iter().copied().collect(), "{wanted}");
+        assert_eq!(
+            with_typo(&words, wanted),
+            expected.iter().copied().collect(),
+            "{wanted}"
+        );
     }
 }
 
