@@ -161,11 +161,10 @@ impl Exchanges {
     /// Begins an exchange that this handler answers, or that of the path.
     pub fn begin<B>(self: &Arc<Self>, request: &Request<B>, handler: Option<Handler>) -> Exchange {
         let path = request.uri().path();
-        let (is_of_path, handler) = (
-            handler.is_none(),
-            handler.unwrap_or_else(|| Handler::of_path(path)),
-        );
-        let (method, headers) = (Method::of(request.method()), request.headers());
+        let is_of_path = handler.is_none();
+        let handler = handler.unwrap_or_else(|| Handler::of_path(path));
+        let method = Method::of(request.method());
+        let headers = request.headers();
         self.in_flight[handler].increment();
         let span = self
             .tracer
@@ -269,8 +268,10 @@ impl Drop for Exchange {
             peer,
         }) = self.logged.take().map(|logged| *logged)
         {
-            let (method, handler) = (self.method.as_str(), self.handler.as_str());
-            let (status, duration) = (self.status, self.begun.elapsed());
+            let method = self.method.as_str();
+            let handler = self.handler.as_str();
+            let status = self.status;
+            let duration = self.begun.elapsed();
             log.log(LoggedRequest {
                 method,
                 handler,

@@ -196,7 +196,8 @@ async fn export(
     exporter: impl SpanExporter,
     counts: Arc<SpanCounts>,
 ) {
-    let (mut has_more, mut is_failing) = (true, false);
+    let mut has_more = true;
+    let mut is_failing = false;
     while has_more {
         let mut batch = Vec::new();
         has_more = receive(&mut spans, &mut batch).await;
@@ -216,7 +217,7 @@ async fn export(
         .add(count);
         match &error {
             Some(error) if !is_failing => {
-                tracing::warn!(error, "cannot send spans to the collector, dropping them")
+                tracing::warn!(error, "cannot send spans to the collector, dropping them");
             }
             None if is_failing => tracing::info!("the collector receives spans again"),
             _ => {}

@@ -108,7 +108,8 @@ fn provides(one: &Engine, served: &Arc<Served>) {
 
 fn images(engine: &Engine, served: &Served) {
     let all = || {
-        let (mut took, mut after) = (Duration::ZERO, Value::Null);
+        let mut took = Duration::ZERO;
+        let mut after = Value::Null;
         for _ in 0..served.content.catalog.bundles().len().div_ceil(500) {
             let (page, body) = execute(engine, IMAGES, json!({ "after": after }));
             let body: Value = serde_json::from_slice(&body).expect("an answer is JSON");

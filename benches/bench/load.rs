@@ -100,8 +100,10 @@ pub(crate) fn serve(name: &str, folder: &Path, scratch: &Path) -> Arc<Served> {
 /// Measures the cold and the warm load of a folder.
 pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     println!("load {name}");
-    let (mut cold, mut prepared, mut all_threads, mut warm) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut cold = Vec::new();
+    let mut prepared = Vec::new();
+    let mut all_threads = Vec::new();
+    let mut warm = Vec::new();
     let mut last = None;
     for run in 0..RUNS {
         let (took, catalog) = once(|| load_on_one_thread(folder, scratch));

@@ -29,7 +29,8 @@ pub(crate) fn bench(served: &Arc<Served>) {
         .next()
         .expect("a package has bundles")
         .name();
-    let (catalog, package) = (&served.name, package.name());
+    let catalog = &served.name;
+    let package = package.name();
     let queries = [
         (
             "package by name",
@@ -48,7 +49,8 @@ pub(crate) fn bench(served: &Arc<Served>) {
             ),
         ),
     ];
-    let (one, fifty) = (engine(served, roomy()), among_fifty(served));
+    let one = engine(served, roomy());
+    let fifty = among_fifty(served);
     for (what, query) in queries {
         let alone = least_of_many(RUNS, CALLS, || answer(&one, &query));
         within(what, alone, MOST);

@@ -29,7 +29,7 @@ pub(crate) fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
 /// short for the clock.
 pub(crate) fn least_of_many<T>(runs: usize, calls: u32, mut work: impl FnMut() -> T) -> Duration {
     least(runs, || {
-        (0..calls).for_each(|_| drop(std::hint::black_box(work())))
+        (0..calls).for_each(|_| drop(std::hint::black_box(work())));
     }) / calls
 }
 

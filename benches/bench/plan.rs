@@ -117,7 +117,8 @@ pub(crate) fn bench(served: &Served) {
     });
     within("  drawn", drawn, Duration::from_millis(20));
     let paths = served.content.catalog.packages().filter_map(|package| {
-        let (from, to) = (package.bundles().next_back()?, package.bundles().next()?);
+        let from = package.bundles().next_back()?;
+        let to = package.bundles().next()?;
         Some(
             once(|| {
                 UpdateGraph::new(package, ALL, &Work::unlimited())

@@ -15,7 +15,8 @@ pub(crate) fn bench(name: &str, folder: &Path, scratch: &Path) {
     println!("image of {name}");
     let image = CatalogImage::new(folder, scratch);
     let directory = format!("{name}={}", folder.display());
-    let (mut from_image, mut from_directory) = (Vec::new(), Vec::new());
+    let mut from_image = Vec::new();
+    let mut from_directory = Vec::new();
     let first_answer = |source: &str| {
         let store = scratch.join("store-of-a-server");
         let took =

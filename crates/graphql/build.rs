@@ -145,7 +145,8 @@ impl ObjectField for {name}Field {{
 
 /// Writes the enum of the fields of all types, and the function that finds one by names.
 fn write_ids(out: &mut String, objects: &[ObjectType]) {
-    let (mut variants, mut arms) = (String::new(), String::new());
+    let mut variants = String::new();
+    let mut arms = String::new();
     for object in objects {
         let name = &object.name;
         writeln!(variants, "    {name}({name}Field),").expect(WRITES);
@@ -193,7 +194,8 @@ fn write_facts(out: &mut String, objects: &[ObjectType], sized: &BTreeSet<(Strin
         for field in &object.fields {
             let is_sized = sized.contains(&(object.name.clone(), field.name.clone()));
             if let Some(facts) = facts(field, is_sized) {
-                let (name, variant) = (&object.name, variant(&field.name));
+                let name = &object.name;
+                let variant = variant(&field.name);
                 writeln!(
                     out,
                     "        FieldId::{name}({name}Field::{variant}) => {facts},"

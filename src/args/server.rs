@@ -104,10 +104,8 @@ pub struct TlsArgs {
 impl TlsArgs {
     /// Returns the files of the certificate, if there is one.
     pub fn files(&self) -> Option<TlsFiles> {
-        let (certificate, private_key) = (
-            self.tls_cert_file.clone()?,
-            self.tls_private_key_file.clone()?,
-        );
+        let certificate = self.tls_cert_file.clone()?;
+        let private_key = self.tls_private_key_file.clone()?;
         Some(TlsFiles {
             certificate,
             private_key,

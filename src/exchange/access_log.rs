@@ -150,10 +150,8 @@ mod tests {
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
     fn request(status: Option<StatusCode>, trace_id: Option<&str>) -> LoggedRequest {
-        let (duration, trace_id) = (
-            Duration::from_millis(1_500),
-            trace_id.map(|id| TraceId::from_hex(id).unwrap()),
-        );
+        let duration = Duration::from_millis(1_500);
+        let trace_id = trace_id.map(|id| TraceId::from_hex(id).unwrap());
         let peer = Peer::new("192.0.2.1".parse().unwrap());
         LoggedRequest {
             method: "GET",

@@ -29,7 +29,8 @@ impl RequestSpan {
             Some(parent) => Context::new().with_remote_span_context(parent),
             None => Context::new(),
         };
-        let (method, handler) = (method_name(method), handler.as_str());
+        let method = method_name(method);
+        let handler = handler.as_str();
         let attributes = [
             KeyValue::new("http.request.method", method),
             KeyValue::new("catalogql.handler", handler),
@@ -100,13 +101,17 @@ pub(super) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
             .next()
             .filter(|part| part.len() == digits && part.bytes().all(is_digit))
     };
-    let (version, trace, span, flags) = (hex(2)?, hex(32)?, hex(16)?, hex(2)?);
+    let version = hex(2)?;
+    let trace = hex(32)?;
+    let span = hex(16)?;
+    let flags = hex(2)?;
     // Later versions may append members.
     if version == "ff" || version == "00" && parts.next().is_some() {
         return None;
     }
     let flags = TraceFlags::new(u8::from_str_radix(flags, 16).ok()?) & TraceFlags::SAMPLED;
-    let (trace, span) = (TraceId::from_hex(trace).ok()?, SpanId::from_hex(span).ok()?);
+    let trace = TraceId::from_hex(trace).ok()?;
+    let span = SpanId::from_hex(span).ok()?;
     Some(SpanContext::new(trace, span, flags, true, TraceState::NONE)).filter(SpanContext::is_valid)
 }
 
@@ -163,7 +168,8 @@ mod tests {
 
     #[test]
     fn a_header_that_is_not_well_formed_names_no_trace() {
-        let (no_trace, no_span) = ("0".repeat(32), "0".repeat(16));
+        let no_trace = "0".repeat(32);
+        let no_span = "0".repeat(16);
         for header in [
             "",
             "00",

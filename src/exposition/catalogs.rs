@@ -124,10 +124,8 @@ fn contents(page: &mut Page<'_>, sources: &Sources, catalogs: &[Catalog]) -> fmt
         blobs,
     )?;
     let problems = served().flat_map(|(catalog, served)| {
-        let (name, counts) = (
-            catalog.name.as_str(),
-            &served.content.catalog.all_problems().counts,
-        );
+        let name = catalog.name.as_str();
+        let counts = &served.content.catalog.all_problems().counts;
         SEVERITIES.map(|(text, severity)| {
             (
                 [("catalog", name), ("severity", text)],

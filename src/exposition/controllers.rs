@@ -67,7 +67,8 @@ fn requests(page: &mut Page<'_>, metrics: &ControllerMetrics) -> fmt::Result {
             };
             (method, code, count)
         });
-    let (counts, host) = (counts.collect::<Vec<_>>(), metrics.requests.host());
+    let counts = counts.collect::<Vec<_>>();
+    let host = metrics.requests.host();
     let series = counts.iter().map(|(method, code, count)| {
         (
             [("code", &**code), ("method", &**method), ("host", host)],

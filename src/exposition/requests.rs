@@ -184,7 +184,8 @@ pub(super) fn graphql(page: &mut Page<'_>, Sources { engine, .. }: &Sources) -> 
 
 /// Writes the metrics of the response cache.
 pub(super) fn cache(page: &mut Page<'_>, Sources { engine, .. }: &Sources) -> fmt::Result {
-    let (metrics, usage) = (engine.metrics(), engine.response_cache_usage());
+    let metrics = engine.metrics();
+    let usage = engine.response_cache_usage();
     page.gauge(
         "catalogql_response_cache_bytes",
         "Bytes of cached GraphQL responses.",

@@ -49,8 +49,10 @@ impl Acceptor {
             probe_connections: 0,
             ..limits
         });
-        let (http1, http2) = (http1(limits), http2(limits));
-        let (tls, http2_only) = (options.tls.clone(), options.http2_only);
+        let http1 = http1(limits);
+        let http2 = http2(limits);
+        let tls = options.tls.clone();
+        let http2_only = options.http2_only;
         Self {
             tls,
             handshakes,

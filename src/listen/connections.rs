@@ -125,7 +125,8 @@ impl Connections {
     /// Takes a place for a connection of a peer; `None` if all connections of the reserved places
     /// are busy too.
     pub(super) fn take(&self, address: IpAddr) -> Option<Arc<Place>> {
-        let (peer, limits) = (Peer::new(address), &self.0.limits);
+        let peer = Peer::new(address);
+        let limits = &self.0.limits;
         let mut open = self.0.open();
         let has_peer_room = open
             .by_peer
@@ -144,7 +145,8 @@ impl Connections {
             || open.evict(Group::Reserved);
         is_free.then(|| {
             let idle_since = AtomicU64::new(self.0.tick());
-            let (busy, evicted) = (AtomicUsize::new(0), Notify::new());
+            let busy = AtomicUsize::new(0);
+            let evicted = Notify::new();
             let connection = Arc::new(Connection {
                 address,
                 peer,

@@ -157,7 +157,8 @@ impl Services {
         Error = h2::Error,
         Future: Send,
     > + use<> {
-        let (place, streams) = (Arc::clone(place), Arc::clone(streams));
+        let place = Arc::clone(place);
+        let streams = Arc::clone(streams);
         service_fn(move |mut request: Request<Incoming>| {
             let stream = place
                 .begin_stream(probes::is_probe(request.uri().path()))
@@ -189,7 +190,8 @@ impl Services {
             .as_ref()
             .filter(|_| !probes::is_probe(request.uri().path()));
         let exchange = exchanges.map(|exchanges| exchanges.begin(&request, self.handler));
-        let (format, refusal) = (ErrorFormat::of(&request), self.refusal(&request));
+        let format = ErrorFormat::of(&request);
+        let refusal = self.refusal(&request);
         let routes = match place {
             PlaceKind::Ordinary => &self.ordinary,
             PlaceKind::Reserved => &self.reserved,

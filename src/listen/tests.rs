@@ -42,9 +42,11 @@ impl Server {
     }
 
     async fn start_with(options: ListenOptions) -> Self {
-        let (go, begun) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-        let (wait, wait_begun, large_begun) =
-            (Arc::clone(&go), Arc::clone(&begun), Arc::clone(&begun));
+        let go = Arc::new(Notify::new());
+        let begun = Arc::new(Semaphore::new(0));
+        let wait = Arc::clone(&go);
+        let wait_begun = Arc::clone(&begun);
+        let large_begun = Arc::clone(&begun);
         let waiting = async move || {
             wait_begun.add_permits(1);
             wait.notified().await;

@@ -136,7 +136,7 @@ impl Tls {
         match Configs::new(&self.current, &self.provider, self.versions, verifier) {
             Ok(configs) => self.configs.store(Arc::new(configs)),
             Err(error) => {
-                tracing::error!(error = chain(&error), "cannot ask clients for certificates")
+                tracing::error!(error = chain(&error), "cannot ask clients for certificates");
             }
         }
     }
@@ -222,7 +222,7 @@ impl Reload {
                 self.tls.current.certificate.store(Arc::new(certificate));
             }
             Err(error) => {
-                tracing::error!(error, "cannot reload the certificate, keeping the last one")
+                tracing::error!(error, "cannot reload the certificate, keeping the last one");
             }
         }
     }

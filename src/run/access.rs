@@ -68,7 +68,8 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
     let is_socket = wanted == Wanted::Visible
         && request.method() == Method::GET
         && is_upgrade(request.headers());
-    let (headers, extensions) = (request.headers(), request.extensions());
+    let headers = request.headers();
+    let extensions = request.extensions();
     match access.reader(headers, extensions, &wanted).await {
         Ok(reader) => drop(request.extensions_mut().insert(reader)),
         // Its first message may say who it is. Until then it sees nothing.
@@ -135,15 +136,17 @@ impl Access {
     /// Returns what finds out who the client of a WebSocket is, by this handshake with the
     /// `Authorization` of its first message.
     fn connection_authorizer(&self, handshake: &Request) -> ConnectionAuthorizer {
-        let (access, headers) = (self.clone(), handshake.headers().clone());
+        let access = self.clone();
+        let headers = handshake.headers().clone();
         let certificate = handshake
             .extensions()
             .get::<Arc<ClientCertificate>>()
             .cloned();
         let peer = Peer::of(handshake.extensions());
         ConnectionAuthorizer::new(move |authorization| {
-            let (access, mut headers, certificate) =
-                (access.clone(), headers.clone(), certificate.clone());
+            let access = access.clone();
+            let mut headers = headers.clone();
+            let certificate = certificate.clone();
             Box::pin(async move {
                 let is_named = authorization.is_some();
                 if let Some(value) = authorization {

@@ -173,7 +173,8 @@ fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
     };
     let store = std::path::absolute(store)?;
     if store.starts_with(root) {
-        let (store, root) = (store.display(), root.display());
+        let store = store.display();
+        let root = root.display();
         bail!("the store `{store}` lies in the catalog `{root}`: name another folder with --store");
     }
     Ok(())
@@ -193,7 +194,9 @@ fn refuse_edits_in_source(editable: &EditableArg, entry: &CatalogEntry) -> anyho
         .parent()
         .filter(|parent| parent.starts_with(&root))
     {
-        let (name, parent, root) = (&editable.name, parent.display(), root.display());
+        let name = &editable.name;
+        let parent = parent.display();
+        let root = root.display();
         bail!(
             "cannot let `{name}` be edited: its edits are prepared in `{parent}`, which lies in the catalog `{}` (`{root}`): \
              serve one of them from another directory",

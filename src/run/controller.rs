@@ -70,7 +70,9 @@ async fn control(
         (access, folder),
     )
     .await?;
-    let (url, ready, pages) = (server.url(), server.ready(), server.pages());
+    let url = server.url();
+    let ready = server.ready();
+    let pages = server.pages();
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     server.count_controller(controller.metrics());
     server

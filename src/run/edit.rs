@@ -121,10 +121,8 @@ pub(super) fn changes(
 /// Reads the bytes of a file.
 fn read_file(listing: &Listing, listed: &ListedFile) -> Result<Vec<u8>, DirectoryError> {
     let mut open = listing.open(listed)?;
-    let (mut bytes, mut length) = (
-        vec![0; usize::try_from(listed.bytes).unwrap_or_default() + 1],
-        0,
-    );
+    let mut bytes = vec![0; usize::try_from(listed.bytes).unwrap_or_default() + 1];
+    let mut length = 0;
     loop {
         match open.read(&mut bytes[length..])? {
             0 => break,
@@ -209,7 +207,8 @@ fn patch(change: &FileChange) -> String {
     let text = |bytes: &Option<Vec<u8>>| {
         String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
     };
-    let (before, after) = (text(&change.before), text(&change.after));
+    let before = text(&change.before);
+    let after = text(&change.after);
     let name = |bytes: &Option<Vec<u8>>, side: &str| match bytes {
         Some(_) => format!("{side}/{}", change.path),
         None => "/dev/null".to_owned(),

@@ -83,7 +83,8 @@ pub(super) fn routes(
     access: Option<Access>,
     publisher: Publisher,
 ) -> anyhow::Result<Router> {
-    let (mut directories, mut roots) = (BTreeMap::new(), Vec::<PathBuf>::new());
+    let mut directories = BTreeMap::new();
+    let mut roots = Vec::<PathBuf>::new();
     for EditableArg { name, directory } in editable {
         let root =
             recover(name, directory).with_context(|| format!("cannot let `{name}` be edited"))?;
@@ -131,10 +132,8 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
         request.headers(),
         request.extensions(),
     );
-    let (credentials, name) = (
-        credentials.map(Credentials::into_owned),
-        requested_catalog(request.uri()),
-    );
+    let credentials = credentials.map(Credentials::into_owned);
+    let name = requested_catalog(request.uri());
     match may_update(&access, credentials, name).await {
         Ok(()) => next.run(request).await,
         Err(denied) => access::refusal(&denied).respond(&ErrorFormat::of(&request)),
@@ -174,7 +173,7 @@ impl Editor for Directories {
                 ..
             }) => tracing::info!(catalog, %digest, "catalog edited"),
             Err(EditFailure::Internal(error)) => {
-                tracing::error!(catalog, error, "cannot edit the catalog")
+                tracing::error!(catalog, error, "cannot edit the catalog");
             }
             // A dry run, and what the client is told.
             Ok(Edited { digest: None, .. }) | Err(_) => {}

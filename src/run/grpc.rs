@@ -64,10 +64,8 @@ impl GrpcListeners {
                 tls.is_some() || is_plaintext || is_plain_http,
             )?;
             // Where callers are told apart, the API sees nothing by itself.
-            let (catalog, access) = (
-                address.catalog.as_deref(),
-                access.clone().filter(|_| auth != Some(AuthMode::None)),
-            );
+            let catalog = address.catalog.as_deref();
+            let access = access.clone().filter(|_| auth != Some(AuthMode::None));
             let reader = if access.is_some() {
                 catalogs.visible(Visibility::none())
             } else {
@@ -82,11 +80,9 @@ impl GrpcListeners {
                 http2: Http2Limits::of_grpc(),
                 ..ConnectionLimits::default()
             };
-            let (ready, exchanges, handler) = (
-                ready.clone(),
-                Some(Arc::clone(&exchanges)),
-                Some(Handler::Grpc),
-            );
+            let ready = ready.clone();
+            let exchanges = Some(Arc::clone(&exchanges));
+            let handler = Some(Handler::Grpc);
             let options = ListenOptions {
                 limits,
                 ready,

@@ -217,7 +217,8 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
-        let (credentials, access) = (credentials.map(Credentials::into_owned), access.clone());
+        let credentials = credentials.map(Credentials::into_owned);
+        let access = access.clone();
         if attributes.resource.is_none() {
             return Box::pin(async move {
                 let authenticated = match &credentials {

@@ -53,7 +53,8 @@ pub(super) fn read_files<L: Send>(
 ) -> anyhow::Result<Vec<L>> {
     let mut all = Vec::with_capacity(listing.files().len());
     let read = |reader: &mut LineReader, file: &ListedFile| {
-        let (mut open, mut lines) = (listing.open(file)?, begin(file));
+        let mut open = listing.open(file)?;
+        let mut lines = begin(file);
         let input = |buffer: &mut [u8]| anyhow::Ok(open.read(buffer)?);
         reader.read(&file.path, input, |line, _| add(&mut lines, line))?;
         Ok(lines)

@@ -59,7 +59,8 @@ async fn metrics(State(page): State<Arc<Page>>, request: Request) -> Response {
     {
         return refuse(&denied);
     }
-    let (sources, format) = (page.sources.clone(), Format::of(request.headers()));
+    let sources = page.sources.clone();
+    let format = Format::of(request.headers());
     let turn = page.turns.acquire(&Peer::of(request.extensions())).await;
     // It reads the folder of the store.
     match turn.run(move || sources.page(format)).await {

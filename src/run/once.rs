@@ -28,7 +28,8 @@ pub(super) fn load<'a>(
         .enable_all()
         .build()?;
     let load = |(name, reference): (&str, &SourceReference)| {
-        let (shown, shown_as) = (Arc::clone(&terminal), name.to_owned());
+        let shown = Arc::clone(&terminal);
+        let shown_as = name.to_owned();
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
         let spec = reference.spec(RefreshPolicy::ONCE, &registries);
         let content = runtime.block_on(load_once(&spec, &folder, progress));

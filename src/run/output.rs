@@ -20,7 +20,9 @@ const COUNTS: Range<usize> = 1..5;
 /// Returns JSON text on several lines, its members in the order in which they are.
 pub(super) fn indented(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() * 2);
-    let (mut depth, mut in_text, mut is_escaped) = (0, false, false);
+    let mut depth = 0;
+    let mut in_text = false;
+    let mut is_escaped = false;
     let mut rest = json
         .iter()
         .copied()
@@ -107,10 +109,8 @@ pub(super) fn served<'a>(
         }
     }
     for report in reports {
-        let (name, read) = (
-            &report.name,
-            report.age().map(|age| format!(", read {age:#} ago")),
-        );
+        let name = &report.name;
+        let read = report.age().map(|age| format!(", read {age:#} ago"));
         match &report.status {
             SyncStatus::Synced => {}
             SyncStatus::Pending => {

@@ -23,7 +23,10 @@ pub(super) fn in_order<'i, I: Sync, S, O: Send>(
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads);
         for _ in 0..threads {
-            let (sender, next, state, work) = (sender.clone(), &next, &state, &work);
+            let sender = sender.clone();
+            let next = &next;
+            let state = &state;
+            let work = &work;
             scope.spawn(move || {
                 let mut state = state();
                 let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));

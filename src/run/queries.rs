@@ -66,10 +66,8 @@ pub(super) fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
     };
     let variables = args.variables.as_deref().map(parse_variables).transpose()?;
     let engine = engine(&args.catalogs.sources, &args.images)?;
-    let (query, operation_name) = (
-        Some(document.into()),
-        args.operation.as_deref().map(Into::into),
-    );
+    let query = Some(document.into());
+    let operation_name = args.operation.as_deref().map(Into::into);
     let response = engine.execute(&Request {
         query,
         operation_name,
@@ -195,7 +193,8 @@ pub(super) fn items(
     variables: &Value,
     pointer: &str,
 ) -> anyhow::Result<Vec<Value>> {
-    let (query, variables) = (Some(document.into()), variables.as_object().cloned());
+    let query = Some(document.into());
+    let variables = variables.as_object().cloned();
     let response = engine.execute(&Request {
         query,
         variables,

@@ -66,7 +66,9 @@ async fn serve_catalogs(
     server.add_edits(&args.server, &args.editable, loader.refresher())?;
     server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
-    let (url, ready, pages) = (server.url(), server.ready(), server.pages());
+    let url = server.url();
+    let ready = server.ready();
+    let pages = server.pages();
     let waits_for_changes = args.watch || !args.editable.is_empty();
     let (events, mut received) = mpsc::unbounded_channel();
     // Nobody receives events any more when the process ends.

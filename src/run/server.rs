@@ -229,18 +229,17 @@ impl Server {
             exchanges: Some(Arc::clone(&sources.exchanges)),
             ..options
         };
-        let (ready, tls, exchanges) = (
-            options.ready.clone(),
-            options.tls.clone(),
-            Arc::clone(&sources.exchanges),
-        );
+        let ready = options.ready.clone();
+        let tls = options.tls.clone();
+        let exchanges = Arc::clone(&sources.exchanges);
         let shared = kube_api::Shared {
             ready,
             tls,
             exchanges,
             folder: folder.to_owned(),
         };
-        let (catalogs, is_plain) = (sources.catalogs.clone(), args.tls.plain_http);
+        let catalogs = sources.catalogs.clone();
+        let is_plain = args.tls.plain_http;
         let (grpc, calls) = GrpcListeners::bind(
             &args.grpc,
             catalogs,
@@ -250,7 +249,8 @@ impl Server {
         )
         .await?;
         sources.grpc = calls;
-        let (hosts, catalogs) = (&args.allowed_host, sources.catalogs.clone());
+        let hosts = &args.allowed_host;
+        let catalogs = sources.catalogs.clone();
         let who = (access.as_ref(), guard.is_some());
         let kube_api = KubeApiListener::bind(&args.kube_api, hosts, catalogs, who, shared).await?;
         if let Some(kube_api) = &kube_api {
@@ -302,7 +302,8 @@ impl Server {
         if editable.is_empty() {
             return Ok(());
         }
-        let (address, is_delegated) = (self.listener.address(), args.access.is_delegated());
+        let address = self.listener.address();
+        let is_delegated = args.access.is_delegated();
         if !is_delegated && !address.ip().to_canonical().is_loopback() {
             bail!(
                 "cannot let catalogs be edited at `{address}`, which other machines reach, without authentication: pass \
@@ -430,7 +431,7 @@ impl Server {
         }
         let evicting = Arc::clone(&engine);
         tasks.spawn("evict responses", async move {
-            evicting.evict_stale_responses().await
+            evicting.evict_stale_responses().await;
         });
         if let Some(alpha) = alpha {
             tasks.spawn("evict schemas", alpha.evict_stale_schemas());
@@ -441,7 +442,8 @@ impl Server {
             tokio::spawn(serve_probes(listener, options.ready.clone(), end_of_probes))
         });
         let metrics = metrics.map(|(listener, routes, hosts)| {
-            let (ready, tls) = (options.ready.clone(), options.tls.clone());
+            let ready = options.ready.clone();
+            let tls = options.tls.clone();
             let options = ListenOptions {
                 hosts,
                 ready,

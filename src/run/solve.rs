@@ -123,7 +123,8 @@ fn operators<'a>(
     catalogs: &[SourceCatalog<'a>],
 ) -> Vec<JsonOperator<'a>> {
     let steps = solution.steps.iter().map(|step| {
-        let (bundle, catalog) = (step.placed.bundle(), catalogs[step.placed.catalog]);
+        let bundle = step.placed.bundle();
+        let catalog = catalogs[step.placed.catalog];
         JsonOperator {
             package: bundle.package().name(),
             name: bundle.name(),

@@ -217,10 +217,8 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
     }
     print_unlisted(out, catalog)?;
     let all = catalog.packages().len() as u64;
-    let (errors, warnings) = (
-        count(catalog, Severity::Error),
-        count(catalog, Severity::Warning),
-    );
+    let errors = count(catalog, Severity::Error);
+    let warnings = count(catalog, Severity::Warning);
     writeln!(
         out,
         "{} and {} in {}",

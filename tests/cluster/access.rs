@@ -78,7 +78,8 @@ fn grant(name: &str, catalogs: &[&str], subject: &Value) -> [Value; 2] {
     if !catalogs.is_empty() {
         rule["resourceNames"] = json!(catalogs);
     }
-    let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
+    let version = "rbac.authorization.k8s.io/v1";
+    let group = "rbac.authorization.k8s.io";
     let metadata = json!({ "name": format!("reads-{name}") });
     let reference =
         json!({ "apiGroup": group, "kind": "ClusterRole", "name": format!("reads-{name}") });
@@ -329,10 +330,8 @@ fn names(response: &HttpResponse) -> Vec<String> {
 /// A query that resolves a package, with more conditions.
 fn resolve(package: &str, more: &str) -> String {
     let request = format!("{{ packageName: \"{package}\"{more} }}");
-    let (found, failed) = (
-        "... on Resolution { bundle { name } }",
-        "... on ResolutionFailure { message }",
-    );
+    let found = "... on Resolution { bundle { name } }";
+    let failed = "... on ResolutionFailure { message }";
     format!("{{ resolve(request: {request}) {{ {found} {failed} }} }}")
 }
 

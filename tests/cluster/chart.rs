@@ -222,7 +222,8 @@ fn make_whole(value: &mut Value) {
 /// the definition when it is removed.
 #[track_caller]
 fn assert_same(rendered: &str, overlay: &str) {
-    let (mut rendered, mut built) = (by_key(rendered), by_key(overlay));
+    let mut rendered = by_key(rendered);
+    let mut built = by_key(overlay);
     assert!(built.remove(&format!("Namespace /{NAMESPACE}")).is_some());
     if let Some(definition) =
         rendered.get_mut("CustomResourceDefinition /clustercatalogs.olm.operatorframework.io")

@@ -84,7 +84,8 @@ fn who_may_update_the_content_of_a_catalog_edits_it_and_nobody_else() {
             "apiGroups": ["olm.operatorframework.io"], "resources": ["clustercatalogs/content"],
             "resourceNames": ["mine"], "verbs": [verb],
         });
-        let (version, metadata) = ("rbac.authorization.k8s.io/v1", json!({ "name": name }));
+        let version = "rbac.authorization.k8s.io/v1";
+        let metadata = json!({ "name": name });
         plane.apply(&[json!({ "apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": [rule] })]);
         let account = format!("--serviceaccount=default:{name}");
         plane.kubectl(&[
@@ -96,7 +97,8 @@ fn who_may_update_the_content_of_a_catalog_edits_it_and_nobody_else() {
         ]);
         plane.kubectl(&["create", "token", name]).trim().to_owned()
     };
-    let (editor, reader) = (token("editor", "update"), token("reader", "get"));
+    let editor = token("editor", "update");
+    let reader = token("reader", "get");
     let server = serve(&plane, &folders);
     // The API server learns of roles by a watch.
     let first = eventually(|| {

@@ -42,10 +42,8 @@ impl Informer {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn().expect("it can be started");
-        let (stdin, stdout) = (
-            child.stdin.take().expect("a pipe"),
-            child.stdout.take().expect("a pipe"),
-        );
+        let stdin = child.stdin.take().expect("a pipe");
+        let stdout = child.stdout.take().expect("a pipe");
         let lines = Arc::<Mutex<Vec<Value>>>::default();
         let received = Arc::clone(&lines);
         thread::spawn(move || {
@@ -112,7 +110,8 @@ impl Informer {
     /// informer that lists again tells each once more, at the version that it has; those who listen
     /// pass that over.
     pub(crate) fn renumbered(&self) -> Vec<String> {
-        let (mut known, mut renumbered) = (HashMap::new(), Vec::new());
+        let mut known = HashMap::new();
+        let mut renumbered = Vec::new();
         for line in &*self.lines.lock().expect("no writer panics") {
             let [event, name, version, channel] = ["event", "name", "version", "channel"]
                 .map(|key| line[key].as_str().unwrap_or_default().to_owned());
@@ -135,7 +134,8 @@ impl Informer {
     /// something new.
     #[track_caller]
     pub(crate) fn replay(&self) -> (State, usize) {
-        let (mut state, mut changes) = (State::new(), 0);
+        let mut state = State::new();
+        let mut changes = 0;
         for line in &*self.lines.lock().expect("no writer panics") {
             let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
             let former = match text("event").as_str() {

@@ -235,7 +235,8 @@ impl Fixture {
 
 /// Gives the users their rights.
 fn grant(plane: &ControlPlane) {
-    let (version, group) = ("rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io");
+    let version = "rbac.authorization.k8s.io/v1";
+    let group = "rbac.authorization.k8s.io";
     let readers =
         USERS.map(|(user, may_read, sees)| (user, if may_read { &VERBS[..] } else { &[] }, sees));
     let of_one_verb = VERBS

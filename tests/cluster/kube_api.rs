@@ -118,7 +118,8 @@ fn kubectl_shows_the_packages_of_catalogs_through_the_api_server() {
     let Some(plane) = ControlPlane::start() else {
         return;
     };
-    let (folders, port) = (Folders::new(), fixed_port());
+    let folders = Folders::new();
+    let port = fixed_port();
     folders.write("a/catalog.json", catalog(&["one", "two", "three"]));
     folders.write("b/catalog.json", catalog(&["four", "five"]));
     let source = |name: &str, more: &str| {

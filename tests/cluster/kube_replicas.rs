@@ -246,7 +246,8 @@ fn kubectl_shows_each_change_once_and_nothing_else_until_its_replica_ends() {
                 .lines()
                 .count()
         };
-        let (before, after) = (content(number - 1), content(number));
+        let before = content(number - 1);
+        let after = content(number);
         eventually(|| (rows() >= before.len()).then_some(()));
         fixture.publish(number);
         let changed = changes(&before, &after);

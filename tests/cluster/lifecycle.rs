@@ -200,10 +200,8 @@ fn a_moved_tag_is_served_within_one_poll_and_broken_content_keeps_the_old() {
         &format!("{}/ns/etcd:v1", failing.address),
     )]);
     cluster.wait_for("failing", "Progressing", "Retrying");
-    let (failed, requests) = (
-        cluster.plane.get(&["clustercatalog", "failing"]),
-        failing.requests().len(),
-    );
+    let failed = cluster.plane.get(&["clustercatalog", "failing"]);
+    let requests = failing.requests().len();
     cluster.push("ns/moved", "v1", &package("argo"));
     let labels = [(CONFIGS_LABEL, "/configs")];
     cluster.push_image("ns/broken", "v1", &image_of("{\"schema\":", &labels));

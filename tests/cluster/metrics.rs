@@ -83,10 +83,8 @@ fn metrics_are_for_those_whom_the_api_server_lets_read_them() {
         "reader",
         &["--bound-object-kind=Secret", "--bound-object-name=lives"],
     );
-    let (reader, stranger) = (
-        token(&cluster, "reader", &[]),
-        token(&cluster, "stranger", &[]),
-    );
+    let reader = token(&cluster, "reader", &[]);
+    let stranger = token(&cluster, "stranger", &[]);
     let replica = Replica::start(&cluster, "one", &[METRICS]).ready();
     let address = metrics_address(&replica);
     // The API server learns of roles by a watch.

@@ -111,7 +111,8 @@ impl Churn {
 
     /// Creates, changes or deletes some catalogs.
     fn round(&mut self) {
-        let (mut applied, mut deleted) = (BTreeMap::new(), Vec::new());
+        let mut applied = BTreeMap::new();
+        let mut deleted = Vec::new();
         for _ in 0..=self.random.below(CHANGES) {
             let name = self.random.choose(&self.names).clone();
             if applied.contains_key(&name) || deleted.contains(&name) {
@@ -277,7 +278,9 @@ fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
         !answer.contains("\"errors\"")
     });
     let mut churn = Churn::new(cluster, seed, catalogs);
-    let (started, mut round, mut memory) = (Instant::now(), 0, 0);
+    let started = Instant::now();
+    let mut round = 0;
+    let mut memory = 0;
     while round < rounds || started.elapsed() < at_least {
         round += 1;
         churn.round();
@@ -289,7 +292,9 @@ fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
     link.mend();
     replica.answers(STATE, &churn.expected());
     churn.status_is_true();
-    let (answered, elapsed, at_end) = (load.finish(), started.elapsed(), memory_kib(replica.id()));
+    let answered = load.finish();
+    let elapsed = started.elapsed();
+    let at_end = memory_kib(replica.id());
     let (status, metadata) = writes(&churn.cluster);
     let changes = churn.changes;
     println!(

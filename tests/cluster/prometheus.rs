@@ -448,7 +448,8 @@ fn serve_etcd_of(stage: &Stage, registry: SocketAddr) -> Process {
 /// A request whose body takes long to come is slow.
 fn slow_requests(stage: &mut Stage, address: SocketAddr) {
     let slow = thread::spawn(move || {
-        let (started, mut count) = (Instant::now(), 0);
+        let started = Instant::now();
+        let mut count = 0;
         while started.elapsed() < SLOW * 4 || count < 3 {
             let begun = Instant::now();
             let mut stream = std::net::TcpStream::connect(address).expect("it listens");

@@ -44,10 +44,8 @@ fn status_is_written_again_within_the_time_of_the_lease_when_its_holder_is_kille
     let Some(cluster) = Cluster::start() else {
         return;
     };
-    let (etcd, argo) = (
-        cluster.push("ns/etcd", "v1", &package("etcd")),
-        cluster.push("ns/argo", "v1", &package("argo")),
-    );
+    let etcd = cluster.push("ns/etcd", "v1", &package("etcd"));
+    let argo = cluster.push("ns/argo", "v1", &package("argo"));
     cluster.plane.apply(&[catalog("etcd", &etcd)]);
     let mut replicas: Vec<_> = ["one", "two", "three"]
         .map(|name| (name, Replica::start(&cluster, name, &[]).ready()))
@@ -118,7 +116,8 @@ fn a_rolling_restart_without_registry_and_api_server_answers_every_query() {
             .service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, cluster.plane.address);
     let start =
         |cluster: &Cluster, name: &str| Replica::start_at(cluster, name, &kubeconfig, &[]).ready();
-    let (mut one, two) = (start(&cluster, "one"), start(&cluster, "two"));
+    let mut one = start(&cluster, "one");
+    let two = start(&cluster, "two");
     cluster.wait_for("etcd", "Serving", "Available");
     let data = packages(&[("etcd", "etcd")]);
     cluster.registry.stop();

@@ -91,7 +91,8 @@ fn of_rule(rule: &Value, namespace: &str) -> Vec<Right> {
     for group in texts(&rule["apiGroups"]) {
         for resource in texts(&rule["resources"]) {
             for verb in texts(&rule["verbs"]) {
-                let (resource, namespace) = (format!("{group}/{resource}"), namespace.to_owned());
+                let resource = format!("{group}/{resource}");
+                let namespace = namespace.to_owned();
                 let right = |name: &String| Right {
                     verb: verb.clone(),
                     resource: resource.clone(),
@@ -108,7 +109,8 @@ fn of_rule(rule: &Value, namespace: &str) -> Vec<Right> {
 /// What the controller asked, and what of it was denied.
 fn asked(cluster: &Cluster) -> (BTreeSet<Right>, Vec<Value>) {
     let user = format!("system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
-    let (mut rights, mut denied) = (BTreeSet::new(), Vec::new());
+    let mut rights = BTreeSet::new();
+    let mut denied = Vec::new();
     for event in cluster
         .plane
         .audit_log()
@@ -151,7 +153,8 @@ fn do_everything(cluster: &Cluster) {
     cluster.plane.apply(&[object, source]);
     let replica = Replica::start(cluster, "one", &["--catalog-sources", METRICS]).ready();
     cluster.wait_for("etcd", "Serving", "Available");
-    let (address, reader) = (metrics_address(&replica), token(cluster, "reader", &[]));
+    let address = metrics_address(&replica);
+    let reader = token(cluster, "reader", &[]);
     eventually(|| (scrape(address, Some(&reader)).status == 200).then_some(()));
     let patch = r#"{"metadata":{"finalizers":["olm.operatorframework.io/delete-server-cache"]}}"#;
     cluster.plane.kubectl(&[

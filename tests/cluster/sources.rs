@@ -281,10 +281,8 @@ fn authority() -> (String, ServerConfig) {
     let new_key = || KeyPair::generate().expect("keys can be made");
     let authority =
         CertifiedIssuer::self_signed(params, new_key()).expect("the authority can sign");
-    let (params, key) = (
-        CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address is a name"),
-        new_key(),
-    );
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address is a name");
+    let key = new_key();
     let certificate = params
         .signed_by(&key, &authority)
         .expect("the authority can sign");
@@ -316,10 +314,8 @@ fn authorities_and_mirrors_are_read_again_without_a_restart() {
     ]);
     cluster.folders.write("registries.conf", "");
     cluster.folders.write("authorities/readme.txt", "");
-    let (authorities, conf) = (
-        cluster.folders.text("authorities"),
-        cluster.folders.text("registries.conf"),
-    );
+    let authorities = cluster.folders.text("authorities");
+    let conf = cluster.folders.text("registries.conf");
     let arguments = ["--pull-cas-dir", &authorities, "--registries-conf", &conf];
     let replica = Replica::start(&cluster, "one", &arguments).ready();
     for name in ["private", "mirrored"] {

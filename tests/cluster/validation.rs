@@ -62,10 +62,8 @@ fn specs() -> Vec<(Value, Vec<(&'static str, &'static str)>)> {
         let image = json!({ "ref": reference, "pollIntervalMinutes": minutes });
         json!({ "source": { "type": "Image", "image": image } })
     };
-    let (tag, digest) = (
-        "docker.io/a:tag",
-        format!("docker.io/a@sha256:{}", "a".repeat(64)),
-    );
+    let tag = "docker.io/a:tag";
+    let digest = format!("docker.io/a@sha256:{}", "a".repeat(64));
     let source = image(tag);
     vec![
         (polled(tag, json!(1)), vec![]),

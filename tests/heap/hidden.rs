@@ -188,7 +188,8 @@ impl Server {
         }
         let reader = published.visible(Visibility::only(["openly".to_owned()]));
         let engine = Engine::new(reader.clone(), "test", Limits::default());
-        let (own, seen) = (published.visible(Visibility::none()), reader.clone());
+        let own = published.visible(Visibility::none());
+        let seen = reader.clone();
         let options = KubeApiOptions {
             global_namespace: "olm".to_owned(),
             version: json!({}),
@@ -252,10 +253,8 @@ impl Server {
                 body(&self.icons, get(&path)).await;
             }
             "kube" => {
-                let (v1, own) = (
-                    "/apis/packages.operators.coreos.com/v1",
-                    "/apis/catalogd.operatorframework.io/v1beta1",
-                );
+                let v1 = "/apis/packages.operators.coreos.com/v1";
+                let own = "/apis/catalogd.operatorframework.io/v1beta1";
                 for path in [
                     format!("{v1}/namespaces/olm/packagemanifests/{name}"),
                     format!("{v1}/namespaces/olm/packagemanifests/{name}/icon"),

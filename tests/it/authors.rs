@@ -309,7 +309,8 @@ fn edges_of(package: &str, graph: &Value) -> Vec<Edge> {
 
 /// The edges of a drawing by opm.
 fn drawn(text: &str) -> BTreeSet<Edge> {
-    let (mut package, mut channel) = (String::new(), String::new());
+    let mut package = String::new();
+    let mut channel = String::new();
     let mut edges = BTreeSet::new();
     for line in text.lines().map(str::trim) {
         let quoted = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
@@ -324,7 +325,8 @@ fn drawn(text: &str) -> BTreeSet<Edge> {
                 "skip" => "SKIPS",
                 _ => "SKIP_RANGE",
             };
-            let (from, to) = (quoted(from), quoted(to));
+            let from = quoted(from);
+            let to = quoted(to);
             if from != to && !channel.ends_with('\\') {
                 edges.insert([
                     package.clone(),

@@ -46,7 +46,8 @@ fn compare(directory: &Path) -> Result<u64, String> {
         );
     }
     let mut theirs = python.stdout.take().unwrap();
-    let (mut wanted, mut count) = (vec![0; 1 << 20], 0);
+    let mut wanted = vec![0; 1 << 20];
+    let mut count = 0;
     let mut got = wanted.clone();
     loop {
         let length = theirs.read(&mut wanted).unwrap();

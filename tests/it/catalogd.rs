@@ -238,13 +238,12 @@ fn differences(recorded: &Value, answer: &HttpResponse) -> BTreeSet<String> {
 
 /// The status is one that the `OpenAPI` document has for this request, when it has the request.
 fn documented(document: &Value, case: &Value, status: u16) {
-    let (target, method) = (
-        case["target"].as_str().unwrap(),
-        case["method"].as_str().unwrap().to_lowercase(),
-    );
+    let target = case["target"].as_str().unwrap();
+    let method = case["method"].as_str().unwrap().to_lowercase();
     let path = target.split('?').next().unwrap();
     let is_like = |route: &&String| {
-        let (mut path, mut route) = (path.split('/'), route.split('/'));
+        let mut path = path.split('/');
+        let mut route = route.split('/');
         path.by_ref()
             .zip(route.by_ref())
             .all(|(own, other)| own == other || other.starts_with('{') && !own.is_empty())
@@ -360,7 +359,8 @@ fn every_recorded_answer_of_catalogd_is_ours_but_for_those_named_here() {
         .flat_map(|(_, cases)| cases.iter().copied())
         .collect();
     let mut unseen: BTreeSet<_> = expected_differences.keys().copied().collect();
-    let (mut faults, mut equal) = (Vec::new(), 0);
+    let mut faults = Vec::new();
+    let mut equal = 0;
     for line in cases.lines() {
         let case = client.expand(line);
         let name = case["name"].as_str().unwrap();

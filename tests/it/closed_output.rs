@@ -52,7 +52,8 @@ fn the_exit_status_does_not_depend_on_who_reads() {
     let package = "package etcd default=stable\nchannel stable:";
     folders.catalog("faulty", &format!("{package} {}?", names.join("? , ")));
     folders.catalog("good", &format!("{package} {}", names.join(" <- ")));
-    let (faulty, good) = (folders.text("faulty"), folders.text("good"));
+    let faulty = folders.text("faulty");
+    let good = folders.text("good");
     let cases: [(i32, &[&str]); 10] = [
         (1, &["validate", &faulty]),
         (1, &["validate", "-o", "json", &faulty]),

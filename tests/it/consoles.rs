@@ -25,7 +25,8 @@ fn the_counts_of_what_consoles_show_are_those_of_community() {
     let engine = served::engine([community]);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let text = fs::read_to_string(&path).expect("the page is there");
-    let (mut counted, mut fields) = (String::new(), BTreeSet::new());
+    let mut counted = String::new();
+    let mut fields = BTreeSet::new();
     for line in text.lines() {
         match row(line) {
             Some((shown, field)) => {
@@ -72,7 +73,8 @@ fn count(engine: &Engine, path: &str) -> usize {
             packages(first: 50, after: $after) {{ pageInfo {{ hasNextPage endCursor }} nodes {{ {selection} }} }}
         }}"
     );
-    let (mut found, mut after) = (0, Value::Null);
+    let mut found = 0;
+    let mut after = Value::Null;
     loop {
         let data = served::data(engine, &query, &json!({ "after": after }));
         let nodes = data["packages"]["nodes"].as_array().expect("a list");

@@ -157,10 +157,8 @@ fn expected(bundle: &Value) -> Value {
             .map(|it| &it["value"])
     };
     if let Some(metadata) = of_type("olm.csv.metadata").next() {
-        let (crds, apis) = (
-            &metadata["crdDescriptions"],
-            &metadata["apiServiceDefinitions"],
-        );
+        let crds = &metadata["crdDescriptions"];
+        let apis = &metadata["apiServiceDefinitions"];
         return described(crds, apis, &metadata["annotations"], &Value::Null);
     }
     let manifests = of_type("olm.bundle.object").map(|value| {
@@ -172,10 +170,8 @@ fn expected(bundle: &Value) -> Value {
     let mut manifests = manifests.filter(|manifest| manifest["kind"] == "ClusterServiceVersion");
     let manifest = manifests.next().expect("every bundle has metadata");
     let spec = &manifest["spec"];
-    let (crds, apis) = (
-        &spec["customresourcedefinitions"],
-        &spec["apiservicedefinitions"],
-    );
+    let crds = &spec["customresourcedefinitions"];
+    let apis = &spec["apiservicedefinitions"];
     described(crds, apis, &manifest["metadata"]["annotations"], spec)
 }
 

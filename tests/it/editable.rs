@@ -535,7 +535,8 @@ fn of_five_hundred_batches_at_once_none_is_lost() {
     thread::scope(|scope| {
         for number in 0..500 {
             scope.spawn(move || {
-                let (key, entries) = (format!("\"{number}\""), [json!({ "name": "etcd.v1.0.0" })]);
+                let key = format!("\"{number}\"");
+                let entries = [json!({ "name": "etcd.v1.0.0" })];
                 let channel = format!("channel-{number:03}");
                 let batch = json!([{ "op": "add-channel", "package": "etcd", "channel": channel, "entries": entries }]);
                 // One that waited too long may be done all the same: its key tells.
@@ -580,7 +581,8 @@ fn a_server_that_is_killed_while_it_edits_has_done_each_batch_once_when_all_were
     };
     for _ in 0..8 {
         let server = start(&folders);
-        let (address, id) = (server.address, server.id());
+        let address = server.address;
+        let id = server.id();
         let kill_after = done.load(Ordering::SeqCst) + random.usize(1..6);
         thread::scope(|scope| {
             let done = &done;

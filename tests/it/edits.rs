@@ -171,12 +171,11 @@ fn push_bundle(folders: &Folders, registry: &Registry, version: &str, labels: us
 
 #[test]
 fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
-    let (folders, registry) = (Folders::new(), Registry::start());
+    let folders = Folders::new();
+    let registry = Registry::start();
     bundle(&folders, "0.9.0", "");
-    let (image, address) = (
-        push_bundle(&folders, &registry, "0.9.0", 2),
-        registry.address.to_string(),
-    );
+    let image = push_bundle(&folders, &registry, "0.9.0", 2);
+    let address = registry.address.to_string();
     for level in ["none", "all"] {
         let flags = ["--migrate-level", level, "--insecure-registry", &address];
         let pulled = command(&folders, &[&["render", &image], &flags[..]].concat());
@@ -202,7 +201,8 @@ fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
 
 #[test]
 fn templates_and_edits_pull_the_bundles_that_have_no_directory() {
-    let (folders, registry) = (catalog(), Registry::start());
+    let folders = catalog();
+    let registry = Registry::start();
     let address = registry.address.to_string();
     let insecure = ["--insecure-registry", &address];
     let [first, second] =

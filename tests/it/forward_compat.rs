@@ -136,7 +136,8 @@ fn what_is_served_has_the_schemas_of_the_files_and_no_others() {
 
 /// Every file below a folder.
 fn files(folder: PathBuf) -> Vec<PathBuf> {
-    let (mut found, mut folders) = (Vec::new(), vec![folder]);
+    let mut found = Vec::new();
+    let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the folder can be read") {
             let path = entry.expect("the folder can be read").path();

@@ -152,7 +152,7 @@ fn every_recorded_document_is_answered_as_graphql_js_answers_it() {
         ) {
             (Some(_), Some((_, ours, _))) if actual.to_string() == *ours => {}
             (None, Some((name, ..))) => {
-                writeln!(faults, "{name}\n  is no difference any more").unwrap()
+                writeln!(faults, "{name}\n  is no difference any more").unwrap();
             }
             (None, None) if case.is_placed_otherwise(&answer) => {
                 writeln!(
@@ -357,7 +357,7 @@ fn normalise_introspection(json: &mut Json) {
                 }
                 match member {
                     Json::List(items) if is_built_in || UNORDERED.contains(&key.as_str()) => {
-                        sort_by_name(items)
+                        sort_by_name(items);
                     }
                     Json::Text(_) if is_built_in && key == "description" => *member = Json::null(),
                     _ => {}

@@ -56,7 +56,9 @@ fn free() -> String {
 #[test]
 fn grpcurl_lists_describes_and_calls_and_the_probe_is_content() {
     let Some(tools) = grpc_tools() else { return };
-    let (folders, shared, own) = (folders(), free(), free());
+    let folders = folders();
+    let shared = free();
+    let own = free();
     let grpc = [
         "--grpc",
         &shared,
@@ -88,7 +90,8 @@ fn grpcurl_lists_describes_and_calls_and_the_probe_is_content() {
             "{lines:?}"
         );
     }
-    let (etcd, argo) = (["\"name\": \"etcd\""], ["\"name\": \"argo\""]);
+    let etcd = ["\"name\": \"etcd\""];
+    let argo = ["\"name\": \"argo\""];
     assert_eq!(
         packages(&tools, &["-plaintext", "-rpc-header", "catalog:a", &shared]),
         etcd
@@ -137,7 +140,8 @@ fn grpcurl_lists_describes_and_calls_and_the_probe_is_content() {
 #[test]
 fn grpc_is_served_over_tls_with_the_certificate_of_the_server() {
     let Some(tools) = grpc_tools() else { return };
-    let (folders, authority) = (folders(), Authority::new());
+    let folders = folders();
+    let authority = Authority::new();
     let [secure, plain, of_server] = std::array::from_fn(|_| free());
     folders.write("ca.crt", authority.pem());
     let of_address = format!("{of_server}/plaintext");
@@ -209,7 +213,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
 fn who_reads_nothing_holds_little_memory_and_keeps_nobody_else_waiting() {
-    let (folders, address) = (Folders::new(), free());
+    let folders = Folders::new();
+    let address = free();
     let versions: Vec<_> = (0..4_000)
         .map(|version| format!("v{version}.0.0"))
         .collect();
@@ -304,7 +309,8 @@ async fn count_bundles(mut client: SendRequest<Bytes>) -> usize {
             .expect("it was received");
         text.extend_from_slice(&data);
     }
-    let (mut messages, mut rest) = (0, text.as_slice());
+    let mut messages = 0;
+    let mut rest = text.as_slice();
     while let Some((head, after)) = rest.split_first_chunk::<5>() {
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
         rest = &after[usize::try_from(length).unwrap()..];
@@ -338,7 +344,8 @@ fn callers_of_grpc_are_told_apart_only_where_the_server_tells_callers_apart() {
 
 #[test]
 fn no_listener_takes_connections_while_another_one_ends() {
-    let (folders, grpc) = (folders(), free());
+    let folders = folders();
+    let grpc = free();
     let server = Server::start(&folders, &["--grpc", &grpc, &folders.text("a")]);
     let body = r#"{"query":"{__typename}"}"#;
     let mut pending = TcpStream::connect(server.address).unwrap();

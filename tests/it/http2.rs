@@ -58,8 +58,9 @@ struct Frames(StreamOwned<ClientConnection, TcpStream>);
 
 impl Fixture {
     fn start() -> Self {
-        let (folders, authority, runtime) =
-            (Folders::new(), Authority::new(), Runtime::new().unwrap());
+        let folders = Folders::new();
+        let authority = Authority::new();
+        let runtime = Runtime::new().unwrap();
         let blob = |number| {
             format!(
                 "{{\"schema\":\"x\",\"name\":\"{number}\",\"text\":\"{}\"}}\n",
@@ -129,7 +130,8 @@ impl Frames {
         let client = ClientConnection::new(Arc::clone(config), name).unwrap();
         let mut frames = Self(StreamOwned::new(client, stream));
         let settings = settings.iter().flat_map(|(id, value)| {
-            let (id, value) = (id.to_be_bytes(), value.to_be_bytes());
+            let id = id.to_be_bytes();
+            let value = value.to_be_bytes();
             id.into_iter().chain(value)
         });
         let settings: Vec<_> = settings.collect();
@@ -275,7 +277,8 @@ fn who_asks_for_answers_to_settings_and_pings_and_reads_none_is_not_read_any_mor
         ("pings", frame(PING, 0, 0, &[7; 8])),
     ] {
         let mut client = fixture.connect(&[]);
-        let (many, mut sent) = (one.repeat(1000), 0);
+        let many = one.repeat(1000);
+        let mut sent = 0;
         while sent < FLOOD && client.send(&many) {
             sent += many.len();
         }

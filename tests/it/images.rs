@@ -35,7 +35,8 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let (registry, image) = (Registry::start(), image());
+        let registry = Registry::start();
+        let image = image();
         registry.push("ns/catalog", "v1", &image);
         Self { registry, image }
     }
@@ -94,7 +95,7 @@ async fn fetch(
     let last = std::sync::Mutex::new((0, 0));
     let paths = registries
         .fetch(&resolved, folder, |got, total| {
-            *last.lock().unwrap() = (got, total)
+            *last.lock().unwrap() = (got, total);
         })
         .await?;
     let layers: Vec<_> = paths

@@ -242,7 +242,8 @@ fn three_layers_that_add_replace_remove_and_add_again_give_what_umoci_gives() {
 #[test]
 fn stacks_by_chance_give_what_umoci_gives() {
     let mut images = Images::new();
-    let (mut same, mut catalogs) = (0, 0);
+    let mut same = 0;
+    let mut catalogs = 0;
     for seed in 0..3 * STACKS {
         if same == STACKS {
             assert!((1..STACKS).contains(&catalogs), "{catalogs}");

@@ -148,7 +148,9 @@ fn the_icons_of_community_are_images_whatever_is_declared() {
             package.name()
         );
     }
-    let (svg, png, jpeg) = ("image/svg+xml", "image/png", "image/jpeg");
+    let svg = "image/svg+xml";
+    let png = "image/png";
+    let jpeg = "image/jpeg";
     let expected = [
         ((None, None), 2),
         ((Some(jpeg), Some(jpeg)), 5),
@@ -174,7 +176,8 @@ fn every_package_of_community_has_a_text_for_its_tile() {
         return;
     };
     let annotations = annotations("community");
-    let (mut annotated, mut derived) = (0, 0);
+    let mut annotated = 0;
+    let mut derived = 0;
     for package in catalog.packages() {
         let Some(bundle) = package.metadata_bundle() else {
             continue;
@@ -380,7 +383,8 @@ fn oracle(annotations: &Map<String, Value>) -> Facts {
             .find(|(old, _)| *old == name)
             .map_or(name.clone(), |(_, new)| (*new).to_owned())
     };
-    let (mut there, mut not_there) = (BTreeSet::new(), BTreeSet::new());
+    let mut there = BTreeSet::new();
+    let mut not_there = BTreeSet::new();
     for (key, value) in annotations {
         if let Some(name) = key.strip_prefix("features.operators.openshift.io/") {
             match boolean(
@@ -470,7 +474,8 @@ const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
 fn created_at(text: &str) -> Option<Moment> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
-    let (mut weekday, mut month) = (None, None);
+    let mut weekday = None;
+    let mut month = None;
     if let ([first, second, ..], 6) = (words.as_slice(), words.len()) {
         weekday = WEEKDAYS.iter().position(|name| name == first);
         month = MONTHS.iter().position(|name| name == second);

@@ -220,10 +220,8 @@ fn a_page_has_a_bounded_number_of_series() {
         let page = page(metrics, Format::Prometheus);
         series(&page).len()
     };
-    let (one, two) = (
-        counted(&[("etcd", ETCD)]),
-        counted(&[("etcd", ETCD), ("argo", ARGO)]),
-    );
+    let one = counted(&[("etcd", ETCD)]);
+    let two = counted(&[("etcd", ETCD), ("argo", ARGO)]);
     println!(
         "{one} series with one catalog, {} more with another",
         two - one
@@ -237,10 +235,8 @@ fn both_formats_have_the_same_samples_and_the_newer_one_has_an_end() {
     let folders = Folders::new();
     let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &[]);
     ask_everything(server.address);
-    let (newer, older) = (
-        page(metrics, Format::OpenMetrics),
-        page(metrics, Format::Prometheus),
-    );
+    let newer = page(metrics, Format::OpenMetrics);
+    let older = page(metrics, Format::Prometheus);
     let names = |page: &str| {
         series(page)
             .into_keys()
@@ -298,11 +294,13 @@ fn a_thousand_scrapes_cost_little_and_leave_nothing() {
     for _ in 0..100 {
         page(metrics, Format::Prometheus);
     }
-    let (cpu_before, memory_before) = (cpu(), memory());
+    let cpu_before = cpu();
+    let memory_before = memory();
     for _ in 0..1_000 {
         page(metrics, Format::OpenMetrics);
     }
-    let (seconds, growth) = ((cpu() - cpu_before) / 1_000.0, memory() - memory_before);
+    let seconds = (cpu() - cpu_before) / 1_000.0;
+    let growth = memory() - memory_before;
     println!(
         "{:.3} ms of CPU per scrape, connection included; {} KiB more after 1,000",
         seconds * 1e3,

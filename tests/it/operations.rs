@@ -80,7 +80,8 @@ impl Community {
     /// a variable `after`.
     #[track_caller]
     fn pages(&self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
-        let (mut variables, mut pages) = (variables.clone(), Vec::new());
+        let mut variables = variables.clone();
+        let mut pages = Vec::new();
         loop {
             let mut data = self.ask(operation, &variables);
             let mut page = data

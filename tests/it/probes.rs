@@ -14,10 +14,8 @@ fn probes_are_plain_on_their_own_address_and_name_the_catalogs_that_are_late() {
     // A registry that never answers.
     let registry = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = registry.local_addr().unwrap().to_string();
-    let (image, probes) = (
-        format!("slow={host}/ns/slow:v1"),
-        SocketAddr::from(([127, 0, 0, 1], fixed_port())),
-    );
+    let image = format!("slow={host}/ns/slow:v1");
+    let probes = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
     let flags = ["--insecure-registry", &host, "--ready-after", "100ms"];
     let own = ["--health-probe-bind-address", &probes.to_string()];
     let server = Authority::new().start(

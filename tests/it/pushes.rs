@@ -154,7 +154,8 @@ fn the_image_has_an_entry_for_each_platform_and_the_label_of_catalogs() {
 #[test]
 fn a_push_that_is_killed_at_any_step_leaves_the_former_image_or_the_new_one() {
     let fixture = Fixture::new();
-    let (old, new) = (fixture.rendered("old"), fixture.rendered("new"));
+    let old = fixture.rendered("old");
+    let new = fixture.rendered("new");
     let layer = tar_archive(&[("configs/catalog.json", fixture::lines(ETCD).as_bytes())]);
     let former = RegistryImage::image(MediaTypes::Oci, &[layer], &[(CONFIGS_LABEL, "/configs")]);
     for (step, is_forwarded) in (1..=REQUESTS).flat_map(|step| [(step, false), (step, true)]) {

@@ -104,7 +104,9 @@ fn what_is_served_is_what_is_configured_after_each_of_many_reloads_and_no_query_
         ],
     );
     let before = rss_anon(&server);
-    let (is_done, queries, address) = (AtomicBool::new(false), AtomicUsize::new(0), server.address);
+    let is_done = AtomicBool::new(false);
+    let queries = AtomicUsize::new(0);
+    let address = server.address;
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -165,7 +167,8 @@ fn a_hangup_while_the_configuration_is_read_first_reloads_it() {
     folders.catalog("argo", ARGO);
     let wanted = Wanted::from([("one".to_owned(), (0, "argo".to_owned()))]);
     configure(&folders, &wanted);
-    let (config, second) = (folders.path("catalogs.yaml"), folders.path("second.yaml"));
+    let config = folders.path("catalogs.yaml");
+    let second = folders.path("second.yaml");
     fs::rename(&config, &second).expect("files can be renamed");
     let shell = |script: &str| {
         let status = Command::new("sh").args(["-c", script]).status();

@@ -323,7 +323,8 @@ fn what_cannot_be_served_at_all_is_said_at_the_end() {
             .join("\n");
         folders.shown(&error)
     };
-    let (a, b) = (folders.text("a"), folders.text("b"));
+    let a = folders.text("a");
+    let b = folders.text("b");
     let broken = serve(&[&a]);
     assert!(
         broken.starts_with("error: no catalog can be served\n  a: catalog.json:1: "),

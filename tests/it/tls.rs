@@ -95,7 +95,8 @@ impl Authority {
     /// Starts the program with a certificate for localhost and further arguments.
     pub(crate) fn start(&self, folders: &Folders, arguments: &[&str]) -> Server {
         publish(folders, 0, &self.issue(&PKCS_ECDSA_P256_SHA256));
-        let (certificate, key) = (folders.text("tls/tls.crt"), folders.text("tls/tls.key"));
+        let certificate = folders.text("tls/tls.crt");
+        let key = folders.text("tls/tls.key");
         let files = [
             "--tls-cert-file",
             &certificate,
@@ -159,8 +160,9 @@ pub(crate) async fn ask(
             upload.send_data(Bytes::copy_from_slice(body.as_bytes()), true)?;
         }
         let response = response.await?;
-        let (status, mut body, mut read) =
-            (response.status().as_u16(), response.into_body(), Vec::new());
+        let status = response.status().as_u16();
+        let mut body = response.into_body();
+        let mut read = Vec::new();
         while let Some(bytes) = body.data().await {
             let bytes = bytes?;
             body.flow_control().release_capacity(bytes.len())?;
@@ -297,7 +299,8 @@ fn the_versions_suites_and_protocols_of_the_reference_are_accepted_and_no_others
     folders.catalog("a", "package p default=stable\nchannel stable: v1.0.0");
     let authority = Authority::new();
     folders.write("authority.pem", authority.0.pem());
-    let (source, other) = (folders.text("a"), Folders::new());
+    let source = folders.text("a");
+    let other = Folders::new();
     let both = authority.start(&folders, &[&source]);
     let newest = authority.start(&other, &[&source, "--tls-min-version=VersionTLS13"]);
     for (offer, expected, of_newest) in table {
@@ -343,7 +346,8 @@ fn a_certificate_with_an_rsa_key_is_served_too() {
     let (certificate, key) = authority.issue(&PKCS_RSA_SHA256);
     folders.write("rsa.crt", certificate);
     folders.write("rsa.key", key);
-    let (certificate, key) = (folders.text("rsa.crt"), folders.text("rsa.key"));
+    let certificate = folders.text("rsa.crt");
+    let key = folders.text("rsa.key");
     let server = Server::start(
         &folders,
         &[
@@ -411,7 +415,8 @@ async fn clients(
 
 #[test]
 fn no_request_fails_while_the_certificate_is_replaced_a_hundred_times() {
-    let (folders, authority) = (Folders::new(), Authority::new());
+    let folders = Folders::new();
+    let authority = Authority::new();
     publish(&folders, 0, &authority.issue(&PKCS_ECDSA_P256_SHA256));
     let files = TlsFiles {
         certificate: folders.path("tls/tls.crt"),
@@ -433,10 +438,8 @@ fn no_request_fails_while_the_certificate_is_replaced_a_hundred_times() {
             options,
             std::future::pending(),
         ));
-        let (stop, count) = (
-            Arc::new(AtomicBool::new(false)),
-            Arc::new(AtomicUsize::new(0)),
-        );
+        let stop = Arc::new(AtomicBool::new(false));
+        let count = Arc::new(AtomicUsize::new(0));
         let (sender, mut seen) = watch::channel(Vec::new());
         let running: Vec<_> = ["h2", "http/1.1", "h2", "http/1.1"]
             .map(|protocol| {
@@ -475,7 +478,8 @@ fn no_request_fails_while_the_certificate_is_replaced_a_hundred_times() {
 
 #[test]
 fn a_rotated_secret_is_served_and_a_broken_one_is_logged_and_changes_nothing() {
-    let (folders, authority) = (Folders::new(), Authority::new());
+    let folders = Folders::new();
+    let authority = Authority::new();
     folders.catalog("a", "package p default=stable\nchannel stable: v1.0.0");
     let server = authority.start(&folders, &[&folders.text("a")]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -485,10 +489,8 @@ fn a_rotated_secret_is_served_and_a_broken_one_is_logged_and_changes_nothing() {
         stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
     };
     let first = certificate();
-    let (other, next) = (
-        authority.issue(&PKCS_ECDSA_P256_SHA256),
-        authority.issue(&PKCS_ECDSA_P256_SHA256),
-    );
+    let other = authority.issue(&PKCS_ECDSA_P256_SHA256);
+    let next = authority.issue(&PKCS_ECDSA_P256_SHA256);
     publish(&folders, 1, &(other.0, next.1.clone()));
     let line = server.logs("cannot reload the certificate, keeping the last one");
     assert!(
@@ -541,11 +543,9 @@ fn the_secret_of_the_command_has_a_certificate_for_a_year_that_clients_of_the_se
                 .unwrap(),
         );
     }
-    let (ca, certificate, key) = (
-        folders.text("ca.crt"),
-        folders.text("tls.crt"),
-        folders.text("tls.key"),
-    );
+    let ca = folders.text("ca.crt");
+    let certificate = folders.text("tls.crt");
+    let key = folders.text("tls.key");
     let source = folders.text("a");
     let server = Server::start(
         &folders,
@@ -596,7 +596,8 @@ fn plain_http_is_not_served_to_other_machines_by_accident() {
     let folders = Folders::new();
     folders.catalog("a", "package p default=stable\nchannel stable: v1.0.0");
     let serve = |flags: &[&str]| {
-        let (source, store) = (folders.text("a"), folders.text("store"));
+        let source = folders.text("a");
+        let store = folders.text("store");
         let output = run(catalogql()
             .args(["serve", &source, "--store", &store])
             .args(flags));

@@ -41,7 +41,8 @@ fn load(collector: &Collector) -> Vec<ReceivedSpan> {
 
 #[test]
 fn a_request_is_a_span_of_the_trace_that_its_header_names() {
-    let (folders, collector) = (Folders::new(), Collector::start());
+    let folders = Folders::new();
+    let collector = Collector::start();
     let (server, _) = serve(&folders, &[("etcd", ETCD)], &[&collector.flag()]);
     load(&collector);
     let bytes = send_request(
@@ -81,7 +82,8 @@ fn a_request_is_a_span_of_the_trace_that_its_header_names() {
 
 #[test]
 fn a_span_says_how_a_request_ended_and_nothing_of_what_it_asked() {
-    let (folders, collector) = (Folders::new(), Collector::start());
+    let folders = Folders::new();
+    let collector = Collector::start();
     let (server, _) = serve(&folders, &[("etcd", ETCD)], &[&collector.flag()]);
     load(&collector);
     for (target, name, outcome) in [
@@ -115,7 +117,8 @@ fn a_span_says_how_a_request_ended_and_nothing_of_what_it_asked() {
 
 #[test]
 fn a_header_that_is_not_valid_begins_a_trace_and_one_that_is_not_sampled_none() {
-    let (folders, collector) = (Folders::new(), Collector::start());
+    let folders = Folders::new();
+    let collector = Collector::start();
     let (server, _) = serve(&folders, &[("etcd", ETCD)], &[&collector.flag()]);
     load(&collector);
     send_request(
@@ -138,7 +141,8 @@ fn a_header_that_is_not_valid_begins_a_trace_and_one_that_is_not_sampled_none() 
 
 #[test]
 fn only_traces_of_clients_are_sampled_at_a_ratio_of_zero() {
-    let (folders, collector) = (Folders::new(), Collector::start());
+    let folders = Folders::new();
+    let collector = Collector::start();
     let (server, _) = serve(
         &folders,
         &[("etcd", ETCD)],
@@ -164,7 +168,9 @@ fn only_traces_of_clients_are_sampled_at_a_ratio_of_zero() {
 
 #[test]
 fn a_load_is_a_span_with_its_stages_and_the_registry_continues_its_trace() {
-    let (folders, collector, registry) = (Folders::new(), Collector::start(), Registry::start());
+    let folders = Folders::new();
+    let collector = Collector::start();
+    let registry = Registry::start();
     let layer = tar_archive(&[("configs/catalog.json", lines(ETCD).as_bytes())]);
     let labels = [(
         "operators.operatorframework.io.index.configs.v1",
@@ -215,7 +221,8 @@ fn a_load_is_a_span_with_its_stages_and_the_registry_continues_its_trace() {
 
 #[test]
 fn a_load_that_fails_is_an_error_without_its_text() {
-    let (folders, collector) = (Folders::new(), Collector::start());
+    let folders = Folders::new();
+    let collector = Collector::start();
     folders.write("bad/catalog.json", "{\"schema\": \"olm.package\"");
     folders.catalog("etcd", ETCD);
     let _server = Server::start(
@@ -279,10 +286,8 @@ fn a_collector_that_is_away_is_reported_once_and_again_when_it_is_back() {
         &[&format!("--otlp-endpoint=http://{address}")],
     );
     server.logs("cannot send spans to the collector");
-    let (failed, sent) = (
-        "catalogql_trace_spans_total{result=\"failed\"}",
-        "catalogql_trace_spans_total{result=\"sent\"}",
-    );
+    let failed = "catalogql_trace_spans_total{result=\"failed\"}";
+    let sent = "catalogql_trace_spans_total{result=\"sent\"}";
     assert!(value(metrics, failed) > 0.0);
     let collector = Collector::start_at(address);
     get(server.address, QUERY);

@@ -117,7 +117,8 @@ fn part(whole: &Catalog, digest: u8, is_kept: impl Fn(usize) -> bool) -> Served 
         .filter(|(at, _)| is_kept(*at))
         .map(|(_, path)| path.as_str())
         .collect();
-    let (mut content, mut files) = (Vec::new(), Vec::<FileOrigin>::new());
+    let mut content = Vec::new();
+    let mut files = Vec::<FileOrigin>::new();
     for meta in metas(whole).filter(|meta| kept.contains(&**meta.file())) {
         content.extend_from_slice(meta.blob().raw());
         content.push(b'\n');
@@ -172,7 +173,8 @@ fn every_connection_of_community_has_one_order_in_pages_both_ways_and_in_one() {
     for &connection in CONNECTIONS {
         let whole = server.page(connection, "first: 1000000, after: $cursor", &Value::Null);
         assert!(!whole.is_empty(), "{connection:?}");
-        let (mut forwards, mut cursor) = (Vec::new(), Value::Null);
+        let mut forwards = Vec::new();
+        let mut cursor = Value::Null;
         while forwards.len() < whole.len() {
             let edges = server.page(connection, "first: 97, after: $cursor", &cursor);
             cursor = edges
@@ -182,7 +184,8 @@ fn every_connection_of_community_has_one_order_in_pages_both_ways_and_in_one() {
             forwards.extend(edges);
         }
         assert!(forwards == whole, "{connection:?} forwards");
-        let (mut backwards, mut cursor) = (Vec::new(), Value::Null);
+        let mut backwards = Vec::new();
+        let mut cursor = Value::Null;
         while backwards.len() < whole.len() {
             let edges = server.page(connection, "last: 101, before: $cursor", &cursor);
             cursor = edges
@@ -230,7 +233,8 @@ fn a_walk_over_community_neither_repeats_nor_skips_what_stays_while_it_is_replac
             ("last: 89, before: $cursor", <[Value]>::first),
         ] {
             let mut server = Server::new(again(&parts[0]));
-            let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+            let mut seen = Vec::new();
+            let mut cursor = Value::Null;
             for turn in 1.. {
                 let edges = server.page(connection, size, &cursor);
                 let Some(edge) = cursor_of(&edges) else { break };

@@ -201,12 +201,11 @@ fn pull_requests_are_checked_as_the_page_says() {
 
 #[test]
 fn a_catalog_is_made_served_updated_and_published_as_the_page_says() {
-    let (folders, registry) = (Folders::new(), Registry::start());
+    let folders = Folders::new();
+    let registry = Registry::start();
     fs::create_dir(folders.path("work")).expect("folders can be made");
-    let (host, address) = (
-        registry.address.to_string(),
-        format!("127.0.0.1:{}", fixed_port()),
-    );
+    let host = registry.address.to_string();
+    let address = format!("127.0.0.1:{}", fixed_port());
     let text = page("make-a-catalog").replace(
         "catalogql serve --watch catalog",
         &format!(

@@ -246,7 +246,8 @@ impl Service {
         if !request.is_long() {
             return self.parse(&request.query);
         }
-        let (service, query) = (Arc::clone(self), request.query.clone());
+        let service = Arc::clone(self);
+        let query = request.query.clone();
         self.engine
             .run_in_turn(peer, move |_| service.parse(&query))
             .await?
@@ -256,7 +257,9 @@ impl Service {
     /// the engine's.
     fn parse(&self, query: &str) -> Result<ParsedDocument, Error> {
         // Upstream's own limits of these are other ones, and are checked with it.
-        let (depth, aliases, root_fields) = (u64::MAX, u64::MAX, u64::MAX);
+        let depth = u64::MAX;
+        let aliases = u64::MAX;
+        let root_fields = u64::MAX;
         let limits = graphql::limits::Limits {
             depth,
             aliases,

@@ -92,7 +92,7 @@ impl<'d> Counts<'d> {
                     self.walk(nested(field), levels_below(field, below), seen)?;
                 }
                 Selection::InlineFragment(inline) => {
-                    self.walk(&inline.selection_set, below, seen)?
+                    self.walk(&inline.selection_set, below, seen)?;
                 }
                 Selection::FragmentSpread(spread) => {
                     let fragment = self.fragments.get(spread.fragment_name.as_str()).copied();

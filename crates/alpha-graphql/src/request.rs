@@ -114,12 +114,12 @@ impl<'de> Deserialize<'de> for Members {
                     key.make_ascii_lowercase();
                     match &*key {
                         "query" => {
-                            members.query = map.next_value::<Option<String>>()?.unwrap_or_default()
+                            members.query = map.next_value::<Option<String>>()?.unwrap_or_default();
                         }
                         "operationname" => members.operation_name = text(map.next_value()?),
                         "variables" => {
                             members.variables =
-                                variables(map.next_value()?).map_err(A::Error::custom)?
+                                variables(map.next_value()?).map_err(A::Error::custom)?;
                         }
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }

@@ -83,7 +83,9 @@ impl Schemas {
     ) -> BuiltSchema {
         let (entry, is_new) = self.entry(content.digest);
         if is_new {
-            let (schemas, engine, entry) = (Arc::clone(self), Arc::clone(engine), entry.clone());
+            let schemas = Arc::clone(self);
+            let engine = Arc::clone(engine);
+            let entry = entry.clone();
             let catalog = Arc::clone(&content.catalog);
             // It goes on when the one that asked first has left, because others may wait.
             tokio::spawn(async move { schemas.build(&engine, peer, catalog, entry).await });

@@ -153,7 +153,8 @@ impl Shape {
                 objects: object.blobs.len(),
                 fields,
             });
-            let (root, name) = (names::root_field(&schema), names::type_name(&schema));
+            let root = names::root_field(&schema);
+            let name = names::type_name(&schema);
             let other = taken.get(&name).or_else(|| taken.get(&root));
             if !names::is_valid(&root) {
                 shape.left_out.push(LeftOut::Name { schema, name: root });
@@ -224,7 +225,8 @@ impl Shape {
                         fields: nested.into_iter().map(plain).collect(),
                     }
                 } else {
-                    let (schema, field) = (schema.to_owned(), name.clone());
+                    let schema = schema.to_owned();
+                    let field = name.clone();
                     self.left_out.push(LeftOut::List {
                         schema,
                         field,

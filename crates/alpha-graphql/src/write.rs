@@ -119,7 +119,8 @@ impl<'w, 'c> Writer<'w, 'c> {
     /// Writes an object; of a value that is no object, one whose fields are `null`.
     fn object(&mut self, plan: &ObjectPlan<'_>, object: JsonValue<'c>) -> Result<(), Stopped> {
         self.work.draw(Step::JsonByte, object.raw().len())?;
-        let (begin, written) = (self.slots.len(), self.out.len());
+        let begin = self.slots.len();
+        let written = self.out.len();
         self.slots.resize(begin + plan.slots, None);
         if plan.slots > 0 {
             let slots = &mut self.slots[begin..];
@@ -169,7 +170,8 @@ impl<'w, 'c> Writer<'w, 'c> {
             self.out.extend_from_slice(b"null");
             return Ok(());
         }
-        let (mut at, mut result) = (0, Ok(()));
+        let mut at = 0;
+        let mut result = Ok(());
         self.out.push(b'[');
         let _ = list.each_element(|element| {
             if result.is_err() {

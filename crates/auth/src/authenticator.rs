@@ -105,7 +105,8 @@ impl Authenticator {
             };
             let is_proxied = proxied.is_some();
             if let Some(user) = proxied.map(Arc::new).or(verdict.user) {
-                let (certificate, authenticator) = (Arc::clone(certificate), self.clone());
+                let certificate = Arc::clone(certificate);
+                let authenticator = self.clone();
                 return Ok(Credentials::User(CertifiedUser {
                     user,
                     certificate,
@@ -200,7 +201,8 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
 async fn follow(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
     let maps = Api::<ConfigMap>::namespaced(client, NAMESPACE);
     let mut events = std::pin::pin!(watch_object(maps, NAME).default_backoff());
-    let (mut last, mut is_failing) = (None, false);
+    let mut last = None;
+    let mut is_failing = false;
     while let Some(event) = events.next().await {
         let data = match event {
             Ok(map) => map.and_then(|map| map.data).unwrap_or_default(),

@@ -85,7 +85,8 @@ pub(crate) enum AuthoritiesError {
 impl Authorities {
     /// Reads the `ConfigMap`. Keys that are missing stand for nothing.
     pub(crate) fn read(data: &BTreeMap<String, String>) -> Result<Self, AuthoritiesError> {
-        let (users, proxies) = (roots(data, CLIENT_CA)?, roots(data, PROXY_CA)?);
+        let users = roots(data, CLIENT_CA)?;
+        let proxies = roots(data, PROXY_CA)?;
         let mut all = RootCertStore::empty();
         all.roots
             .extend(users.roots.iter().chain(&proxies.roots).cloned());
@@ -172,7 +173,8 @@ impl ProxyHeaders {
             }
         }
         let username = Some(first(&self.users)??);
-        let (groups, uid) = (Some(values(&self.groups)?), first(&self.uids)?);
+        let groups = Some(values(&self.groups)?);
+        let uid = first(&self.uids)?;
         Some(User::authenticated(UserInfo {
             username,
             uid,
@@ -288,7 +290,8 @@ fn user(
         write!(id, "{byte:02x}").expect("a string takes all text");
     }
     let extra = [(CREDENTIAL_ID.to_owned(), vec![id])].into();
-    let (username, groups) = (Some(common_name), Some(organizations));
+    let username = Some(common_name);
+    let groups = Some(organizations);
     User::authenticated(UserInfo {
         username,
         groups,

@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_value_is_believed_until_its_time_is_over() {
-        let (cache, start) = (Cache::new(2, |_| false), Instant::now());
+        let cache = Cache::new(2, |_| false);
+        let start = Instant::now();
         cache.insert_at(start, "a", answer(1, start + TIME));
         let before = start + TIME / 2;
         assert_eq!(cache.get_at(before, &"a"), Some(answer(1, start + TIME)));
@@ -140,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_full_cache_forgets_first_what_is_over() {
-        let (cache, start) = (Cache::new(2, |_| false), Instant::now());
+        let cache = Cache::new(2, |_| false);
+        let start = Instant::now();
         let now = start + TIME;
         cache.insert_at(start, "a", answer(1, now));
         cache.insert_at(start, "b", answer(2, now + TIME));
@@ -155,7 +157,8 @@ mod tests {
 
     #[test]
     fn refusals_cause_no_other_value_to_be_forgotten_and_replace_it() {
-        let (cache, start) = (Cache::new(2, |value| *value == 0), Instant::now());
+        let cache = Cache::new(2, |value| *value == 0);
+        let start = Instant::now();
         let until = start + TIME;
         for (key, value) in [("a", 1), ("b", 2), ("x", 0), ("y", 0), ("z", 0)] {
             cache.insert_at(start, key, answer(value, until));

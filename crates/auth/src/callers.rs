@@ -203,7 +203,8 @@ impl Callers {
             .statuses()
             .into_keys()
             .collect();
-        let (mut seen, mut until) = (Vec::new(), all.until);
+        let mut seen = Vec::new();
+        let mut until = all.until;
         // In parts, between which other callers have their turn.
         for names in names.chunks(QUESTIONS) {
             let answers = try_join_all(
@@ -264,7 +265,8 @@ impl fmt::Debug for Renewable {
 
 /// Reading the content of a catalog; without a name, of every one.
 fn content(name: Option<&str>) -> Access<'_> {
-    let (group, resource) = ("olm.operatorframework.io", "clustercatalogs");
+    let group = "olm.operatorframework.io";
+    let resource = "clustercatalogs";
     Access::Resource(ResourceAccess {
         verb: "get",
         group,

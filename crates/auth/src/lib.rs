@@ -165,10 +165,8 @@ pub(crate) struct Right {
 impl User {
     /// Who sends no credentials.
     fn anonymous() -> Self {
-        let (username, groups) = (
-            Some(ANONYMOUS.to_owned()),
-            Some(vec![UNAUTHENTICATED.to_owned()]),
-        );
+        let username = Some(ANONYMOUS.to_owned());
+        let groups = Some(vec![UNAUTHENTICATED.to_owned()]);
         Self::new(UserInfo {
             username,
             groups,
@@ -241,10 +239,8 @@ impl Authorizer {
     /// Creates an authorizer that asks with this client. A token must be for one of these
     /// audiences, or for the API server if there are none.
     pub fn new(client: Client, audiences: Vec<String>) -> Self {
-        let (users, rights) = (
-            Answers::new(Option::is_none),
-            Answers::new(|right: &Right| !right.is_granted),
-        );
+        let users = Answers::new(Option::is_none);
+        let rights = Answers::new(|right: &Right| !right.is_granted);
         Self {
             reviews: Reviews::new(client, audiences),
             users,
@@ -361,7 +357,8 @@ mod tests {
     #[test]
     fn a_right_is_granted_only_without_a_denial_and_a_reason_is_that_of_a_refusal() {
         let right = |allowed, denied, reason: &str| {
-            let (reason, evaluation_error) = (Some(reason.to_owned()), None);
+            let reason = Some(reason.to_owned());
+            let evaluation_error = None;
             let Right { is_granted, reason } = Right::of(SubjectAccessReviewStatus {
                 allowed,
                 denied,

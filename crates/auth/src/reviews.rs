@@ -78,7 +78,8 @@ impl Reviews {
         user: &User,
         access: Access<'_>,
     ) -> impl Future<Output = Result<Answer<Right>, Denied>> + Send + use<> {
-        let (asker, spec) = (Asker::User(user.id), question(user, access));
+        let asker = Asker::User(user.id);
+        let spec = question(user, access);
         async move {
             let review = SubjectAccessReview {
                 spec,
@@ -312,7 +313,8 @@ mod tests {
         );
         assert_eq!(asked.resource_attributes, None);
         let [verb, group, resource] = ["get", "olm.operatorframework.io", "clustercatalogs"];
-        let (version, subresource) = (None, Some("content"));
+        let version = None;
+        let subresource = Some("content");
         let access = ResourceAccess {
             verb,
             group,

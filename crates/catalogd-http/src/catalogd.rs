@@ -144,11 +144,9 @@ impl ApiState {
         if let Ok(lines) = self.find_soon(served, parameters, peer) {
             return lines;
         }
-        let (served, parameters, room) = (
-            Arc::clone(served),
-            Arc::clone(parameters),
-            self.places.clone(),
-        );
+        let served = Arc::clone(served);
+        let parameters = Arc::clone(parameters);
+        let room = self.places.clone();
         let find = move || find(&served, &parameters, &Work::unlimited(), (&room, peer));
         let found = self.turns.acquire(&peer).await.run(find);
         found.await.ok().and_then(Result::ok).flatten()

@@ -36,7 +36,8 @@ impl Ranges {
     pub(super) fn parse(text: &[u8], size: usize) -> Result<Self, RangeError> {
         let specs = text.strip_prefix(b"bytes=").ok_or(RangeError::Malformed)?;
         let mut ranges = Vec::new();
-        let (mut missed, mut missed_suffix) = (false, false);
+        let mut missed = false;
+        let mut missed_suffix = false;
         for spec in specs
             .split(|byte| *byte == b',')
             .map(<[u8]>::trim_ascii)
@@ -46,7 +47,8 @@ impl Ranges {
                 .iter()
                 .position(|byte| *byte == b'-')
                 .ok_or(RangeError::Malformed)?;
-            let (from, to) = (spec[..dash].trim_ascii(), spec[dash + 1..].trim_ascii());
+            let from = spec[..dash].trim_ascii();
+            let to = spec[dash + 1..].trim_ascii();
             if from.is_empty() {
                 let length = if to.starts_with(b"-") {
                     None

@@ -48,7 +48,8 @@ fn without(document: &str, begin: usize) -> Option<Adapted> {
         let (length, name) = field(rest)?;
         (length, Some(name))
     };
-    let (before, after) = (document[..begin].trim_end(), rest[length..].trim_start());
+    let before = document[..begin].trim_end();
+    let after = rest[length..].trim_start();
     let text = match (before.chars().next_back(), after.chars().next()) {
         (Some('('), Some(')')) => format!("{}{}", &before[..before.len() - 1], &after[1..]),
         // Braces with nothing in them are no document.
@@ -63,7 +64,8 @@ fn without(document: &str, begin: usize) -> Option<Adapted> {
 
 /// Whether an offset is among the fields of an operation, and not of one of its objects.
 fn is_root(document: &str, offset: usize) -> bool {
-    let (mut depth, mut definition) = (0_usize, "");
+    let mut depth = 0_usize;
+    let mut definition = "";
     for (at, byte) in document[..offset].bytes().enumerate() {
         match byte {
             b'{' | b'(' => depth += 1,

@@ -46,7 +46,9 @@ impl Client {
     /// stream is cut, it is opened again, and what changed meanwhile is reported. Ends with an
     /// error if the first connection fails, or if the server refuses a later one.
     pub fn changes(&self, names: &[String]) -> impl Stream<Item = Result<ChangeEvent>> + '_ {
-        let (events, known, queue) = (None, None, VecDeque::new());
+        let events = None;
+        let known = None;
+        let queue = VecDeque::new();
         let watch = ChangeStream {
             client: self,
             names: names.to_vec(),

@@ -608,7 +608,8 @@ impl Client {
         if let Some(error) = first_error(&value, 200) {
             return Err(error);
         }
-        let (data, extensions) = (value["data"].take(), value["extensions"].take());
+        let data = value["data"].take();
+        let extensions = value["extensions"].take();
         if !data.is_object() {
             let message = "what answers is JSON without `data`".to_owned();
             return Err(Error::NotFound {

@@ -487,10 +487,8 @@ pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>>
         found.extend(of_extension(object));
     }
     for object in items(&get(&client, &server, &format!("{OLM_V0}/subscriptions")).await?) {
-        let (namespace, csv) = (
-            text(object, "/metadata/namespace"),
-            text(object, "/status/installedCSV"),
-        );
+        let namespace = text(object, "/metadata/namespace");
+        let csv = text(object, "/status/installedCSV");
         if csv.is_empty() {
             continue;
         }

@@ -87,7 +87,8 @@ impl Error {
 /// The message of an error with its causes.
 #[cfg(feature = "kube")]
 pub(crate) fn chain(error: &dyn StdError) -> String {
-    let (mut text, mut source) = (error.to_string(), error.source());
+    let mut text = error.to_string();
+    let mut source = error.source();
     while let Some(cause) = source {
         text = format!("{text}: {cause}");
         source = cause.source();

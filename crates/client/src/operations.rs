@@ -150,7 +150,8 @@ impl Client {
                     .as_str()
                     .unwrap_or_default()
                     .to_owned();
-                let (message, similar_names) = (failure.message, failure.similar_names);
+                let message = failure.message;
+                let similar_names = failure.similar_names;
                 Ok(ResolveResult::ResolutionFailure(ResolutionFailure {
                     code,
                     message,
@@ -248,7 +249,8 @@ fn package(node: packages::PackagesPackagesNodes) -> Package {
 }
 
 fn heads_of(node: heads::HeadsPackagesNodes) -> impl Iterator<Item = ChannelHead> {
-    let (catalog, package) = (node.catalog.name, node.name);
+    let catalog = node.catalog.name;
+    let package = node.name;
     node.channels.into_iter().map(move |channel| {
         let (bundle, version) = match channel.head {
             Some(head) => (

@@ -52,7 +52,8 @@ impl PortForward {
         let task = tokio::spawn(async move {
             // A pod for each connection: the one of before may have gone meanwhile.
             while let Ok((mut connection, _)) = listener.accept().await {
-                let (pods, first) = (Arc::clone(&pods), first.take());
+                let pods = Arc::clone(&pods);
+                let first = first.take();
                 tokio::spawn(async move {
                     let stream = match first {
                         Some(stream) => Ok(stream),

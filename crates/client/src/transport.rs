@@ -127,7 +127,8 @@ impl Transport {
 impl OpenResponse {
     /// A response that came straight from its URL.
     pub(crate) fn of(response: reqwest::Response) -> Self {
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
         Self {
             status,
             headers,

@@ -103,7 +103,8 @@ impl<T> Walk<T> {
     }
 
     async fn read(&self) -> Result<Vec<T>> {
-        let (mut position, mut items) = (Position::default(), Vec::new());
+        let mut position = Position::default();
+        let mut items = Vec::new();
         while !position.is_done {
             let (page, next) = self.page(position).await?;
             items.extend(page);

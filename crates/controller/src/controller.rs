@@ -181,7 +181,8 @@ impl Controller {
         mut stop: watch::Receiver<bool>,
     ) {
         let (holder, lease) = self.compete(stop.clone());
-        let (mut holder_changes, stopping) = (holder.clone(), stop.clone());
+        let mut holder_changes = holder.clone();
+        let stopping = stop.clone();
         loop {
             let is_ready = self.is_ready_now();
             readiness(is_ready, self.readiness.late());
@@ -238,10 +239,8 @@ impl Controller {
         let (sender, receiver) = watch::channel(is_manager && self.options.lease.is_none());
         let durations = self.options.lease.filter(|_| is_manager);
         let lease = durations.map(|durations| {
-            let (client, identity) = (
-                self.status.writer.client.clone(),
-                self.options.identity.clone(),
-            );
+            let client = self.status.writer.client.clone();
+            let identity = self.options.identity.clone();
             let candidate = Candidate::new(client, &self.options.namespace, identity, durations);
             tokio::spawn(candidate.run(sender, stop))
         });
@@ -434,7 +433,9 @@ impl Controller {
 
 impl StatusWrites {
     fn new(writer: Writer, metrics: ControllerMetrics) -> Self {
-        let (dirty, written, metrics) = (BTreeSet::new(), BTreeMap::new(), Arc::new(metrics));
+        let dirty = BTreeSet::new();
+        let written = BTreeMap::new();
+        let metrics = Arc::new(metrics);
         Self {
             writer,
             dirty,
@@ -480,12 +481,11 @@ impl StatusWrites {
     }
 
     fn begin(&mut self, object: &Arc<ClusterCatalog>, write: Write) {
-        let (name, version) = (
-            object.metadata.name.clone().unwrap_or_default(),
-            object.metadata.resource_version.clone(),
-        );
+        let name = object.metadata.name.clone().unwrap_or_default();
+        let version = object.metadata.resource_version.clone();
         self.written.insert(name.clone(), version.clone());
-        let (writer, object) = (self.writer.clone(), Arc::clone(object));
+        let writer = self.writer.clone();
+        let object = Arc::clone(object);
         let done = Box::pin(async move { writer.write(&object, write).await });
         self.pending = Some(PendingWrite {
             name,

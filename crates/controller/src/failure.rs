@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn messages_advise_what_can_be_done_in_a_cluster() {
-        let (registry, location) = ("quay.io".to_owned(), "quay.io/a/b".to_owned());
+        let registry = "quay.io".to_owned();
+        let location = "quay.io/a/b".to_owned();
         let refused = ImageError::NoCredentials { registry, location };
         let root = "/configs".to_owned();
         let empty = LoadError::NoFiles {

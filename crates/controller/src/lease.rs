@@ -266,7 +266,8 @@ mod tests {
         let lasts = LeaseDurations::default().lease;
         // Clocks of other nodes may be ahead or behind by years.
         for renewed_at in ["1999-01-01T00:00:00Z", NOW, "2099-01-01T00:00:00Z"] {
-            let (mut other, start) = (state("b"), Instant::now());
+            let mut other = state("b");
+            let start = Instant::now();
             let held = claimed_by("a", renewed_at);
             assert!(!other.may_take(&held, start), "{renewed_at}");
             assert!(!other.may_take(&held, start + lasts / 2), "{renewed_at}");
@@ -308,10 +309,8 @@ mod tests {
 
     #[test]
     fn a_renewal_keeps_the_time_of_the_acquisition_and_a_takeover_counts() {
-        let (first, later) = (
-            claimed_by("a", NOW),
-            "2026-05-06T07:09:00Z".parse().unwrap(),
-        );
+        let first = claimed_by("a", NOW);
+        let later = "2026-05-06T07:09:00Z".parse().unwrap();
         let renewed = state("a").claim(first.clone(), later);
         assert_eq!(
             (&renewed.acquire_time, renewed.lease_transitions),

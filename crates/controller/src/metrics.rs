@@ -158,7 +158,8 @@ where
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        let (method, requests) = (request.method().to_string(), Arc::clone(&self.requests));
+        let method = request.method().to_string();
+        let requests = Arc::clone(&self.requests);
         let response = self.client.call(request);
         Box::pin(async move {
             let response = response.await;

@@ -189,7 +189,7 @@ impl PullConfiguration {
         match Registries::new(settings.clone()) {
             Ok(registries) => drop(self.clients.insert(key, (settings, registries))),
             Err(error) => {
-                tracing::error!(%error, "cannot use the settings for registries, keeping the last ones")
+                tracing::error!(%error, "cannot use the settings for registries, keeping the last ones");
             }
         }
     }

@@ -83,7 +83,7 @@ impl Remembered {
         match write(&self.path, &objects) {
             Ok(()) => self.objects = objects,
             Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "cannot remember the wanted catalogs")
+                tracing::warn!(path = %self.path.display(), %error, "cannot remember the wanted catalogs");
             }
         }
     }

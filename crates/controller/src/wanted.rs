@@ -68,7 +68,8 @@ impl Wanted {
     /// Adds the catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique
     /// because a namespace has no dot.
     fn add_catalog_source(&mut self, object: &CatalogSource, registries: Registries) {
-        let (metadata, spec) = (&object.metadata, &object.spec);
+        let metadata = &object.metadata;
+        let spec = &object.spec;
         let Some((namespace, id)) = metadata.namespace.as_deref().zip(metadata.name.as_deref())
         else {
             return;
@@ -301,10 +302,8 @@ fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) 
         namespace.to_owned(),
     );
     let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let (display_name, publisher) = (
-        given(&object.spec.display_name),
-        given(&object.spec.publisher),
-    );
+    let display_name = given(&object.spec.display_name);
+    let publisher = given(&object.spec.publisher);
     let created = object
         .metadata
         .creation_timestamp

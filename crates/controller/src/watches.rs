@@ -145,7 +145,8 @@ pub(crate) fn watch_one<K: Watched>(
     name: &str,
 ) -> impl Stream<Item = Option<K>> + Send + use<K> {
     let kind = <K as Resource>::kind(&()).into_owned();
-    let (mut is_failing, mut is_known) = (false, false);
+    let mut is_failing = false;
+    let mut is_known = false;
     watch_object(api, name)
         .default_backoff()
         .filter_map(move |event| {

@@ -15,7 +15,8 @@ impl Drawing<'_> {
     /// to the last of its entries.
     pub fn lanes(&self) -> impl Display {
         fmt::from_fn(|f| {
-            let (lanes, rows) = (lanes(self), rows(self));
+            let lanes = lanes(self);
+            let rows = rows(self);
             let places: HashMap<_, _> = rows
                 .iter()
                 .enumerate()
@@ -51,8 +52,9 @@ impl Drawing<'_> {
                     };
                     write!(f, "{dot} ")?;
                 }
-                let (version, name, notes) =
-                    (clean(row.version), clean(row.name), clean(&row.notes));
+                let version = clean(row.version);
+                let name = clean(row.name);
+                let notes = clean(&row.notes);
                 let line = format!(" {version:versions$}  {name:names$}  {notes}");
                 writeln!(f, "{}", line.trim_end())?;
             }

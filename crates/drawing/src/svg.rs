@@ -120,7 +120,8 @@ impl<'d, 'g> Picture<'d, 'g> {
     }
 
     fn lane(&self, f: &mut fmt::Formatter<'_>, at: usize, lane: &Lane<'_, '_>) -> fmt::Result {
-        let (x, colour) = (lane_x(at), at % COLOURS);
+        let x = lane_x(at);
+        let colour = at % COLOURS;
         let entries = &lane.channel.entries;
         let with_dot: HashSet<_> = entries
             .iter()
@@ -159,7 +160,8 @@ impl<'d, 'g> Picture<'d, 'g> {
         straight: bool,
         class: &str,
     ) -> fmt::Result {
-        let (from, to) = (self.row_y(rows.0), self.row_y(rows.1));
+        let from = self.row_y(rows.0);
+        let to = self.row_y(rows.1);
         if straight {
             return writeln!(f, "<path class=\"{class}\" d=\"M{x} {from}V{to}\"/>");
         }
@@ -188,7 +190,9 @@ impl<'d, 'g> Picture<'d, 'g> {
             (false, true) => format!("l{colour} f{colour}"),
             (false, false) => format!("l{colour}"),
         };
-        let (name, title, y) = (XmlText(entry.name), XmlText(&lane.title), self.row_y(row));
+        let name = XmlText(entry.name);
+        let title = XmlText(&lane.title);
+        let y = self.row_y(row);
         writeln!(
             f,
             "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{name} in {title}</title></circle>"
@@ -198,7 +202,9 @@ impl<'d, 'g> Picture<'d, 'g> {
     fn titles(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let y = self.header() - ROW / 2;
         for (at, lane) in self.lanes.iter().enumerate() {
-            let (x, colour, title) = (lane_x(at) + 4, at % COLOURS, shortened(&lane.title));
+            let x = lane_x(at) + 4;
+            let colour = at % COLOURS;
+            let title = shortened(&lane.title);
             let title = XmlText(&title);
             writeln!(
                 f,
@@ -211,9 +217,11 @@ impl<'d, 'g> Picture<'d, 'g> {
     fn texts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [version_x, name_x, notes_x, _] = self.columns();
         for (at, row) in self.rows.iter().enumerate() {
-            let (y, class) = (self.row_y(at) + 4, if row.is_head { "head" } else { "row" });
-            let (version, name, notes) =
-                (XmlText(row.version), XmlText(row.name), XmlText(&row.notes));
+            let y = self.row_y(at) + 4;
+            let class = if row.is_head { "head" } else { "row" };
+            let version = XmlText(row.version);
+            let name = XmlText(row.name);
+            let notes = XmlText(&row.notes);
             write!(
                 f,
                 "<text class=\"{class}\" x=\"{version_x}\" y=\"{y}\">{version}</text>"

@@ -191,7 +191,8 @@ impl Edits {
             .await
             .map_err(|_| EditFailure::TooLarge)?;
         let turn = turn.acquire(&peer).await;
-        let (edits, catalog) = (self.clone(), catalog.to_owned());
+        let edits = self.clone();
+        let catalog = catalog.to_owned();
         // It goes on when the client goes away, and the next one waits for its end.
         let done = tokio::spawn(async move {
             let _held = (turn, pending);
@@ -298,7 +299,8 @@ fn read_and_render(body: &[u8]) -> Result<Vec<Operation<RenderedBundle>>, EditFa
             limit: MAX_OPERATIONS,
         });
     }
-    let (mut bundles, mut budget) = (0, RenderBudget::new(MAX_RENDERED_BYTES));
+    let mut bundles = 0;
+    let mut budget = RenderBudget::new(MAX_RENDERED_BYTES);
     let mut render = |bundle: BundleInput| {
         bundles += 1;
         if bundles > MAX_BUNDLES {

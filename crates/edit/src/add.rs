@@ -158,7 +158,8 @@ fn check_form(
             errors.push(EditError::SubstitutesFor);
         }
         if let Err(fault) = Version::parse(&bundle.version) {
-            let (name, version) = (bundle.name.clone(), bundle.version.clone());
+            let name = bundle.name.clone();
+            let version = bundle.version.clone();
             errors.push(match mode {
                 Mode::Replaces => EditError::Version {
                     bundle: name,

@@ -215,7 +215,8 @@ fn remove_whole(
                     .bundle(&head.name)
                     .map(|bundle| bundle.image.clone())
                     .unwrap_or_default();
-                let (package, channel) = (package.name.clone(), channel.name.clone());
+                let package = package.name.clone();
+                let channel = channel.name.clone();
                 return Err(EditError::OtherHeads {
                     package,
                     image,

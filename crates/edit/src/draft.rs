@@ -54,7 +54,9 @@ struct PackageNames {
 
 impl<'c> Draft<'c> {
     pub(crate) fn new(content: &'c Content, limits: EditLimits) -> Self {
-        let (open, packages, next) = (BTreeMap::new(), content.packages(), content.next_id());
+        let open = BTreeMap::new();
+        let packages = content.packages();
+        let next = content.next_id();
         Self {
             content,
             limits,
@@ -281,10 +283,10 @@ impl<'c> Draft<'c> {
             for part in open.current.parts() {
                 match part.id() {
                     Some(id) if id < first_new && former.get(&id) == Some(&part) => {
-                        drop(changed.remove(&id))
+                        drop(changed.remove(&id));
                     }
                     Some(id) if id < first_new => {
-                        drop(changed.insert(id, Some(Meta::of(id, &part.value()))))
+                        drop(changed.insert(id, Some(Meta::of(id, &part.value()))));
                     }
                     id => {
                         new.entry(Arc::clone(name))

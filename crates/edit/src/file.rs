@@ -143,7 +143,8 @@ impl SourceFile {
 
     /// Reads a file, and finds the lines of it on which its blobs begin.
     fn read_with_places(path: &str, mut bytes: &[u8]) -> Result<(Self, Vec<u32>), FileError> {
-        let (mut lines, mut begins) = (Vec::new(), Vec::new());
+        let mut lines = Vec::new();
+        let mut begins = Vec::new();
         let input = |buffer: &mut [u8]| {
             let (next, rest) = bytes.split_at(bytes.len().min(buffer.len()));
             buffer[..next.len()].copy_from_slice(next);

@@ -222,7 +222,8 @@ impl LockedFolder {
                 }
             }
         }
-        let (unfinished, plan) = (self.stage.join("plan"), self.stage.join(PLAN));
+        let unfinished = self.stage.join("plan");
+        let plan = self.stage.join(PLAN);
         step(stop, "write", &unfinished)?;
         let text = serde_json::to_vec(planned)
             .map_err(io::Error::other)
@@ -237,7 +238,8 @@ impl LockedFolder {
     /// Moves prepared files to their places; those that are there already are left as they are.
     fn apply(&self, planned: &[PlannedFile], stop: Stop<'_>) -> Result<(), FolderError> {
         for (at, file) in planned.iter().enumerate() {
-            let (staged, target) = (self.staged(at), self.root.join(&file.path));
+            let staged = self.staged(at);
+            let target = self.root.join(&file.path);
             step(stop, "replace", &target)?;
             self.put(&staged, &target, file)
                 .map_err(io_error("replace", &target))?;

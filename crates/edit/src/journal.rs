@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_key_stands_for_one_request_until_a_thousand_others_came() {
-        let (one, other) = (Digest::new([1; 32]), Digest::new([2; 32]));
+        let one = Digest::new([1; 32]);
+        let other = Digest::new([2; 32]);
         let mut journal = Journal::default();
         journal.add("first", one, "{}".to_owned());
         for number in 1..MAX_KEYS {

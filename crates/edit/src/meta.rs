@@ -53,7 +53,8 @@ impl Meta {
     /// Parses the blob; keys of known fields have their usual case.
     pub fn value(&self) -> Result<Value, EditError> {
         let unreadable = |fault| {
-            let (schema, name) = (self.schema.to_string(), self.name.to_string());
+            let schema = self.schema.to_string();
+            let name = self.name.to_string();
             EditError::Unreadable {
                 schema,
                 name,
@@ -124,7 +125,8 @@ impl<'l> Place<'l> {
                     .unwrap_or_default(),
             )
         };
-        let (schema, name) = (find("schema"), find("name"));
+        let schema = find("schema");
+        let name = find("name");
         let package = if schema == "olm.package" {
             name.clone()
         } else {

@@ -54,7 +54,8 @@ fn set_fields(package: &mut Package, fields: &PackageFields) {
 pub(crate) fn add_channel(draft: &mut Draft<'_>, request: &ChannelEntries) -> Result<(), Refusal> {
     let mut package = existing(draft, &request.package)?;
     if package.channel(&request.channel).is_some() {
-        let (package, channel) = (request.package.clone(), request.channel.clone());
+        let package = request.package.clone();
+        let channel = request.channel.clone();
         return Err(EditError::ChannelExists { package, channel }.into());
     }
     package.channel_mut(&request.channel).entries = request.entries.iter().map(entry).collect();

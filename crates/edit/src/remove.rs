@@ -39,7 +39,8 @@ pub(crate) fn all_but(
     request: &Packages,
     notices: &mut Vec<Notice>,
 ) -> Result<(), Refusal> {
-    let (wanted, all) = (names(request), draft.packages());
+    let wanted = names(request);
+    let all = draft.packages();
     let unknown = wanted.iter().filter(|name| !all.contains(name.as_str()));
     notices.extend(unknown.map(|name| Notice::NothingToKeep(name.clone())));
     let (kept, removed): (Vec<_>, Vec<_>) = all

@@ -58,7 +58,8 @@ fn rebuild_all(
     max_edges: usize,
 ) -> Result<Rebuilt, Vec<EditError>> {
     let graph = Graph::new(package);
-    let (mut rebuilt, mut errors) = (Rebuilt::default(), Vec::new());
+    let mut rebuilt = Rebuilt::default();
+    let mut errors = Vec::new();
     let mut edges = 0;
     for name in names {
         match rebuild(&graph, name) {
@@ -240,7 +241,8 @@ fn check_below(
     skipped: &Bundle,
     chain: &Chain,
 ) -> Result<(), EditError> {
-    let (mut below, mut seen) = (Vec::new(), HashSet::new());
+    let mut below = Vec::new();
+    let mut seen = HashSet::new();
     let mut next = graph.bundle(&graph.edges(channel, skipped)?.replaces);
     while let Some(bundle) =
         next.filter(|bundle| bundle.name != skipped.name && seen.insert(&*bundle.name))
@@ -252,7 +254,9 @@ fn check_below(
     if below.is_empty() {
         return Ok(());
     }
-    let (channel, head, skipped) = (channel.to_owned(), above.to_owned(), skipped.name.clone());
+    let channel = channel.to_owned();
+    let head = above.to_owned();
+    let skipped = skipped.name.clone();
     Err(EditError::SkipsOwnChain {
         channel,
         head,

@@ -52,7 +52,8 @@ pub(crate) fn place(
     }
     let default = package.default_channel().to_owned();
     if package.channel(&default).is_none() {
-        let (bundle, package) = (bundle.name.clone(), package.name.clone());
+        let bundle = bundle.name.clone();
+        let package = package.name.clone();
         return Err(EditError::DefaultChannelUnknown {
             bundle,
             channel: default,
@@ -105,7 +106,8 @@ fn insert(
         .as_ref()
         .map(|placement| placement.skip_range.clone())
         .unwrap_or_default();
-    let (name, replaces) = (new.name.clone(), behind.unwrap_or_default());
+    let name = new.name.clone();
+    let replaces = behind.unwrap_or_default();
     if let Some((ahead, is_patch)) = ahead
         && let Some(ahead) = channel.entries.iter_mut().find(|entry| entry.name == ahead)
     {
@@ -142,7 +144,8 @@ fn versions<'b>(bundles: &'b [Bundle], channel: &Channel) -> Result<Vec<Versione
             version: bundle.version.clone(),
         };
         let version = Version::parse(&bundle.version).map_err(invalid)?;
-        let (is_skipped, is_truncated) = (skipped.contains(&bundle.name), bundle.is_truncated);
+        let is_skipped = skipped.contains(&bundle.name);
+        let is_truncated = bundle.is_truncated;
         Ok(Versioned {
             name: &bundle.name,
             version,

@@ -74,13 +74,13 @@ impl Package {
             match &*meta.schema {
                 "olm.package" if package.blob.is_none() => package.blob = Some(blob()?),
                 "olm.channel" if known.insert(("channel", &meta.name)) => {
-                    package.channels.push(Channel::read(blob()?))
+                    package.channels.push(Channel::read(blob()?));
                 }
                 "olm.bundle" if known.insert(("bundle", &meta.name)) => {
-                    package.bundles.push(Bundle::of(meta)?)
+                    package.bundles.push(Bundle::of(meta)?);
                 }
                 "olm.deprecations" if package.deprecations.is_none() => {
-                    package.deprecations = Some(blob()?)
+                    package.deprecations = Some(blob()?);
                 }
                 _ => {}
             }

@@ -17,7 +17,8 @@ pub(crate) fn substitute(package: &mut Package, new: &mut [Bundle]) -> BTreeSet<
         else {
             continue;
         };
-        let (name, base) = (new[at].name.clone(), placement.substitutes_for);
+        let name = new[at].name.clone();
+        let base = placement.substitutes_for;
         for channel in package
             .channels
             .iter_mut()

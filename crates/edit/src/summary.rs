@@ -194,7 +194,8 @@ fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
             .unwrap_or_default();
         Channel::read(Blob::new(members))
     };
-    let (before, after) = (channel(before), channel(after));
+    let before = channel(before);
+    let after = channel(after);
     let heads = |channel: &Channel| {
         channel
             .heads()
@@ -209,10 +210,8 @@ fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
             .map(|entry| entry.name.clone())
             .collect::<BTreeSet<_>>()
     };
-    let (edges, entries) = (
-        [edges(&before), edges(&after)],
-        [names(&before), names(&after)],
-    );
+    let edges = [edges(&before), edges(&after)];
+    let entries = [names(&before), names(&after)];
     GraphChange {
         from_heads: heads(&before),
         to_heads: heads(&after),

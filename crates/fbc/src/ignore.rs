@@ -203,7 +203,8 @@ impl IgnoreRules {
         items: &mut Vec<T>,
         path: impl Fn(&T) -> &str,
     ) -> Result<(), IgnoreError> {
-        let (files, mut steps) = (items.len(), MatchSteps::default());
+        let files = items.len();
+        let mut steps = MatchSteps::default();
         // Beyond the limit nothing is matched any more.
         items.retain(|item| steps.0 > MAX_MATCH_STEPS || !self.matches(path(item), &mut steps));
         if steps.0 > MAX_MATCH_STEPS {

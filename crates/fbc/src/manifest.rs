@@ -107,7 +107,8 @@ impl Base64Pattern {
             let mut bytes = vec![0; shift];
             bytes.extend_from_slice(word.as_bytes());
             // Only the digits that do not depend on the bytes before and after the word.
-            let (from, to) = ((shift * 8).div_ceil(6), bytes.len() * 8 / 6);
+            let from = (shift * 8).div_ceil(6);
+            let to = bytes.len() * 8 / 6;
             let text = BASE64.encode(&bytes);
             memmem::Finder::new(&text.as_bytes()[from..to]).into_owned()
         };

@@ -94,7 +94,9 @@ struct VersionBound {
 
 impl VersionBound {
     fn new(version: &Version<'_>) -> Self {
-        let (major, minor, patch) = (version.major(), version.minor(), version.patch());
+        let major = version.major();
+        let minor = version.minor();
+        let patch = version.patch();
         Self {
             major,
             minor,

@@ -169,7 +169,8 @@ impl Requirement {
         for (at, value) in values.iter().enumerate() {
             let unexpected = value_errors(value);
             if !unexpected.is_empty() {
-                let (value, unexpected) = (go_quote(value), unexpected.join("; "));
+                let value = go_quote(value);
+                let unexpected = unexpected.join("; ");
                 errors.push(format!(
                     "values[{at}][{key}]: Invalid value: {value}: {unexpected}"
                 ));

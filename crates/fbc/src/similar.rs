@@ -34,7 +34,8 @@ pub fn similar_names<'n>(
     if letters == 0 || letters > MAX_LETTERS {
         return Ok(Vec::new());
     }
-    let (most, lower) = (if letters < LONG { 1 } else { 2 }, name.to_lowercase());
+    let most = if letters < LONG { 1 } else { 2 };
+    let lower = name.to_lowercase();
     let mut similar = Vec::new();
     for candidate in candidates {
         work.draw(Step::Comparison, 1)?;
@@ -107,7 +108,8 @@ mod tests {
     #[test]
     fn names_of_more_letters_than_the_limit_are_not_compared() {
         let [longest, too_long] = [MAX_LETTERS, MAX_LETTERS + 1].map(|letters| "a".repeat(letters));
-        let (more, most) = (longest.clone() + "b", too_long.clone() + "b");
+        let more = longest.clone() + "b";
+        let most = too_long.clone() + "b";
         assert_eq!(similar(&longest, &[&more]), [more.as_str()]);
         assert_eq!(similar(&too_long, &[&most]), [""; 0]);
     }

@@ -325,7 +325,8 @@ fn check_build(identifier: &str) -> Result<(), VersionError> {
 
 /// Compares non-empty prereleases.
 pub(crate) fn compare_identifiers(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.split('.'), b.split('.'));
+    let mut a = a.split('.');
+    let mut b = b.split('.');
     loop {
         let order = match (a.next(), b.next()) {
             (Some(a), Some(b)) => compare_identifier(a, b),

@@ -138,7 +138,8 @@ impl GraphqlHttp {
 impl GraphqlService {
     fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
         let limits = engine.limits();
-        let (in_flight, streams) = (limits.in_flight_bytes, limits.streams.streams);
+        let in_flight = limits.in_flight_bytes;
+        let streams = limits.streams.streams;
         let large = in_flight - in_flight / SMALL_RESPONSES_DIVISOR;
         let in_flight = ByteBudget::new(in_flight, large, SMALL_RESPONSE_BYTES);
         Self {
@@ -316,10 +317,8 @@ async fn respond_to_post(
     State(server): State<Arc<GraphqlService>>,
     mut request: HttpRequest,
 ) -> Response {
-    let (headers, peer) = (
-        std::mem::take(request.headers_mut()),
-        Peer::of(request.extensions()),
-    );
+    let headers = std::mem::take(request.headers_mut());
+    let peer = Peer::of(request.extensions());
     let catalogs: Option<Catalogs> = request.extensions_mut().remove();
     let client = (catalogs.as_ref().unwrap_or(server.engine.catalogs()), peer);
     if !request::is_json(&headers) {

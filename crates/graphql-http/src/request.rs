@@ -103,7 +103,8 @@ pub(super) fn accepted(headers: &HeaderMap) -> AcceptedMedia {
             ..accepted
         };
     }
-    let (mut best, mut best_json) = (0.0, 0.0);
+    let mut best = 0.0;
+    let mut best_json = 0.0;
     for range in ranges
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))

@@ -370,11 +370,9 @@ impl WebSocketConnection<'_> {
             Some(turn) if self.operations.len() < maximum => turn,
             _ => return self.refuse(OperationKind::Query, refusal::streams()),
         };
-        let (server, catalogs, peer) = (
-            Arc::clone(self.server),
-            self.client.catalogs.clone(),
-            self.client.peer,
-        );
+        let server = Arc::clone(self.server);
+        let catalogs = self.client.catalogs.clone();
+        let peer = self.client.peer;
         let subscription = match server
             .engine
             .prepare_in_turn(&request, &catalogs, peer)

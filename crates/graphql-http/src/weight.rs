@@ -22,7 +22,8 @@ const BYTES_PER_MEMBER: usize = 128;
 /// Returns an upper bound of the memory that a request in JSON takes, its text included. Text that
 /// is not JSON has one too.
 pub(super) fn of_json(text: &[u8]) -> usize {
-    let (mut weight, mut rest) = (text.len(), text);
+    let mut weight = text.len();
+    let mut rest = text;
     while let [byte, after @ ..] = rest {
         rest = after;
         match byte {

@@ -97,7 +97,8 @@ impl Dependencies {
             .iter()
             .map(|definition| definition.name.as_str().into())
             .collect();
-        let (reads_server, conditions) = (walk.reads_server, walk.conditions);
+        let reads_server = walk.reads_server;
+        let conditions = walk.conditions;
         Self {
             variables,
             scope: walk.scope,
@@ -290,7 +291,7 @@ impl<'d> DependencyWalk<'d> {
                         (FieldId::Other, _)
                             if field.name == "__schema" || field.name == "__type" =>
                         {
-                            self.pins = None
+                            self.pins = None;
                         }
                         (_, FieldScope::Metadata) => self.pins = None,
                         (_, FieldScope::Volatile) => self.scope = CacheScope::Volatile,

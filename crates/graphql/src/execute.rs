@@ -130,7 +130,8 @@ impl Engine {
                 Ok(introspection) => introspection,
                 Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
             };
-        let (server, limits) = (&self.server, &self.limits);
+        let server = &self.server;
+        let limits = &self.limits;
         let context = Context {
             snapshot,
             change,
@@ -173,7 +174,8 @@ impl Engine {
     /// # Errors
     /// If it is higher than the limit.
     pub(super) fn check_cost(&self, plan: &Plan<'_>) -> Result<u64, Error> {
-        let (cost, maximum) = (plan::cost::cost(plan, &self.limits), self.limits.cost);
+        let cost = plan::cost::cost(plan, &self.limits);
+        let maximum = self.limits.cost;
         if cost <= maximum {
             return Ok(cost);
         }

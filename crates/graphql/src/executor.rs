@@ -206,7 +206,8 @@ mod tests {
         last: u8,
         order: &mpsc::UnboundedSender<u8>,
     ) -> JoinHandle<Result<(), Overloaded>> {
-        let (executor, order) = (Arc::clone(executor), order.clone());
+        let executor = Arc::clone(executor);
+        let order = order.clone();
         tokio::spawn(async move {
             let _permit = executor.acquire(peer(last)).await?;
             order.send(last).unwrap();

@@ -229,7 +229,8 @@ impl Engine {
         let Some((digest, text)) = self.documents.unparsed(request) else {
             return self.prepare(request, catalogs, peer);
         };
-        let (engine, text) = (Arc::clone(self), text.to_owned());
+        let engine = Arc::clone(self);
+        let text = text.to_owned();
         let parse = move |_| {
             engine
                 .documents
@@ -334,8 +335,9 @@ impl Request<'_> {
             variables,
             extensions,
         } = self;
-        let (query, document_id, operation_name) =
-            (own(query), own(document_id), own(operation_name));
+        let query = own(query);
+        let document_id = own(document_id);
+        let operation_name = own(operation_name);
         Request {
             query,
             document_id,

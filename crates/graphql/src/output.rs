@@ -63,7 +63,8 @@ fn escaped(out: &mut Vec<u8>, bytes: &[u8]) {
             b'\r' => out.extend_from_slice(b"\\r"),
             b'\t' => out.extend_from_slice(b"\\t"),
             0..0x20 => {
-                let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+                let high = HEX[usize::from(byte >> 4)];
+                let low = HEX[usize::from(byte & 15)];
                 out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
             }
             _ => out.push(byte),

@@ -96,7 +96,8 @@ impl<'r> PreparedRequest<'r> {
     /// is too high.
     pub fn subscribe(&self) -> Result<Subscription, Vec<Error>> {
         let subscribed = Subscription::new(self.engine, &self.resolved, self.catalogs, self.peer);
-        let (metrics, kind) = (&self.engine.metrics, OperationKind::Subscription);
+        let metrics = &self.engine.metrics;
+        let kind = OperationKind::Subscription;
         match &subscribed {
             Ok(_) => metrics.count(kind, RequestResult::Ok),
             Err(errors) => metrics.refuse_all(kind, errors),
@@ -138,14 +139,16 @@ impl<'r> PreparedRequest<'r> {
     /// Executes a long request when it is its turn, on a thread that serves no connections. It is
     /// cancelled when the client leaves.
     async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
-        let (engine, snapshot) = (Arc::clone(self.engine), Arc::clone(&self.snapshot));
+        let engine = Arc::clone(self.engine);
+        let snapshot = Arc::clone(&self.snapshot);
         let ResolvedRequest {
             request,
             ref document,
             digest,
             includes_cost,
         } = self.resolved;
-        let (request, document) = (request.clone().into_owned(), Arc::clone(document));
+        let request = request.clone().into_owned();
+        let document = Arc::clone(document);
         let execute = move |cancellation| {
             let resolved = ResolvedRequest {
                 request: &request,
@@ -259,7 +262,9 @@ impl Engine {
         codings: &AcceptableCodings,
         peer: Peer,
     ) -> EncodedResponse {
-        let (cache, key, own) = (Arc::clone(&self.response_cache), *key, Arc::clone(cached));
+        let cache = Arc::clone(&self.response_cache);
+        let key = *key;
+        let own = Arc::clone(cached);
         let encode = move |coding| cache.encoded(&key, &own, coding);
         let length = cached.plain.len();
         let encoded = match self

@@ -102,7 +102,8 @@ impl ResponseKeys {
 
     /// Returns the remembered validator of a URL with these parameters, for what a caller sees.
     pub(super) fn recall(&self, snapshot: &Snapshot, parameters: &str) -> Option<Validator> {
-        let (urls, revision) = (self.urls.load(), snapshot.revision());
+        let urls = self.urls.load();
+        let revision = snapshot.revision();
         let validator = if urls.revision == revision {
             urls.validators.get(parameters)
         } else {
@@ -121,8 +122,10 @@ impl ResponseKeys {
         validator: Validator,
     ) {
         self.evict_stale(published);
-        let (urls, revision) = (self.urls.load(), snapshot.revision());
-        let (bytes, validator) = (BYTES_PER_URL + parameters.len(), Arc::new(validator));
+        let urls = self.urls.load();
+        let revision = snapshot.revision();
+        let bytes = BYTES_PER_URL + parameters.len();
+        let validator = Arc::new(validator);
         if urls.revision != revision {
             let bytes = bytes + revision.as_bytes().len();
             urls.narrowed
@@ -249,10 +252,8 @@ impl KeyText {
 impl RememberedUrls {
     /// Creates an empty set of URLs for a published set.
     fn new(revision: Revision) -> Self {
-        let (validators, narrowed) = (
-            SecondChanceCache::new(usize::MAX, URL_BYTES),
-            SecondChanceCache::new(usize::MAX, URL_BYTES),
-        );
+        let validators = SecondChanceCache::new(usize::MAX, URL_BYTES);
+        let narrowed = SecondChanceCache::new(usize::MAX, URL_BYTES);
         Self {
             revision,
             validators,

@@ -235,7 +235,8 @@ mod tests {
     const SDL: &str = "type Query { as(limit: Int = 100): [A] } type A { b: String c: [A] }";
 
     fn select(query: &str) -> Result<Vec<SelectedField>, Vec<Error>> {
-        let (schema, limits) = (RuntimeSchema::parse(SDL).unwrap(), Limits::default());
+        let schema = RuntimeSchema::parse(SDL).unwrap();
+        let limits = Limits::default();
         let document = ParsedDocument::parse(query, &limits).map_err(|error| vec![error])?;
         let document = schema
             .validate(document, &limits)
@@ -271,7 +272,8 @@ mod tests {
     #[test]
     fn an_object_type_may_have_the_name_of_the_scalar_that_no_field_has() {
         let sdl = "type Query { floats: [Float_] } type Float_ { name: String of: Float_ }";
-        let (schema, limits) = (RuntimeSchema::parse(sdl).unwrap(), Limits::default());
+        let schema = RuntimeSchema::parse(sdl).unwrap();
+        let limits = Limits::default();
         let select = |query: &str| {
             let document = schema
                 .validate(ParsedDocument::parse(query, &limits).unwrap(), &limits)

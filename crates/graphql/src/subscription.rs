@@ -130,7 +130,8 @@ type CatalogVersions = (Option<Arc<Served>>, Option<Arc<Served>>);
 
 impl Default for StreamLimits {
     fn default() -> Self {
-        let (ping, init) = (Duration::from_secs(12), Duration::from_secs(3));
+        let ping = Duration::from_secs(12);
+        let init = Duration::from_secs(3);
         Self {
             streams: 1_000,
             operations: 20,
@@ -375,11 +376,9 @@ impl Subscription {
         let text = if let Some(text) = self.operation.execute(now, change, Turn::Short) {
             text
         } else {
-            let (operation, now, versions) = (
-                Arc::clone(&self.operation),
-                Arc::clone(now),
-                versions.clone(),
-            );
+            let operation = Arc::clone(&self.operation);
+            let now = Arc::clone(now);
+            let versions = versions.clone();
             match self.operation.engine.executor.try_acquire() {
                 Some(turn) => operation.execute_in(turn, now, versions).await?,
                 None => operation.execute_in_turn(now, versions).await?,

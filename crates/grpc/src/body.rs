@@ -40,7 +40,8 @@ impl Iterator for Steps {
     type Item = Vec<Result<Frame<Bytes>, Status>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (mut frames, mut length) = (Vec::new(), 0);
+        let mut frames = Vec::new();
+        let mut length = 0;
         while let Some(body) = self.0.as_mut().filter(|_| length < STEP_BYTES) {
             let Poll::Ready(Some(frame)) =
                 Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()))

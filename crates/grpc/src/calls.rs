@@ -206,7 +206,8 @@ impl Context {
         if self.call == Call::ListCustomSchemas && !self.is_experimental {
             return Ok(stream::empty().boxed());
         }
-        let (served, bundles) = (self.choice.find(&snapshot)?, Arc::clone(&self.grpc.bundles));
+        let served = self.choice.find(&snapshot)?;
+        let bundles = Arc::clone(&self.grpc.bundles);
         let registry = Registry { served, bundles };
         drop(snapshot);
         let is_held = self.call.is_large() || self.call.is_search();
@@ -216,7 +217,8 @@ impl Context {
             None
         };
         let messages = if self.call.is_search() || self.call.reads_first() {
-            let (work, call) = (self.grpc.work.acquire(&self.peer).await, self.call);
+            let work = self.grpc.work.acquire(&self.peer).await;
+            let call = self.call;
             let found = work.run(move || find(call, &registry, &request)).await;
             found.map_err(|error| Status::internal(error.to_string()))?
         } else {

@@ -214,7 +214,8 @@ fn read_fields<'t>(
     object: JsonValue<'t>,
     fields: &[Field],
 ) -> Result<[Option<JsonValue<'t>>; MAX_FIELDS], WrongType> {
-    let (mut names, mut values) = ([""; MAX_FIELDS], [None; MAX_FIELDS]);
+    let mut names = [""; MAX_FIELDS];
+    let mut values = [None; MAX_FIELDS];
     names
         .iter_mut()
         .zip(fields)
@@ -250,7 +251,8 @@ fn write_field(
     value: Option<JsonValue<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<(), WrongType> {
-    let (start, nothing) = (out.len(), JsonValue::new(b"null"));
+    let start = out.len();
+    let nothing = JsonValue::new(b"null");
     if out.last() != Some(&b'{') {
         out.push(b',');
     }

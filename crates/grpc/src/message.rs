@@ -39,7 +39,7 @@ impl Message {
         match self {
             Self::Encoded(bytes) => out.put_slice(bytes),
             Self::PackageName(served, at) => {
-                write_text(1, served.content.catalog.package_at(*at).name(), out)
+                write_text(1, served.content.catalog.package_at(*at).name(), out);
             }
             Self::Package(served, at) => write_package(served.content.catalog.package_at(*at), out),
             Self::Shared(bytes) => out.put_slice(bytes),

@@ -50,7 +50,8 @@ impl Reflection {
         let Some(kind) = request.last_of(&[3, 4, 5, 6, 7]) else {
             return Err(Status::invalid_argument("invalid MessageRequest: <nil>"));
         };
-        let (text, files) = (request.text(kind), &*FILES);
+        let text = request.text(kind);
+        let files = &*FILES;
         let mut answer = Vec::new();
         let is_found = match kind {
             3 => files.files.contains_key(text) && self.write_file(text, &mut answer),
@@ -118,7 +119,8 @@ fn write_not_found(answer: &mut Vec<u8>) {
 impl Files {
     fn read() -> Self {
         let set = FileDescriptorSet::decode(DESCRIPTORS).expect("a test made the descriptors");
-        let (mut files, mut symbols) = (BTreeMap::new(), BTreeMap::new());
+        let mut files = BTreeMap::new();
+        let mut symbols = BTreeMap::new();
         for file in set.file {
             let mut add = |name: String| drop(symbols.insert(name, file.name().to_owned()));
             let package = file.package();

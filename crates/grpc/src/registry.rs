@@ -62,7 +62,8 @@ impl Registry {
             .bundle(name)
             .and_then(|bundle| entry_in(channel, bundle));
         let entry = entry.ok_or_else(|| {
-            let (package, channel) = (go_quote(request.text(1)), go_quote(request.text(2)));
+            let package = go_quote(request.text(1));
+            let channel = go_quote(request.text(2));
             Status::unknown(format!(
                 "package {package}, channel {channel}, bundle {} not found",
                 go_quote(name)
@@ -95,7 +96,8 @@ impl Registry {
             .filter_map(|entry| Some((entry.bundle()?.place(), entry)))
             .min_by_key(|(place, _)| *place);
         let (_, entry) = best.ok_or_else(|| {
-            let (package, channel) = (go_quote(package), go_quote(channel.name()));
+            let package = go_quote(package);
+            let channel = go_quote(channel.name());
             Status::unknown(format!(
                 "no entry found for package {package}, channel {channel}"
             ))
@@ -220,7 +222,8 @@ impl Registry {
     }
 
     pub(crate) fn list_custom_schemas(&self, request: &Request) -> Result<Messages, Status> {
-        let (schema, package) = (request.text(1).to_owned(), request.text(2).to_owned());
+        let schema = request.text(1).to_owned();
+        let package = request.text(2).to_owned();
         if schema.is_empty() {
             return Err(Status::invalid_argument("schema is required"));
         }
@@ -302,7 +305,7 @@ impl Registry {
             for entry in channel.entries() {
                 let at = entry.place();
                 find(entry, &mut |skip| {
-                    matches.push(EntryMatch { entry: at, skip })
+                    matches.push(EntryMatch { entry: at, skip });
                 });
             }
             matches[before..].sort_by_key(|found| self.catalog().entry_at(found.entry).name());

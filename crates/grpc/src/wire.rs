@@ -18,7 +18,8 @@ pub(crate) struct Request {
 impl Request {
     /// Reads a request. Fields of other types are skipped, as those that nobody knows are.
     pub(crate) fn decode(bytes: Bytes) -> Result<Self, DecodeError> {
-        let (mut rest, mut fields) = (bytes.clone(), Vec::new());
+        let mut rest = bytes.clone();
+        let mut fields = Vec::new();
         while rest.has_remaining() {
             let (tag, wire_type) = decode_key(&mut rest)?;
             if wire_type != WireType::LengthDelimited {

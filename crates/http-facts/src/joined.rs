@@ -164,7 +164,9 @@ mod tests {
             .map(|bytes| encoder.compress(bytes).unwrap())
             .collect();
         for _ in 0..50 {
-            let (mut stream, mut sent, mut expected) = (JoinedGzip::new(), Vec::new(), Vec::new());
+            let mut stream = JoinedGzip::new();
+            let mut sent = Vec::new();
+            let mut expected = Vec::new();
             for _ in 0..random.usize(0..8) {
                 let at = random.usize(0..plain.len());
                 expected.extend_from_slice(&plain[at]);

@@ -107,7 +107,8 @@ impl OpenLayout {
     pub(super) fn copy(&self, blob: BlobDescriptor, to: &Path) -> Result<(), ImageError> {
         let (name, mut from) = self.open_blob(blob.digest)?;
         let mut file = File::create(to).map_err(|source| io_error("create", to, source))?;
-        let (mut hash, mut copied) = (Sha256::new(), 0);
+        let mut hash = Sha256::new();
+        let mut copied = 0;
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
             let read = from
@@ -121,10 +122,8 @@ impl OpenLayout {
             file.write_all(&buffer[..read])
                 .map_err(|source| io_error("write", to, source))?;
         }
-        let (resource, location) = (
-            format!("the blob {}", blob.digest),
-            self.path.display().to_string(),
-        );
+        let resource = format!("the blob {}", blob.digest);
+        let location = self.path.display().to_string();
         if copied != blob.bytes {
             let actual = if copied > blob.bytes {
                 "more".to_owned()
@@ -200,10 +199,8 @@ impl OpenLayout {
         let bytes = read_limited(file, limit, &resource, &self.path)?;
         let actual = manifest::digest(&bytes);
         if actual != digest {
-            let (resource, location) = (
-                format!("the blob {digest}"),
-                self.path.display().to_string(),
-            );
+            let resource = format!("the blob {digest}");
+            let location = self.path.display().to_string();
             return Err(ImageError::WrongDigest {
                 resource,
                 location,

@@ -225,7 +225,8 @@ impl ImageManifest {
             .and_then(|rootfs| rootfs.diff_ids)
             .unwrap_or_default();
         if diff_ids.len() != self.layers.len() {
-            let (layers, diff_ids) = (self.layers.len(), diff_ids.len());
+            let layers = self.layers.len();
+            let diff_ids = diff_ids.len();
             return Err(ImageError::ConfigLayers {
                 resource: resource.to_owned(),
                 layers,

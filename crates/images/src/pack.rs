@@ -144,7 +144,9 @@ impl PackedImage {
         let described = json!({
             "mediaType": IMAGE_LAYER_GZIP_MEDIA_TYPE, "digest": layer.digest.to_string(), "size": layer.bytes,
         });
-        let (mut configs, mut manifests, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let mut configs = Vec::new();
+        let mut manifests = Vec::new();
+        let mut entries = Vec::new();
         for architecture in ARCHITECTURES {
             let config = text(&json!({
                 "architecture": architecture,

@@ -174,17 +174,15 @@ impl Registries {
             let Some(bytes) = blobs.remove(&layer.digest) else {
                 continue;
             };
-            let (blob, to) = (
-                BlobDescriptor {
-                    digest: layer.digest,
-                    bytes,
-                },
-                path(&layer.digest),
-            );
+            let blob = BlobDescriptor {
+                digest: layer.digest,
+                bytes,
+            };
+            let to = path(&layer.digest);
             match &resolved.origin {
                 Origin::Registry(session) => {
                     blob::fetch(session, blob, &to, |fetched| {
-                        progress(before + fetched, total)
+                        progress(before + fetched, total);
                     })
                     .await?;
                 }

@@ -16,8 +16,10 @@ pub(crate) fn age(created: Option<Timestamp>, now: Timestamp) -> String {
 }
 
 fn human_duration(seconds: i64) -> String {
-    let (minutes, hours) = (seconds / 60, seconds / 3600);
-    let (days, years) = (hours / 24, hours / 24 / 365);
+    let minutes = seconds / 60;
+    let hours = seconds / 3600;
+    let days = hours / 24;
+    let years = hours / 24 / 365;
     let two = |first: i64, unit: &str, second: i64, smaller: &str| {
         if second == 0 {
             format!("{first}{unit}")

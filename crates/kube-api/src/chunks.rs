@@ -101,7 +101,8 @@ pub(crate) fn respond(
     (turn, work): (impl FnOnce() -> Option<FairPermit>, &Work),
 ) -> Result<Response, Status> {
     let mut parts = parts(head, member, items, format);
-    let (mut first, mut length) = (Vec::new(), 0);
+    let mut first = Vec::new();
+    let mut length = 0;
     while length <= CHUNK_BYTES {
         let Some(part) = parts.next() else {
             let whole: Vec<Bytes> = first.into_iter().map(Part::into_bytes).collect();
@@ -153,10 +154,8 @@ fn body(
         };
         stream::iter(frames)
     });
-    let (rest, end) = (
-        TimedRest(Arc::new(Mutex::new(Some((Box::pin(frames), turn))))),
-        Instant::now() + LIST_TIME,
-    );
+    let rest = TimedRest(Arc::new(Mutex::new(Some((Box::pin(frames), turn)))));
+    let end = Instant::now() + LIST_TIME;
     let unsent = Arc::downgrade(&rest.0);
     let timer = Timer(tokio::spawn(async move {
         sleep_until(end).await;
@@ -198,7 +197,8 @@ impl<P: Iterator<Item = Part>> Iterator for Chunks<P> {
     type Item = Vec<Bytes>;
 
     fn next(&mut self) -> Option<Vec<Bytes>> {
-        let (mut frames, mut length) = (Vec::new(), 0);
+        let mut frames = Vec::new();
+        let mut length = 0;
         while length < CHUNK_BYTES {
             let Some(part) = self.parts.next() else {
                 frames.extend(self.gzip.take().map(|gzip| gzip.finish().into()));
@@ -245,7 +245,8 @@ fn parts<I: Iterator<Item = JsonText>>(
         member,
         is_empty: true,
     };
-    let (mut buffer, mut kept) = (writer.head(head), None);
+    let mut buffer = writer.head(head);
+    let mut kept = None;
     let mut has_ended = false;
     std::iter::from_fn(move || {
         if let Some(kept) = kept.take() {
@@ -286,7 +287,8 @@ impl Part {
 
 impl ListWriter {
     fn head(&self, head: &Value) -> Vec<u8> {
-        let (text, member) = (response::value_text(head, self.format), self.member);
+        let text = response::value_text(head, self.format);
+        let member = self.member;
         let open = match self.format {
             Format::Json => format!("{},\"{member}\":[", text.strip_suffix('}').unwrap_or(&text)),
             Format::PrettyJson => format!(

@@ -47,8 +47,8 @@ impl Collection {
         global_namespace: &Arc<str>,
         reader: Catalogs,
     ) -> Self {
-        let (namespace, global_namespace) =
-            (namespace.map(str::to_owned), Arc::clone(global_namespace));
+        let namespace = namespace.map(str::to_owned);
+        let global_namespace = Arc::clone(global_namespace);
         let view = version::view(reader.visibility());
         Self {
             kind,
@@ -182,11 +182,10 @@ impl Collection {
     /// Returns an object of a state.
     pub(crate) fn item<'p>(&'p self, state: &'p Published, (catalog, at): Place) -> Item<'p> {
         let published = &state.catalogs[catalog];
-        let (objects, listed) = (&*published.objects, &published.listed(self.kind)[at]);
-        let (namespace, revision) = (
-            self.namespace_of(objects),
-            self.version(listed.object.revision),
-        );
+        let objects = &*published.objects;
+        let listed = &published.listed(self.kind)[at];
+        let namespace = self.namespace_of(objects);
+        let revision = self.version(listed.object.revision);
         let kind = self.kind;
         Item {
             kind,
@@ -271,7 +270,8 @@ impl Collection {
         let place = self
             .find(state, name)
             .ok_or_else(|| Status::not_found(self.kind, name))?;
-        let (item, mut out) = (self.item(state, place), JsonWriter::default());
+        let item = self.item(state, place);
+        let mut out = JsonWriter::default();
         match shape {
             Shape::Whole => item.write(true, &mut out),
             Shape::Metadata(version) => item.write_partial(version, &mut out),
@@ -353,7 +353,8 @@ impl Collection {
         let include = options.include_object()?;
         let (mut head, member) = self.head(shape);
         head["metadata"] = metadata;
-        let (state, now) = (Arc::clone(state), Timestamp::now());
+        let state = Arc::clone(state);
+        let now = Timestamp::now();
         if format != Format::Json {
             let mut length = 0;
             for place in &page {
@@ -374,7 +375,9 @@ impl Collection {
         places: &[Place],
         after: &(String, String, String),
     ) -> Vec<Place> {
-        let (namespace, name, catalog) = (after.0.as_str(), after.1.as_str(), after.2.as_str());
+        let namespace = after.0.as_str();
+        let name = after.1.as_str();
+        let catalog = after.2.as_str();
         let is_last = |place: &Place| {
             let key = self.key(state, *place);
             (key.0, key.1, key.3) == (namespace, name, catalog)
@@ -459,7 +462,8 @@ impl Collection {
         shape: Shape,
         row: (IncludeObject, Timestamp),
     ) -> JsonText {
-        let (item, mut out) = (self.item(state, place), JsonWriter::default());
+        let item = self.item(state, place);
+        let mut out = JsonWriter::default();
         match shape {
             Shape::Whole => item.write(false, &mut out),
             Shape::Metadata(version) => item.write_partial(version, &mut out),

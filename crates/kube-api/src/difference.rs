@@ -73,7 +73,8 @@ impl Difference {
         state: &'s Published,
         compared: u64,
     ) -> Vec<(u64, Candidate<'s>)> {
-        let (kind, visibility) = (collection.kind, collection.reader.visibility());
+        let kind = collection.kind;
+        let visibility = collection.reader.visibility();
         let mut candidates = Vec::new();
         for (at, published) in state.catalogs.iter().enumerate() {
             if visibility.contains(&published.objects.catalog) {
@@ -132,7 +133,8 @@ impl Difference {
             (Some((before, was)), false) => return Some(Event::deleted(before, was, revision)),
             (None, false) => return None,
         };
-        let (objects, listed) = (Arc::clone(objects), listed.clone());
+        let objects = Arc::clone(objects);
+        let listed = listed.clone();
         Some(Event {
             name,
             revision,

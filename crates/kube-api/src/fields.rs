@@ -47,7 +47,8 @@ impl FieldSelector {
             return Ok(());
         };
         let known: Vec<_> = known.iter().map(|field| format!("\"{field}\"")).collect();
-        let (field, known) = (&unknown.field, known.join(", "));
+        let field = &unknown.field;
+        let known = known.join(", ");
         Err(Status::bad_request(format!(
             "\"{field}\" is not a known field selector: only {known}"
         )))
@@ -96,7 +97,9 @@ impl Term {
 
 /// Splits at commas that are not escaped.
 fn split_terms(text: &str) -> Vec<&str> {
-    let (mut terms, mut start, mut is_escaped) = (Vec::new(), 0, false);
+    let mut terms = Vec::new();
+    let mut start = 0;
+    let mut is_escaped = false;
     for (at, letter) in text.char_indices() {
         if letter == ',' && !is_escaped {
             terms.push(&text[start..at]);
@@ -110,7 +113,8 @@ fn split_terms(text: &str) -> Vec<&str> {
 
 /// Resolves `\\`, `\,` and `\=`; `None` for another escape, and for a bare `=`.
 fn unescape(value: &str) -> Option<String> {
-    let (mut out, mut letters) = (String::new(), value.chars());
+    let mut out = String::new();
+    let mut letters = value.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '\\' => out.push(

@@ -161,7 +161,8 @@ impl History {
             .flat_map(|states| states.iter().zip(states.iter().skip(1)));
         let later = changes.filter(move |(after, _)| after.end > revision);
         later.filter_map(|(after, before)| {
-            let (first, before) = (after.deletions, before.objects.as_ref()?);
+            let first = after.deletions;
+            let before = before.objects.as_ref()?;
             Some(Deletions {
                 first,
                 before,
@@ -185,7 +186,8 @@ mod tests {
     fn history(changes: &[(&str, u64)]) -> History {
         let mut history = History::new(5);
         for (catalog, revision) in changes {
-            let (first, revision) = (revision - 1, *revision);
+            let first = revision - 1;
+            let revision = *revision;
             let state = CatalogState {
                 first,
                 deletions: first,

@@ -366,7 +366,7 @@ impl Kind {
     pub(crate) fn write(self, catalog: &PublishedCatalog, listed: &Listed, out: &mut JsonWriter) {
         match self {
             Self::PackageManifest | Self::OperatorPackage => {
-                write_manifest(catalog, listed.place, out)
+                write_manifest(catalog, listed.place, out);
             }
             kind => blobs::write(
                 kind,
@@ -428,7 +428,8 @@ fn list_manifests(
     texts: &Texts,
     revision: u64,
 ) -> Vec<Listed> {
-    let (mut manifests, mut writer) = (Manifests::default(), texts.writer());
+    let mut manifests = Manifests::default();
+    let mut writer = texts.writer();
     let mut listed = Vec::new();
     for package in served.content.catalog.packages() {
         let Some(manifest) = Manifest::read(package, source, &mut manifests) else {
@@ -445,7 +446,8 @@ fn list_manifests(
         }
         let metadata = format!("{source:?}{labels:?}{annotations:?}");
         let [hash, _] = halves(hash_parts([metadata.as_bytes(), &rest]));
-        let (name, fields) = (package.name().to_owned(), Vec::new());
+        let name = package.name().to_owned();
+        let fields = Vec::new();
         let object = Object {
             name,
             labels,

@@ -247,7 +247,8 @@ impl KubeApi {
         let state = self
             .state_since(&collection, ResourceVersion::Any, &work)
             .await?;
-        let (head, options) = (Arc::clone(head), Arc::clone(options));
+        let head = Arc::clone(head);
+        let options = Arc::clone(options);
         if part.is_some() {
             return work
                 .run(move || icon::respond(&head, &collection, &state, &name))
@@ -304,7 +305,9 @@ impl KubeApi {
             let texts = state.not_deflated(|objects| collection.sees(objects));
             deflate(texts, &work).await?;
         }
-        let (lists, head, options) = (self.0.lists.clone(), Arc::clone(head), Arc::clone(options));
+        let lists = self.0.lists.clone();
+        let head = Arc::clone(head);
+        let options = Arc::clone(options);
         let sending = work.clone();
         let listed = move || {
             let turn = || lists.try_acquire(&requester);

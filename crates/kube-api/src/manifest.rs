@@ -90,11 +90,9 @@ impl Manifest {
             version,
             ..
         } = &mut channels[default].csv;
-        let (labels, provider, version) = (
-            std::mem::take(labels),
-            std::mem::take(provider),
-            std::mem::take(version),
-        );
+        let labels = std::mem::take(labels);
+        let provider = std::mem::take(provider);
+        let version = std::mem::take(version);
         let provider_texts = std::mem::take(provider_texts);
         let (labels, annotations) = all_labels(source, &provider_texts, labels);
         let mut out = JsonWriter::default();
@@ -163,7 +161,8 @@ fn all_labels(
     [provider, url]: &[String; 2],
     declared: Vec<(String, String)>,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
-    let (mut labels, mut annotations) = (source.labels.clone(), BTreeMap::new());
+    let mut labels = source.labels.clone();
+    let mut annotations = BTreeMap::new();
     let own = [
         ("catalog", source.name.clone()),
         ("catalog-namespace", source.namespace.clone()),

@@ -65,7 +65,8 @@ fn document_of(group: &str, version: &str) -> Value {
     let kinds = Kind::ALL
         .into_iter()
         .filter(|kind| kind.group() == group && kind.version() == version);
-    let (mut paths, mut schemas) = (Map::new(), Map::new());
+    let mut paths = Map::new();
+    let mut schemas = Map::new();
     for kind in kinds {
         add_paths(kind, &mut paths);
         for name in [schema_name(kind), format!("{}List", schema_name(kind))] {
@@ -116,13 +117,15 @@ fn references(value: &Value) -> Vec<String> {
 }
 
 fn add_paths(kind: Kind, paths: &mut Map<String, Value>) {
-    let (base, plural) = (format!("/apis/{}", kind.api_version()), kind.plural());
+    let base = format!("/apis/{}", kind.api_version());
+    let plural = kind.plural();
     let namespaces = if kind.is_namespaced() {
         "/namespaces/{namespace}"
     } else {
         ""
     };
-    let (one, list) = (schema_name(kind), format!("{}List", schema_name(kind)));
+    let one = schema_name(kind);
+    let list = format!("{}List", schema_name(kind));
     let namespace = kind
         .is_namespaced()
         .then(|| path_parameter("namespace", "Namespace of the objects"));

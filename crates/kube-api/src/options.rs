@@ -117,10 +117,8 @@ impl Options {
 
     /// Refuses combinations that mean nothing.
     pub(crate) fn validate(&self) -> Result<(), Status> {
-        let (version, rule) = (
-            self.given("resourceVersion"),
-            self.given("resourceVersionMatch"),
-        );
+        let version = self.given("resourceVersion");
+        let rule = self.given("resourceVersionMatch");
         let forbidden = |field: &str, message: &str| {
             Err(Status::invalid_parameter(
                 field,

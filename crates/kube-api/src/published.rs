@@ -107,8 +107,10 @@ pub(crate) async fn follow(
     let mut changes = catalogs.changes();
     loop {
         let count = *changes.borrow_and_update();
-        let (snapshot, before) = (catalogs.published(), states.borrow().clone());
-        let (namespace, room) = (Arc::clone(&global_namespace), room.clone());
+        let snapshot = catalogs.published();
+        let before = states.borrow().clone();
+        let namespace = Arc::clone(&global_namespace);
+        let room = room.clone();
         // Objects of a large catalog take a while to compare.
         let next = tokio::task::spawn_blocking(move || {
             let next = before.next(&snapshot, count, &namespace, &room);
@@ -357,7 +359,8 @@ impl CatalogObjects {
             }
             cell
         });
-        let (priority, catalog) = (served.metadata.priority, served.name.clone());
+        let priority = served.metadata.priority;
+        let catalog = served.name.clone();
         let facts = format!(
             "{FORMAT}{catalog:?}{:?}{source:?}{priority}",
             served.content.digest

@@ -48,7 +48,8 @@ impl Status {
 
     /// No object of this name.
     pub(crate) fn not_found(kind: Kind, name: &str) -> Self {
-        let (resource, group) = (kind.plural(), kind.group());
+        let resource = kind.plural();
+        let group = kind.group();
         let message = format!("{resource}.{group} \"{name}\" not found");
         let details = json!({ "name": name, "group": group, "kind": resource });
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).with(details)

@@ -185,10 +185,8 @@ impl Texts {
             return;
         };
         self.deflated.get_or_init(|| {
-            let (mut encoder, mut writer) = (
-                PieceEncoder::new(CompressionLevel::Compact),
-                self.room.writer(),
-            );
+            let mut encoder = PieceEncoder::new(CompressionLevel::Compact);
+            let mut writer = self.room.writer();
             for (place, range, ()) in &plain.texts {
                 let (piece, checksum) = encoder.compress(&plain.bytes[range.clone()]).ok()?;
                 writer.push(*place, &piece, checksum);

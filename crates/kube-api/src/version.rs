@@ -72,11 +72,13 @@ impl ResourceVersion {
     }
 
     pub(crate) fn from_number(number: u64) -> Self {
-        let (tick, low) = (number >> (FINGERPRINT_BITS + 1), number % STATE);
+        let tick = number >> (FINGERPRINT_BITS + 1);
+        let low = number % STATE;
         if number == 0 {
             Self::Any
         } else if number & STATE == 0 {
-            let (change, view) = (low >> VIEW_BITS, low % (1 << VIEW_BITS));
+            let change = low >> VIEW_BITS;
+            let view = low % (1 << VIEW_BITS);
             Self::Change {
                 revision: tick << CHANGE_BITS | change,
                 view,
@@ -140,7 +142,8 @@ pub(crate) fn spread(now: Timestamp, last: u64, sizes: &[u64]) -> (Vec<u64>, u64
     gaps.sort_unstable();
     let mut order: Vec<_> = (0..sizes.len()).collect();
     fastrand::shuffle(&mut order);
-    let (mut ranges, mut next) = (vec![0; sizes.len()], end - free - total);
+    let mut ranges = vec![0; sizes.len()];
+    let mut next = end - free - total;
     for (at, gap) in order.into_iter().zip(gaps) {
         ranges[at] = (next + gap) << CHANGE_BITS;
         next += taken(sizes[at]);
@@ -228,7 +231,8 @@ mod tests {
                 .collect();
             ranges.sort_unstable();
             assert!(ranges.iter().flatten().is_sorted(), "{ranges:?}");
-            let (first, end) = (ranges[0][0], ranges[ranges.len() - 1][1]);
+            let first = ranges[0][0];
+            let end = ranges[ranges.len() - 1][1];
             assert!(
                 state(last) < change(first) && change(end - 1) < state(next),
                 "{last} {ranges:?} {next}"

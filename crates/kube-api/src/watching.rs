@@ -253,7 +253,8 @@ impl Watch {
 
     /// Finds the next events of the state.
     async fn compare(&mut self) -> Result<(), Status> {
-        let (collection, state) = (Arc::clone(&self.collection), Arc::clone(&self.state));
+        let collection = Arc::clone(&self.collection);
+        let state = Arc::clone(&self.state);
         let mut difference = std::mem::take(&mut self.difference);
         let compared = move || {
             let events = difference.next(&collection, &state);

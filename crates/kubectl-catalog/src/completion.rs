@@ -96,7 +96,9 @@ async fn candidates(before: &[String], last: &str) -> Vec<Candidate> {
 
 /// The command that the words name, its positional words, and the flag that waits for its value.
 fn position<'c>(program: &'c Command, words: &[String]) -> (&'c Command, Vec<String>, Option<Arg>) {
-    let (mut command, mut positionals, mut flag) = (program, Vec::new(), None::<Arg>);
+    let mut command = program;
+    let mut positionals = Vec::new();
+    let mut flag = None::<Arg>;
     for word in words {
         if flag.take().is_some() {
             continue;

@@ -145,10 +145,10 @@ impl Contents {
             match self.store.load_or_compress(&content.digest, lines, coding) {
                 Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
                 Ok(None) => {
-                    tracing::info!(digest = %content.digest, "no room in the store for a compressed form")
+                    tracing::info!(digest = %content.digest, "no room in the store for a compressed form");
                 }
                 Err(error) => {
-                    tracing::warn!(digest = %content.digest, %error, "cannot compress the content")
+                    tracing::warn!(digest = %content.digest, %error, "cannot compress the content");
                 }
             }
         }

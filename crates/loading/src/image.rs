@@ -123,7 +123,7 @@ impl ImageState {
         }
         let folder = scratch.create_folder(LAYERS)?;
         let blobs = registries.fetch(&self.resolved, &folder, move |done, total| {
-            progress(Step::Fetch, done, total)
+            progress(Step::Fetch, done, total);
         });
         let blobs = blobs.await?.into_iter();
         let layer = |(blob, layer): (_, &LayerDescriptor)| Layer {

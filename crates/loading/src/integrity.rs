@@ -81,7 +81,7 @@ pub(crate) async fn check_all(
                 }
             }
             Err(error) => {
-                tracing::error!(%digest, error = error.chain(), "cannot check a stored content")
+                tracing::error!(%digest, error = error.chain(), "cannot check a stored content");
             }
         }
     }

@@ -367,7 +367,8 @@ impl LoaderTask {
         observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
     ) -> RunningSource {
         self.next_task += 1;
-        let (id, name) = (self.next_task, catalogs[0].name.clone());
+        let id = self.next_task;
+        let name = catalogs[0].name.clone();
         let (demand, requested) = Demand::new();
         let task = SourceTask {
             id,
@@ -380,7 +381,8 @@ impl LoaderTask {
         let abort = self
             .tasks
             .spawn(task.run(attempts.clone(), observe.clone()));
-        let (last_attempt, load_status) = (None, LoadStatus::default());
+        let last_attempt = None;
+        let load_status = LoadStatus::default();
         RunningSource {
             task: id,
             spec,
@@ -468,7 +470,8 @@ impl LoaderTask {
         };
         running.last_attempt = Some(attempt.clone());
         running.load_status = attempt.load_status(&running.load_status);
-        let (catalogs, load_status) = (running.catalogs.clone(), running.load_status.clone());
+        let catalogs = running.catalogs.clone();
+        let load_status = running.load_status.clone();
         for spec in catalogs {
             self.count(&spec.name, attempt);
             self.update(&spec, attempt, observe);
@@ -555,7 +558,8 @@ impl LoaderTask {
         let Some(state) = self.catalogs.get_mut(&spec.name) else {
             return;
         };
-        let (source, status) = (Arc::new(source.clone()), attempt.status.clone());
+        let source = Arc::new(source.clone());
+        let status = attempt.status.clone();
         state.reported = Some((Arc::clone(&source), status.clone()));
         let report = Report {
             name: spec.name.clone(),
@@ -575,7 +579,8 @@ impl LoaderTask {
             spec.metadata.clone(),
         ));
         let finish = is_new.then(|| {
-            let (stages, history) = (Arc::clone(&self.stages), self.writer.history());
+            let stages = Arc::clone(&self.stages);
+            let history = self.writer.history();
             self.tasks.spawn(finish(
                 stages,
                 content.clone(),
@@ -660,7 +665,8 @@ async fn finish(
     compress_after: Duration,
 ) {
     let outlined = stages.run_in_background({
-        let (content, key) = (content.clone(), spec.source.key());
+        let content = content.clone();
+        let key = spec.source.key();
         move |stages| {
             stages.contents.open_compressed(&content);
             content.catalog.prepare();

@@ -122,7 +122,8 @@ impl LoadMetrics {
 
     /// Notes that a catalog is wanted from this source.
     pub(crate) fn want(&self, name: &CatalogName, spec: &SourceSpec) {
-        let (source_kind, poll_interval) = (SourceKind::of(&spec.source), spec.poll_interval());
+        let source_kind = SourceKind::of(&spec.source);
+        let poll_interval = spec.poll_interval();
         let new = CatalogLoads {
             source_kind,
             poll_interval,

@@ -142,7 +142,8 @@ pub(super) fn read(
 impl OriginsBuilder {
     fn new(files: &impl Files) -> Self {
         let file_bytes = (0..files.count()).map(|file| files.bytes(file)).sum();
-        let (origins, listed) = (Origins::default(), ProblemCounts::default());
+        let origins = Origins::default();
+        let listed = ProblemCounts::default();
         Self {
             origins,
             listed,
@@ -346,7 +347,8 @@ impl Files for ImageFiles {
 
 impl Chunk {
     fn empty(buffers: &Buffers) -> Self {
-        let (lines, unlisted) = (buffers.take(), ProblemCounts::default());
+        let lines = buffers.take();
+        let unlisted = ProblemCounts::default();
         Self {
             lines,
             begins: Vec::new(),
@@ -383,7 +385,8 @@ mod tests {
     use super::*;
 
     fn builder(file_bytes: u64) -> OriginsBuilder {
-        let (origins, listed) = (Origins::default(), ProblemCounts::default());
+        let origins = Origins::default();
+        let listed = ProblemCounts::default();
         OriginsBuilder {
             origins,
             listed,
@@ -426,7 +429,8 @@ mod tests {
             line: 1,
         };
         let mut builder = builder(0);
-        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut first = Vec::new();
+        let mut second = Vec::new();
         builder.add_notices(&mut first, vec![notice(ProblemCode::DocumentEmpty); 999]);
         let more = [ProblemCode::KeysCollide, ProblemCode::DocumentEmpty].repeat(3);
         builder.add_notices(&mut second, more.into_iter().map(notice).collect());

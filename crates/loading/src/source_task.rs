@@ -177,9 +177,11 @@ impl Stages {
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
         let permit = Arc::clone(semaphore).acquire_owned().await;
-        let (stages, context) = (Arc::clone(self), Context::current());
+        let stages = Arc::clone(self);
+        let context = Context::current();
         let done = spawn_low_priority(niceness, move || {
-            let (_permit, _context) = (permit, context.attach());
+            let _permit = permit;
+            let _context = context.attach();
             work(&stages)
         });
         done.await?
@@ -201,9 +203,11 @@ impl Stages {
             Polled::Image(image) => Some(self.pulls.lock(image.revision()).await),
             Polled::Directory(_) => None,
         };
-        let (key, state) = (spec.key(), polled.state());
+        let key = spec.key();
+        let state = polled.state();
         let found = self.run_exclusive({
-            let (key, state) = (key.clone(), state.clone());
+            let key = key.clone();
+            let state = state.clone();
             move |stages| stages.contents.find(&key, &state)
         });
         if let Some(content) = found.await? {
@@ -302,7 +306,7 @@ impl Fetched {
                 let mut writer = contents.store.writer()?;
                 let read = || {
                     read(&files, &mut writer, |done| {
-                        progress(Step::Read, done, total)
+                        progress(Step::Read, done, total);
                     })
                 };
                 let origins = metrics.time(Stage::Read, read)?;
@@ -339,7 +343,8 @@ impl Attempt {
             SyncStatus::Pending => (before.last_success, before.last_failure.clone()),
             SyncStatus::Synced => (Some(self.at), None),
             SyncStatus::Failed(error) => {
-                let (reason, message) = (error.reason(), error.chain());
+                let reason = error.reason();
+                let message = error.chain();
                 let failure = LoadFailure {
                     at: self.at,
                     reason,
@@ -446,14 +451,15 @@ impl SourceTask {
         served: Option<&Content>,
         observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
     ) -> Result<Content, LoadError> {
-        let (name, observe) = (self.name.clone(), observe.clone());
+        let name = self.name.clone();
+        let observe = observe.clone();
         let progress = move |step, done, total| {
             observe(Event::Progress {
                 name: name.clone(),
                 step,
                 done,
                 total,
-            })
+            });
         };
         let span = LoadSpan::begin(&self.name, &self.spec.source);
         let sync = AssertUnwindSafe(self.stages.sync(&self.spec, progress)).catch_unwind();
@@ -550,7 +556,8 @@ impl SourceTask {
 
     /// An attempt that began at this moment and ends now.
     fn ended(&self, content: Option<Content>, status: SyncStatus, begun: Instant) -> Attempt {
-        let (duration, at) = (begun.elapsed(), Timestamp::now());
+        let duration = begun.elapsed();
+        let at = Timestamp::now();
         Attempt {
             task: self.id,
             content,

@@ -288,10 +288,8 @@ async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
     assert_eq!(names(&catalogs), ["a", "b"]);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(packages(after), packages(before));
-        let (before, now) = (
-            before.content.as_ref().unwrap(),
-            after.content.as_ref().unwrap(),
-        );
+        let before = before.content.as_ref().unwrap();
+        let now = after.content.as_ref().unwrap();
         assert_eq!(
             (now.digest, now.last_unpacked),
             (before.digest, before.last_unpacked)
@@ -341,7 +339,7 @@ async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
     )
     .unwrap();
     current(Stages::new(another), &folders, move |_, _, _| {
-        *seen.lock().unwrap() = true
+        *seen.lock().unwrap() = true;
     })
     .await
     .unwrap();
@@ -377,7 +375,8 @@ async fn a_watched_source_is_loaded_again_and_a_broken_change_leaves_the_former_
     );
 
     // A source that is gone, and comes back as it was.
-    let (here, away) = (folders.0.path().join("a"), folders.0.path().join("away"));
+    let here = folders.0.path().join("a");
+    let away = folders.0.path().join("away");
     fs::rename(&here, &away).unwrap();
     let gone = watching.report().await;
     assert_eq!(packages(&gone), Some(vec!["argo".to_owned()]));
@@ -550,7 +549,8 @@ async fn a_source_that_never_stands_still_is_refused() {
 #[tokio::test]
 async fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
     let folders = Arc::new(Folders::new(&[("a", ETCD)]));
-    let (changing, changed) = (Arc::clone(&folders), Arc::new(Mutex::new(false)));
+    let changing = Arc::clone(&folders);
+    let changed = Arc::new(Mutex::new(false));
     let change = move |_, _, _| {
         if !std::mem::replace(&mut *changed.lock().unwrap(), true) {
             changing.write("a", &format!("{ARGO}{ARGO}"));
@@ -643,10 +643,8 @@ async fn no_load_waits_for_the_compression_of_a_content_and_no_compression_for_a
     let (loader, task) = Loader::new(folders.store(), writer);
     let stages = task.statistics().0;
     let (end, ended) = std::sync::mpsc::channel::<()>();
-    let (runtime, ended) = (
-        tokio::runtime::Handle::current(),
-        Arc::new(Mutex::new(Some(ended))),
-    );
+    let runtime = tokio::runtime::Handle::current();
+    let ended = Arc::new(Mutex::new(Some(ended)));
     // The next load begins while the first one still reads, and lasts until the compression is
     // over.
     let observe = move |event| {

@@ -154,7 +154,8 @@ fn every_rule_has_its_message_in_the_order_of_catalogd() {
     assert_eq!(messages(&["status", "resolvedSource"]), [image]);
     let polled = "cannot specify pollIntervalMinutes while using digest-based image";
     assert_eq!(messages(&["spec", "source", "image"]), [polled]);
-    let (domain, name) = ("must start with a valid domain", "a valid name is required");
+    let domain = "must start with a valid domain";
+    let name = "a valid name is required";
     let digest = [
         "digest algorithm is not valid",
         "digest is not valid",

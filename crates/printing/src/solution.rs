@@ -131,7 +131,8 @@ impl Display for ShownReason {
 impl Display for ShownConstraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let candidates = self.named_candidates();
-        let (wanted, installed) = (self.wanted.as_deref(), self.installed.as_deref());
+        let wanted = self.wanted.as_deref();
+        let installed = self.installed.as_deref();
         match &*self.kind {
             "WANTED" if !self.candidates.is_empty() => {
                 write!(f, "{} can be {candidates}", wanted.unwrap_or_default())?;

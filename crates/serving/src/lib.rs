@@ -289,7 +289,8 @@ impl CatalogsWriter {
     /// Serves a catalog, in place of the one of the same name.
     pub fn publish(&mut self, served: Served) {
         let now = self.current.load();
-        let (mut slots, beside) = (now.slots.clone(), now.beside.clone());
+        let mut slots = now.slots.clone();
+        let beside = now.beside.clone();
         let mut slot = Slot {
             served: Arc::new(served),
             former_icons: Vec::new(),
@@ -328,7 +329,8 @@ impl CatalogsWriter {
     /// Stops serving the catalog of this name, if there is one.
     pub fn withdraw(&mut self, name: &str) {
         let now = self.current.load();
-        let (mut slots, beside) = (now.slots.clone(), now.beside.clone());
+        let mut slots = now.slots.clone();
+        let beside = now.beside.clone();
         slots.retain(|slot| slot.served.name != name);
         beside.history.forget(name);
         self.swap(Snapshot::new(slots, beside));
@@ -515,7 +517,8 @@ impl Revision {
             last_unpacked,
         } = content;
         // `Debug` quotes texts, so that no two lists of parts are the same text.
-        let (files, problems) = (catalog.files().collect::<Vec<_>>(), catalog.problems());
+        let files = catalog.files().collect::<Vec<_>>();
+        let problems = catalog.problems();
         let parts = format!(
             "{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{files:?}{problems:?}"
         );

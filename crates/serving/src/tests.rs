@@ -98,7 +98,8 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
         revision(&|| vec![served("b", 0, 1), served("a", 0, 1)])
     );
     let in_file = |path: &str| {
-        let (mut lines, blob) = (Vec::new(), br#"{"schema":"olm.package","name":"etcd"}"#);
+        let mut lines = Vec::new();
+        let blob = br#"{"schema":"olm.package","name":"etcd"}"#;
         let files = vec![testing::fixture::read_file(path, blob, &mut lines)];
         let catalog = Catalog::build(
             lines.into(),
@@ -324,10 +325,8 @@ fn what_a_caller_may_not_see_is_as_if_it_were_not_served() {
         "never",
     ]
     .map(str::to_owned);
-    let (seen, expected) = (
-        catalogs_of_all.visible(Visibility::only(names)).snapshot(),
-        visible_catalogs.snapshot(),
-    );
+    let seen = catalogs_of_all.visible(Visibility::only(names)).snapshot();
+    let expected = visible_catalogs.snapshot();
     assert_eq!(contents(&seen), contents(&expected));
     let priorities = |snapshot: &Snapshot| {
         snapshot
@@ -367,7 +366,9 @@ fn readers_with_equal_sets_share_a_snapshot_until_something_is_published() {
     let reader = |names: &[&str]| {
         catalogs.visible(Visibility::only(names.iter().map(|&name| name.to_owned())))
     };
-    let (one, same, other) = (reader(&["a"]), reader(&["a"]), reader(&["b"]));
+    let one = reader(&["a"]);
+    let same = reader(&["a"]);
+    let other = reader(&["b"]);
     let before = one.snapshot();
     assert!(Arc::ptr_eq(&before, &same.snapshot()) && !Arc::ptr_eq(&before, &other.snapshot()));
     assert_eq!(contents(&before), [("a", Digest::new([1; 32]))]);

@@ -57,7 +57,8 @@ fn measure(catalog: &Catalog, names: &[&str]) -> (u64, u64, &'static str) {
         labels: None,
         catalog,
     }];
-    let (begin, work) = (cpu_nanoseconds(), Work::unlimited());
+    let begin = cpu_nanoseconds();
+    let work = Work::unlimited();
     let outcome = solve(&request, &catalogs, u64::MAX, &work)
         .expect("an account without limit stops nothing");
     let kind = match outcome {
@@ -77,13 +78,16 @@ fn cpu_nanoseconds() -> u64 {
 fn report(catalog: &str, what: &str, mut runs: Vec<(u64, u64, &'static str)>) {
     runs.sort_unstable();
     let count = |wanted: &str| runs.iter().filter(|(_, _, kind)| *kind == wanted).count();
-    let (solved, conflicts, refused) = (count("solved"), count("conflicts"), count("refused"));
+    let solved = count("solved");
+    let conflicts = count("conflicts");
+    let refused = count("refused");
     let units = runs
         .iter()
         .map(|(_, units, _)| *units)
         .max()
         .unwrap_or_default();
-    let (median, worst) = (runs[runs.len() / 2].0, runs[runs.len() - 1].0);
+    let median = runs[runs.len() / 2].0;
+    let worst = runs[runs.len() - 1].0;
     println!(
         "{catalog}, {what}: median {median} µs, worst {worst} µs, at most {units} units of work; {solved} solved, \
          {conflicts} conflicts, {refused} refused"

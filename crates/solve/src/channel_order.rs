@@ -27,7 +27,8 @@ pub(crate) fn sort_channel(
         .enumerate()
         .map(|(at, link)| (link.name, at))
         .collect();
-    let (mut skipped, mut succeeded) = (HashSet::<usize>::new(), HashSet::<usize>::new());
+    let mut skipped = HashSet::<usize>::new();
+    let mut succeeded = HashSet::<usize>::new();
     for link in links {
         succeeded.extend(link.replaces.and_then(|name| places.get(name)));
         let skips = link.skips.iter().filter_map(|name| places.get(name));
@@ -70,7 +71,9 @@ fn chain<'a>(
     places: &HashMap<&str, usize>,
     head: usize,
 ) -> Result<Vec<usize>, &'a str> {
-    let (mut chain, mut seen, mut next) = (Vec::new(), HashSet::new(), Some(head));
+    let mut chain = Vec::new();
+    let mut seen = HashSet::new();
+    let mut next = Some(head);
     while let Some(at) = next {
         if !seen.insert(at) {
             return Err(links[head].name);

@@ -130,7 +130,7 @@ pub(crate) fn state(sat: &mut Sat<'_>, constraint: &SolverConstraint<'_>, condit
     let unless = condition.map(no);
     match constraint {
         SolverConstraint::Mandatory(variable) => {
-            sat.add([yes(*variable)].into_iter().chain(unless))
+            sat.add([yes(*variable)].into_iter().chain(unless));
         }
         SolverConstraint::Nothing(variable, _) | SolverConstraint::Deprecated(variable) => {
             sat.add([no(*variable)].into_iter().chain(unless));

@@ -226,7 +226,8 @@ impl<'a> SolverProblem<'a> {
 
     /// Adds what can be chosen once: packages and providers of APIs.
     fn add_unique(&mut self, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
-        let (mut packages, mut apis) = (Groups::default(), Groups::default());
+        let mut packages = Groups::default();
+        let mut apis = Groups::default();
         for (variable, at) in (0u32..).zip(&self.variables) {
             let Variable::Entry(id) = *at else { continue };
             let facts = &self.world.entries[id].facts;

@@ -173,7 +173,8 @@ fn fields<const N: usize>(value: &Value, names: Fields<N>) -> Result<[String; N]
             Value::Null => {}
             Value::String(text) => texts[at].clone_from(text),
             other => {
-                let (json_type, key) = (json_type(other), names[at].1);
+                let json_type = json_type(other);
+                let key = names[at].1;
                 return Err(format!(
                     "json: cannot unmarshal {json_type} into Go struct field .{key} of type string"
                 ));

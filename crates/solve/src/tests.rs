@@ -83,7 +83,8 @@ fn requirement(random: &mut fastrand::Rng) -> Value {
 fn request(random: &mut fastrand::Rng) -> SolveRequest {
     let wanted = random.usize(1..=3);
     let installed = random.bool().then(|| {
-        let (package, version) = (PACKAGES[random.usize(..4)], random.usize(1..=2));
+        let package = PACKAGES[random.usize(..4)];
+        let version = random.usize(1..=2);
         json!({"name": format!("{package}.v{version}.0.0"), "version": format!("{version}.0.0"),
             "properties": [property(package, version)]})
     });

@@ -200,7 +200,8 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
         image: before.image.clone(),
         first_read_at: Some(before.first_read_at),
     };
-    let (first_read_at, previous) = (kept.record.first_read_at, vec![former]);
+    let first_read_at = kept.record.first_read_at;
+    let previous = vec![former];
     let expected = Record {
         key: "b".to_owned(),
         image,

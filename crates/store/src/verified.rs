@@ -116,11 +116,9 @@ mod tests {
         let path = folder.path().join("content");
         std::fs::write(&path, "a").unwrap();
         let protection = Protection::of_folder(folder.path()).unwrap();
-        let (files, right, wrong) = (
-            VerifiedFiles::default(),
-            record::digest(b"a"),
-            record::digest(b"b"),
-        );
+        let files = VerifiedFiles::default();
+        let right = record::digest(b"a");
+        let wrong = record::digest(b"b");
         let is_open = |digest| files.open(&path, digest, protection).is_some();
         assert!(is_open(right) && !is_open(wrong));
         // As if this was found out before.

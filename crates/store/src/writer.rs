@@ -48,10 +48,8 @@ impl<'a> ContentWriter<'a> {
     pub(super) fn new(store: &'a Store, lock: MutexGuard<'a, ()>) -> Result<Self, StoreError> {
         let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
         let max_bytes = store.quota.saturating_sub(store.used_bytes()?);
-        let (guard, buffer) = (
-            WriteGuard { store, _lock: lock },
-            Vec::with_capacity(BUFFER_BYTES),
-        );
+        let guard = WriteGuard { store, _lock: lock };
+        let buffer = Vec::with_capacity(BUFFER_BYTES);
         Ok(Self {
             guard,
             file,

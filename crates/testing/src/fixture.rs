@@ -117,7 +117,7 @@ impl Writer {
             "bundle" => self.bundle(rest),
             "deprecated" => self.deprecated(rest),
             _ if line.starts_with('{') => {
-                writeln!(self.lines, "{line}").expect("a string takes everything")
+                writeln!(self.lines, "{line}").expect("a string takes everything");
             }
             _ => panic!("no line of a fixture: {line}"),
         }
@@ -179,7 +179,8 @@ impl Writer {
                 replaces = Some(bundle);
             }
         }
-        let (entries, package) = (entries.join(","), &self.package);
+        let entries = entries.join(",");
+        let package = &self.package;
         writeln!(
             self.lines,
             r#"{{"entries":[{entries}],"name":"{name}","package":"{package}","schema":"olm.channel"}}"#
@@ -199,7 +200,8 @@ impl Writer {
     fn entry(&self, name: &str, replaces: Option<&str>, options: &[String]) -> String {
         let mut entry = format!(r#"{{"name":"{name}""#);
         let mut replaces = replaces.map(str::to_owned);
-        let (mut skips, mut range) = (None, None);
+        let mut skips = None;
+        let mut range = None;
         for option in options {
             match option.split_once('=').expect("an option has a value") {
                 ("replaces", name) => replaces = Some(self.full_name(name)),
@@ -208,7 +210,7 @@ impl Writer {
                         names
                             .split(',')
                             .map(|name| format!("{:?}", self.full_name(name))),
-                    )
+                    );
                 }
                 ("range", text) => range = Some(text),
                 (other, _) => panic!("no option of an entry: {other}"),
@@ -377,12 +379,14 @@ fn gvk(property: &str, api: &str) -> String {
 
 /// Splits at blanks outside of double quotes, which are left out.
 fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut is_quoted = false;
     for letter in text.chars() {
         match letter {
             '"' => is_quoted = !is_quoted,
             ' ' if !is_quoted => {
-                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)))
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
             }
             letter => word.push(letter),
         }

@@ -103,7 +103,8 @@ impl Random {
             .rposition(|&at| at <= place)
             .expect("the first is 0")
             .min(6);
-        let (low, high) = (quantiles[step], quantiles[step + 1]);
+        let low = quantiles[step];
+        let high = quantiles[step + 1];
         low + (high - low) * (place - AT[step]) / (AT[step + 1] - AT[step])
     }
 

@@ -104,17 +104,19 @@ impl Proxy {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
-        let (requests, stopped) = (
-            Arc::new(Mutex::new(Vec::new())),
-            Arc::new(AtomicBool::new(false)),
-        );
-        let (log, stop, script) = (requests.clone(), stopped.clone(), Arc::new(script));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let log = requests.clone();
+        let stop = stopped.clone();
+        let script = Arc::new(script);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
-                let (log, script, tls) = (log.clone(), script.clone(), tls.clone());
+                let log = log.clone();
+                let script = script.clone();
+                let tls = tls.clone();
                 // An error means that the client went away, which some scripts provoke.
                 thread::spawn(move || match tls {
                     None => serve(stream, upstream, &log, &*script),
@@ -166,7 +168,8 @@ impl RecordedRequest {
             .target
             .strip_prefix("http://")
             .and_then(|rest| Some(&rest[rest.find('/')?..]));
-        let (method, target) = (&self.method, path.unwrap_or(&self.target));
+        let method = &self.method;
+        let target = path.unwrap_or(&self.target);
         let head = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
         exchange(
             self.upstream,
@@ -231,11 +234,10 @@ fn serve(
             .find(|(other, _)| other == name)
             .map(|(_, value)| value.clone())
     };
-    let (method, target) = (
-        first.next().unwrap_or_default(),
-        first.next().unwrap_or_default(),
-    );
-    let (authorization, range) = (header("authorization"), header("range"));
+    let method = first.next().unwrap_or_default();
+    let target = first.next().unwrap_or_default();
+    let authorization = header("authorization");
+    let range = header("range");
     let mut body = vec![
         0;
         header("content-length")
@@ -295,7 +297,8 @@ fn serve(
 }
 
 fn read_head(stream: &mut impl Read) -> io::Result<String> {
-    let (mut head, mut byte) = (Vec::new(), [0; 1]);
+    let mut head = Vec::new();
+    let mut byte = [0; 1];
     while !head.ends_with(b"\r\n\r\n") {
         stream.read_exact(&mut byte)?;
         head.push(byte[0]);

@@ -336,7 +336,8 @@ async fn a_connection_without_requests_is_told_to_close_and_is_closed() {
 #[tokio::test]
 async fn the_end_answers_requests_over_http2_and_closes_their_connections() {
     let secure = Secure::start(limits()).await;
-    let (mut busy, idle) = (secure.client(65_535).await, secure.client(65_535).await);
+    let mut busy = secure.client(65_535).await;
+    let idle = secure.client(65_535).await;
     let waiting = busy.send("/wait");
     secure.server.has_begun(1).await;
     secure.server.end.send(()).unwrap();

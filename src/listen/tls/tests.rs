@@ -45,7 +45,9 @@ fn end_of(year: i32) -> SystemTime {
 #[test]
 fn a_certificate_is_replaced_when_its_files_change_and_one_that_cannot_be_used_replaces_none() {
     let folders = Folders::new();
-    let (first, second, third) = (pair(2041), pair(2042), pair(2055));
+    let first = pair(2041);
+    let second = pair(2042);
+    let third = pair(2055);
     publish(&folders, "..1", &first);
     let tls = Tls::new(files(&folders), TlsVersion::Tls12).unwrap();
     let mut reload = Reload::new(tls.clone());
@@ -88,7 +90,8 @@ fn a_certificate_is_replaced_when_its_files_change_and_one_that_cannot_be_used_r
 #[test]
 fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
     let folders = Folders::new();
-    let (first, second) = (pair(2041), pair(2042));
+    let first = pair(2041);
+    let second = pair(2042);
     for (certificate, key, expected) in [
         (
             None,

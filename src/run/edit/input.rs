@@ -142,7 +142,8 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
             channel,
             prune_stranded,
         } => {
-            let (package, channel) = (package.clone(), channel.clone());
+            let package = package.clone();
+            let channel = channel.clone();
             Operation::RemoveChannel {
                 package,
                 channel,
@@ -170,7 +171,9 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
             bundle,
             channel,
         } => {
-            let (package, bundle, channel) = (package.clone(), bundle.clone(), channel.clone());
+            let package = package.clone();
+            let bundle = bundle.clone();
+            let channel = channel.clone();
             Operation::Promote {
                 package,
                 bundle,
@@ -195,15 +198,17 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
             skips,
             skip_range,
         } => {
-            let (name, replaces, skip_range) =
-                (bundle.clone(), replaces.clone(), skip_range.clone());
+            let name = bundle.clone();
+            let replaces = replaces.clone();
+            let skip_range = skip_range.clone();
             let entry = EntryFields {
                 name,
                 replaces,
                 skips: skips.clone(),
                 skip_range,
             };
-            let (package, channel) = (package.clone(), channel.clone());
+            let package = package.clone();
+            let channel = channel.clone();
             Operation::SetEntry(ChannelEntries {
                 package,
                 channel,

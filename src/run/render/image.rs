@@ -165,7 +165,8 @@ fn read(unpacked: &Unpacked, content: FileContent) -> anyhow::Result<Vec<u8>> {
     if length > MAX_FILE_BYTES {
         bail!("it has more than {MAX_FILE_BYTES} bytes");
     }
-    let (mut bytes, mut at) = (vec![0; length], 0);
+    let mut bytes = vec![0; length];
+    let mut at = 0;
     while at < length {
         match unpacked.read(content, at as u64, &mut bytes[at..])? {
             0 => bail!("it ends after {at} bytes"),

@@ -85,7 +85,8 @@ impl Stalls {
     async fn watch(self: Arc<Self>) {
         let mut last = None;
         poll_fn(|context| -> Poll<()> {
-            let (thread, now) = (thread::current().id(), processor_time());
+            let thread = thread::current().id();
+            let now = processor_time();
             match last {
                 Some((same, before)) if same == thread => {
                     self.longest.fetch_max(now - before, Ordering::Relaxed)
@@ -360,7 +361,8 @@ impl AllListeners {
                 .send_request(request.body(()).unwrap(), false)
                 .unwrap();
             sending.send_data(message, true).unwrap();
-            let (mut body, mut length) = (response.await.unwrap().into_body(), 0);
+            let mut body = response.await.unwrap().into_body();
+            let mut length = 0;
             while let Some(data) = body.data().await {
                 length += data.unwrap().len();
             }

@@ -89,7 +89,7 @@ impl ClusterObjects {
     fn add(&mut self, object: OlmObject) -> anyhow::Result<()> {
         match &*object.kind {
             "ClusterServiceVersion" if object.status.reason != "Copied" => {
-                self.installed.push(operator(object)?)
+                self.installed.push(operator(object)?);
             }
             "Subscription" => self.subscriptions.push(subscription(object)),
             _ => object

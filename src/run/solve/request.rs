@@ -283,7 +283,8 @@ fn cannot_load(name: &str, error: &LoadError) -> anyhow::Error {
 /// Indexes a list of blobs.
 fn index(metas: &RawValue) -> anyhow::Result<Catalog> {
     let blobs: Vec<&RawValue> = serde_json::from_str(metas.get())?;
-    let (mut lines, mut origin) = (Vec::new(), FileOrigin::default());
+    let mut lines = Vec::new();
+    let mut origin = FileOrigin::default();
     let mut reader = FileReader::new(ReadLimits::default());
     for blob in blobs {
         reader.push(blob.get().as_bytes());

@@ -50,10 +50,8 @@ impl Replica {
         kubeconfig: &Path,
         arguments: &[&str],
     ) -> Self {
-        let (folder, log) = (
-            cluster.folders.path(name),
-            cluster.folders.path(&format!("{name}.log")),
-        );
+        let folder = cluster.folders.path(name);
+        let log = cluster.folders.path(&format!("{name}.log"));
         let stdout = cluster.folders.path(&format!("{name}.stdout"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_catalogql"));
         command.args([

@@ -35,10 +35,8 @@ impl Turns {
                     continue;
                 };
                 for (from, to) in [(&client, &server), (&server, &client)] {
-                    let (from, to) = (
-                        from.try_clone().expect("a handle"),
-                        to.try_clone().expect("a handle"),
-                    );
+                    let from = from.try_clone().expect("a handle");
+                    let to = to.try_clone().expect("a handle");
                     thread::spawn(move || forward(from, to));
                 }
                 state.open.extend([client, server]);

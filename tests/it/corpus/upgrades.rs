@@ -68,7 +68,10 @@ fn in_each_channel_of_a_valid_package_every_bundle_reaches_the_head_or_is_strand
         .filter(|package| !REFUSED.contains(&package.name()))
         .collect();
     assert_eq!(valid.len(), 325);
-    let (mut channels, mut reaching, mut stranded, mut longest) = (0, 0, 0, 0);
+    let mut channels = 0;
+    let mut reaching = 0;
+    let mut stranded = 0;
+    let mut longest = 0;
     for channel in valid.into_iter().flat_map(Package::channels) {
         let place = format!("{} {}", channel.package().name(), channel.name());
         let Head::One(head) = channel.head() else {
@@ -294,10 +297,8 @@ fn graphs_and_successors_are_those_that_the_blobs_of_community_say() {
         .map(|package| package.name());
     let mut total = 0;
     for name in packages {
-        let (bundles, channels) = (
-            blobs(&catalog, "olm.bundle", name),
-            blobs(&catalog, "olm.channel", name),
-        );
+        let bundles = blobs(&catalog, "olm.bundle", name);
+        let channels = blobs(&catalog, "olm.channel", name);
         let versions = versions(&bundles);
         let expected = expected_statements(&channels, &versions);
         let answer = ask(
@@ -402,7 +403,8 @@ fn an_install_of_each_package_of_community_picks_its_highest_version_unless_that
     };
     let catalog = Arc::clone(&served.content.catalog);
     let engine = served::engine([served]);
-    let (mut picked, mut needy) = (0, 0);
+    let mut picked = 0;
+    let mut needy = 0;
     for package in catalog.packages() {
         let bundles = blobs(&catalog, "olm.bundle", package.name());
         let versions = versions(&bundles);

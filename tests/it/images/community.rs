@@ -114,7 +114,8 @@ impl Answers {
 
     /// The nodes of every page of a connection.
     fn pages(&mut self, operation: &str, variables: &Value, connection: &str) -> Vec<Value> {
-        let (mut variables, mut nodes) = (variables.clone(), Vec::new());
+        let mut variables = variables.clone();
+        let mut nodes = Vec::new();
         loop {
             let data = self.ask(operation, &variables);
             let page = data.pointer(connection).expect("the connection is there");
@@ -167,8 +168,10 @@ fn community_in_a_registry_is_answered_from_as_its_directory_is() {
         return;
     };
     let folder = folder.to_str().expect("the path is UTF-8");
-    let (folders, registry) = (Folders::new(), Registry::start());
-    let (gzip, zstd) = (folders.text("gzip"), folders.text("zstd"));
+    let folders = Folders::new();
+    let registry = Registry::start();
+    let gzip = folders.text("gzip");
+    let zstd = folders.text("zstd");
     let image = format!("{gzip}:v1");
     umoci(&["init", "--layout", &gzip]);
     umoci(&["new", "--image", &image]);

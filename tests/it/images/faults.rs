@@ -13,7 +13,8 @@ use crate::support::{HttpResponse, Proxy, ProxyAction, RecordedRequest, respond}
 /// Gives up a request after this time, and tries it twice.
 fn impatient(address: SocketAddr) -> RegistrySettings {
     let settings = settings(&[address]);
-    let (connect_timeout, read_timeout) = (Duration::from_secs(1), Duration::from_millis(300));
+    let connect_timeout = Duration::from_secs(1);
+    let read_timeout = Duration::from_millis(300);
     let retry = RetryPolicy {
         connect_timeout,
         read_timeout,
@@ -308,7 +309,7 @@ async fn a_damaged_blob_is_refused_also_where_no_digest_is_claimed() {
     let strip = |answer: &mut HttpResponse| {
         answer
             .headers
-            .retain(|(name, _)| name != "docker-content-digest")
+            .retain(|(name, _)| name != "docker-content-digest");
     };
     let proxy = Proxy::start(registry.address, move |asked| {
         ProxyAction::Respond(change(asked, strip))

@@ -42,7 +42,8 @@ fn files() -> Vec<(String, String)> {
 
 /// How many pages and how many files and folders are in a folder, with itself.
 fn used(folder: &Path) -> (usize, usize) {
-    let (mut pages, mut files) = (0, 1);
+    let mut pages = 0;
+    let mut files = 1;
     for entry in fs::read_dir(folder).expect("the store can be read") {
         let entry = entry.expect("the store can be read");
         if entry.file_type().expect("the store can be read").is_dir() {

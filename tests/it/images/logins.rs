@@ -43,7 +43,8 @@ fn guarded(asked: &RecordedRequest, said: &str) -> ProxyAction {
 /// Lets in who has one of the tokens `token-0`, `token-1`, …, which are given out at `/token`; the
 /// newest only, for so many requests.
 fn tokens(good_for: usize) -> impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static {
-    let (given, used) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let given = AtomicUsize::new(0);
+    let used = AtomicUsize::new(0);
     move |asked| {
         if asked.target.starts_with("/token") {
             used.store(0, Ordering::SeqCst);
@@ -192,7 +193,8 @@ async fn an_identity_token_is_exchanged() {
 async fn an_identity_token_goes_along_with_no_redirect() {
     let Fixture { registry, image: _ } = Fixture::new();
     let elsewhere = Proxy::start(registry.address, |_| respond(200, &[], r#"{"token":"x"}"#));
-    let (to, give) = (elsewhere.address, tokens(100));
+    let to = elsewhere.address;
+    let give = tokens(100);
     let proxy = Proxy::start(registry.address, move |asked| match &*asked.method {
         "POST" => respond(307, &[("location", &format!("http://{to}/token"))], ""),
         _ => give(asked),

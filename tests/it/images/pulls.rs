@@ -12,7 +12,8 @@ use crate::support::{
 #[tokio::test]
 async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
     let Fixture { registry, image } = Fixture::new();
-    let (address, folders) = (registry.address, Folders::new());
+    let address = registry.address;
+    let folders = Folders::new();
     for to in ["oci:@layout:v1", "oci-archive:@archive.tar:v1"] {
         let to = to.replace('@', &folders.text(""));
         let mut copy = tool_command("skopeo");
@@ -23,12 +24,11 @@ async fn an_image_is_the_same_by_tag_by_digest_and_from_a_layout() {
         assert_eq!(copied.status, Some(0), "{}", copied.stderr);
     }
     let digest = image.digest();
-    let (layout, archive) = (folders.text("layout"), folders.text("archive.tar"));
-    let (in_registry, in_layout, in_archive) = (
-        format!("{address}/ns/catalog"),
-        format!("oci:{layout}"),
-        format!("oci:{archive}"),
-    );
+    let layout = folders.text("layout");
+    let archive = folders.text("archive.tar");
+    let in_registry = format!("{address}/ns/catalog");
+    let in_layout = format!("oci:{layout}");
+    let in_archive = format!("oci:{archive}");
     for (source, by_digest) in [
         (at(address), &in_registry),
         (format!("docker://{}", at(address)), &in_registry),
@@ -72,7 +72,10 @@ async fn a_platform_is_chosen_from_an_index_and_attestations_are_none() {
             &[],
         )
     };
-    let (amd, arm, windows, attestation) = (of("amd"), of("arm"), of("windows"), of("attestation"));
+    let amd = of("amd");
+    let arm = of("arm");
+    let windows = of("windows");
+    let attestation = of("attestation");
     let unknown = ("unknown/unknown", &attestation);
     for (tag, images, chosen) in [
         (
@@ -325,7 +328,8 @@ async fn a_layout_is_verified_and_says_what_it_has() {
 async fn layouts_of_umoci_are_understood() {
     let folders = Folders::new();
     folders.write("files/catalog.json", "{}");
-    let (layout, image) = (folders.text("layout"), folders.text("layout:v1"));
+    let layout = folders.text("layout");
+    let image = folders.text("layout:v1");
     for arguments in [
         &["init", "--layout", &layout][..],
         &["new", "--image", &image],

@@ -45,7 +45,8 @@ impl Gate {
 }
 
 fn serve(address: SocketAddr, folders: &Folders, repository: &str) -> Server {
-    let (host, source) = (address.to_string(), format!("a={address}/{repository}:v1"));
+    let host = address.to_string();
+    let source = format!("a={address}/{repository}:v1");
     Server::start(
         folders,
         &["--insecure-registry", &host, "--poll", "50ms", &source],
@@ -238,7 +239,8 @@ fn goes_bad_and_is_mended(
 ) {
     let repository = format!("ns/{name}");
     registry.push(&repository, "v1", &self::image(&lines(ETCD)));
-    let (gate, folders) = (Gate::before(registry.address), Folders::new());
+    let gate = Gate::before(registry.address);
+    let folders = Folders::new();
     let server = gate.serve(&folders, &repository);
     assert_eq!(
         graphql(server.address, PACKAGES),
@@ -289,7 +291,8 @@ fn a_blob_that_breaks_off_or_never_ends_gives_the_right_content_all_the_same() {
     let registry = Registry::start();
     registry.push("ns/catalog", "v1", &argo());
     for script in scripts {
-        let (gate, folders) = (Gate::before(registry.address), Folders::new());
+        let gate = Gate::before(registry.address);
+        let folders = Folders::new();
         gate.set(script);
         let server = gate.serve(&folders, "ns/catalog");
         assert_eq!(graphql(server.address, PACKAGES), packages(&["argo"]));
@@ -334,11 +337,10 @@ fn catalogs_of_one_digest_pull_its_layers_once() {
     let image = argo();
     let digest = registry.push("ns/catalog", "v1", &image);
     registry.push("ns/catalog", "v2", &image);
-    let (gate, folders) = (Gate::before(registry.address), Folders::new());
-    let (host, repository) = (
-        gate.proxy.address.to_string(),
-        format!("{}/ns/catalog", gate.proxy.address),
-    );
+    let gate = Gate::before(registry.address);
+    let folders = Folders::new();
+    let host = gate.proxy.address.to_string();
+    let repository = format!("{}/ns/catalog", gate.proxy.address);
     let sources = [
         format!("a={repository}:v1"),
         format!("b={repository}:v2"),
@@ -406,7 +408,8 @@ fn a_server_that_is_killed_while_it_waits_for_a_registry_has_the_former_content_
     for (step, script) in steps {
         let repository = format!("ns/{step}");
         registry.push(&repository, "v1", &image(&lines(ETCD)));
-        let (gate, folders) = (Gate::before(registry.address), Folders::new());
+        let gate = Gate::before(registry.address);
+        let folders = Folders::new();
         drop(gate.serve(&folders, &repository));
         registry.push(&repository, "v1", &argo());
         gate.set(script);

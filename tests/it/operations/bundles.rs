@@ -249,7 +249,8 @@ fn api(value: &'static Value) -> Value {
 
 /// A property, raw and with what its type means.
 fn property(property: &'static Value) -> Value {
-    let (of, value) = (&property["type"], &property["value"]);
+    let of = &property["type"];
+    let value = &property["value"];
     let mut expected = json!({ "type": of, "value": value });
     match of.as_str().expect("a property has a type") {
         "olm.package" => {

@@ -33,16 +33,16 @@ type BlobChange = (&'static str, fn(&mut Value));
 const OF_BUNDLES: [BlobChange; 6] = [
     ("IMAGE", |blob| blob["image"] = json!("example.com/changed")),
     ("VERSION", |blob| {
-        property(blob, "olm.package")["value"]["version"] = json!("99.99.99")
+        property(blob, "olm.package")["value"]["version"] = json!("99.99.99");
     }),
     ("RELATED_IMAGES", |blob| {
-        list(blob, "relatedImages").push(json!({"name": "n", "image": "i"}))
+        list(blob, "relatedImages").push(json!({"name": "n", "image": "i"}));
     }),
     ("PROPERTIES", |blob| {
-        list(blob, "properties").push(json!({"type": "example.com.x", "value": 1}))
+        list(blob, "properties").push(json!({"type": "example.com.x", "value": 1}));
     }),
     ("METADATA", |blob| {
-        list(blob, "properties").retain(|property| property["type"] != "olm.csv.metadata")
+        list(blob, "properties").retain(|property| property["type"] != "olm.csv.metadata");
     }),
     ("OTHER", |blob| blob["x"] = json!(1)),
 ];
@@ -51,13 +51,13 @@ const OF_BUNDLES: [BlobChange; 6] = [
 const OF_PACKAGES: [BlobChange; 5] = [
     ("DESCRIPTION", |blob| blob["description"] = json!("changed")),
     ("ICON", |blob| {
-        blob["icon"] = json!({"base64data": "aQ==", "mediatype": "image/png"})
+        blob["icon"] = json!({"base64data": "aQ==", "mediatype": "image/png"});
     }),
     ("DEFAULT_CHANNEL", |blob| {
-        blob["defaultChannel"] = json!("changed")
+        blob["defaultChannel"] = json!("changed");
     }),
     ("PROPERTIES", |blob| {
-        list(blob, "properties").push(json!({"type": "example.com.x", "value": 1}))
+        list(blob, "properties").push(json!({"type": "example.com.x", "value": 1}));
     }),
     ("OTHER", |blob| blob["x"] = json!(1)),
 ];

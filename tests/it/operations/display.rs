@@ -157,7 +157,8 @@ pub(super) fn runs_on(bundle: &Bundle, platform: &Value) -> bool {
             .collect()
     };
     let compare = |given: &str, stated: &str| {
-        let (given, stated) = (numbers(given), numbers(stated));
+        let given = numbers(given);
+        let stated = numbers(stated);
         let both = given.len().min(stated.len());
         given[..both].cmp(&stated[..both])
     };

@@ -62,7 +62,8 @@ fn packages_meet_every_condition_and_a_facet_leaves_its_own_out() {
     let Some(community) = community() else { return };
     let packages: Vec<_> = community.model.packages.values().map(Values::new).collect();
     let mut random = SeededRandom::new(3);
-    let (mut found_any, mut found_none) = (0, 0);
+    let mut found_any = 0;
+    let mut found_none = 0;
     for _ in 0..150 {
         let conditions = conditions(&packages, &mut random);
         let data = served::data(
@@ -145,7 +146,9 @@ fn bundle_conditions<'a>(model: &'a Model, random: &mut SeededRandom) -> (Value,
     let like = *random.choose(&model.bundles);
     let others = [*random.choose(&model.bundles), like];
     let package = |bundle: &Bundle| &model.packages[bundle.package];
-    let (mut packages, mut filter, mut tests) = (json!([]), Map::new(), Vec::<Test<'_>>::new());
+    let mut packages = json!([]);
+    let mut filter = Map::new();
+    let mut tests = Vec::<Test<'_>>::new();
     if one_in_three(random) {
         let names = others.map(|bundle| bundle.package);
         packages = json!(names);

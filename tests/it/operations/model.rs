@@ -208,16 +208,16 @@ fn packages(blobs: &'static [Value]) -> BTreeMap<&'static str, Package> {
     }
     for blob in of("olm.channel") {
         let entries = blob["entries"].as_array().expect("a channel has entries");
-        let (package, name) = (named(blob, "package"), named(blob, "name"));
-        let (channel, package) = (
-            Channel { name, entries },
-            packages.get_mut(package).expect("its package is there"),
-        );
+        let package = named(blob, "package");
+        let name = named(blob, "name");
+        let channel = Channel { name, entries };
+        let package = packages.get_mut(package).expect("its package is there");
         package.heads.extend(channel.head());
         package.channels.insert(name, channel);
     }
     for blob in of("olm.bundle") {
-        let (package, name) = (named(blob, "package"), named(blob, "name"));
+        let package = named(blob, "package");
+        let name = named(blob, "name");
         let bundle = Bundle {
             package,
             name,

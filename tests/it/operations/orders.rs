@@ -16,7 +16,8 @@ impl Community {
             "query($after: String) {{ {connection}(orderBy: {order}, first: 500, after: $after) {{ \
              pageInfo {{ hasNextPage endCursor }} nodes {{ {selection} }} }} }}"
         );
-        let (mut nodes, mut after) = (Vec::new(), Value::Null);
+        let mut nodes = Vec::new();
+        let mut after = Value::Null;
         loop {
             let mut data = crate::served::data(&self.engine, &query, &json!({ "after": after }));
             let page = data[connection].take();

@@ -32,7 +32,8 @@ fn tiles_show_every_package_with_everything_on_a_tile() {
     let expected: Vec<_> = community.model.packages.values().map(tile).collect();
     assert_all_equal(&nodes, &expected, "tiles");
     // What the corpus has is what makes this test one of every kind of value.
-    let (icons, versions) = (with(&nodes, "/icon/url"), with(&nodes, "/latest/version"));
+    let icons = with(&nodes, "/icon/url");
+    let versions = with(&nodes, "/latest/version");
     assert_eq!(
         (
             icons,
@@ -91,7 +92,8 @@ fn tiles_of_a_category_are_those_that_are_in_it() {
 #[test]
 fn details_show_each_package_with_its_latest_bundle_and_its_channels() {
     let Some(community) = community() else { return };
-    let (mut entries, mut moments) = (0, 0);
+    let mut entries = 0;
+    let mut moments = 0;
     for package in community.model.packages.values() {
         let mut answer = community.ask(
             "Details",

@@ -79,10 +79,8 @@ impl Community {
     }
 
     fn in_range(&self, required: &'static Value) -> BTreeSet<Named> {
-        let (name, range) = (
-            text(required, "packageName").unwrap(),
-            text(required, "versionRange").unwrap(),
-        );
+        let name = text(required, "packageName").unwrap();
+        let range = text(required, "versionRange").unwrap();
         self.bundles_where(|bundle| bundle.package == name && is_in(range, bundle.version()))
     }
 }
@@ -90,7 +88,8 @@ impl Community {
 #[test]
 fn requirements_are_in_words_and_lead_to_what_meets_them() {
     let Some(community) = community() else { return };
-    let (mut requirements, mut met) = (0, 0);
+    let mut requirements = 0;
+    let mut met = 0;
     for bundle in &community.model.bundles {
         let packages: Vec<_> = bundle.values("olm.package.required").collect();
         let apis: Vec<_> = bundle.values("olm.gvk.required").collect();
@@ -114,10 +113,8 @@ fn requirements_are_in_words_and_lead_to_what_meets_them() {
             .iter()
             .zip(answer["requiredPackages"].as_array().expect("a list"))
         {
-            let (name, range) = (
-                text(required, "packageName").unwrap(),
-                text(required, "versionRange").unwrap(),
-            );
+            let name = text(required, "packageName").unwrap();
+            let range = text(required, "versionRange").unwrap();
             let words = format!("with package: {name} and with version in range: {range}");
             let expected = community.in_range(required);
             met += usize::from(!expected.is_empty());

@@ -17,7 +17,7 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
     };
     match (scalar, kind_of(raw)) {
         (_, Kind::Null) | (Scalar::Int | Scalar::Float, Kind::List | Kind::Object) => {
-            out.extend_from_slice(b"null")
+            out.extend_from_slice(b"null");
         }
         (Scalar::String, Kind::String)
         | (Scalar::Boolean, Kind::Boolean)
@@ -45,7 +45,7 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
         }
         (Scalar::Float, Kind::String) => number(out, written(raw)),
         (Scalar::Int | Scalar::Float, Kind::Boolean) => {
-            out.push(if raw == b"true" { b'1' } else { b'0' })
+            out.push(if raw == b"true" { b'1' } else { b'0' });
         }
         (Scalar::Boolean, kind) => {
             let is_true = match kind {

@@ -245,7 +245,7 @@ async fn a_response_that_is_asked_for_again_comes_from_the_response_cache_until_
  {
     let mut server = Server::new();
     let publish = |server: &mut Server, name| {
-        server.publish_text("c", &json!({ "schema": "s", "name": name }).to_string())
+        server.publish_text("c", &json!({ "schema": "s", "name": name }).to_string());
     };
     publish(&mut server, "old");
     let text = "query A($on: Boolean!) { ss { name @include(if: $on) } } query B { ss { schema } }";

@@ -203,7 +203,8 @@ fn agrees(case: &Value, recorded: &Value, status: u16, answer: &Value) -> bool {
 /// Sends the recorded requests about these catalogs, and returns their number and those that are
 /// answered differently.
 async fn replay(server: &Server, is_served: impl Fn(&str) -> bool) -> (usize, Vec<String>) {
-    let (mut count, mut different) = (0, Vec::new());
+    let mut count = 0;
+    let mut different = Vec::new();
     for case in lines("queries.jsonl.gz")
         .iter()
         .filter(|case| is_served(case["catalog"].as_str().unwrap()))
@@ -317,8 +318,8 @@ fn sdl(answer: &Value) -> Vec<Vec<String>> {
             let arguments: Vec<_> = sorted(&field["args"])
                 .iter()
                 .map(|argument| {
-                    let (name, default) =
-                        (text(&argument["name"]), text(&argument["defaultValue"]));
+                    let name = text(&argument["name"]);
+                    let default = text(&argument["defaultValue"]);
                     let description = text(&argument["description"]);
                     format!(
                         "\"\"\"{description}\"\"\" {name}: {} = {default} ",
@@ -372,7 +373,8 @@ fn words(sdl: &str) -> Vec<Vec<String>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_recorded_schema_is_the_one_that_upstream_makes() {
     let (server, cases) = recorded();
-    let (mut different, mut equal) = (Vec::new(), 0);
+    let mut different = Vec::new();
+    let mut equal = 0;
     for case in &cases {
         let name = case["catalog"].as_str().unwrap();
         let answer = server.ask(name, INTROSPECTION).await;

@@ -95,7 +95,8 @@ impl Server {
         let request = Request::post(format!("/catalogs/{catalog}/api/v1/graphql"))
             .body(Body::from(body.to_owned()));
         let response = self.router.clone().oneshot(request.unwrap()).await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
         Answer {
             status,

@@ -106,14 +106,16 @@ fn caller(
 
 #[test]
 fn the_first_credentials_that_are_somebodys_count() {
-    let (users, proxies, others) = (authority(), authority(), authority());
+    let users = authority();
+    let proxies = authority();
+    let others = authority();
     let (_sender, authenticator) = authenticator(&published(&users, &proxies));
     let ann = certificate(&users, "ann");
     let proxy = certificate(&proxies, "proxy");
     let no_proxy = certificate(&proxies, "ann");
     let stranger = certificate(&others, "proxy");
     let expired = signed(&users, "ann", |params| {
-        params.not_after = date_time_ymd(2020, 1, 1)
+        params.not_after = date_time_ymd(2020, 1, 1);
     });
     let of_server = signed(&users, "ann", |params| {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -160,7 +162,8 @@ fn the_first_credentials_that_are_somebodys_count() {
 
 #[test]
 fn a_front_proxy_says_everything_of_the_user() {
-    let (users, proxies) = (authority(), authority());
+    let users = authority();
+    let proxies = authority();
     let (_sender, authenticator) = authenticator(&published(&users, &proxies));
     let sent = headers(&[
         ("x-remote-user", "ann"),
@@ -218,9 +221,11 @@ fn a_front_proxy_says_everything_of_the_user() {
 
 #[test]
 fn authorities_that_are_replaced_count_at_once_also_on_open_connections() {
-    let (old, new) = (authority(), authority());
+    let old = authority();
+    let new = authority();
     let (sender, authenticator) = authenticator(&published(&old, &old));
-    let (before, after) = (certificate(&old, "proxy"), certificate(&new, "proxy"));
+    let before = certificate(&old, "proxy");
+    let after = certificate(&new, "proxy");
     let sent = headers(&[("x-remote-user", "ann")]);
     let callers = |authenticator: &Authenticator| {
         [&before, &after].map(|own| caller(authenticator, &sent, Some(own)))
@@ -243,7 +248,9 @@ fn authorities_that_are_replaced_count_at_once_also_on_open_connections() {
 
 #[test]
 fn a_user_is_verified_as_long_as_its_certificate_counts() {
-    let (users, proxies, new) = (authority(), authority(), authority());
+    let users = authority();
+    let proxies = authority();
+    let new = authority();
     let (sender, authenticator) = authenticator(&published(&users, &proxies));
     let named = headers(&[("x-remote-user", "bob")]);
     let [ann, bob] = [
@@ -282,7 +289,7 @@ fn a_certificate_that_expires_counts_no_longer_than_an_answer_is_believed() {
     let users = authority();
     let authorities = Arc::new(Authorities::read(&published(&users, &users)).unwrap());
     let ann = signed(&users, "ann", |params| {
-        params.not_after = date_time_ymd(2030, 1, 1)
+        params.not_after = date_time_ymd(2030, 1, 1);
     });
     let start = Instant::now();
     let names = |after: Duration, year: u64| {

@@ -60,7 +60,8 @@ impl ApiServer {
                 json!({ "authenticated": state.users.contains(token), "user": user });
         } else {
             let attributes = "/spec/resourceAttributes";
-            let (user, name) = (text("/spec/user"), text(&format!("{attributes}/name")));
+            let user = text("/spec/user");
+            let name = text(&format!("{attributes}/name"));
             let what = ["verb", "group", "resource", "subresource"]
                 .map(|part| text(&format!("{attributes}/{part}")));
             assert_eq!(
@@ -413,10 +414,8 @@ async fn a_reader_is_not_renewed_where_its_token_is_revoked_or_nobody_answers() 
     fixture.server.0.lock().unwrap().is_down = true;
     assert_eq!(seen_renewed(&reader).await, Err(RenewalError::Undecided));
     fixture.server.0.lock().unwrap().is_down = false;
-    let (callers, credentials) = (
-        Arc::downgrade(&fixture.callers.0),
-        token("revoked").into_owned(),
-    );
+    let callers = Arc::downgrade(&fixture.callers.0);
+    let credentials = token("revoked").into_owned();
     let reader = reader.of_caller(Arc::new(Renewable {
         callers,
         credentials,
@@ -427,7 +426,8 @@ async fn a_reader_is_not_renewed_where_its_token_is_revoked_or_nobody_answers() 
 #[tokio::test]
 async fn a_reader_is_not_renewed_where_the_authority_of_its_certificate_was_replaced() {
     let fixture = start();
-    let (old, new) = (authority(), authority());
+    let old = authority();
+    let new = authority();
     let mut both = published(&old, &old);
     both.insert(
         "requestheader-client-ca-file".to_owned(),

@@ -27,10 +27,8 @@ impl Parameters {
             if pair.contains(';') {
                 return None;
             }
-            let (key, value) = (
-                decode(key.as_bytes(), true)?,
-                decode(value.as_bytes(), true)?,
-            );
+            let key = decode(key.as_bytes(), true)?;
+            let value = decode(value.as_bytes(), true)?;
             let at = PARAMETERS.iter().position(|name| name.as_bytes() == key)?;
             values[at].get_or_insert(value);
         }

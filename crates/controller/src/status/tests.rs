@@ -285,7 +285,8 @@ fn problems_are_counted_and_the_first_ones_told_with_errors_first() {
 #[test]
 fn a_retry_that_fails_alike_changes_nothing() {
     let failure = |downloaded| {
-        let (resource, location) = ("the blob".to_owned(), "quay.io/a/b".to_owned());
+        let resource = "the blob".to_owned();
+        let location = "quay.io/a/b".to_owned();
         failed(ImageError::Interrupted {
             resource,
             location,

@@ -116,7 +116,10 @@ pub(super) fn manifests(
     budget: &mut RenderBudget,
     warnings: &mut Vec<String>,
 ) -> Result<ParsedManifests, BundleError> {
-    let (mut csv, mut defined, mut data, mut is_empty) = (None, BTreeSet::new(), Vec::new(), true);
+    let mut csv = None;
+    let mut defined = BTreeSet::new();
+    let mut data = Vec::new();
+    let mut is_empty = true;
     for file in sorted(files) {
         let object = match read_document(&file.bytes, budget) {
             Err(DocumentError::TooLarge) => return Err(BundleError::TooLarge),

@@ -102,7 +102,8 @@ fn annotated(parsed: &Parsed, warnings: &mut Vec<String>) -> Vec<Value> {
 
 /// Makes the property of an entry of `dependencies.yaml`.
 fn dependency(dependency: &Value) -> Value {
-    let (kind, value) = (dependency.str("type"), dependency.get("value"));
+    let kind = dependency.str("type");
+    let value = dependency.get("value");
     let text = |key: &str| Value::text(value.map(|value| value.str(key)).unwrap_or_default());
     match kind {
         "olm.package" => {

@@ -4,7 +4,8 @@ use super::*;
 use crate::operation::{Operation, PackageFields, apply};
 
 fn set_default(package: &str, channel: &str) -> Operation<crate::bundle::RenderedBundle> {
-    let (package, default_channel) = (package.to_owned(), Some(channel.to_owned()));
+    let package = package.to_owned();
+    let default_channel = Some(channel.to_owned());
     Operation::SetPackage(PackageFields {
         package,
         default_channel,
@@ -140,7 +141,9 @@ fn a_new_package_goes_to_the_file_of_its_name_whatever_that_has() {
             .into())
     };
     let change = |path: &str, before: Option<&str>, after: &str| {
-        let (path, before, after) = (path.to_owned(), before.map(Into::into), Some(after.into()));
+        let path = path.to_owned();
+        let before = before.map(Into::into);
+        let after = Some(after.into());
         FileChange {
             path,
             before,

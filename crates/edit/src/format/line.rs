@@ -232,7 +232,7 @@ impl<'l> Cursor<'l> {
                     continue;
                 }
                 b'}' | b']' => {
-                    (depth, self.at) = (depth.checked_sub(1).ok_or(Unusual)?, self.at + 1)
+                    (depth, self.at) = (depth.checked_sub(1).ok_or(Unusual)?, self.at + 1);
                 }
                 b',' | b':' if depth > 0 => {
                     self.at += 1;
@@ -254,7 +254,8 @@ impl<'l> Cursor<'l> {
             if !members.is_empty() {
                 self.expect(b',')?;
             }
-            let (key, start) = (self.key()?, self.at);
+            let key = self.key()?;
+            let start = self.at;
             self.skip()?;
             members.push((key, start..self.at));
         }
@@ -301,7 +302,8 @@ impl<'l> Cursor<'l> {
         depth: usize,
         out: &mut String,
     ) -> Result<(), Unusual> {
-        let (start, length) = (self.at, out.len());
+        let start = self.at;
+        let length = out.len();
         if self.write_in_order(shape, depth, out)? {
             return Ok(());
         }
@@ -368,7 +370,8 @@ impl<'l> Cursor<'l> {
             return self.write(shape, depth, out);
         }
         out.push('[');
-        let (before, mut items) = (out.len(), Vec::new());
+        let before = out.len();
+        let mut items = Vec::new();
         loop {
             let first = self.text[self.at..]
                 .strip_prefix(begin)

@@ -27,8 +27,9 @@ struct CommonEdges<'p> {
 
 impl<'p> Graph<'p> {
     pub(super) fn new(package: &'p Package) -> Self {
-        let (mut bundles, mut channels, mut entries) =
-            (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut bundles = HashMap::new();
+        let mut channels = HashMap::new();
+        let mut entries = HashMap::new();
         let mut new: HashMap<_, Vec<_>> = HashMap::new();
         let mut edges: HashMap<&str, CommonEdges<'_>> = HashMap::new();
         for bundle in &package.bundles {
@@ -92,7 +93,8 @@ impl<'p> Graph<'p> {
         let name = bundle.name.clone();
         let here = self.entry(channel, &name);
         if let Some(placement) = &bundle.placement {
-            let (replaces, skips) = (placement.replaces.clone(), placement.skips.clone());
+            let replaces = placement.replaces.clone();
+            let skips = placement.skips.clone();
             let others = here.map(|entry| entry.others.clone()).unwrap_or_default();
             return Ok(Entry {
                 name,

@@ -160,7 +160,8 @@ impl Bundle {
 
 /// Orders lists of identifiers as prereleases are ordered; no list comes first.
 fn compare_identifiers(a: &str, b: &str) -> Ordering {
-    let (x, y) = (format!("0.0.0-{a}"), format!("0.0.0-{b}"));
+    let x = format!("0.0.0-{a}");
+    let y = format!("0.0.0-{b}");
     match (Version::parse(&x), Version::parse(&y)) {
         (Ok(x), Ok(y)) => x.precedence(&y),
         _ => a.cmp(b),

@@ -93,10 +93,8 @@ fn kinds(template: &Value) -> Result<[bool; 2], TemplateError> {
         return Err(TemplateError::SemverFile(fault));
     }
     let is_set = |name: &str| field(template, name) == Some(&Value::Bool(true));
-    let (major, mut minor) = (
-        is_set("generateMajorChannels"),
-        is_set("generateMinorChannels"),
-    );
+    let major = is_set("generateMajorChannels");
+    let mut minor = is_set("generateMinorChannels");
     minor |= !major;
     let preference = field(template, "defaultChannelTypePreference")
         .and_then(Value::as_str)

@@ -63,7 +63,8 @@ fn a_refusal_tells_as_many_reasons_as_it_may() {
         edit::apply(&content(), &remove).unwrap_err().to_string()
     };
     let told = |text: &str| text.matches(": no package found for packagename b").count();
-    let (all, more) = (refused(MAX_REASONS), refused(MAX_REASONS + 2));
+    let all = refused(MAX_REASONS);
+    let more = refused(MAX_REASONS + 2);
     assert_eq!(
         (told(&all), all.ends_with(", and 2 more]")),
         (MAX_REASONS, false)

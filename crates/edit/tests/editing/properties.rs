@@ -77,7 +77,8 @@ fn choose(
             .filter(|meta| &*meta.schema == schema && *meta.package == *package);
         metas.map(|meta| meta.name.to_string()).collect()
     };
-    let (channels, members) = (of("olm.channel"), of("olm.bundle"));
+    let channels = of("olm.channel");
+    let members = of("olm.bundle");
     let channel = random.choice(&channels).cloned().unwrap_or_default();
     let bundle = random.choice(&members).cloned().unwrap_or_default();
     let image = random
@@ -129,14 +130,13 @@ fn no_sequence_of_edits_makes_a_catalog_invalid_or_strands_a_bundle() {
         .values()
         .filter(|bundles| bundles.len() > 3)
         .collect();
-    let (mut done, mut refused) = (0, 0);
+    let mut done = 0;
+    let mut refused = 0;
     for seed in 0..SEQUENCES {
         let mut random = Rng::with_seed(seed);
         let mut content = Content::default();
-        let (first, second) = (
-            random.usize(0..packages.len()),
-            random.usize(0..packages.len()),
-        );
+        let first = random.usize(0..packages.len());
+        let second = random.usize(0..packages.len());
         let bundles: Vec<_> = packages[first]
             .iter()
             .chain(packages[second])
@@ -248,7 +248,8 @@ fn a_real_catalog_is_written_so_that_it_is_read_back_equal() {
         .map(|entry| entry.unwrap().path())
         .collect();
     folders.sort();
-    let (mut documents, mut as_they_were) = (0, 0);
+    let mut documents = 0;
+    let mut as_they_were = 0;
     for path in folders
         .iter()
         .map(|folder| folder.join("catalog.yaml"))

@@ -231,7 +231,9 @@ fn every_recorded_sequence_is_done_as_opm_does_it() {
         .map(|bundle| (bundle.id.clone(), bundle))
         .collect();
     let sequences: Vec<Sequence> = lines("sequences.jsonl.gz");
-    let (mut faults, mut compared, mut left_out) = (Vec::new(), 0, 0);
+    let mut faults = Vec::new();
+    let mut compared = 0;
+    let mut left_out = 0;
     for sequence in &sequences {
         let mut content = Content::default();
         for (at, op) in sequence.ops.iter().enumerate() {
@@ -255,7 +257,7 @@ fn every_recorded_sequence_is_done_as_opm_does_it() {
                     faults.push(format!("{} {at}: {known:?}: {fault}", sequence.name));
                 }
                 (None, Some(_)) => {
-                    faults.push(format!("{} {at}: is no difference any more", sequence.name))
+                    faults.push(format!("{} {at}: is no difference any more", sequence.name));
                 }
                 _ => {}
             }

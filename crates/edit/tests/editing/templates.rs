@@ -136,7 +136,8 @@ fn render(
         .iter()
         .map(|(image, bundle)| ((*image).to_owned(), bundle.clone()))
         .collect();
-    let (name, template) = (String::new(), template.to_string());
+    let name = String::new();
+    let template = template.to_string();
     rendered(&Case {
         name,
         template,

@@ -169,10 +169,8 @@ fn max_objects(origins: &Origins) -> usize {
 impl BlobLocations {
     fn new(origins: &Origins) -> Self {
         let blobs = origins.files.iter().map(|file| file.lines.len()).sum();
-        let (mut files, mut lines) = (
-            Vec::with_capacity(origins.files.len()),
-            Vec::with_capacity(blobs),
-        );
+        let mut files = Vec::with_capacity(origins.files.len());
+        let mut lines = Vec::with_capacity(blobs);
         for file in origins.files.iter().filter(|file| !file.lines.is_empty()) {
             files.push(FileRecord {
                 path: file.path.as_str().into(),

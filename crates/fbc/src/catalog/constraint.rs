@@ -54,7 +54,8 @@ pub(super) fn decode(text: &[u8]) -> Option<Constraint<'_>> {
 
 fn constraint<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Constraint<'a>, JsonError> {
     let depth = depth.checked_sub(1).ok_or(JsonError::WrongType)?;
-    let (mut failure_message, mut rule) = (None, None);
+    let mut failure_message = None;
+    let mut rule = None;
     cursor.object(|cursor, key| {
         if key.is("failureMessage") {
             failure_message = cursor.optional_text()?.map(|text| JsonText(text.0));

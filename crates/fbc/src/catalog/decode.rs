@@ -166,10 +166,8 @@ impl<'a> Decoder<'a> {
             return Err(JsonError::Damaged);
         }
         let schema = self.optional_name(fields.schema)?;
-        let (package, name) = (
-            self.optional_name(fields.package)?,
-            self.optional_name(fields.name)?,
-        );
+        let package = self.optional_name(fields.package)?;
+        let name = self.optional_name(fields.name)?;
         let body = match self.body(line, schema, fields) {
             Ok(body) => body,
             Err(JsonError::Damaged) => return Err(JsonError::Damaged),
@@ -292,7 +290,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn entry(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), JsonError> {
-        let (mut name, mut replaces, mut skip_range) = (None, None, None);
+        let mut name = None;
+        let mut replaces = None;
+        let mut skip_range = None;
         let from = super::id(self.skips.len());
         if !cursor.null()? {
             cursor.object(|cursor, key| {
@@ -339,7 +339,9 @@ impl<'a> Decoder<'a> {
         line: &'a [u8],
         cursor: &mut JsonCursor<'a>,
     ) -> Result<DecodedDeprecation, JsonError> {
-        let (mut schema, mut name, mut message) = (None, None, None);
+        let mut schema = None;
+        let mut name = None;
+        let mut message = None;
         if !cursor.null()? {
             cursor.object(|cursor, key| {
                 if is_field(key, "message") {

@@ -364,11 +364,12 @@ fn base64_error_offset(body: &[u8]) -> Option<usize> {
     let blocks = body
         .chunks_exact(64)
         .take_while(|block| block.iter().fold(true, |all, &byte| all & is_digit(byte)));
-    let (mut digits, mut padding) = (blocks.count() * 64, 0_usize);
+    let mut digits = blocks.count() * 64;
+    let mut padding = 0_usize;
     for (at, &byte) in body.iter().enumerate().skip(digits) {
         match byte {
             b'\r' | b'\n' => {}
-            b'=' if padding > 0 && (digits + padding) % 4 != 0 => padding += 1,
+            b'=' if padding > 0 && !(digits + padding).is_multiple_of(4) => padding += 1,
             b'=' if padding == 0 && digits % 4 >= 2 => padding = 1,
             _ if is_digit(byte) && padding == 0 => digits += 1,
             _ => return Some(at),

@@ -206,8 +206,10 @@ impl<'l> Linker<'l> {
             else {
                 continue;
             };
-            let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
-            let (quoted_package, quoted) = (go_quote(package_name), go_quote(name));
+            let package_name = self.names.get(blob.package);
+            let name = self.names.get(blob.name);
+            let quoted_package = go_quote(package_name);
+            let quoted = go_quote(name);
             let fault = match self.packages.get(&blob.package) {
                 None => Some((
                     ProblemCode::ChannelPackageUnknown,
@@ -237,7 +239,8 @@ impl<'l> Linker<'l> {
             };
             if let Some((code, message)) = fault {
                 report(self.problems, self.locations, *meta, code, || {
-                    let (package, channel) = (optional_name(package_name), optional_name(name));
+                    let package = optional_name(package_name);
+                    let channel = optional_name(name);
                     Problem {
                         package,
                         channel,
@@ -277,8 +280,10 @@ impl<'l> Linker<'l> {
             else {
                 continue;
             };
-            let (package_name, name) = (self.names.get(blob.package), self.names.get(blob.name));
-            let (quoted_package, quoted) = (go_quote(package_name), go_quote(name));
+            let package_name = self.names.get(blob.package);
+            let name = self.names.get(blob.name);
+            let quoted_package = go_quote(package_name);
+            let quoted = go_quote(name);
             let fault = match self.packages.get(&blob.package) {
                 None if package_name.is_empty() => Some((
                     ProblemCode::BundlePackageMissing,
@@ -312,7 +317,8 @@ impl<'l> Linker<'l> {
             };
             if let Some((code, message)) = fault {
                 report(self.problems, self.locations, *meta, code, || {
-                    let (package, bundle) = (optional_name(package_name), optional_name(name));
+                    let package = optional_name(package_name);
+                    let bundle = optional_name(name);
                     Problem {
                         package,
                         bundle,
@@ -359,7 +365,8 @@ impl<'l> Linker<'l> {
 
     /// Sorts the bundles and indexes them by name.
     fn sort_bundles(&mut self, decoded: Vec<BundleRecord>) {
-        let (names, index) = (&self.names, &mut self.index);
+        let names = &self.names;
+        let index = &mut self.index;
         let mut keyed: Vec<(BundleKey<'_>, BundleRecord)> = decoded
             .into_iter()
             .map(|bundle| {
@@ -380,7 +387,8 @@ impl<'l> Linker<'l> {
         }
         let mut by_name: Vec<u32> = (0..id(index.bundles.len())).collect();
         by_name.sort_unstable_by(|&a, &b| {
-            let (a, b) = (&index.bundles[a as usize], &index.bundles[b as usize]);
+            let a = &index.bundles[a as usize];
+            let b = &index.bundles[b as usize];
             a.package
                 .cmp(&b.package)
                 .then_with(|| names.get(a.name).cmp(names.get(b.name)))

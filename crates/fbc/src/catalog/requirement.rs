@@ -58,7 +58,8 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// If the work was stopped.
     pub fn required_by(self, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
-        let (catalog, name) = (self.catalog(), self.package().name());
+        let catalog = self.catalog();
+        let name = self.package().name();
         let version = self.version().and_then(|text| Version::parse(text).ok());
         let mut found = Vec::new();
         for place in requiring_package(catalog, name, work)? {

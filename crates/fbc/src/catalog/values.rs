@@ -104,10 +104,12 @@ fn check_custom_names(catalog: &Catalog, problems: &mut ProblemCollector) {
     {
         return;
     }
-    let (mut schemas, mut packages) = (HashSet::new(), HashSet::new());
+    let mut schemas = HashSet::new();
+    let mut packages = HashSet::new();
     let is_invalid = |name: &str| !name.is_empty() && !is_custom_name(name);
     for meta in (0..catalog.meta_count()).map(|at| catalog.meta_at(at)) {
-        let (schema, package) = (meta.schema(), meta.package_name().unwrap_or_default());
+        let schema = meta.schema();
+        let package = meta.package_name().unwrap_or_default();
         if TYPED_SCHEMAS.contains(&schema) {
             continue;
         }
@@ -195,8 +197,10 @@ fn check_properties(bundle: Bundle<'_>, type_mismatches: &[u32], problems: &mut 
         }
         is_reported |= !is_object;
         problems.add(ProblemCode::BundlePropertyMalformed, || {
-            let (package, name) = (go_quote(bundle.package().name()), go_quote(bundle.name()));
-            let (type_name, mismatch) = (go_quote(property.type_name()), mismatch_of(property));
+            let package = go_quote(bundle.package().name());
+            let name = go_quote(bundle.name());
+            let type_name = go_quote(property.type_name());
+            let mismatch = mismatch_of(property);
             let message = if is_object {
                 format!(
                     "read bundle objects: package {package}, bundle {name}: \

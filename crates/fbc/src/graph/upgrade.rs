@@ -96,7 +96,8 @@ impl Reasons {
 
 impl<'a> Upgrade<'a> {
     fn new(from: &'a str, to: &'a str, package: Package<'a>) -> Self {
-        let (from_bundle, to_bundle) = (package.bundle(from), package.bundle(to));
+        let from_bundle = package.bundle(from);
+        let to_bundle = package.bundle(to);
         Self {
             from,
             from_bundle,

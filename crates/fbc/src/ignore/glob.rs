@@ -42,7 +42,8 @@ impl Glob {
     /// Tells whether the pattern matches the whole name, in time of at most the product of both
     /// lengths.
     pub(super) fn matches(&self, name: &str, steps: &mut MatchSteps) -> bool {
-        let (mut tokens, mut rest) = (self.0.as_slice(), name.chars());
+        let mut tokens = self.0.as_slice();
+        let mut rest = name.chars();
         // Backtracking: when a later token does not match, the last star takes one more character.
         let mut star = None;
         loop {

@@ -85,7 +85,8 @@ fn a_file_comes_back_although_its_directory_is_ignored() {
 
 #[test]
 fn the_rules_of_a_deeper_directory_win_in_whichever_order_they_come() {
-    let (outer, inner) = (("", "a.yaml"), ("d", "!a.yaml"));
+    let outer = ("", "a.yaml");
+    let inner = ("d", "!a.yaml");
     assert_eq!(ignored(&[outer, inner]), ["a.yaml"]);
     assert_eq!(ignored(&[inner, outer]), ["a.yaml"]);
 }

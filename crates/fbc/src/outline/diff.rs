@@ -109,7 +109,8 @@ impl Outline {
     /// # Errors
     /// If the work was stopped.
     pub fn diff<'a>(&'a self, to: &'a Outline, work: &Work<'_>) -> Result<Diff<'a>, WorkStopped> {
-        let (from, to) = (self.reader(), to.reader());
+        let from = self.reader();
+        let to = to.reader();
         let pairs = Pairs::new(from.packages(), to.packages(), |package| package.name);
         let mut packages = Vec::new();
         for (before, after) in pairs {
@@ -180,7 +181,8 @@ fn channel<'a>(
     (from, before): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
     (to, after): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
 ) -> Option<ChannelDiff<'a>> {
-    let (before, after) = (before.as_ref(), after.as_ref());
+    let before = before.as_ref();
+    let after = after.as_ref();
     let change = Change::between(
         before.map(|channel| channel.hash),
         after.map(|channel| channel.hash),

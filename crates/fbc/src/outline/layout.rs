@@ -73,7 +73,8 @@ impl<'a> OutlineBuilder<'a> {
     }
 
     pub(super) fn channel(&mut self, name: &'a str, head: Option<&'a str>, hash: TruncatedHash) {
-        let (name, head) = (self.name(Some(name)), self.name(head));
+        let name = self.name(Some(name));
+        let head = self.name(head);
         let end = number(self.entries.len() / ENTRY_BYTES);
         self.channels
             .extend(name.into_iter().chain(hash).chain(head).chain(end));
@@ -95,7 +96,8 @@ impl<'a> OutlineBuilder<'a> {
         default_channel: Option<&'a str>,
         parts: &PackageHashes,
     ) {
-        let (name, default_channel) = (self.name(Some(name)), self.name(default_channel));
+        let name = self.name(Some(name));
+        let default_channel = self.name(default_channel);
         let ends = [
             self.channels.len() / CHANNEL_BYTES,
             self.bundles.len() / BUNDLE_BYTES,
@@ -384,7 +386,8 @@ impl<'a> OutlineReader<'a> {
     }
 
     fn name(self, at: usize) -> Option<&'a str> {
-        let (start, length) = (read(self.bytes, at), read(self.bytes, at + 4));
+        let start = read(self.bytes, at);
+        let length = read(self.bytes, at + 4);
         self.names.get(start..start.checked_add(length)?)
     }
 

@@ -108,7 +108,8 @@ impl BlangRange {
 /// Returns the index ranges of the versions that every comparator admits: one interval, with gaps
 /// for `!=`.
 fn group_places(group: &[BlangComparator], versions: &[Version<'_>]) -> Vec<Range<usize>> {
-    let (mut start, mut end) = (0, versions.len());
+    let mut start = 0;
+    let mut end = versions.len();
     let mut gaps = Vec::new();
     for BlangComparator { operator, bound } in group {
         let above = || versions.partition_point(|version| bound.order(version).is_gt());

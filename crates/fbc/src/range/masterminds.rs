@@ -137,11 +137,9 @@ impl VersionConstraint {
         operator: MastermindsOperator,
         text: &VersionText<'_>,
     ) -> Result<Self, VersionRangeError> {
-        let (major, minor, patch) = (
-            text.major,
-            text.minor.unwrap_or("x"),
-            text.patch.unwrap_or("x"),
-        );
+        let major = text.major;
+        let minor = text.minor.unwrap_or("x");
+        let patch = text.patch.unwrap_or("x");
         let (wildcard, [major, minor, patch]) = if is_wildcard(major) {
             (WildcardStart::Major, ["0"; 3])
         } else if is_wildcard(minor) {

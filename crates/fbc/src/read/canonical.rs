@@ -321,7 +321,8 @@ impl CanonicalWriter {
         let first = self.unordered[..last].partition_point(|object| object.text.end <= text.start);
         for i in first..last {
             let UnorderedObject { text, spans } = &self.unordered[i];
-            let (start, end) = (text.start + offset, text.end + offset);
+            let start = text.start + offset;
+            let end = text.end + offset;
             let begin = self.spans.len();
             for k in spans.clone() {
                 let span = &self.spans[k];

@@ -97,7 +97,8 @@ pub(super) struct TextError {
 
 fn duplicates(all: &[AlikeKeys]) -> String {
     let each = all.iter().map(|alike| {
-        let (folded, keys) = (go_quote(&alike.folded), alike.keys.join(" "));
+        let folded = go_quote(&alike.folded);
+        let keys = alike.keys.join(" ");
         format!("duplicate keys for key {folded}: [{keys}]")
     });
     each.collect::<Vec<_>>().join("; ")

@@ -163,7 +163,8 @@ impl JsonScanner<'_, '_> {
     fn string(&mut self) -> Result<bool, ScanStop> {
         let text = self.text;
         let mut is_escaped = false;
-        let (mut from, mut at) = (self.at, self.at + 1);
+        let mut from = self.at;
+        let mut at = self.at + 1;
         loop {
             at += plain_prefix(&text[at..]);
             self.at = at;

@@ -58,7 +58,8 @@ pub(super) fn convert(
             refusal: None,
         };
         let read = reader.document();
-        let (line, refusal) = (reader.at, reader.refusal.take());
+        let line = reader.at;
+        let refusal = reader.refusal.take();
         let Some(relaxed) = refusal.and_then(|refusal| tries.relax(&text, &refusal)) else {
             return read.map_err(|kind| TextError { line, kind });
         };
@@ -95,7 +96,8 @@ impl<'t> YamlReader<'t, '_> {
                 Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => continue,
                 Event::StreamEnd | Event::DocumentEnd => {
                     self.writer.value().extend_from_slice(b"null");
-                    let (line, unread) = (0, None);
+                    let line = 0;
+                    let unread = None;
                     return Ok(YamlDocument { line, unread });
                 }
                 _ => {}

@@ -27,7 +27,8 @@ impl<'a> ResolutionFailure<'a> {
         offer: &Offer<'_>,
         reason: &str,
     ) -> Self {
-        let (package, catalog) = (go_quote(request.package), go_quote(offer.name));
+        let package = go_quote(request.package);
+        let catalog = go_quote(offer.name);
         let message = format!(
             "error walking catalogs: error getting package {package} from catalog {catalog}: {reason}"
         );
@@ -118,7 +119,8 @@ pub(super) fn version_error(bundle: Bundle<'_>, error: &str) -> String {
 }
 
 pub(super) fn dependency_error(bundle: Bundle<'_>, property: &str) -> String {
-    let (bundle, property) = (go_quote(bundle.name()), go_quote(property));
+    let bundle = go_quote(bundle.name());
+    let property = go_quote(property);
     format!(
         "validating bundle {bundle}: bundle {bundle} has a dependency declared via property {property} \
          which is currently not supported"

@@ -197,7 +197,8 @@ proptest! {
 
     #[test]
     fn no_text_makes_reading_a_version_or_release_panic(text in any::<String>()) {
-        let (_, _) = (Version::parse(&text), Release::parse(&text));
+        let _ = Version::parse(&text);
+        let _ = Release::parse(&text);
     }
 
     #[test]

@@ -475,7 +475,8 @@ fn facets_count_packages_by_each_of_their_values() {
 
 #[test]
 fn facets_add_up_over_catalogs_and_show_the_most_frequent() {
-    let (one, two) = (fixture::catalog(CATALOG), fixture::catalog(CATALOG));
+    let one = fixture::catalog(CATALOG);
+    let two = fixture::catalog(CATALOG);
     let mut counts = FacetCounts::default();
     for catalog in [&one, &two] {
         catalog
@@ -677,10 +678,8 @@ fn each_condition_on_bundles_selects_what_meets_it() {
 #[test]
 fn conditions_on_bundles_must_all_hold() {
     let catalog = fixture::catalog(CATALOG);
-    let (range, other) = (
-        MastermindsRange::parse("0.9.2").unwrap(),
-        MastermindsRange::parse("1").unwrap(),
-    );
+    let range = MastermindsRange::parse("0.9.2").unwrap();
+    let other = MastermindsRange::parse("1").unwrap();
     let filter = BundleFilter {
         packages: vec!["etcd"],
         names: vec!["etcd.v0.9.2"],

@@ -149,7 +149,8 @@ fn words(text: &str) -> Vec<String> {
 /// The rank of a package by the plainest means, and the fields in which words are; of words in
 /// ASCII.
 fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
-    let (name, wanted) = (words(package.name()), words(text));
+    let name = words(package.name());
+    let wanted = words(text);
     if wanted.is_empty() {
         return Some((0, Vec::new()));
     }

@@ -37,10 +37,8 @@ fn short<'a>(bundles: impl IntoIterator<Item = Bundle<'a>>) -> Vec<&'a str> {
 fn edges(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
     let edge = |edge: fbc::graph::UpdateEdge<'_>| {
         let known = if edge.from_bundle.is_some() { "" } else { "?" };
-        let (from, to) = (
-            edge.from.trim_start_matches("p.v"),
-            edge.to.name().trim_start_matches("p.v"),
-        );
+        let from = edge.from.trim_start_matches("p.v");
+        let to = edge.to.name().trim_start_matches("p.v");
         let reason = match edge.reason {
             Reason::Replaces => "replaces",
             Reason::Skips => "skips",
@@ -580,7 +578,8 @@ proptest! {
     #[test]
     fn upgrades_say_what_the_edges_say(fixture in random_package(), only_a in any::<bool>()) {
         let catalog = fixture::catalog(&fixture);
-        let (package, work) = (package(&catalog), Work::unlimited());
+        let package = package(&catalog);
+        let work = Work::unlimited();
         let channels: &[&str] = if only_a { &["a"] } else { ALL };
         let graph = UpdateGraph::new(package, channels, &work).unwrap();
         // The reasons and the channels of the edges between each pair of bundles.

@@ -63,7 +63,8 @@ fn full() -> Value {
 
 /// The `ClusterServiceVersion` that upstream makes this metadata of.
 fn cluster_service_version(metadata: &Value) -> Value {
-    let (mut meta, mut spec) = (json!({"name": "a.v1.0.0"}), json!({"install": {}}));
+    let mut meta = json!({"name": "a.v1.0.0"});
+    let mut spec = json!({"install": {}});
     for (key, value) in metadata.as_object().unwrap() {
         match key.as_str() {
             "annotations" | "labels" => meta[key] = value.clone(),

@@ -168,7 +168,8 @@ fn the_order_of_blobs_counts_only_where_it_decides_which_of_two_is_served() {
 
 /// What differs in packages and bundles, and the entries that differ, as short text.
 fn shown_parts(from: &str, to: &str) -> String {
-    let (from, to) = (outline(from), outline(to));
+    let from = outline(from);
+    let to = outline(to);
     let diff = from.diff(&to, &Work::unlimited()).unwrap();
     let package = &diff.packages[0];
     let mut shown = format!("{:?}", package.parts);
@@ -305,7 +306,8 @@ fn default_channels_are_named_whether_or_not_there_are_such() {
     let package = |default: &str| {
         format!(r#"{{"defaultChannel":"{default}","name":"p","schema":"olm.package"}}"#)
     };
-    let (from, to) = (outline(&package("")), outline(&package("none")));
+    let from = outline(&package(""));
+    let to = outline(&package("none"));
     let changed = from.diff(&to, &Work::unlimited()).unwrap();
     let package = &changed.packages[0];
     assert_eq!(
@@ -396,7 +398,9 @@ fn naive(lines: &str) -> BTreeMap<String, Naive> {
         );
     }
     for blob in blobs.iter().filter(|blob| blob["schema"] != "olm.package") {
-        let (package, name, schema) = (of(blob, "package"), of(blob, "name"), of(blob, "schema"));
+        let package = of(blob, "package");
+        let name = of(blob, "name");
+        let schema = of(blob, "schema");
         let Some(into) = packages.get_mut(&package) else {
             continue;
         };
@@ -404,10 +408,12 @@ fn naive(lines: &str) -> BTreeMap<String, Naive> {
         let deprecation = deprecations
             .get(&(package, schema.clone(), name.clone()))
             .cloned();
-        let (blob, is_new_channel) = (blob.clone(), !into.channels.contains_key(&name));
+        let blob = blob.clone();
+        let is_new_channel = !into.channels.contains_key(&name);
         match schema.as_str() {
             "olm.channel" if is_new_channel => {
-                let (head, entries) = (naive_head(&blob), naive_entries(&blob));
+                let head = naive_head(&blob);
+                let entries = naive_entries(&blob);
                 into.channels.insert(
                     name,
                     NaiveChannel {
@@ -536,7 +542,8 @@ fn naive_entry_diffs<'n>(
         .chain(after)
         .flat_map(|entries| entries.keys().map(String::as_str))
         .collect();
-    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+    let before = before.unwrap_or(&none);
+    let after = after.unwrap_or(&none);
     let differ = names.into_iter().filter_map(|name| {
         Some(EntryDiff {
             name,
@@ -581,10 +588,8 @@ fn naive_diff<'n>(from: &'n BTreeMap<String, Naive>, to: &'n BTreeMap<String, Na
         let bundles = [before, after].map(|side| side.map_or(&none.bundles, |side| &side.bundles));
         let names =
             |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-        let (channel_names, bundle_names) = (
-            names(keys(channels[0], channels[1])),
-            names(keys(bundles[0], bundles[1])),
-        );
+        let channel_names = names(keys(channels[0], channels[1]));
+        let bundle_names = names(keys(bundles[0], bundles[1]));
         Some((name, change, channel_names, bundle_names, before, after))
     });
     let packages = packages.map(
@@ -638,7 +643,8 @@ fn naive_diff<'n>(from: &'n BTreeMap<String, Naive>, to: &'n BTreeMap<String, Na
                 side.and_then(|side| side.own["defaultChannel"].as_str())
                     .filter(|name| !name.is_empty())
             };
-            let (from_default_channel, to_default_channel) = (default(before), default(after));
+            let from_default_channel = default(before);
+            let to_default_channel = default(after);
             PackageDiff {
                 name,
                 change,
@@ -671,7 +677,8 @@ fn pairs() -> impl Strategy<Value = (String, String)> {
             .collect()
     };
     (random::catalogs(), random::catalogs(), any::<u8>()).prop_map(move |(one, other, same)| {
-        let (first, mut second) = (packages(&one), packages(&other));
+        let first = packages(&one);
+        let mut second = packages(&other);
         for (_, (name, text)) in first
             .iter()
             .enumerate()
@@ -694,9 +701,12 @@ proptest! {
 
     #[test]
     fn a_difference_is_what_comparing_every_value_finds((from, to) in pairs()) {
-        let (from, to) = (lines(&from), lines(&to));
-        let (plain_from, plain_to) = (naive(&from), naive(&to));
-        let (from, to) = (Outline::from_catalog(&catalog_of(&from)), Outline::from_catalog(&catalog_of(&to)));
+        let from = lines(&from);
+        let to = lines(&to);
+        let plain_from = naive(&from);
+        let plain_to = naive(&to);
+        let from = Outline::from_catalog(&catalog_of(&from));
+        let to = Outline::from_catalog(&catalog_of(&to));
         prop_assert_eq!(from.diff(&to, &Work::unlimited()).unwrap(), naive_diff(&plain_from, &plain_to));
         prop_assert_eq!(to.diff(&from, &Work::unlimited()).unwrap(), naive_diff(&plain_to, &plain_from));
     }

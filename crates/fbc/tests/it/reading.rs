@@ -278,7 +278,8 @@ fn read_file(path: &str, bytes: &[u8], outcome: &mut Outcome) {
 
 /// What stands in a file, following links; none for an empty directory.
 fn bytes(files: &BTreeMap<&str, &File>, path: &str) -> Option<Vec<u8>> {
-    let (mut dir, mut rest) = (String::new(), path.to_owned());
+    let mut dir = String::new();
+    let mut rest = path.to_owned();
     loop {
         let (part, after) = rest.split_once('/').unwrap_or((&rest, ""));
         let here = if dir.is_empty() {

@@ -61,7 +61,8 @@ fn canonical(value: &Json) -> String {
         Json::Object(members) => {
             let members: BTreeMap<_, _> = members.iter().map(|(key, value)| (key, value)).collect();
             let members = members.iter().map(|(key, value)| {
-                let (key, value) = (canonical_text(key), canonical(value));
+                let key = canonical_text(key);
+                let value = canonical(value);
                 format!("{key}:{value}")
             });
             format!("{{{}}}", members.collect::<Vec<_>>().join(","))

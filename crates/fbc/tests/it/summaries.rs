@@ -32,11 +32,9 @@ fn display_name(catalog: &Catalog) -> (Option<&str>, Option<&str>) {
 
 #[test]
 fn the_head_of_the_default_channel_speaks_for_a_package_or_else_the_highest_version_that_can() {
-    let (one, two, three) = (
-        bundle("1.0.0", Some("one")),
-        bundle("2.0.0", Some("two")),
-        bundle("3.0.0", Some("three")),
-    );
+    let one = bundle("1.0.0", Some("one"));
+    let two = bundle("2.0.0", Some("two"));
+    let three = bundle("3.0.0", Some("three"));
     let silent = bundle("3.0.0", None);
     let channels = "channel stable: v1.0.0? <- v2.0.0?\nchannel fast: v3.0.0?";
     let cases = [

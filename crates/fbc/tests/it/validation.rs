@@ -145,10 +145,8 @@ proptest! {
         let is_duplicate = |problem: &Problem| problem.code == ProblemCode::ChannelEntryDuplicate;
         prop_assume!(!catalog.problems().iter().any(is_duplicate));
         let count = |codes: &[ProblemCode]| catalog.problems().iter().filter(|problem| codes.contains(&problem.code)).count();
-        let (headless, below) = (
-            count(&[ProblemCode::ChannelWithoutHead, ProblemCode::ChannelMultipleHeads]),
-            count(&[ProblemCode::ChannelCycle, ProblemCode::ChannelStranded]),
-        );
+        let headless = count(&[ProblemCode::ChannelWithoutHead, ProblemCode::ChannelMultipleHeads]);
+        let below = count(&[ProblemCode::ChannelCycle, ProblemCode::ChannelStranded]);
         let has_head = matches!(catalog.package("foo").unwrap().channel("a").unwrap().head(), Head::One(_));
         prop_assert_eq!(headless, usize::from(!has_head));
         prop_assert!(headless + below <= 1);

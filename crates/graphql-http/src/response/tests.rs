@@ -53,11 +53,9 @@ impl Client {
                 .map_or("-", |value| value.to_str().unwrap())
                 .to_owned()
         };
-        let (coding, tag, control) = (
-            header("content-encoding"),
-            header("etag"),
-            header("cache-control"),
-        );
+        let coding = header("content-encoding");
+        let tag = header("etag");
+        let control = header("cache-control");
         let is_negotiated = !header("content-type").starts_with("text/");
         assert!(
             head.status != 200 || !is_negotiated || header("vary") == "accept, accept-encoding"
@@ -346,7 +344,9 @@ async fn answers_that_are_kept_count_until_they_are_taken() {
             .unwrap();
         client.service.call(request).await.unwrap()
     };
-    let (first, second, third) = (ask().await, ask().await, ask().await);
+    let first = ask().await;
+    let second = ask().await;
+    let third = ask().await;
     assert_eq!(
         [&first, &second, &third].map(|response| response.status().as_u16()),
         [200, 200, 503]

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn a_message_is_one_frame_up_to_the_limit_and_several_beyond_it() {
-        let (first, next) = (OpCode::Data(Data::Text), OpCode::Data(Data::Continue));
+        let first = OpCode::Data(Data::Text);
+        let next = OpCode::Data(Data::Continue);
         assert_eq!(lengths(0), [(4, first, true)]);
         assert_eq!(lengths(FRAME_BYTES - 4), [(FRAME_BYTES, first, true)]);
         assert_eq!(

@@ -162,7 +162,7 @@ mod tests {
             loop {
                 match self.socket.next().now_or_never() {
                     Some(Some(Ok(Message::Ping(payload)))) => {
-                        self.socket.get_mut().ignore_control(payload.len())
+                        self.socket.get_mut().ignore_control(payload.len());
                     }
                     Some(Some(Ok(_))) => {
                         self.socket.get_mut().complete();

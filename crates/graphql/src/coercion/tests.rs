@@ -12,14 +12,12 @@ fn faults(ty: &str, value: &Value) -> Vec<String> {
 }
 
 fn faults_with(ty: &str, value: &Value, introspection: IntrospectionPolicy) -> Vec<String> {
-    let (schema, limits) = (
-        Schema::load(),
-        Limits {
-            list_items: 12,
-            introspection,
-            ..Limits::default()
-        },
-    );
+    let schema = Schema::load();
+    let limits = Limits {
+        list_items: 12,
+        introspection,
+        ..Limits::default()
+    };
     let ty = Type::parse(ty, "type").unwrap();
     let mut coercion = VariableCoercion {
         schema: &schema,
@@ -37,13 +35,11 @@ fn faults_with(ty: &str, value: &Value, introspection: IntrospectionPolicy) -> V
 
 /// What a value becomes.
 fn coerced(ty: &str, value: &Value) -> Value {
-    let (schema, limits) = (
-        Schema::load(),
-        Limits {
-            list_items: 12,
-            ..Limits::default()
-        },
-    );
+    let schema = Schema::load();
+    let limits = Limits {
+        list_items: 12,
+        ..Limits::default()
+    };
     let ty = Type::parse(ty, "type").unwrap();
     let mut coercion = VariableCoercion {
         schema: &schema,

@@ -67,9 +67,9 @@ pub(super) fn take<'a, T: ConnectionItem<'a>>(
     }
     for (range, taken) in ranges.iter_mut().zip(taken) {
         if backwards {
-            range.from = range.to - taken
+            range.from = range.to - taken;
         } else {
-            range.to = range.from + taken
+            range.to = range.from + taken;
         }
     }
     if backwards {

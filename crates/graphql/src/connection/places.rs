@@ -63,13 +63,14 @@ impl Places {
     /// Returns the first index for whose place `is_before` is false; it must be true for all places
     /// before.
     pub(super) fn partition_point(&self, mut is_before: impl FnMut(RankedPlace) -> bool) -> usize {
-        let (mut from, mut to) = (0, self.count());
+        let mut from = 0;
+        let mut to = self.count();
         while from < to {
             let middle = usize::midpoint(from, to);
             if is_before(self.get(middle)) {
-                from = middle + 1
+                from = middle + 1;
             } else {
-                to = middle
+                to = middle;
             }
         }
         from

@@ -81,7 +81,7 @@ fn collect_keys<'d>(
                 keys.insert(field.response_name());
             }
             Selection::InlineFragment(inline) => {
-                collect_keys(document, &inline.selection_set, seen, keys)
+                collect_keys(document, &inline.selection_set, seen, keys);
             }
             Selection::FragmentSpread(spread) => {
                 if let Some(fragment) = document.fragments.get(&spread.fragment_name)
@@ -98,10 +98,8 @@ fn collect_keys<'d>(
 fn is_consequence(schema: &Schema, tree: &ast::Document, finding: &DiagnosticData) -> bool {
     let message = finding.to_string();
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let (first, second) = (
-        quoted.next().unwrap_or_default(),
-        quoted.next().unwrap_or_default(),
-    );
+    let first = quoted.next().unwrap_or_default();
+    let second = quoted.next().unwrap_or_default();
     if message.starts_with("cannot find fragment ") {
         return tree.definitions.iter().any(|definition| {
             definition

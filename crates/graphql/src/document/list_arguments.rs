@@ -43,7 +43,7 @@ fn replace_in(selections: &mut [Selection], lengths: &mut Vec<usize>) {
                     .for_each(|set| replace_in(set, lengths));
             }
             Selection::InlineFragment(inline) => {
-                replace_in(&mut inline.make_mut().selection_set, lengths)
+                replace_in(&mut inline.make_mut().selection_set, lengths);
             }
             Selection::FragmentSpread(_) => {}
         }

@@ -18,10 +18,8 @@ const NAME_BYTES: usize = 64;
 /// Returns what to add to the message of a validation error; empty if no name is similar.
 pub(super) fn did_you_mean(schema: &Schema, message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let (first, second) = (
-        quoted.next().unwrap_or_default(),
-        quoted.next().unwrap_or_default(),
-    );
+    let first = quoted.next().unwrap_or_default();
+    let second = quoted.next().unwrap_or_default();
     if message.contains(" does not have a field ") {
         return of_field(schema, first, second);
     }

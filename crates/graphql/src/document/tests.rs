@@ -406,7 +406,7 @@ fn no_argument_or_input_field_takes_a_scalar_of_our_own_but_json() {
                 );
             }
             ExtendedType::InputObject(object) => {
-                inputs.extend(object.fields.values().map(|input| input.ty.clone()))
+                inputs.extend(object.fields.values().map(|input| input.ty.clone()));
             }
             _ => {}
         }

@@ -16,7 +16,8 @@ struct Library {
 
 impl Library {
     fn new(trusted: &serde_json::Value, policy: DocumentPolicy) -> Self {
-        let (schema, limits) = (Schema::load(), Limits::default());
+        let schema = Schema::load();
+        let limits = Limits::default();
         let mut documents = Documents::new(&limits);
         documents
             .trust(&trusted.to_string(), &schema, &limits)
@@ -122,7 +123,8 @@ fn where_every_document_is_executed_an_unknown_one_is_asked_for() {
 
 #[test]
 fn what_cannot_be_trusted_is_told_with_its_id_and_place() {
-    let (schema, limits) = (Schema::load(), Limits::default());
+    let schema = Schema::load();
+    let limits = Limits::default();
     let refusal = |json: &str| {
         let mut documents = Documents::new(&limits);
         documents
@@ -160,7 +162,8 @@ fn what_cannot_be_trusted_is_told_with_its_id_and_place() {
 
 #[test]
 fn documents_that_were_sent_are_bounded_by_their_texts() {
-    let (schema, text) = (Schema::load(), "{ __typename }");
+    let schema = Schema::load();
+    let text = "{ __typename }";
     for (document_bytes, kept) in [
         (size(text), Ok(())),
         (size(text) - 1, Err(Code::PersistedQueryNotFound)),

@@ -80,7 +80,7 @@ fn directives_count_everywhere() {
     let document =
         "query($v: Int @d) @d { a @d @d ... @d { b } ...f @d } fragment f on T @d { c @d }";
     holds_on_both_sides(document, 8, Code::MaxDirectives, |limits, value| {
-        limits.directives = value
+        limits.directives = value;
     });
 }
 
@@ -108,7 +108,7 @@ fn lists_of_introspection_count_only_there() {
 fn the_largest_operation_decides() {
     let document = "query small { a } query large { a b c }";
     holds_on_both_sides(document, 3, Code::MaxRootFields, |limits, value| {
-        limits.root_fields = value
+        limits.root_fields = value;
     });
 }
 

@@ -210,7 +210,8 @@ fn what_a_server_says_of_itself_changes_the_tags_of_answers_about_it_and_no_othe
                 .expect("the operation is known")
         })
     };
-    let (one, other) = (tags("1"), tags("2"));
+    let one = tags("1");
+    let other = tags("2");
     let changed: Vec<_> = one
         .iter()
         .zip(&other)
@@ -229,7 +230,8 @@ fn a_url_is_remembered_until_something_else_is_served() {
     };
     let recall = |url: &str| engine.recall(url, &engine.catalogs);
     let long = |bytes| "x".repeat(bytes - BYTES_PER_URL);
-    let (largest, larger) = (long(URL_BYTES), long(URL_BYTES + 1));
+    let largest = long(URL_BYTES);
+    let larger = long(URL_BYTES + 1);
     for url in ["query=a", &largest, &larger] {
         remember(&engine, url, validator);
     }
@@ -617,7 +619,8 @@ fn equal_tags_mean_equal_answers_whatever_is_published() {
     let mut chance = Rng::with_seed(4);
     let mut questions: Vec<_> = (0..3).flat_map(|_| samples(&mut chance)).collect();
     questions.extend((0..150).map(|_| {
-        let (definitions, variables) = (String::new(), serde_json::Map::new());
+        let definitions = String::new();
+        let variables = serde_json::Map::new();
         Maker {
             chance: &mut chance,
             definitions,
@@ -628,7 +631,8 @@ fn equal_tags_mean_equal_answers_whatever_is_published() {
     let (mut writer, engine) = replaceable();
     let mut bodies: HashMap<String, String> = HashMap::new();
     let mut lasting: BTreeMap<usize, String> = BTreeMap::new();
-    let (mut same, mut others) = (0, 0);
+    let mut same = 0;
+    let mut others = 0;
     let mut last = vec![None; questions.len()];
     for _ in 0..60 {
         step(&mut writer, &mut chance);

@@ -63,10 +63,8 @@ fn told(stream: &mut Subscription) -> Option<String> {
             .as_str()
             .map_or("-".to_owned(), |digest| digest[8..9].to_owned())
     };
-    let (name, what) = (
-        change["name"].as_str().unwrap(),
-        change["change"].as_str().unwrap(),
-    );
+    let name = change["name"].as_str().unwrap();
+    let what = change["change"].as_str().unwrap();
     let diff = &change["diff"];
     let sides = [&diff["fromDigest"], &diff["toDigest"]].map(digit).concat();
     let packages = diff["packages"].as_array().into_iter().flatten();

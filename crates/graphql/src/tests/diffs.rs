@@ -38,7 +38,8 @@ fn two_catalogs_are_compared_by_name_and_by_digest() {
             "channels": channels, "bundles": bundles,
         })
     };
-    let (v1, v11) = ("etcd.v1.0.0", "etcd.v1.1.0");
+    let v1 = "etcd.v1.0.0";
+    let v11 = "etcd.v1.1.0";
     let packages = [
         package(
             "etcd",

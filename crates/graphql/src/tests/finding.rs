@@ -299,7 +299,8 @@ fn every_order_is_the_same_in_pages_of_any_size_both_ways() {
         let whole = page("first: 500, after: $cursor", &Value::Null);
         assert!(whole.len() > 8, "{given}: {}", whole.len());
         for size in [1, 2, 7] {
-            let (mut forwards, mut cursor) = (Vec::new(), Value::Null);
+            let mut forwards = Vec::new();
+            let mut cursor = Value::Null;
             loop {
                 let edges = page(&format!("first: {size}, after: $cursor"), &cursor);
                 let Some(last) = edges.last() else { break };
@@ -307,7 +308,8 @@ fn every_order_is_the_same_in_pages_of_any_size_both_ways() {
                 forwards.extend(edges);
             }
             assert_eq!(forwards, whole, "{given} {size}");
-            let (mut backwards, mut cursor) = (Vec::new(), Value::Null);
+            let mut backwards = Vec::new();
+            let mut cursor = Value::Null;
             loop {
                 let edges = page(&format!("last: {size}, before: $cursor"), &cursor);
                 let Some(first) = edges.first() else { break };
@@ -494,7 +496,8 @@ fn a_walk_goes_on_while_its_catalog_is_replaced() {
     let after = &catalogs[1][6..];
     let stays = |name: &String| whole(before).contains(name) && whole(after).contains(name);
     for swap_at in 0..4 {
-        let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+        let mut seen = Vec::new();
+        let mut cursor = Value::Null;
         for at in 0.. {
             let lines = if at < swap_at { before } else { after };
             let engine = engine_of([served("c", lines, 1)], Limits::default());

@@ -131,7 +131,8 @@ pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
             .into_iter()
             .chain(other),
     );
-    let (former, outline) = (Digest::new([9; 32]), beta_outline());
+    let former = Digest::new([9; 32]);
+    let outline = beta_outline();
     let former = RememberedContent {
         digest: former,
         image: None,

@@ -45,7 +45,8 @@ fn walk(engine: &Engine, connection: &str, item: &str, size: usize, backwards: b
         } else {
             items.splice(items.len().., nodes)
         };
-        let (more, less) = (items.len() < total, items.len() > edges.len());
+        let more = items.len() < total;
+        let less = items.len() > edges.len();
         let (next, previous) = if backwards {
             (less, more)
         } else {

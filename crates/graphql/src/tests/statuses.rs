@@ -15,7 +15,8 @@ fn the_status_of_each_catalog_says_how_its_source_was_read_last() {
         "{{ catalogStatuses {{ {fields} }} catalog(name: \"beta\") {{ status {{ {fields} }} }} }}"
     );
     let failure = |reason: &str| json!({"at": "2026-11-21T02:50:00Z", "reason": reason, "message": "it \"failed\"", "attempts": 2});
-    let (success, next) = ("2026-11-21T02:20:00Z", "2026-11-21T03:20:00Z");
+    let success = "2026-11-21T02:20:00Z";
+    let next = "2026-11-21T03:20:00Z";
     let beta = json!({
         "name": "beta", "catalog": {"name": "beta"}, "lastSuccess": success,
         "lastFailure": failure("REGISTRY_UNAVAILABLE"), "nextCheck": next,

@@ -358,7 +358,8 @@ fn a_server_says_what_it_is_and_what_it_allows() {
     limit("time", 5_000, "MILLISECONDS", Some("TIMEOUT"));
     limit("default-page-size", 50, "COUNT", None);
 
-    let (version, commit) = ("9.9.9".to_owned(), Some("0123456789ab".to_owned()));
+    let version = "9.9.9".to_owned();
+    let commit = Some("0123456789ab".to_owned());
     engine.set_server(ServerInfo {
         version,
         commit,

@@ -76,7 +76,7 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 return writer.bundles_at(self.served, places, field);
             }
             BundleField::MaxOpenShiftVersion => {
-                writer.optional_string(bundle.max_openshift_version())
+                writer.optional_string(bundle.max_openshift_version());
             }
             BundleField::Lifecycle => {
                 let lifecycle = bundle.lifecycle(writer.work)?;

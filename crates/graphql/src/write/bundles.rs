@@ -147,7 +147,7 @@ fn find(
     match order {
         BundleOrder::Natural => {}
         BundleOrder::Version(direction) => {
-            by_rank(&mut list, direction, |place| catalog.version_ranks()[place])
+            by_rank(&mut list, direction, |place| catalog.version_ranks()[place]);
         }
         BundleOrder::Name(direction) => by_rank(&mut list, direction, |place| {
             Some(catalog.name_ranks()[place])
@@ -279,7 +279,8 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
     }
 
     fn compare(order: BundleOrder, a: &BundleItemKey<'_>, b: &BundleItemKey<'_>) -> Ordering {
-        let (one, other) = (&a.key, &b.key);
+        let one = &a.key;
+        let other = &b.key;
         let by_package = || one.package.cmp(other.package);
         let by_order = match order {
             BundleOrder::Natural => one.order(other),

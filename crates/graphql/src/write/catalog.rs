@@ -38,7 +38,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             CatalogField::Image => writer.optional_string(served.content.image.as_deref()),
             CatalogField::Priority => writer.integer(metadata.priority),
             CatalogField::DisplayName => {
-                writer.string(metadata.display_name.as_ref().unwrap_or(&served.name))
+                writer.string(metadata.display_name.as_ref().unwrap_or(&served.name));
             }
             CatalogField::Publisher => writer.optional_string(metadata.publisher.as_deref()),
             CatalogField::Labels => {
@@ -78,10 +78,8 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                     .get_or_scan(ScanKey::new(field, served, None), || {
                         self.problems(field, writer.work)
                     })?;
-                let (source, unlisted) = (
-                    ConnectionSource { served, places },
-                    self.unlisted_problems(field),
-                );
+                let source = ConnectionSource { served, places };
+                let unlisted = self.unlisted_problems(field);
                 return writer.connection_with_unlisted::<ProblemItem<'_>>(
                     &[source],
                     (),

@@ -57,7 +57,7 @@ impl<'a> Object<'a> for CrdObject<'_> {
             CrdDescriptionField::Resources
             | CrdDescriptionField::SpecDescriptors
             | CrdDescriptionField::StatusDescriptors => {
-                writer.work.draw(Step::JsonByte, 2 * crd.bytes())?
+                writer.work.draw(Step::JsonByte, 2 * crd.bytes())?;
             }
         }
         match name {

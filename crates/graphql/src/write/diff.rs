@@ -109,7 +109,7 @@ impl<'a> Object<'a> for CatalogChange<'a> {
         match name {
             CatalogChangeField::Name => writer.string(self.name()),
             CatalogChangeField::Change => {
-                writer.static_string(self.change().unwrap_or(Change::Changed).as_str())
+                writer.static_string(self.change().unwrap_or(Change::Changed).as_str());
             }
             CatalogChangeField::Catalog => {
                 return writer.optional_object(after.map(CatalogObject), field);
@@ -199,7 +199,7 @@ impl<'a> Object<'a> for &PackageDiff<'_> {
             PackageDiffField::Change => writer.static_string(self.change.as_str()),
             PackageDiffField::Fields => writer.strings(self.parts.iter().map(|part| part.as_str())),
             PackageDiffField::FromDefaultChannel => {
-                writer.optional_string(self.from_default_channel)
+                writer.optional_string(self.from_default_channel);
             }
             PackageDiffField::ToDefaultChannel => writer.optional_string(self.to_default_channel),
             PackageDiffField::Channels => return writer.object_list(&self.channels, field),

@@ -267,7 +267,7 @@ macro_rules! facet_value {
 facet_value!(&str, TextFacetValueField, |value, writer| writer
     .string(value));
 facet_value!(CatalogName<'_>, CatalogFacetValueField, |value, writer| {
-    writer.string(value.0)
+    writer.string(value.0);
 });
 facet_value!(
     CapabilityLevel,

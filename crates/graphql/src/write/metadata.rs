@@ -126,14 +126,14 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
             CsvMetadataField::Keywords => return writer.json_strings(metadata.keywords()),
             CsvMetadataField::Categories => writer.strings(texts(&metadata.categories())),
             CsvMetadataField::CapabilityLevel => {
-                writer.capability_level(metadata.capability_level())
+                writer.capability_level(metadata.capability_level());
             }
             CsvMetadataField::Maturity => return writer.optional_json_string(metadata.maturity()),
             CsvMetadataField::MinKubeVersion => {
                 return writer.optional_json_string(metadata.min_kube_version());
             }
             CsvMetadataField::MaxKubeVersion => {
-                writer.optional_string(metadata.max_kube_version().as_deref())
+                writer.optional_string(metadata.max_kube_version().as_deref());
             }
             CsvMetadataField::InstallModes => writer.install_modes(metadata.install_modes()),
             CsvMetadataField::InfrastructureFeatures => {
@@ -141,27 +141,27 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
             }
             CsvMetadataField::Architectures => writer.strings(texts(&metadata.architectures())),
             CsvMetadataField::OperatingSystems => {
-                writer.strings(texts(&metadata.operating_systems()))
+                writer.strings(texts(&metadata.operating_systems()));
             }
             CsvMetadataField::Certified => writer.optional_boolean(metadata.certified()),
             CsvMetadataField::CertifiedLevel => {
-                writer.optional_string(metadata.certified_level().as_deref())
+                writer.optional_string(metadata.certified_level().as_deref());
             }
             CsvMetadataField::ValidSubscriptions => {
-                writer.strings(texts(&metadata.valid_subscriptions()))
+                writer.strings(texts(&metadata.valid_subscriptions()));
             }
             CsvMetadataField::CreatedAt => {
                 writer.optional_string(metadata.created_at().map(|at| at.to_string()).as_deref());
             }
             CsvMetadataField::ContainerImage => {
-                writer.optional_string(metadata.container_image().as_deref())
+                writer.optional_string(metadata.container_image().as_deref());
             }
             CsvMetadataField::Repository => {
-                writer.optional_string(metadata.repository().as_deref())
+                writer.optional_string(metadata.repository().as_deref());
             }
             CsvMetadataField::Support => writer.optional_string(metadata.support().as_deref()),
             CsvMetadataField::SuggestedNamespace => {
-                writer.optional_string(metadata.suggested_namespace().as_deref())
+                writer.optional_string(metadata.suggested_namespace().as_deref());
             }
             CsvMetadataField::SuggestedNamespaceTemplate => {
                 return writer.optional_json(metadata.suggested_namespace_template().as_deref());
@@ -170,24 +170,24 @@ impl<'a> Object<'a> for InCatalog<'a, (&CsvMetadata<'_>, MetadataId<'a>)> {
                 return writer.optional_json(metadata.initialization_resource().as_deref());
             }
             CsvMetadataField::ClusterMonitoring => {
-                writer.optional_boolean(metadata.cluster_monitoring())
+                writer.optional_boolean(metadata.cluster_monitoring());
             }
             CsvMetadataField::ConsolePlugins => writer.strings(texts(&metadata.console_plugins())),
             CsvMetadataField::InternalObjects => {
-                writer.strings(texts(&metadata.internal_objects()))
+                writer.strings(texts(&metadata.internal_objects()));
             }
             CsvMetadataField::IsStandalone => writer.boolean(metadata.is_standalone()),
             CsvMetadataField::ActionText => {
-                writer.optional_string(metadata.action_text().as_deref())
+                writer.optional_string(metadata.action_text().as_deref());
             }
             CsvMetadataField::RemoteWorkflow => {
-                writer.optional_string(metadata.remote_workflow().as_deref())
+                writer.optional_string(metadata.remote_workflow().as_deref());
             }
             CsvMetadataField::SupportWorkflow => {
-                writer.optional_string(metadata.support_workflow().as_deref())
+                writer.optional_string(metadata.support_workflow().as_deref());
             }
             CsvMetadataField::UninstallMessage => {
-                writer.optional_string(metadata.uninstall_message().as_deref())
+                writer.optional_string(metadata.uninstall_message().as_deref());
             }
             CsvMetadataField::OwnedCrds => {
                 return writer.crds(metadata, metadata.owned_crds(), field);

@@ -94,7 +94,7 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
             PackageField::Catalog => return writer.object(CatalogObject(self.served), field),
             PackageField::Name => writer.string(package.name()),
             PackageField::DisplayName => {
-                writer.string(package.summary().display_name().unwrap_or(package.name()))
+                writer.string(package.summary().display_name().unwrap_or(package.name()));
             }
             PackageField::Summary => writer.optional_string(package.summary().summary()),
             PackageField::Description => {

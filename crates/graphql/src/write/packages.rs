@@ -98,7 +98,8 @@ impl<'a> ResponseWriter<'a> {
             return self.connection::<PackageItem<'_>>(&sources, order, field);
         }
         let filter = filter.unwrap_or_default();
-        let (mut found, mut sources) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let mut sources = Vec::new();
         for &served in &catalogs {
             let key = ScanKey::new(field, served, None);
             let scan = self

@@ -49,7 +49,7 @@ impl<'a> Object<'a> for ProblemItem<'a> {
         let problem = self.problem();
         match name {
             ProblemField::Severity => {
-                writer.static_string(filter::word(&SEVERITIES, &problem.severity()))
+                writer.static_string(filter::word(&SEVERITIES, &problem.severity()));
             }
             ProblemField::Code => writer.static_string(problem.code.as_str()),
             ProblemField::Message => writer.string(&problem.message),
@@ -96,7 +96,7 @@ impl<'a> Object<'a> for ProblemCount {
         let Self(severity, count) = self;
         match name {
             ProblemCountField::Severity => {
-                writer.static_string(filter::word(&SEVERITIES, &severity))
+                writer.static_string(filter::word(&SEVERITIES, &severity));
             }
             ProblemCountField::Count => writer.count(usize::try_from(count).unwrap_or(usize::MAX)),
         }

@@ -204,7 +204,7 @@ impl<'a> Object<'a> for InCatalog<'a, Considered<'a>> {
                 return writer.object(self.with(self.item.bundle), field);
             }
             ConsideredBundleField::Rejection => {
-                writer.optional_string(self.item.rejection.map(Rejection::as_str))
+                writer.optional_string(self.item.rejection.map(Rejection::as_str));
             }
         }
         Ok(())

@@ -21,19 +21,20 @@ impl<'a> Object<'a> for ServerObject {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let (server, limits) = (writer.context.server, writer.context.limits);
+        let server = writer.context.server;
+        let limits = writer.context.limits;
         match name {
             ServerField::Version => writer.string(&server.info.version),
             ServerField::Commit => writer.optional_string(server.info.commit.as_deref()),
             ServerField::SchemaDigest => writer.string(&schema_digest().hex()),
             ServerField::Introspection => {
-                writer.boolean(limits.introspection == IntrospectionPolicy::Enabled)
+                writer.boolean(limits.introspection == IntrospectionPolicy::Enabled);
             }
             ServerField::TrustedDocumentsOnly => {
-                writer.boolean(server.policy == DocumentPolicy::TrustedOnly)
+                writer.boolean(server.policy == DocumentPolicy::TrustedOnly);
             }
             ServerField::PlaygroundUrl => {
-                writer.optional_string(server.info.playground_url.as_deref())
+                writer.optional_string(server.info.playground_url.as_deref());
             }
             ServerField::Limits => return writer.object_list(&limits.list(), field),
         }

@@ -162,7 +162,8 @@ fn read_request(request: &Value) -> Result<SolveRequest, String> {
 
 fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<Subscription, String> {
     let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
-    let (package, mut channels) = (text("packageName"), texts(&wanted["channels"]));
+    let package = text("packageName");
+    let mut channels = texts(&wanted["channels"]);
     let is_v0 = policy == SolvePolicy::OlmV0;
     if is_v0 && channels.len() > 1 {
         return Err(format!(
@@ -336,10 +337,10 @@ impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
                 );
             }
             SolveReasonField::RequiredByInstalled => {
-                writer.optional_string(self.item.required_by_installed)
+                writer.optional_string(self.item.required_by_installed);
             }
             SolveReasonField::Requirement => {
-                writer.optional_string(self.item.requirement.as_deref())
+                writer.optional_string(self.item.requirement.as_deref());
             }
         }
         Ok(())

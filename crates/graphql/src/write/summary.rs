@@ -49,11 +49,11 @@ impl<'a> Object<'a> for PackageMetadata<'a, '_> {
             }
             CsvMetadataField::Categories => writer.strings(summary.categories()),
             CsvMetadataField::CapabilityLevel => {
-                writer.capability_level(summary.capability_level())
+                writer.capability_level(summary.capability_level());
             }
             CsvMetadataField::InstallModes => writer.install_modes(summary.install_modes()),
             CsvMetadataField::InfrastructureFeatures => {
-                writer.strings(summary.infrastructure_features())
+                writer.strings(summary.infrastructure_features());
             }
             CsvMetadataField::Certified => writer.optional_boolean(summary.certified()),
             CsvMetadataField::CreatedAt => {
@@ -84,7 +84,8 @@ impl<'a> ResponseWriter<'a> {
         package: InCatalog<'a, Package<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let (summary, decoded) = (package.item.summary(), OnceCell::new());
+        let summary = package.item.summary();
+        let decoded = OnceCell::new();
         let metadata = summary.bundle().map(|bundle| PackageMetadata {
             package: package.with(summary),
             id: MetadataId::of_bundle(bundle),

@@ -47,7 +47,8 @@ async fn list(
 }
 
 async fn check(grpc: &Grpc, service: &str, authority: Option<&str>) -> String {
-    let (pool, method) = (client::pool(), "grpc.health.v1.Health/Check");
+    let pool = client::pool();
+    let method = "grpc.health.v1.Health/Check";
     let descriptor = client::method(&pool, method).unwrap();
     let requests = vec![client::encode(&descriptor, &json!({ "service": service }))];
     let answer = client::send(

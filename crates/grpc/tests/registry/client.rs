@@ -39,7 +39,8 @@ pub(crate) struct Answer {
 pub(crate) async fn send(router: &Router, call: Call<'_>) -> Answer {
     let response = begin_response(router, &call).await;
     let (head, mut body) = response.into_parts();
-    let (mut bytes, mut trailers) = (Vec::new(), HeaderMap::new());
+    let mut bytes = Vec::new();
+    let mut trailers = HeaderMap::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         match frame.unwrap().into_data() {
             Ok(data) => bytes.extend_from_slice(&data),
@@ -131,7 +132,8 @@ pub(crate) fn messages(mut rest: &[u8]) -> Vec<Bytes> {
 
 /// Decodes the percent escapes of a status message.
 fn unescape(text: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
     while let [first, more @ ..] = rest {
         let escaped = (*first == b'%')
             .then(|| u8::from_str_radix(str::from_utf8(&more[..2]).unwrap(), 16).unwrap());

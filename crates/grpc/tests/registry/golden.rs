@@ -223,7 +223,8 @@ fn doubles(value: &mut Value) {
 #[tokio::test]
 async fn every_recorded_call_is_answered_as_opm_answers_it() {
     let ((_writer, router), pool) = (recorded(), client::pool());
-    let (mut different, cases) = (Vec::new(), lines("calls.jsonl.gz"));
+    let mut different = Vec::new();
+    let cases = lines("calls.jsonl.gz");
     for case in &cases {
         let answer = shown(&pool, case, &send(&router, &pool, case).await);
         let ours = comparable(case, &answer);
@@ -347,7 +348,8 @@ const UNREADABLE: [&str; 2] = ["not YAML", "directory is missing"];
 
 #[tokio::test]
 async fn the_package_for_which_opm_refuses_a_catalog_is_absent_and_the_others_are_served() {
-    let (pool, cases) = (client::pool(), lines("refused.jsonl.gz"));
+    let pool = client::pool();
+    let cases = lines("refused.jsonl.gz");
     let list = json!({ "catalog": "c", "method": "api.Registry/ListPackages" });
     for case in cases
         .iter()

@@ -149,15 +149,14 @@ impl PartialBlob<'_> {
         let Some(rest) = response.content_length() else {
             return Ok(());
         };
-        let (actual, expected) = (self.downloaded.saturating_add(rest), self.blob.bytes);
+        let actual = self.downloaded.saturating_add(rest);
+        let expected = self.blob.bytes;
         if actual == expected {
             return Ok(());
         }
-        let (resource, location, actual) = (
-            self.resource.clone(),
-            session.location.to_string(),
-            actual.to_string(),
-        );
+        let resource = self.resource.clone();
+        let location = session.location.to_string();
+        let actual = actual.to_string();
         Err(ImageError::WrongSize {
             resource,
             location,
@@ -167,7 +166,8 @@ impl PartialBlob<'_> {
     }
 
     fn interrupted(&self, session: &Session, source: Option<reqwest::Error>) -> ImageError {
-        let (resource, location) = (self.resource.clone(), session.location.to_string());
+        let resource = self.resource.clone();
+        let location = session.location.to_string();
         ImageError::Interrupted {
             resource,
             location,

@@ -146,7 +146,8 @@ impl TokenRequest<'_> {
             .send()
             .await
             .map_err(|error| unreachable(&host, error))?;
-        let (status, wait) = (response.status(), retry_after(response.headers()));
+        let status = response.status();
+        let wait = retry_after(response.headers());
         if !status.is_success() {
             return Err(self.error_for_status(host, status, wait));
         }
@@ -187,7 +188,8 @@ impl TokenRequest<'_> {
         status: StatusCode,
         wait: Option<Duration>,
     ) -> Failure {
-        let (resource, error_body) = ("a token".to_owned(), String::new());
+        let resource = "a token".to_owned();
+        let error_body = String::new();
         match status {
             StatusCode::TOO_MANY_REQUESTS => Failure::Transient(
                 ImageError::TooManyRequests {
@@ -269,7 +271,8 @@ fn parse_challenges(text: &str) -> Vec<Challenge> {
 
 /// Splits a text at commas that are not within quotes.
 fn split_outside_quotes(text: &str) -> impl Iterator<Item = &str> {
-    let (mut quoted, mut escaped) = (false, false);
+    let mut quoted = false;
+    let mut escaped = false;
     let parts = text.split(move |c| {
         let ends = c == ',' && !quoted;
         quoted ^= c == '"' && !escaped;

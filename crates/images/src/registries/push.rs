@@ -48,10 +48,8 @@ pub(super) async fn push(
     image: &PackedImage,
 ) -> Result<(), ImageError> {
     let layer = &image.layer;
-    let (resource, source) = (
-        format!("the layer {}", layer.digest),
-        BlobSource::File(&layer.path),
-    );
+    let resource = format!("the layer {}", layer.digest);
+    let source = BlobSource::File(&layer.path);
     push_blob(
         session,
         &Blob {
@@ -64,7 +62,8 @@ pub(super) async fn push(
     .await?;
     for config in &image.configs {
         let digest = digest(config);
-        let (resource, source) = (format!("the config {digest}"), BlobSource::Memory(config));
+        let resource = format!("the config {digest}");
+        let source = BlobSource::Memory(config);
         push_blob(
             session,
             &Blob {

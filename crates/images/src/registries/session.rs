@@ -382,8 +382,10 @@ impl Session {
 
     /// Returns the error for a response other than 2xx, and whether the request may be retried.
     pub(super) async fn error_for_status(&self, resource: &str, response: Response) -> Failure {
-        let (status, wait) = (response.status(), retry_after(response.headers()));
-        let (resource, location) = (resource.to_owned(), self.location.to_string());
+        let status = response.status();
+        let wait = retry_after(response.headers());
+        let resource = resource.to_owned();
+        let location = self.location.to_string();
         let error = match status {
             StatusCode::UNAUTHORIZED => return self.unauthorized().into(),
             StatusCode::TOO_MANY_REQUESTS => ImageError::TooManyRequests {

@@ -60,8 +60,10 @@ impl Transport {
         for pem in &settings.authorities {
             authorities.extend(parse_certificates(pem).map_err(ImageError::InvalidAuthority)?);
         }
-        let (verifying, insecure) = (OnceLock::new(), OnceLock::new());
-        let (push_verifying, push_insecure) = (OnceLock::new(), OnceLock::new());
+        let verifying = OnceLock::new();
+        let insecure = OnceLock::new();
+        let push_verifying = OnceLock::new();
+        let push_insecure = OnceLock::new();
         Ok(Self {
             settings,
             authorities,
@@ -150,7 +152,9 @@ pub(super) fn continue_trace(request: RequestBuilder) -> RequestBuilder {
     if !span.is_valid() {
         return request;
     }
-    let (trace, parent, flags) = (span.trace_id(), span.span_id(), span.trace_flags().to_u8());
+    let trace = span.trace_id();
+    let parent = span.span_id();
+    let flags = span.trace_flags().to_u8();
     request.header("traceparent", format!("00-{trace}-{parent}-{flags:02x}"))
 }
 

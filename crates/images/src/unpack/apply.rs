@@ -176,8 +176,9 @@ impl<'a> LayeredImage<'a> {
         if matches!(leaf, Leaf::Link(_)) {
             self.links += 1;
             if self.links > self.limits.links {
-                let (location, root, limit) =
-                    (entry.location(), self.root.clone(), self.limits.links);
+                let location = entry.location();
+                let root = self.root.clone();
+                let limit = self.limits.links;
                 return Err(UnpackError::TooManyLinks {
                     location,
                     root,
@@ -207,7 +208,8 @@ impl<'a> LayeredImage<'a> {
             });
         }
         if self.spool.bytes().saturating_add(entry.bytes) > bytes {
-            let (location, root) = (entry.location(), self.root.clone());
+            let location = entry.location();
+            let root = self.root.clone();
             return Err(UnpackError::TooManyBytes {
                 location,
                 root,
@@ -221,7 +223,8 @@ impl<'a> LayeredImage<'a> {
     fn hard_link(&mut self, entry: &ArchiveEntry, target: &[u8]) -> Result<Leaf, UnpackError> {
         let parts = split_path(target, entry)?;
         if !matches!(self.root.relation(&parts), Relation::Below) {
-            let (location, root) = (entry.location(), self.root.clone());
+            let location = entry.location();
+            let root = self.root.clone();
             return Err(UnpackError::HardLinkEscapes {
                 location,
                 target: shown(target),

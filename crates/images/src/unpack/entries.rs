@@ -87,7 +87,8 @@ impl<'a> TreeWalk<'a> {
         target: &str,
     ) -> Result<String, UnpackError> {
         let root = self.root.parts();
-        let (link, folder) = (|| shown(path.as_bytes()), &names[..names.len() - 1]);
+        let link = || shown(path.as_bytes());
+        let folder = &names[..names.len() - 1];
         let Some(resolved) = links::follow(self.top, folder, target) else {
             return Err(UnpackError::LinkLoops {
                 link: link(),
@@ -97,7 +98,9 @@ impl<'a> TreeWalk<'a> {
         if !(resolved.len() >= root.len()
             && resolved.iter().zip(root).all(|(one, other)| one == other))
         {
-            let (link, target, root) = (link(), shown(target.as_bytes()), self.root.clone());
+            let link = link();
+            let target = shown(target.as_bytes());
+            let root = self.root.clone();
             return Err(UnpackError::LinkEscapes { link, target, root });
         }
         let mut resolved = resolved[root.len()..].join("/");
@@ -111,10 +114,8 @@ impl<'a> TreeWalk<'a> {
 fn is_link(root: &CatalogRoot, blocked: Blocked) -> UnpackError {
     match blocked {
         Blocked::Link { path, target } => {
-            let (link, target) = (
-                shown(format!("/{path}").as_bytes()),
-                shown(target.as_bytes()),
-            );
+            let link = shown(format!("/{path}").as_bytes());
+            let target = shown(target.as_bytes());
             UnpackError::RootIsLink {
                 root: root.clone(),
                 link,

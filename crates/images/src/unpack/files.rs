@@ -13,7 +13,9 @@ use super::{CatalogFile, UnpackError, Unpacked, UnpackedEntry};
 impl Unpacked {
     /// Returns the files of the catalog in catalog order; an empty list if every file is excluded.
     pub fn files(&self) -> Result<Vec<CatalogFile>, UnpackError> {
-        let (mut rules, mut found, mut hidden) = (IgnoreRules::new(), Vec::new(), None);
+        let mut rules = IgnoreRules::new();
+        let mut found = Vec::new();
+        let mut hidden = None;
         for (path, entry) in &self.entries {
             let (folder, name) = split(path);
             if hidden.is_some_and(|hidden: &str| below(path, hidden).is_some()) {
@@ -56,7 +58,8 @@ impl Unpacked {
             UnpackedEntry::Link(target) => (self.entry(target), &**target),
             UnpackedEntry::File(_) | UnpackedEntry::Folder => (Some(entry), path),
         };
-        let (link, target) = (|| shown(path.as_bytes()), || shown(target.as_bytes()));
+        let link = || shown(path.as_bytes());
+        let target = || shown(target.as_bytes());
         match found {
             Some(UnpackedEntry::File(content)) => Ok(CatalogFile {
                 path: path.to_owned(),

@@ -181,7 +181,8 @@ impl<'a, R: Read> ArchiveReader<'a, R> {
             .target
             .or(pax.target)
             .or_else(|| entry.link_name_bytes().map(Cow::into_owned));
-        let (header, bytes) = (entry.header(), entry.size());
+        let header = entry.header();
+        let bytes = entry.size();
         let flag = header.as_old().linkflag[0];
         let ambiguous = |reason| {
             Err(UnpackError::Ambiguous {

@@ -127,7 +127,8 @@ impl<'a> LayerStream<'a> {
     /// and Go's reader does not require. An archive that ends in the middle of a content is not
     /// padded.
     fn pad(&mut self, buffer: &mut [u8]) -> usize {
-        let (at, content_end) = (self.uncompressed + self.padding, self.content_end.get());
+        let at = self.uncompressed + self.padding;
+        let content_end = self.content_end.get();
         let missing = if at < content_end {
             0
         } else {

@@ -102,10 +102,8 @@ fn draft(
         }
         Kind::CatalogMetadata => {
             let meta = catalog.meta_at(at);
-            let (package, name) = (
-                meta.package_name().unwrap_or_default(),
-                meta.name().unwrap_or_default(),
-            );
+            let package = meta.package_name().unwrap_or_default();
+            let name = meta.name().unwrap_or_default();
             let values = [
                 ("spec.package", package),
                 ("spec.schema", meta.schema()),

@@ -62,7 +62,8 @@ impl Csv {
         let mut metadata = bundle
             .properties()
             .filter(|property| property.type_name() == "olm.csv.metadata");
-        let (only, further) = (metadata.next()?, metadata.next());
+        let only = metadata.next()?;
+        let further = metadata.next();
         if further.is_some() {
             return None;
         }

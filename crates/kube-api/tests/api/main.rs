@@ -250,7 +250,8 @@ impl Source {
 
     /// The catalog of these files, with what this source says of it.
     fn served_from(&self, files: &[Vec<u8>]) -> Served {
-        let (mut lines, mut origins) = (Vec::new(), Origins::default());
+        let mut lines = Vec::new();
+        let mut origins = Origins::default();
         for (at, file) in files.iter().enumerate() {
             origins.files.push(testing::fixture::read_file(
                 &at.to_string(),

@@ -96,7 +96,8 @@ fn restore_labels(metadata: &mut serde_json::Map<String, Value>) {
 fn every_recorded_manifest_is_made_as_upstream_makes_it() {
     runtime().block_on(async {
         let api = Api::new(sources().iter().map(super::Source::served), None);
-        let (mut ours, team) = (items(&api, "olm").await, items(&api, "team-a").await);
+        let mut ours = items(&api, "olm").await;
+        let team = items(&api, "team-a").await;
         ours.extend(
             team.into_iter()
                 .filter(|((catalog, _), _)| catalog == "team-catalog"),

@@ -30,7 +30,8 @@ fn start_with(names: &[&str]) -> (Api, Arc<Mutex<Option<Visibility>>>) {
         writer.publish(catalog(name, name));
     }
     let seen = Arc::new(Mutex::new(Some(Visibility::All)));
-    let (current, all) = (Arc::clone(&seen), readers.clone());
+    let current = Arc::clone(&seen);
+    let all = readers.clone();
     let authorize: Authorize = Arc::new(move |_, _| {
         let reader = current
             .lock()

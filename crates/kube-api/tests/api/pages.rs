@@ -23,7 +23,8 @@ fn pages_together_are_the_list_in_order() {
         let api = Api::new(["crafted", "second", "team-catalog"].map(|name| source(name).served()), None);
         let all = names(&api.get("/apis/packages.operators.coreos.com/v1/packagemanifests").await.json());
         for limit in [1, 7, 100] {
-            let (mut pages, mut token) = (Vec::new(), String::new());
+            let mut pages = Vec::new();
+            let mut token = String::new();
             loop {
                 let path =
                     format!("/apis/packages.operators.coreos.com/v1/packagemanifests?limit={limit}&continue={token}");

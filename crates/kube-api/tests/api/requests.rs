@@ -497,7 +497,8 @@ fn every_recorded_request_is_answered_as_upstream_answers_it_but_for_the_named_d
             let answer = answer(&api, request).await;
             let id = request["id"].as_str().unwrap();
             let is_abridged = request["answer"].get("abridged").is_some();
-            let (ours, theirs) = (ours(&answer, is_abridged), recorded(&request["answer"]));
+            let ours = ours(&answer, is_abridged);
+            let theirs = recorded(&request["answer"]);
             let difference = DIFFERENCES.iter().find(|(name, ..)| *name == id);
             match difference {
                 None if ours != theirs => {

@@ -97,7 +97,8 @@ fn a_watch_ends_soon_after_its_caller_may_not_watch_any_more() {
             user: "jane".to_owned(),
             reason: None,
         };
-        let (soon, later) = (RENEWAL_INTERVAL, RENEWAL_INTERVAL + RENEWAL_TIMEOUT);
+        let soon = RENEWAL_INTERVAL;
+        let later = RENEWAL_INTERVAL + RENEWAL_TIMEOUT;
         for (decision, code, reason, time) in [
             (Some(deny()), 403, "Forbidden", soon),
             (Some(Decision::Unauthenticated), 401, "Unauthorized", soon),
@@ -224,7 +225,8 @@ fn a_watch_whose_client_reads_slowly_ends_after_a_change() {
             if is_changed {
                 api.publish(served_fixture("a", &lines(100, "y"))).await;
             }
-            let (begun, mut last) = (Instant::now(), json!({}));
+            let begun = Instant::now();
+            let mut last = json!({});
             while begun.elapsed() < MAX_WATCH_LAG + WATCH_STALL * 4 {
                 tokio::time::sleep(WATCH_STALL / 2).await;
                 let Some(next) = line(&mut body).await else {

@@ -106,7 +106,8 @@ fn changes(package: &Value) -> Vec<Value> {
         })
     };
     let unless_equal = |item: &Value, before: &str, after: &str| {
-        let (before, after) = (text(item, before), text(item, after));
+        let before = text(item, before);
+        let after = text(item, after);
         if before == after {
             (String::new(), String::new())
         } else {
@@ -156,7 +157,8 @@ pub(super) async fn compare(
             .cloned()
             .unwrap_or_default()
     };
-    let (before, after) = (find(&names[0]), find(&names[1]));
+    let before = find(&names[0]);
+    let after = find(&names[1]);
     let items = differences(&before, &after);
     if is_structured(&context.output) {
         let object = json!({ "from": before, "to": after, "differences": items });
@@ -233,7 +235,8 @@ fn list_differences(
             .map(&entry)
             .collect::<std::collections::BTreeMap<_, _>>()
     };
-    let (before, after) = (entries(before), entries(after));
+    let before = entries(before);
+    let after = entries(after);
     let names: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let differing = names
         .into_iter()

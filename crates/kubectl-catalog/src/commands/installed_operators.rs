@@ -35,7 +35,8 @@ impl InstalledOperators {
         context: &CommandContext,
         arguments: &[String],
     ) -> Result<Self, CommandError> {
-        let (mut found, mut named) = (Self::default(), Vec::new());
+        let mut found = Self::default();
+        let mut named = Vec::new();
         for argument in arguments {
             let failed = |reason: String| {
                 let message =

@@ -270,7 +270,8 @@ async fn metas(context: &CommandContext, args: &GetArgs) -> Result<(), CommandEr
             format!("`get metas` takes one {flag}"),
         )),
     };
-    let (package, name) = (one(&args.package, "--package")?, one(&args.names, "name")?);
+    let package = one(&args.package, "--package")?;
+    let name = one(&args.names, "name")?;
     let filter = json!({ "schema": args.schema, "package": package, "name": name });
     let variables = json!({ "catalogs": context.catalogs, "filter": filter });
     let items = context.walk(METAS, variables, "/metas").await?;

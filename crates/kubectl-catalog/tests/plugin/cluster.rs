@@ -117,10 +117,8 @@ fn deploy(plane: &ControlPlane, namespace: &str, scheme: &str, port: u16) {
 fn grant(plane: &ControlPlane, name: &str, role: Option<&str>) {
     plane.kubectl(&["create", "serviceaccount", name, "--namespace=default"]);
     if let Some(role) = role {
-        let (role, account) = (
-            format!("--role={role}"),
-            format!("--serviceaccount=default:{name}"),
-        );
+        let role = format!("--role={role}");
+        let account = format!("--serviceaccount=default:{name}");
         plane.kubectl(&[
             "create",
             "rolebinding",
@@ -255,7 +253,8 @@ fn the_server_of_a_cluster_is_found_and_asked_through_the_api_server_with_the_ri
     };
     let offline = run(&server, &viewer, &["heads", "quillstore", "--offline"]);
     assert_eq!((offline.status, &offline.stdout), (Some(0), &direct.stdout));
-    let (listed, proxied) = (count("list"), count("get"));
+    let listed = count("list");
+    let proxied = count("get");
     run(&server, &viewer, &["heads", "quillstore"]);
     eventually(|| (count("get") > proxied).then_some(()));
     assert_eq!(count("list"), listed);

@@ -34,7 +34,10 @@ const PAGES: [(&str, usize); 5] = [
 
 /// The page with the commands run, and their number.
 fn with_commands_run(server: &Server, text: &str) -> (String, usize) {
-    let (mut written, mut in_block, mut is_ours, mut commands) = (String::new(), false, false, 0);
+    let mut written = String::new();
+    let mut in_block = false;
+    let mut is_ours = false;
+    let mut commands = 0;
     let mut lines = text.lines().peekable();
     let mut status = None;
     while let Some(line) = lines.next() {

@@ -61,7 +61,7 @@ fn what_a_newer_server_says_beside_is_passed_over() {
             200,
             &[("content-type", "application/graphql-response+json")],
             body,
-        )
+        );
     };
     // A kind of result, a kind of constraint, a rejection and a field that this version does not
     // know.

@@ -122,7 +122,8 @@ impl Server {
         writer: CatalogsWriter,
     ) -> Self {
         let engine = Arc::new(engine);
-        let (writer, folders) = (Mutex::new(writer), Folders::new());
+        let writer = Mutex::new(writer);
+        let folders = Folders::new();
         let mut server = Self {
             address,
             folders,
@@ -359,7 +360,8 @@ impl Seen {
                 .map(|(at, _)| at)
                 .collect();
             for at in places {
-                let (before, after) = (&text[..at], &text[at + field.len()..]);
+                let before = &text[..at];
+                let after = &text[at + field.len()..];
                 if !before.ends_with(is_letter) && !after.starts_with(is_letter) {
                     text = format!("{before}{}{after}", "x".repeat(field.len()));
                 }

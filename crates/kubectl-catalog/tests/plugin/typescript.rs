@@ -116,10 +116,8 @@ fn the_package_for_typescript_installs_and_its_example_prints_what_it_finds() {
         &folders.path("app/heads.ts"),
     );
     folders.write("app/tsconfig.json", OPTIONS);
-    let (compiler, types) = (
-        "../explorer/node_modules/typescript/bin/tsc",
-        "../explorer/node_modules/@types",
-    );
+    let compiler = "../explorer/node_modules/typescript/bin/tsc";
+    let types = "../explorer/node_modules/@types";
     run(
         &folders.path("app"),
         "node",

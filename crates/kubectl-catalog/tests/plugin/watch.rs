@@ -111,7 +111,8 @@ fn programs_read_changes_of_the_catalogs_that_they_name_as_lines_of_json() {
     server.serve_fixture("community", TWO, 0);
     let line = watch.line();
     let mut change: Value = serde_json::from_str(&line).expect("a line is JSON");
-    let (time, digest) = (change["time"].take(), change["toDigest"].take());
+    let time = change["time"].take();
+    let digest = change["toDigest"].take();
     assert!(
         time.as_str()
             .is_some_and(|time| time.ends_with('Z') && time.len() == "2026-11-21T00:00:00Z".len())

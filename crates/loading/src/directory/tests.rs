@@ -396,14 +396,14 @@ fn the_revision_changes_with_every_change_and_with_nothing_else() {
     assert_eq!(seen.get(&revision().to_string()), Some(&"at first"));
     let changes: [(&str, &dyn Fn()); 5] = [
         ("written", &|| {
-            fs::write(root.join("a.yaml"), "longer").unwrap()
+            fs::write(root.join("a.yaml"), "longer").unwrap();
         }),
         ("renamed", &|| {
-            fs::rename(root.join("a.yaml"), root.join("c.yaml")).unwrap()
+            fs::rename(root.join("a.yaml"), root.join("c.yaml")).unwrap();
         }),
         ("added", &|| fs::write(root.join("a.yaml"), "a").unwrap()),
         ("patterns", &|| {
-            fs::write(root.join(".indexignore"), "*.md\nx").unwrap()
+            fs::write(root.join(".indexignore"), "*.md\nx").unwrap();
         }),
         ("removed", &|| fs::remove_file(root.join("c.yaml")).unwrap()),
     ];

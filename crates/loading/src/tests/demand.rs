@@ -24,7 +24,8 @@ async fn start(folders: &Folders) -> Watching {
 async fn a_load_that_is_asked_for_begins_at_once_and_is_served_when_the_answer_comes() {
     let folders = Folders::new(&[("a", ETCD)]);
     let watching = start(&folders).await;
-    let (refresher, name) = (watching.loader.refresher(), CatalogName::new("a").unwrap());
+    let refresher = watching.loader.refresher();
+    let name = CatalogName::new("a").unwrap();
     let refresh = || timeout(TOO_LONG, refresher.refresh(&name));
     for round in 0..20 {
         let package = format!("package-{round}");
@@ -56,7 +57,8 @@ async fn a_load_that_is_asked_for_begins_at_once_and_is_served_when_the_answer_c
 async fn a_load_that_is_asked_for_and_fails_says_why_and_leaves_the_former_content() {
     let folders = Folders::new(&[("a", ETCD)]);
     let watching = start(&folders).await;
-    let (refresher, name) = (watching.loader.refresher(), CatalogName::new("a").unwrap());
+    let refresher = watching.loader.refresher();
+    let name = CatalogName::new("a").unwrap();
     let served = || {
         watching
             .catalogs

@@ -190,7 +190,8 @@ async fn a_new_image_under_a_name_is_served_and_an_unchanged_one_changes_nothing
     );
     assert_ne!(same, first);
     let same_content = watching.report().await;
-    let (old, new) = (before.content.unwrap(), same_content.content.unwrap());
+    let old = before.content.unwrap();
+    let new = same_content.content.unwrap();
     assert_eq!(
         (new.digest, new.last_unpacked, new.image.as_deref()),
         (old.digest, old.last_unpacked, Some(&*layout.pinned(&same)))
@@ -239,10 +240,8 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
     let mut watching = Watching::start(&folders, all());
     let at_once = watching.report().await;
     assert!(matches!(at_once.status, SyncStatus::Pending), "{at_once:?}");
-    let (kept, content) = (
-        at_once.content.unwrap(),
-        before[0].content.as_ref().unwrap(),
-    );
+    let kept = at_once.content.unwrap();
+    let content = before[0].content.as_ref().unwrap();
     assert_eq!(
         (kept.digest, kept.last_unpacked, &kept.image),
         (content.digest, content.last_unpacked, &content.image)
@@ -369,10 +368,8 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     // Connections are accepted by the system, and nobody ever reads from them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let repository = |name: &str| format!("{}/ns/{name}:v1", silent.local_addr().unwrap());
-    let (kept, new) = (
-        wanted("kept", &repository("kept")),
-        wanted("new", &repository("new")),
-    );
+    let kept = wanted("kept", &repository("kept"));
+    let new = wanted("new", &repository("new"));
     let revision = format!("{digest} /configs");
     let state = SourceState {
         revision: Some(revision),
@@ -419,12 +416,13 @@ async fn a_pull_has_one_of_few_places_until_it_is_read() {
     let (layout, _) = one(&folders, ETCD);
     let stages = Arc::new(folders.stages());
     let free = Arc::new(Mutex::new(Vec::new()));
-    let (seen, pulling) = (Arc::clone(&free), Arc::clone(&stages));
+    let seen = Arc::clone(&free);
+    let pulling = Arc::clone(&stages);
     let source = wanted("a", &layout.source("v1")).source;
     let progress = move |_, _, _| {
         seen.lock()
             .unwrap()
-            .push(pulling.pulls.permits.available_permits())
+            .push(pulling.pulls.permits.available_permits());
     };
     stages.sync(&source, progress).await.unwrap();
     assert!(free.lock().unwrap().iter().all(|free| *free == PULLS - 1));

@@ -99,7 +99,7 @@ fn moments() -> Vec<(Step, usize)> {
     let steps = Arc::clone(&seen);
     let folders = replaced();
     pull(folders.0.path(), move |step| {
-        steps.lock().unwrap().push(step)
+        steps.lock().unwrap().push(step);
     });
     let seen = seen.lock().unwrap();
     let of = |step| {
@@ -144,9 +144,10 @@ fn a_kill_at_any_step_of_a_pull_leaves_a_content_and_the_next_start_has_the_new_
         .collect();
     thread::scope(|scope| {
         for some in all.chunks(all.len().div_ceil(AT_ONCE)) {
-            scope.spawn(|| {
-                some.iter()
-                    .for_each(|(variable, step)| die_and_restart(variable, step))
+            scope.spawn(move || {
+                for (variable, step) in some {
+                    die_and_restart(variable, step);
+                }
             });
         }
     });
@@ -166,10 +167,8 @@ fn die_and_restart(variable: &str, step: &str) {
     assert_eq!(status.signal(), Some(6), "{step} was reached");
 
     // The source is away: what is kept is served.
-    let (here, away) = (
-        folders.0.path().join("layout"),
-        folders.0.path().join("away"),
-    );
+    let here = folders.0.path().join("layout");
+    let away = folders.0.path().join("away");
     fs::rename(&here, &away).unwrap();
     let kept = pull(folders.0.path(), |_| ());
     let names = packages(&kept).unwrap_or_default();

@@ -182,7 +182,8 @@ async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
     for _ in 0..40 {
         let wanted: Vec<_> = (0..20)
             .filter_map(|number| {
-                let (is_wanted, source) = (seeded.below(2) == 0, seeded.below(sources.len()));
+                let is_wanted = seeded.below(2) == 0;
+                let source = seeded.below(sources.len());
                 is_wanted.then(|| (format!("catalog{number:02}"), sources[source].as_str()))
             })
             .collect();

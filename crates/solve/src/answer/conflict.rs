@@ -163,12 +163,12 @@ impl<'a> ConflictReason<'a> {
             match problem.variables[subject as usize] {
                 Variable::Entry(id) => match problem.world.entries[id].source {
                     Source::Catalog { at, entry } => {
-                        reason.bundle = Some(PlacedBundle { catalog: at, entry })
+                        reason.bundle = Some(PlacedBundle { catalog: at, entry });
                     }
                     Source::Installed { operator, .. } => reason.installed = Some(&operator.name),
                 },
                 Variable::Subscription(at) => {
-                    reason.wanted = Some(&problem.world.request.subscriptions[at].name)
+                    reason.wanted = Some(&problem.world.request.subscriptions[at].name);
                 }
             }
         }

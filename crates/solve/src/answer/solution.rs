@@ -75,8 +75,10 @@ pub struct PassedOver<'a> {
 
 impl<'a> Solution<'a> {
     pub(crate) fn new(problem: Rc<SolverProblem<'a>>, picks: Vec<Pick>, meter: Meter<'a>) -> Self {
-        let (steps, unchanged, meter, explainer) =
-            (Vec::new(), Vec::new(), Rc::new(meter), OnceCell::new());
+        let steps = Vec::new();
+        let unchanged = Vec::new();
+        let meter = Rc::new(meter);
+        let explainer = OnceCell::new();
         let mut solution = Self {
             steps,
             unchanged,
@@ -178,7 +180,8 @@ impl<'a> Solution<'a> {
                     .map(|&dependency| (dependency, at)),
             );
         }
-        let (mut order, mut seen) = (Vec::new(), vec![false; self.picks.len()]);
+        let mut order = Vec::new();
+        let mut seen = vec![false; self.picks.len()];
         for root in 0..self.picks.len() {
             // Depth first, without recursion: chains of dependencies can be long.
             let mut stack = vec![(root, false)];

@@ -128,7 +128,8 @@ fn select_type(select: &SelectExpr, scope: &mut Scope) -> Result<Type, String> {
 }
 
 fn map_type(map: &MapExpr, scope: &mut Scope) -> Result<Type, String> {
-    let (mut keys, mut values) = (Vec::new(), Vec::new());
+    let mut keys = Vec::new();
+    let mut values = Vec::new();
     for entry in &map.entries {
         match &entry.expr {
             EntryExpr::MapEntry(entry) if !entry.optional => {

@@ -183,7 +183,7 @@ fn rules_as_deep_as_they_may_be_are_evaluated_on_a_small_stack() {
     ] {
         let catalog = constrained(&rule(&deep));
         with_outcome(&catalog, &request, u64::MAX, |outcome| {
-            assert!(matches!(outcome, SolveOutcome::Refusal(_)))
+            assert!(matches!(outcome, SolveOutcome::Refusal(_)));
         });
     }
 }
@@ -392,12 +392,12 @@ fn fifty_thousand_malformed_requirements_take_no_time_of_their_square() {
 
 #[test]
 fn alternatives_that_any_bundle_may_meet_are_looked_for_once() {
-    let alternatives = vec![serde_json::json!({"all": {}}); 11_000];
+    let alternatives = vec![serde_json::json!({"all": {}}); 8_000];
     let constraint =
         serde_json::json!({"failureMessage": "no", "any": {"constraints": alternatives}});
     let pear = serde_json::json!({"schema": "olm.bundle", "package": "pear", "name": "pear.v1.0.0", "image": "i",
         "properties": [{"type": "olm.constraint", "value": constraint}]});
-    let names: Vec<_> = (0..5_000).map(|at| format!("v1.{at}.0")).collect();
+    let names: Vec<_> = (0..3_000).map(|at| format!("v1.{at}.0")).collect();
     let world = catalog(&format!(
         "package pear default=stable\nchannel stable: v1.0.0?\n{pear}\npackage fig default=stable\nchannel stable: {}",
         names.join(" <- ")

@@ -29,7 +29,8 @@ fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
         labels: None,
         catalog: &catalog,
     }];
-    let (mut count, mut faults) = (0, Vec::new());
+    let mut count = 0;
+    let mut faults = Vec::new();
     for line in include_str!("../testdata/community.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let work = fbc::work::Work::unlimited();

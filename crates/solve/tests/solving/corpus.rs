@@ -9,7 +9,8 @@ use testing::fixture::read_file;
 /// Indexes the packages of a directory, one folder each, without invalid ones: opm refuses a
 /// catalog with them.
 pub(crate) fn load(directory: &Path, without: &[&str]) -> Catalog {
-    let (mut lines, mut files) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    let mut files = Vec::new();
     let mut folders: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -34,11 +34,9 @@ fn with_solution<R>(
     budget: u64,
     read: impl FnOnce(&Solution<'_>, &Work<'_>) -> R,
 ) -> R {
-    let (catalog, work, request) = (
-        impossible(count),
-        Work::unlimited(),
-        wanted(&["pear", "plum"]),
-    );
+    let catalog = impossible(count);
+    let work = Work::unlimited();
+    let request = wanted(&["pear", "plum"]);
     let catalogs = [SourceCatalog {
         name: "main",
         namespace: "olm",
@@ -79,7 +77,8 @@ fn constraints_are_stated_once_for_all_explanations_of_a_solution() {
             );
             work.units() - before
         };
-        let (first, second) = (units(0), units(1));
+        let first = units(0);
+        let second = units(1);
         // The constraints name some 16,000 bundles, each of which takes 60 nanoseconds to state.
         assert!(second + 500 < first, "{first} units, then {second}");
     });
@@ -110,7 +109,9 @@ fn all_explanations_of_a_solution_have_one_budget() {
 
 #[test]
 fn the_text_of_a_reason_is_paid_when_it_is_written() {
-    let (catalog, work, request) = (alternatives(500), Work::unlimited(), wanted(&["fig"]));
+    let catalog = alternatives(500);
+    let work = Work::unlimited();
+    let request = wanted(&["fig"]);
     let catalogs = [SourceCatalog {
         name: "main",
         namespace: "olm",

@@ -20,7 +20,8 @@ const DIFFERENCES: [(&str, &str); 1] = [(
 
 #[test]
 fn every_recorded_rule_is_refused_or_evaluated_as_upstream_does_it() {
-    let (mut count, mut faults) = (0, Vec::new());
+    let mut count = 0;
+    let mut faults = Vec::new();
     for line in include_str!("../testdata/cel.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let found = evaluate_rule(&case.rule, &case.properties);

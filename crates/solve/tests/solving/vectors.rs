@@ -127,7 +127,8 @@ const OTHER_REASONS: [&str; 5] = [
 
 #[test]
 fn reasons_are_in_upstreams_words() {
-    let (mut conflicts, mut others) = (0, Vec::new());
+    let mut conflicts = 0;
+    let mut others = Vec::new();
     for line in include_str!("../testdata/resolver.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let Some(seen) = case.expected.get("unsatisfiable") else {
@@ -192,7 +193,8 @@ pub(super) fn operators(solution: &Solution<'_>, catalogs: &[SourceCatalog<'_>])
     let mut operators: Vec<(Vec<String>, Value)> = Vec::new();
     for step in &solution.steps {
         let catalog = catalogs[step.placed.catalog];
-        let (bundle, channel) = (step.placed.bundle(), step.placed.channel());
+        let bundle = step.placed.bundle();
+        let channel = step.placed.channel();
         let mut operator = serde_json::json!({
             "catalog": catalog.name, "namespace": catalog.namespace, "package": bundle.package().name(),
             "channel": channel.name(), "name": bundle.name(),

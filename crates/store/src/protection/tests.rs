@@ -21,7 +21,8 @@ fn what_others_could_write_to_is_protected_when_the_store_is_opened() {
         .unwrap()
         .unwrap();
     assert_eq!(store.unprotected_files(), UnprotectedFiles::default());
-    let (content, record) = (store.content_path(&digest), store.record_path("a"));
+    let content = store.content_path(&digest);
+    let record = store.record_path("a");
     drop(store);
     // As the kubelet does for a volume with `fsGroup`.
     for path in [&content, &record] {

@@ -14,10 +14,8 @@ fn left(folder: &Path) -> usize {
 fn each_is_a_folder_of_its_own_and_gone_when_it_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let (one, other) = (
-        store.create_scratch_folder().unwrap(),
-        store.create_scratch_folder().unwrap(),
-    );
+    let one = store.create_scratch_folder().unwrap();
+    let other = store.create_scratch_folder().unwrap();
     for scratch in [&one, &other] {
         fs::write(scratch.create_folder("layers").unwrap().join("1"), "layer").unwrap();
     }

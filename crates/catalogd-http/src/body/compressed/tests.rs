@@ -10,7 +10,9 @@ fn slices() -> (Slices, Vec<u8>) {
         .map(|_| format!("{{\"number\":{:020}}}\n", random.u64(..)))
         .collect();
     let content = Bytes::from(lines.concat());
-    let (mut slices, mut start, mut text) = (Slices::new(content.clone()), 0, Vec::new());
+    let mut slices = Slices::new(content.clone());
+    let mut start = 0;
+    let mut text = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         if number % 2 == 0 {
             slices.push(start..start + line.len());
@@ -25,7 +27,9 @@ fn slices() -> (Slices, Vec<u8>) {
 fn a_body_is_compressed_in_bounded_steps() {
     for coding in Coding::ALL {
         let (slices, text) = slices();
-        let (mut left, mut steps, mut frames) = (slices.length(), 0, Vec::new());
+        let mut left = slices.length();
+        let mut steps = 0;
+        let mut frames = Vec::new();
         let permit = Permits::new(1).try_acquire(Peer::default(), 1).unwrap();
         let mut body = CompressedSlices::new(slices, coding, permit).unwrap();
         while let Some(frame) = body.next() {
@@ -44,7 +48,8 @@ fn a_body_is_compressed_in_bounded_steps() {
             (1..=2 * STEP_BYTES).contains(&largest),
             "{coding:?}: {largest}"
         );
-        let (compressed, mut plain) = (frames.concat(), Vec::new());
+        let compressed = frames.concat();
+        let mut plain = Vec::new();
         match coding {
             Coding::Gzip => {
                 std::io::Read::read_to_end(

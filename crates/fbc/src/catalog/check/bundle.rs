@@ -18,7 +18,8 @@ pub(super) fn check(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
     manifest::check(bundle, location, problems);
     if bundle.channel_entries().len() == 0 {
         problems.add(ProblemCode::BundleNotInChannel, || {
-            let (package, name) = (go_quote(location.package), go_quote(location.bundle));
+            let package = go_quote(location.package);
+            let name = go_quote(location.bundle);
             let message =
                 format!("package {package}, bundle {name} not found in any channel entries");
             location.problem(ProblemCode::BundleNotInChannel, message)
@@ -45,7 +46,8 @@ fn check_identity(
     let mut properties = bundle
         .properties()
         .filter(|property| property.type_name() == "olm.package");
-    let (package, name) = (go_quote(location.package), go_quote(location.bundle));
+    let package = go_quote(location.package);
+    let name = go_quote(location.bundle);
     let (Some(property), None) = (properties.next(), properties.next()) else {
         let found = bundle
             .properties()
@@ -103,8 +105,10 @@ fn check_images(
         }
         if let Err(error) = ImageReference::parse(image) {
             problems.add(code, || {
-                let (package, name) = (go_quote(location.package), go_quote(location.bundle));
-                let (what, image) = (what(), go_quote(image));
+                let package = go_quote(location.package);
+                let name = go_quote(location.bundle);
+                let what = what();
+                let image = go_quote(image);
                 let message =
                     format!("package {package} bundle {name} {what}: invalid image pull spec {image}: {error}");
                 location.problem(code, message)
@@ -133,10 +137,12 @@ fn problems_per_channel(bundle: Bundle<'_>) -> Vec<(ProblemCode, String)> {
         .version()
         .and_then(|version| Version::parse(version).ok());
     if let (Some(version), Some(release)) = (version, bundle.release()) {
-        let (package, name) = (bundle.package().name(), bundle.name());
+        let package = bundle.package().name();
+        let name = bundle.name();
         let normalized = format!("{package}-v{version}-{release}");
         if name != normalized {
-            let (name, normalized) = (go_quote(name), go_quote(&normalized));
+            let name = go_quote(name);
+            let normalized = go_quote(&normalized);
             let message = format!("name {name} does not match normalized name {normalized}");
             found.push((ProblemCode::BundleNameNotNormalized, message));
         }

@@ -40,7 +40,8 @@ fn check_names(
     let mut seen = HashSet::new();
     for entry in channel.entries().filter(|entry| !seen.insert(entry.name())) {
         problems.add(ProblemCode::ChannelEntryDuplicate, || {
-            let (package, channel) = (go_quote(location.package), go_quote(location.channel));
+            let package = go_quote(location.package);
+            let channel = go_quote(location.channel);
             let name = go_quote(entry.name());
             let message =
                 format!("invalid package {package}, channel {channel}: duplicate entry {name}");

@@ -68,7 +68,8 @@ fn check_entries(
             ..ProblemLocation::new_in_package(package)
         };
         let problem = if !reference.schema.is_empty() && !seen.insert(reference) {
-            let (reference, package) = (reference.in_go(), go_quote(location.package));
+            let reference = reference.in_go();
+            let package = go_quote(location.package);
             let message = format!("duplicate deprecation entry {reference} for package {package}");
             Some((ProblemCode::DeprecationEntryDuplicate, message))
         } else {
@@ -86,7 +87,8 @@ impl<'a> DeprecationReference<'a> {
     /// Returns the problem of a reference to no object of the package; `at` is the index of the
     /// entry in its blob.
     fn find_problem(self, at: usize, package: Package<'_>) -> Option<(ProblemCode, String)> {
-        let (quoted, name) = (go_quote(package.name()), go_quote(self.name));
+        let quoted = go_quote(package.name());
+        let name = go_quote(self.name);
         let message = match self.schema {
             "" => {
                 let message =
@@ -133,7 +135,8 @@ impl<'a> DeprecationReference<'a> {
 
     /// The reference as Go's `%#v` writes it.
     fn in_go(self) -> String {
-        let (schema, name) = (go_quote(self.schema), go_quote(self.name));
+        let schema = go_quote(self.schema);
+        let name = go_quote(self.name);
         format!("declcfg.PackageScopedReference{{Schema:{schema}, Name:{name}}}")
     }
 
@@ -188,6 +191,6 @@ fn report_missing_message<'a>(
         report(ProblemLocation {
             channel,
             ..location
-        })
+        });
     });
 }

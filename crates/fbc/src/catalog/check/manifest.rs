@@ -22,7 +22,8 @@ pub(super) fn check(
             continue;
         };
         problems.add(ProblemCode::BundlePropertyMalformed, || {
-            let (package, name) = (go_quote(location.package), go_quote(location.bundle));
+            let package = go_quote(location.package);
+            let name = go_quote(location.bundle);
             let message = format!(
                 "read bundle objects: package {package}, bundle {name}: \
                  convert bundle object property at index {at} to JSON: {error}"

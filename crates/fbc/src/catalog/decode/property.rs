@@ -16,7 +16,8 @@ impl<'a> Decoder<'a> {
         &mut self,
         cursor: &mut JsonCursor<'a>,
     ) -> Result<BlobField<Range<u32>>, JsonError> {
-        let (start, from) = (cursor.clone(), self.properties.len());
+        let start = cursor.clone();
+        let from = self.properties.len();
         if cursor.null()? {
             return Ok(BlobField::Absent);
         }
@@ -41,7 +42,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn property(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), JsonError> {
-        let (mut type_name, mut value, mut is_checked) = (None, None, false);
+        let mut type_name = None;
+        let mut value = None;
+        let mut is_checked = false;
         if !cursor.null()? {
             cursor.object(|cursor, key| {
                 if is_field(key, "type") {

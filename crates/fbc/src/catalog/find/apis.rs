@@ -21,7 +21,8 @@ pub(super) struct ApiIndex {
 
 impl ApiIndex {
     pub(super) fn new(catalog: &Catalog) -> Self {
-        let (names, gvks) = (&catalog.index.names, &catalog.index.gvks);
+        let names = &catalog.index.names;
+        let gvks = &catalog.index.gvks;
         let mut order: Vec<u32> = (0..id(gvks.len())).collect();
         order.sort_unstable_by_key(|&at| parts(names, gvks[at as usize]));
         let mut rank = vec![0; gvks.len()];

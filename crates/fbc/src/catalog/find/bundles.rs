@@ -123,10 +123,8 @@ impl Catalog {
         types: Option<&[Name]>,
         work: &Work<'_>,
     ) -> Result<bool, WorkStopped> {
-        let (record, bundle) = (
-            &self.index.bundles[place as usize],
-            Bundle::new(self, place),
-        );
+        let record = &self.index.bundles[place as usize];
+        let bundle = Bundle::new(self, place);
         if filter
             .deprecated
             .is_some_and(|wanted| (record.deprecation != NONE) != wanted)

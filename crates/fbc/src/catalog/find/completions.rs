@@ -158,8 +158,9 @@ impl Completions {
         for package in catalog.packages() {
             completions.add_package(package);
         }
-        let (mut categories, mut providers, mut keywords) =
-            (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut categories = HashSet::new();
+        let mut providers = HashSet::new();
+        let mut keywords = HashSet::new();
         for summary in catalog.packages().map(Package::summary) {
             categories.extend(summary.categories());
             providers.extend(summary.provider_short_name());

@@ -36,7 +36,8 @@ impl Catalog {
 
 impl BundleFacts {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
-        let (mut manifests, mut platforms) = (Manifests::default(), PlatformsBuilder::default());
+        let mut manifests = Manifests::default();
+        let mut platforms = PlatformsBuilder::default();
         let mut times = Vec::with_capacity(catalog.bundles().len());
         for package in catalog.packages() {
             let openshift =

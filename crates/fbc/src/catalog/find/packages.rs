@@ -222,20 +222,20 @@ impl<'c> FoundPackages<'c> {
                     counts.add(summary.keywords().map(FacetValue::Text));
                 }
                 Facet::CapabilityLevels => {
-                    counts.add(summary.capability_level().map(FacetValue::CapabilityLevel))
+                    counts.add(summary.capability_level().map(FacetValue::CapabilityLevel));
                 }
                 Facet::InstallModes => {
-                    counts.add(summary.install_modes().iter().map(FacetValue::InstallMode))
+                    counts.add(summary.install_modes().iter().map(FacetValue::InstallMode));
                 }
                 Facet::InfrastructureFeatures => {
                     counts.add(summary.infrastructure_features().map(FacetValue::Text));
                 }
                 Facet::Architectures => counts.add(summary.architectures().map(FacetValue::Text)),
                 Facet::OperatingSystems => {
-                    counts.add(summary.operating_systems().map(FacetValue::Text))
+                    counts.add(summary.operating_systems().map(FacetValue::Text));
                 }
                 Facet::ValidSubscriptions => {
-                    counts.add(summary.valid_subscriptions().map(FacetValue::Text))
+                    counts.add(summary.valid_subscriptions().map(FacetValue::Text));
                 }
                 Facet::Certified => counts.add(summary.certified().map(FacetValue::Boolean)),
                 Facet::Deprecated => {

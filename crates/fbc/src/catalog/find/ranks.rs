@@ -82,7 +82,8 @@ impl Catalog {
 
 impl BundleOrders {
     pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
-        let (versions, names) = (catalog.version_ranks(), catalog.name_ranks());
+        let versions = catalog.version_ranks();
+        let names = catalog.name_ranks();
         let all = || 0..id(catalog.index.bundles.len());
         let mut by_package: Vec<u32> = all().collect();
         // The catalog has the bundles of a package by version.

@@ -175,7 +175,8 @@ impl SearchIndex {
             return Ok(None);
         }
         let mut ranks = vec![0; catalog.index.packages.len()];
-        let (mut best, mut fields) = (vec![u8::MAX; ranks.len()], vec![0_u8; ranks.len()]);
+        let mut best = vec![u8::MAX; ranks.len()];
+        let mut fields = vec![0_u8; ranks.len()];
         for (at, prefix) in words.iter().enumerate() {
             if words[..at].contains(prefix) {
                 continue;

@@ -74,7 +74,8 @@ fn after_doctype(mut rest: &[u8]) -> Option<&[u8]> {
         let at = rest
             .iter()
             .position(|byte| matches!(byte, b'"' | b'\'' | b'[' | b']' | b'<' | b'>'))?;
-        let (byte, behind) = (rest[at], &rest[at + 1..]);
+        let byte = rest[at];
+        let behind = &rest[at + 1..];
         rest = match byte {
             b'"' | b'\'' => after(behind, &[byte])?,
             b'<' if behind.starts_with(b"!--") => after(behind, b"-->")?,

@@ -131,8 +131,12 @@ fn date_and_time(text: &str) -> Option<Timestamp> {
 fn unix_date(text: &str) -> Option<Timestamp> {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let mut word = || words.next();
-    let (weekday, month, day, clock, zone, year) =
-        (word()?, word()?, word()?, word()?, word()?, word()?);
+    let weekday = word()?;
+    let month = word()?;
+    let day = word()?;
+    let clock = word()?;
+    let zone = word()?;
+    let year = word()?;
     if word().is_some() || !matches!(zone, "UTC" | "GMT") || year.len() != 4 {
         return None;
     }
@@ -155,7 +159,8 @@ fn unix_date(text: &str) -> Option<Timestamp> {
 fn day_and_month(text: &str) -> Option<Timestamp> {
     let (first, rest) = text.split_once('/')?;
     let (second, year) = rest.split_once('/')?;
-    let (first, second) = (one_or_two_digits(first)?, one_or_two_digits(second)?);
+    let first = one_or_two_digits(first)?;
+    let second = one_or_two_digits(second)?;
     let year = digits_of(year.as_bytes()).filter(|_| year.len() == 4)?;
     match (date(year, first, second), date(year, second, first)) {
         (Some(one), Some(other)) if one != other => None,

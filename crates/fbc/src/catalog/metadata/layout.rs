@@ -202,7 +202,8 @@ impl MetadataFields {
     }
 
     fn walk(&mut self, cursor: &mut JsonCursor<'_>, layout: FieldLayout) -> Result<(), JsonError> {
-        let (start, kind) = (cursor.position(), cursor.kind()?);
+        let start = cursor.position();
+        let kind = cursor.kind()?;
         match layout {
             FieldLayout::Object(fields) if kind == JsonKind::Object => {
                 cursor.object(|cursor, key| match field(fields, key) {

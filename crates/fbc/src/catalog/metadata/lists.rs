@@ -106,7 +106,8 @@ pub(in crate::catalog) fn install_modes(array: &[u8]) -> InstallModes {
         if cursor.kind()? != JsonKind::Object {
             return cursor.value().map(drop);
         }
-        let (mut mode, mut is_supported) = (None, false);
+        let mut mode = None;
+        let mut is_supported = false;
         cursor.object(|cursor, key| {
             if is_field(key, "type") {
                 mode = text(cursor)?.and_then(|name| InstallMode::parse(&name.decode()));

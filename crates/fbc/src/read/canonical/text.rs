@@ -112,7 +112,8 @@ pub(in crate::read) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
 
 fn write_body(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
-    let (mut from, mut at) = (0, 0);
+    let mut from = 0;
+    let mut at = 0;
     while at < bytes.len() {
         at += plain_or_foreign_prefix(&bytes[at..]);
         let Some(c) = text[at..].chars().next() else {

@@ -4,7 +4,8 @@ use super::*;
 
 /// The documents of a text that comes in pieces of this size.
 fn documents(text: &str, piece: usize) -> Result<Vec<&str>, TextError> {
-    let (mut from, mut known) = (0, 0);
+    let mut from = 0;
+    let mut known = 0;
     let mut cut = DocumentSplitter::default();
     let mut documents = Vec::new();
     loop {

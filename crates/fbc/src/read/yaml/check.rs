@@ -84,10 +84,8 @@ impl<'t> EscapedSlashes<'t> {
 
     /// Rejects them in a double-quoted scalar.
     pub(super) fn check(&mut self, scalar: Span) -> Result<(), ReadErrorKind> {
-        let (from, to) = (
-            self.byte(scalar.start.index()),
-            self.byte(scalar.end.index()),
-        );
+        let from = self.byte(scalar.start.index());
+        let to = self.byte(scalar.end.index());
         let mut rest = &self.text[from..to];
         while let Some(at) = rest.find('\\') {
             match rest[at + 1..].chars().next() {

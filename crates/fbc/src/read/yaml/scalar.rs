@@ -214,7 +214,8 @@ fn point_float(text: &str) -> Option<YamlScalar<'static>> {
 /// Tells whether a text has the form of a date, or of a date and time.
 fn is_timestamp(text: &str) -> bool {
     let mut date = text.splitn(3, '-');
-    let (year, month) = (date.next().unwrap_or(""), date.next().unwrap_or(""));
+    let year = date.next().unwrap_or("");
+    let month = date.next().unwrap_or("");
     let rest = date.next().unwrap_or("");
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let day = rest.bytes().take_while(u8::is_ascii_digit).count();

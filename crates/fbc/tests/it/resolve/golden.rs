@@ -182,7 +182,8 @@ fn answer(world: &World) -> Result<(String, Vec<String>), String> {
     resolution
         .map_err(|failure| failure.message)
         .map(|resolution| {
-            let (bundle, offer) = (resolution.bundle, offers[resolution.offer].name);
+            let bundle = resolution.bundle;
+            let offer = offers[resolution.offer].name;
             let message = |deprecation: &Deprecation<'_>| {
                 deprecation.message().unwrap().decode().into_owned()
             };
@@ -259,7 +260,8 @@ fn every_recorded_world_is_resolved_as_upstream_resolves_it() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(worlds.len(), 441);
-    let (mut different, mut foreign) = (Vec::new(), Vec::new());
+    let mut different = Vec::new();
+    let mut foreign = Vec::new();
     for world in &worlds {
         let text = |field: &str| {
             world.result.as_ref().unwrap()[field]

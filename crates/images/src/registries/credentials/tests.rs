@@ -92,7 +92,8 @@ async fn keys_that_are_addresses_mean_their_host_and_docker_hub_has_several_name
 
 #[tokio::test]
 async fn the_first_file_with_an_entry_counts() {
-    let (first, second) = (auths(&["quay.io"]), auths(&["quay.io/ns", "ghcr.io"]));
+    let first = auths(&["quay.io"]);
+    let second = auths(&["quay.io/ns", "ghcr.io"]);
     let files = [&*first, &second];
     let at = |registry| found(&files, registry, "ns/repo");
     assert_eq!(

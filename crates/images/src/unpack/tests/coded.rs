@@ -10,7 +10,9 @@ fn one(blob: &[u8]) -> Result<BTreeMap<String, String>, String> {
 
 #[test]
 fn a_layer_says_by_its_first_bytes_how_it_is_compressed() {
-    let (gzip, zstd, plain) = (base().gzip(), base().zstd(), base().plain());
+    let gzip = base().gzip();
+    let zstd = base().zstd();
+    let plain = base().plain();
     let members = [
         tar().file("configs/a", "1").0,
         tar()

@@ -197,7 +197,9 @@ fn a_file_is_read_piece_by_piece_and_never_beyond_its_end() {
         .file("configs/c", "");
     let unpacked = image(&[layer.plain()], "/configs", &UnpackLimits::default()).unwrap();
     let pieces = |file: &CatalogFile| {
-        let (mut pieces, mut at, mut room) = (Vec::new(), 0, [0; 3]);
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        let mut room = [0; 3];
         loop {
             match unpacked.read(file.content, at, &mut room).unwrap() {
                 0 => return pieces.join("|"),

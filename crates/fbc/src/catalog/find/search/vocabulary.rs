@@ -18,7 +18,8 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     /// Creates a vocabulary from sorted, distinct words.
     pub(super) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
-        let (mut text, mut ends) = (String::new(), Vec::new());
+        let mut text = String::new();
+        let mut ends = Vec::new();
         for word in words {
             text.push_str(word);
             ends.push(crate::catalog::id(text.len()));
@@ -120,7 +121,8 @@ impl Vocabulary {
 
 /// Finds the first index of a range for which the predicate is false, as `partition_point` does.
 fn bisect(range: &Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut start, mut end) = (range.start, range.end);
+    let mut start = range.start;
+    let mut end = range.end;
     while start < end {
         let middle = start.midpoint(end);
         if holds(middle) {
