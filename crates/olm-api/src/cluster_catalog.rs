@@ -1,7 +1,6 @@
 //! `ClusterCatalog` of OLM v1: fields, defaults and validation as catalogd's.
 //!
-//! Values of newer versions must not fail to parse, because one object would then fail the watch of
-//! all.
+//! Values of newer versions must not fail to parse, because one object would then fail the watch of all.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
@@ -41,13 +40,13 @@ use crate::schema;
 pub struct ClusterCatalogSpec {
     /// Where the content of the catalog comes from.
     pub source: CatalogSourceUnion,
-    /// Rank among catalogs that offer the same package: clients prefer the highest. Catalogs of
-    /// equal rank that offer the same package are ambiguous to them. The default is 0.
+    /// Rank among catalogs that offer the same package: clients prefer the highest. Catalogs of equal rank that offer
+    /// the same package are ambiguous to them. The default is 0.
     #[serde(default)]
     #[schemars(schema_with = "schema::priority")]
     pub priority: i32,
-    /// Whether the content is served. `Unavailable` keeps the object but withdraws the content, as
-    /// if there were no such catalog. The default is `Available`.
+    /// Whether the content is served. `Unavailable` keeps the object but withdraws the content, as if there were no such
+    /// catalog. The default is `Available`.
     #[serde(default)]
     #[schemars(schema_with = "schema::availability_mode")]
     pub availability_mode: AvailabilityMode,
@@ -80,8 +79,7 @@ pub enum SourceType {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, KubeSchema)]
 #[x_kube(validation = schema::image_matches_type())]
 pub struct CatalogSourceUnion {
-    /// Kind of the source. `Image` takes the content from an image in a registry; the field `image`
-    /// is required then.
+    /// Kind of the source. `Image` takes the content from an image in a registry; the field `image` is required then.
     #[serde(rename = "type")]
     #[schemars(schema_with = "schema::source_type")]
     pub source_type: SourceType,
@@ -95,15 +93,14 @@ pub struct CatalogSourceUnion {
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = schema::only_tags_are_polled())]
 pub struct ImageCatalogSource {
-    /// Reference to the image, at most 1000 characters: a domain with an optional port, a name, and
-    /// a tag or a digest, such as `quay.io/operatorhubio/catalog:latest` or
-    /// `registry.example.com:5000/catalog@sha256:…`. The encoded part of a digest has at least 32
-    /// hexadecimal digits, and a tag at most 127 characters.
+    /// Reference to the image, at most 1000 characters: a domain with an optional port, a name, and a tag or a digest,
+    /// such as `quay.io/operatorhubio/catalog:latest` or `registry.example.com:5000/catalog@sha256:…`. The encoded part of
+    /// a digest has at least 32 hexadecimal digits, and a tag at most 127 characters.
     #[serde(rename = "ref")]
     #[schemars(schema_with = "schema::image_reference")]
     pub reference: String,
-    /// Interval in minutes at which the tag is polled for a new image. Without it the image is
-    /// pulled once. Not allowed for a reference with a digest.
+    /// Interval in minutes at which the tag is polled for a new image. Without it the image is pulled once. Not allowed
+    /// for a reference with a digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::poll_interval")]
     pub poll_interval_minutes: Option<i64>,
@@ -113,10 +110,9 @@ pub struct ImageCatalogSource {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterCatalogStatus {
-    /// `Progressing` tells whether the state that the spec asks for is reached: reason `Succeeded`
-    /// when it is, `Retrying` after an error that may pass, `Blocked` after one that somebody must
-    /// resolve. `Serving` tells whether content is served, which after an error is the last that
-    /// was read. `Valid` tells what is wrong with the content.
+    /// `Progressing` tells whether the state that the spec asks for is reached: reason `Succeeded` when it is, `Retrying`
+    /// after an error that may pass, `Blocked` after one that somebody must resolve. `Serving` tells whether content is
+    /// served, which after an error is the last that was read. `Valid` tells what is wrong with the content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
@@ -141,8 +137,7 @@ pub struct ResolvedSource {
     #[schemars(schema_with = "schema::source_type")]
     pub source_type: SourceType,
     /// The image; required when the type is `Image`, and forbidden otherwise.
-    // Without `default`, which the schema would take for a reason not to require it; reading is the
-    // same.
+    // Without `default`, which the schema would take for a reason not to require it; reading is the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required)]
     pub image: Option<ResolvedImageSource>,
@@ -160,8 +155,7 @@ pub struct ResolvedImageSource {
 /// URLs of a content.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct CatalogUrls {
-    /// URL that the paths of the catalog's endpoints are appended to, such as `/api/v1/all`, the
-    /// whole content.
+    /// URL that the paths of the catalog's endpoints are appended to, such as `/api/v1/all`, the whole content.
     #[schemars(schema_with = "schema::base_url")]
     pub base: String,
 }

@@ -1,7 +1,6 @@
 //! Types, reasons and messages of the conditions of a `ClusterCatalog`.
 //!
-//! `Progressing` and `Serving` are those of catalogd, whose reasons and messages other controllers
-//! compare.
+//! `Progressing` and `Serving` are those of catalogd, whose reasons and messages other controllers compare.
 
 /// Whether the catalog has reached the state that its spec asks for.
 pub const PROGRESSING: &str = "Progressing";
@@ -34,8 +33,7 @@ pub mod serving {
     pub const USER_SPECIFIED_UNAVAILABLE: &str = "UserSpecifiedUnavailable";
     /// Message of [`AVAILABLE`].
     pub const SERVING_DESIRED: &str = "Serving desired content from resolved source";
-    /// Message of [`USER_SPECIFIED_UNAVAILABLE`], here and where
-    /// [`PROGRESSING`](super::PROGRESSING) says so.
+    /// Message of [`USER_SPECIFIED_UNAVAILABLE`], here and where [`PROGRESSING`](super::PROGRESSING) says so.
     pub const SET_UNAVAILABLE: &str = "Catalog availability mode is set to Unavailable";
 }
 

@@ -1,8 +1,8 @@
-//! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, and what is
-//! read of `CatalogSource` of OLM v0.
+//! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, and what is read of `CatalogSource`
+//! of OLM v0.
 //!
-//! Names, texts and rules are a wire format that other programs depend on. This crate is data: it
-//! knows no cluster and no catalog.
+//! Names, texts and rules are a wire format that other programs depend on. This crate is data: it knows no cluster and
+//! no catalog.
 
 mod catalog_source;
 #[expect(unreachable_pub, reason = "structs that `KubeSchema` generates")]

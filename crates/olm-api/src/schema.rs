@@ -1,9 +1,8 @@
-//! Schemas of the fields of `ClusterCatalog` that derive macros cannot express, and the validation
-//! rules with catalogd's messages.
+//! Schemas of the fields of `ClusterCatalog` that derive macros cannot express, and the validation rules with catalogd's
+//! messages.
 //!
-//! The rules of references are catalogd's word for word: an object that one of the two accepts is
-//! then accepted by the other. Two of them find the first colon instead of the last and so refuse a
-//! few long references with a port.
+//! The rules of references are catalogd's word for word: an object that one of the two accepts is then accepted by the
+//! other. Two of them find the first colon instead of the last and so refuse a few long references with a port.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray,
