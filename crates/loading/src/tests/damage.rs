@@ -77,11 +77,16 @@ async fn a_content_that_is_overwritten_while_it_is_served_is_read_again_from_its
     );
     assert!(after.catalog.content() == ETCD_LINE && before.catalog.content() != ETCD_LINE);
     assert_eq!(names(&watching.catalogs), ["a", "b"]);
-    let status = watching.catalogs.snapshot().status("a");
-    assert!(
-        status.last_failure.is_none() && status.last_success.is_some(),
-        "{status:?}"
-    );
+    // The status follows the report.
+    let recovered = async || loop {
+        let status = watching.catalogs.snapshot().status("a");
+        if status.last_failure.is_none() {
+            return status;
+        }
+        tokio::task::yield_now().await;
+    };
+    let status = timeout(TOO_LONG, recovered()).await.unwrap();
+    assert!(status.last_success.is_some(), "{status:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
