@@ -170,20 +170,29 @@ fn search(
     })
 }
 
-fn check(seed: u64) -> Option<bool> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let lines: String = metas(&mut random)
+/// A random catalog.
+fn world(random: &mut fastrand::Rng) -> fbc::Catalog {
+    let lines: String = metas(random)
         .iter()
         .map(|meta| meta.to_string() + "\n")
         .collect();
-    let content = testing::fixture::catalog_of(&lines);
-    let catalogs = [SourceCatalog {
+    testing::fixture::catalog_of(&lines)
+}
+
+fn source(catalog: &fbc::Catalog) -> SourceCatalog<'_> {
+    SourceCatalog {
         name: "main",
         namespace: "olm",
         priority: 0,
         labels: None,
-        catalog: &content,
-    }];
+        catalog,
+    }
+}
+
+fn check(seed: u64) -> Option<bool> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let content = world(&mut random);
+    let catalogs = [source(&content)];
     let request = request(&mut random);
     let work = Work::unlimited();
     let meter = Rc::new(Meter::new(&work, u64::MAX));
@@ -289,18 +298,8 @@ fn solutions_and_reasons_of_a_thousand_small_worlds_are_those_of_brute_force() {
 /// What is answered, with the number of bundles that each step passes over.
 fn answered(seed: u64, search: CandidateSearch) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
-    let lines: String = metas(&mut random)
-        .iter()
-        .map(|meta| meta.to_string() + "\n")
-        .collect();
-    let content = testing::fixture::catalog_of(&lines);
-    let catalogs = [SourceCatalog {
-        name: "main",
-        namespace: "olm",
-        priority: 0,
-        labels: None,
-        catalog: &content,
-    }];
+    let content = world(&mut random);
+    let catalogs = [source(&content)];
     let request = request(&mut random);
     let work = Work::unlimited();
 
