@@ -34,6 +34,10 @@ export interface PackageAddress {
   channel?: string | undefined;
   version?: string | undefined;
   tab?: PackageTab | undefined;
+  /** Bundle that is selected in the update graph. */
+  selected?: string | undefined;
+  /** Bundle that the selected one is compared with. */
+  marked?: string | undefined;
 }
 
 export interface VersionAddress {
@@ -146,7 +150,8 @@ export function parseAddress(search: string): Address {
     const [from, to, bundle] = [one("from"), one("to"), one("bundle")];
     if (catalog && (from || to)) return { page: "compare", catalog, package: name, from, to };
     if (catalog && bundle) return { page: "version", catalog, package: name, bundle };
-    const rest = { channel: one("channel"), version: one("version"), tab: choice("tab", PACKAGE_TABS) };
+    const selection = { selected: one("selected"), marked: one("marked") };
+    const rest = { channel: one("channel"), version: one("version"), tab: choice("tab", PACKAGE_TABS), ...selection };
     return { page: "package", catalog, package: name, ...rest };
   }
   return {

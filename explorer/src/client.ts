@@ -43,7 +43,7 @@ export type FailureKind = "unreachable" | "unauthorized" | "busy" | "refused" | 
 
 export class RequestError extends Error {
   readonly kind: FailureKind;
-  /** Error code of the response, or its HTTP status. */
+  /** Error code of the response; empty where it has none. */
   readonly code: string;
   /** For so long the server wants not to be asked again, in milliseconds. */
   readonly retryAfter: number;
@@ -230,6 +230,18 @@ function bodyOf<Data>({ headers }: Response, text: string): Body<Data> {
   }
 }
 
+/** What a status means that comes without a message, mostly from a proxy. */
+const STATUS_MESSAGES: Readonly<Record<number, string>> = {
+  403: "You may not read this (status 403).",
+  404: "There is no GraphQL endpoint at this address (status 404).",
+  413: "The request is too large for a proxy on the way (status 413).",
+  429: "There were too many requests (status 429).",
+  500: "The server failed (status 500).",
+  502: "A proxy cannot reach the server (status 502).",
+  503: "The server is not available (status 503).",
+  504: "The server did not respond in time (status 504).",
+};
+
 /** Why there is no data in a response, of which the text has been read. */
 export function failureOf(response: Response, text: string): RequestError {
   const { status, headers } = response;
@@ -238,8 +250,12 @@ export function failureOf(response: Response, text: string): RequestError {
   const code = error?.extensions?.code;
   const message = headers.get("content-type")?.startsWith("text/plain") ? text.trim().slice(0, MAX_MESSAGE) : error?.message;
   // A proxy before a server that is not there responds with the same statuses, but without a code.
-  const kind = status < 502 || status > 504 ? "refused" : code ? "busy" : "unreachable";
-  return new RequestError(kind, code ?? String(status), message || `status ${status}`, retryAfter(headers));
+  const isAway = status >= 502 && status <= 504;
+  const kind = status === 429 || (isAway && code) ? "busy" : isAway ? "unreachable" : "refused";
+  if (message) return new RequestError(kind, code ?? String(status), message, retryAfter(headers));
+  // The sentence has the status.
+  const sentence = STATUS_MESSAGES[status] ?? `The server failed with status ${status}.`;
+  return new RequestError(kind, code ?? "", sentence, retryAfter(headers));
 }
 
 /** How long to wait before the next request, in milliseconds. A date, which this server never gives, is no time. */

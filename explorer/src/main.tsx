@@ -9,7 +9,7 @@ import "./style/shell.css";
 import { render } from "preact";
 
 import { parseAddress, useAddress } from "./address";
-import { Page, prepare } from "./pages";
+import { Page, preload, prepare } from "./pages";
 import { Bars } from "./shell/bars";
 import { Head } from "./shell/head";
 import { Help } from "./shell/help";
@@ -18,6 +18,9 @@ import { follow } from "./shell/live";
 import { applyTheme } from "./shell/theme";
 import { TokenPrompt } from "./shell/token-prompt";
 
+/** Time until the code of the next page is loaded, in milliseconds. */
+const PRELOAD_DELAY = 4000;
+
 applyTheme();
 prepare(parseAddress(location.search));
 // A task of its own: this one read the program, and is long enough where processors are slow.
@@ -25,6 +28,8 @@ setTimeout(() => {
   listenToKeys();
   render(<Explorer />, document.getElementById("page")!);
   follow();
+  // After everything that the first page needs.
+  setTimeout(() => requestIdleCallback?.(preload), PRELOAD_DELAY);
 });
 
 function Explorer() {

@@ -1,14 +1,13 @@
 // Which page an address shows. All but the list are loaded when they are first shown.
 
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
-
 import { type Address, Heading, href } from "./address";
 import { queryAhead } from "./client";
 import { Packages } from "./generated/documents";
 import { variablesOf } from "./list/conditions";
 import { ListPage } from "./list/list-page";
 import { Loading } from "./parts/states";
+import { useModule } from "./use-module";
 
 /** The pages that are loaded when they are first shown. */
 const LAZY = {
@@ -41,6 +40,12 @@ async function load(name: LazyPage): Promise<AnyPage> {
   return page as AnyPage;
 }
 
+/** Loads the page that follows the list most often, so that the next click waits for its data alone. */
+export function preload() {
+  // A click that needs it tries again.
+  load("package").catch(() => undefined);
+}
+
 export function Page({ address }: { address: Address }) {
   if (address.page === "list") return <ListPage address={address} />;
   return <Lazy key={identity(address)} name={address.page} address={address} />;
@@ -63,22 +68,14 @@ function identity(address: Address): string {
 }
 
 function Lazy({ name, address }: { name: LazyPage; address: Address }) {
-  const [Shown, setShown] = useState<AnyPage | undefined>(() => loaded.get(name));
-  const [failed, setFailed] = useState(false);
-  useEffect(() => {
-    if (Shown) return;
-    load(name)
-      .then((page) => setShown(() => page))
-      .catch(() => setFailed(true));
-  }, [name]);
+  const { module: Shown, isGone } = useModule(loaded.get(name), () => load(name));
   if (Shown) return <Shown address={address} />;
-  if (!failed) return <Loading />;
-  // Another build is served now, which has other files.
+  if (!isGone) return <Loading />;
   return (
     <div class="alert danger" role="alert">
       <div>
         <Heading title="This page cannot be loaded" />
-        <p>The server does not answer, or has been updated since this page was opened.</p>
+        <p>The server has been updated since this page was opened.</p>
         <p class="actions">
           <button type="button" onClick={() => location.reload()}>
             Reload

@@ -73,7 +73,7 @@ test("a proxy that finds no server says so without a code, whatever its format",
   for (const [type, body] of [["application/json", status], ["application/json", "<html>"], ["text/html", "<html>"]]) {
     isReachable.set(true);
     respond(503, { "content-type": /** @type {string} */ (type) }, body);
-    assert.deepEqual(await failure(), { kind: "unreachable", code: "503", message: "status 503", retryAfter: 0 });
+    assert.deepEqual(await failure(), { kind: "unreachable", code: "", message: "The server is not available (status 503).", retryAfter: 0 });
     assert.equal(isReachable.get(), false);
   }
 });

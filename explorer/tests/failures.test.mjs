@@ -214,3 +214,45 @@ test("no facet is said to lack what has not been looked for yet, or could not be
   assert.equal(await page.getByText(/^None has/).count(), 0);
   assert.deepEqual(faults.filter((fault) => !fault.includes("503")), []);
 });
+
+test("a page whose code could not be loaded is shown when the server is back", async () => {
+  const { page } = await open("");
+  await page.locator(".tile").first().waitFor();
+  await context.route(
+    (url) => url.pathname === "/graphql" || url.pathname.includes("/assets/"),
+    (route) => route.abort("connectionrefused"),
+  );
+  await page.getByRole("link", { name: "Resolve", exact: true }).click();
+  await page.getByText("The server does not answer. What is loaded stays here.").waitFor();
+  assert.equal(await page.getByText("This page cannot be loaded").count(), 0);
+  await context.unrouteAll();
+  await page.getByRole("button", { name: "Try now" }).click();
+  await page.getByRole("heading", { level: 1, name: /Resolve|install/ }).waitFor();
+  // With its style sheet.
+  const unstyled = await page.evaluate(() => [...document.querySelectorAll("link[rel=stylesheet]")].filter((link) => !(/** @type {HTMLLinkElement} */ (link).sheet)).length);
+  assert.equal(unstyled, 0);
+});
+
+test("code that the server no longer has needs a reload", async () => {
+  const { page } = await open("");
+  await page.locator(".tile").first().waitFor();
+  await context.route(
+    (url) => url.pathname.includes("/assets/"),
+    (route) => route.fulfill({ status: 404, body: "" }),
+  );
+  await page.getByRole("link", { name: "Resolve", exact: true }).click();
+  await page.getByRole("heading", { name: "This page cannot be loaded" }).waitFor();
+});
+
+test("too many requests are repeated, and the failure of a proxy is said in words", async () => {
+  let times = 0;
+  await instead("Package", (route) => (++times === 1 ? route.fulfill({ status: 429, headers: { "retry-after": "1" } }) : route.fallback()));
+  const { page, faults } = await open(PACKAGE);
+  assert.deepEqual(await alerts(page), ["The server is busy", "There were too many requests (status 429)."]);
+  await page.getByRole("region", { name: "Description" }).waitFor();
+  await instead("Catalogs", (route) => route.fulfill({ status: 500 }));
+  const other = await context.newPage();
+  await other.goto(`${server.explorer}?catalogs=1`);
+  assert.deepEqual(await alerts(other), ["The server refused the request", "The server failed (status 500)."]);
+  assert.deepEqual(faults.filter((fault) => !/429/.test(fault)), []);
+});

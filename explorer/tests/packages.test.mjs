@@ -116,6 +116,34 @@ test("the update graph is walked by keys", async () => {
   await selected(page, ["1.4.0"]);
 });
 
+test("the selected versions are in the address, and a selection with Shift selects no text", async () => {
+  const page = await open("?catalog=example&package=quillstore&tab=updates");
+  await page.locator("[data-row]").first().click();
+  await page.locator("[data-row]").last().click({ modifiers: ["Shift"] });
+  await page.waitForURL(/selected=quillstore\.v1\.0\.0&marked=quillstore\.v2\.0\.0-rc\.1/);
+  assert.equal(await page.evaluate(() => String(getSelection())), "");
+  await page.reload();
+  await settled(page);
+  await selected(page, ["2.0.0-rc.1", "1.0.0"]);
+});
+
+test("Enter and the arrow down lead from the search to the first result, and Enter opens the only one", async () => {
+  const page = await open("");
+  await page.keyboard.press("/");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.activeElement?.matches(".tiles > :first-child [data-item]"));
+  await page.keyboard.press("/");
+  await page.keyboard.type("quillstore");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement?.matches(".tiles > :first-child [data-item]") && location.search.includes("quillstore"));
+  await page.goto(`${server.explorer}?in=example`);
+  await page.locator(".tile").first().waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("quillstore");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/catalog=example&package=quillstore/);
+});
+
 /** @param {import("playwright-core").Page} page @param {string[]} versions */
 async function selected(page, versions) {
   const shown = await page.locator("[data-row][aria-selected='true'] .graph-version > bdi").allTextContents();
@@ -282,7 +310,7 @@ test("a bundle comes with what it requires, each with who requires it", async ()
   assert.deepEqual(reasons, [
     "nightjar.v0.9.0 requires an operator with package: quillstore and with version in range: >=1.2.1 <2.0.0.",
     "nightjar.v0.9.0 requires an operator providing an API with group: sealwright.example.org, version: v1, kind: Certificate.",
-    "You want it.",
+    "Requested.",
   ]);
 });
 

@@ -5,10 +5,11 @@ import "./graph.css";
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { type Address, navigate, recall, remember } from "../address";
+import { type Address, navigate } from "../address";
 import { Copy, Deprecated, Empty } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
+import { useDebounced } from "../use-debounced";
 import { Drawing, type Place } from "./drawing";
 import { channelLabel } from "./label";
 import { layOut, MAX_COLUMNS, type Lane } from "./lanes";
@@ -34,9 +35,14 @@ export interface UpdateGraphProps {
   channel?: string | undefined;
   /** The address with another channel, or with all. */
   withChannel: (channel: string | undefined) => Address;
+  /** The selection in the address that the page was opened with. */
+  selected: Selection;
+  /** Writes the selection to the address. */
+  onSettle: (selection: Selection) => void;
 }
 
-export function UpdateGraph({ catalog, packageName, data, channel, withChannel }: UpdateGraphProps) {
+export function UpdateGraph(props: UpdateGraphProps) {
+  const { catalog, packageName, data, channel, withChannel, onSettle } = props;
   const upgrades = useMemo(() => new Upgrades(data), [data]);
   const [onlyHeads, setOnlyHeads] = useState(false);
   const [allLanes, setAllLanes] = useState(false);
@@ -50,10 +56,12 @@ export function UpdateGraph({ catalog, packageName, data, channel, withChannel }
   );
   const rows = useMemo(() => rowsOf(upgrades, lanes, onlyHeads), [upgrades, lanes, onlyHeads]);
   const place = useMemo((): Place => ({ lane: isNarrow ? 12 : 18, row: isNarrow ? 52 : 32, rows }), [isNarrow, rows]);
-  const [selection, setSelection] = useState<Selection>(() => recall("selection") ?? {});
-  // For those who come back.
+  const [selection, setSelection] = useState(props.selected);
+  // An arrow key that is held down selects faster than browsers let a page change its address.
+  const settled = useDebounced(selection);
+  useEffect(() => onSettle(settled), [settled]);
   const open = (name: string) => {
-    remember("selection", selection);
+    onSettle(selection);
     navigate({ page: "version", catalog, package: packageName, bundle: name });
   };
   if (upgrades.channels.length === 0) return <Empty title="The package has no channels" />;
@@ -237,6 +245,10 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
     }
     event.preventDefault();
   };
+  // With Shift, a browser would select the text of every row between the two.
+  const pressed = (event: MouseEvent) => {
+    if (event.shiftKey) event.preventDefault();
+  };
   const clicked = (event: MouseEvent) => {
     const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-row]") : null;
     if (row) select(Number(row.dataset["row"]), event.shiftKey || event.ctrlKey || event.metaKey);
@@ -252,6 +264,7 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
       aria-multiselectable="true"
       aria-describedby="graph-keys"
       onKeyDown={moved}
+      onMouseDown={pressed}
       onClick={clicked}
     >
       <p id="graph-keys" class="unseen">
@@ -261,7 +274,9 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
         <div role="row" class="graph-row graph-head">
           <span role="columnheader">Version</span>
           <span role="columnheader">Channels</span>
-          <span role="columnheader">{haveRanges ? "Skip range" : ""}</span>
+          <span role="columnheader">
+            <span class={haveRanges ? undefined : "unseen"}>Skip range</span>
+          </span>
         </div>
       </div>
       {chunks.map((start) => (

@@ -1,6 +1,6 @@
 // What can be said of the selected version: what can be upgraded to it, and what it can be upgraded to.
 
-import { Link, remember } from "../address";
+import { Link } from "../address";
 import { Deprecated, FirstOf } from "../parts";
 import { counted, reasonText } from "../parts/format";
 import { Glyph } from "../parts/glyph";
@@ -26,7 +26,6 @@ export function Selected(props: SelectedProps) {
     <aside
       class={row === undefined ? "graph-selected card nothing" : "graph-selected card"}
       aria-label="Selected version"
-      onClickCapture={() => remember("selection", selection)}
     >
       {row === undefined ? (
         <p class="subtle">Select a version to see what can be upgraded to it, and what it can be upgraded to.</p>

@@ -26,15 +26,24 @@ export function ListPage({ address }: { address: ListAddress }) {
   const catalogName = (name: string) => found?.facets?.catalogs?.find(({ value }) => value === name)?.displayName ?? name;
   const chips = chipsOf(address, catalogName);
   const facets = useFacets(address, found?.facets ?? undefined);
+  const setLeaving = useLeaving(result);
   return (
     <div class="list">
+      <a class="skip" href="#packages">
+        Skip the filters
+      </a>
       <aside class="side" aria-label="Filters">
         {facets ?? (!result.error && <Loading boxes={12} />)}
       </aside>
-      <section class="results" aria-label="Packages">
+      <section class="results" id="packages" tabIndex={-1} aria-label="Packages">
         <Heading title={address.q ? `${address.q} · Packages` : "Packages"}>Packages</Heading>
         <div class="tools">
-          <SearchField label="Search packages" value={address.q ?? ""} onChange={(q) => replace({ ...address, q })} />
+          <SearchField
+            label="Search packages"
+            value={address.q ?? ""}
+            onChange={(q) => replace({ ...address, q })}
+            onLeave={setLeaving}
+          />
           <button type="button" class="filters" aria-haspopup="dialog" onClick={() => openFilters(true)}>
             <Glyph name="filter" />
             Filters{chips.length > 0 && ` (${chips.length})`}
@@ -65,6 +74,23 @@ function useFacets(address: ListAddress, counts: Found["facets"] | undefined) {
   const [{ address: painted, counts: shown }, setPainted] = useState<Partial<typeof current>>({});
   useEffect(() => setPainted(current), [current]);
   return useMemo(() => painted && shown && <Facets address={painted} counts={shown} />, [painted, shown]);
+}
+
+/**
+ * Moves the focus from the search to the first result as soon as the result is that of what was typed. Enter opens the
+ * only one. Returns what begins that.
+ */
+function useLeaving({ data, stale, loading }: QueryState<PackagesData>) {
+  const [leaving, setLeaving] = useState<"Enter" | "ArrowDown">();
+  const isSettled = !stale && !loading;
+  useEffect(() => {
+    if (!leaving || !isSettled) return;
+    setLeaving(undefined);
+    const first = document.querySelector<HTMLElement>(".tiles [data-item]");
+    if (leaving === "Enter" && data?.packages?.totalCount === 1) first?.click();
+    else first?.focus();
+  }, [leaving, isSettled]);
+  return setLeaving;
 }
 
 function Matches({ address, found, result: { stale, loading } }: { address: ListAddress; found: Found; result: QueryState<PackagesData> }) {

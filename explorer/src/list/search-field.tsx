@@ -10,9 +10,11 @@ export interface SearchFieldProps {
   /** What is searched for now. */
   value: string;
   onChange: (value: string) => void;
+  /** The reader goes on to the results, by Enter or by the arrow down. */
+  onLeave: (key: "Enter" | "ArrowDown") => void;
 }
 
-export function SearchField({ label, value, onChange }: SearchFieldProps) {
+export function SearchField({ label, value, onChange, onLeave }: SearchFieldProps) {
   const [text, setText] = useState(value);
   const said = useRef(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -23,11 +25,20 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
   const typed = (text: string) => {
     setText(text);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
-      if (text.trim() === said.current) return;
-      said.current = text.trim();
-      say.current(said.current);
-    }, REST_MILLISECONDS);
+    timer.current = setTimeout(() => search(text), REST_MILLISECONDS);
+  };
+  const search = (text: string) => {
+    clearTimeout(timer.current);
+    if (text.trim() === said.current) return;
+    said.current = text.trim();
+    say.current(said.current);
+  };
+  const pressed = (event: KeyboardEvent) => {
+    // Enter may also end a composition, for example of Chinese characters.
+    if (event.isComposing || (event.key !== "Enter" && event.key !== "ArrowDown")) return;
+    event.preventDefault();
+    search(text);
+    onLeave(event.key);
   };
   // A link or the way back changed it. At once, since the next text may be said before the page is painted.
   useLayoutEffect(() => {
@@ -49,6 +60,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
         spellcheck={false}
         value={text}
         onInput={({ currentTarget }) => typed(currentTarget.value)}
+        onKeyDown={pressed}
       />
       <kbd aria-hidden="true">/</kbd>
     </search>

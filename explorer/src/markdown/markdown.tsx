@@ -24,7 +24,11 @@ const TOO_MANY_MARKERS = /^(?:[ \t]*(?:[-*+>]|\d+[.)])){100}/m;
 /** `level` is that of its highest headings: one below that of the heading above it. */
 export function Markdown({ text, level }: { text: string; level: number }) {
   const content = useMemo(() => toNodes(text, level), [text, level]);
-  return <div class="markdown">{content}</div>;
+  return (
+    <div class="markdown" dir="auto">
+      {content}
+    </div>
+  );
 }
 
 /** The elements of a text, or the text itself where it is too long or too deep to be read. */

@@ -1,44 +1,27 @@
 // The update graph of a package.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
+import { replace } from "../address";
 import type { UpdateGraph } from "../graph/graph";
 import { PackageVersions } from "../generated/documents";
 import { Empty, Loading, OpenInPlayground, Result } from "../parts";
+import { useModule } from "../use-module";
 import type { TabProps } from "./package-page";
 
 let loaded: typeof UpdateGraph | undefined;
-let loading: Promise<unknown> | undefined;
 
 /** Loads the graph, which only this tab needs. */
-export function loadGraph(): Promise<unknown> {
-  loading ??= import("../graph/graph").then((module) => {
-    loaded = module.UpdateGraph;
-  });
-  return loading;
-}
-
-/**
- * The graph, or whether it cannot be loaded: the server is gone, or another build is served now, which has other
- * files.
- */
-function useGraph(): { Graph?: typeof UpdateGraph | undefined; failed: boolean } {
-  const [failed, setFailed] = useState(false);
-  const [Graph, setGraph] = useState(() => loaded);
-  useEffect(() => {
-    if (Graph) return;
-    loadGraph().then(
-      () => setGraph(() => loaded),
-      () => setFailed(true),
-    );
-  }, []);
-  return { Graph, failed };
+export async function loadGraph(): Promise<typeof UpdateGraph> {
+  const module = await import("../graph/graph");
+  loaded = module.UpdateGraph;
+  return loaded;
 }
 
 export function Updates({ address, found, versions: all }: TabProps) {
   const variables = { catalog: address.catalog, package: found.name };
   const { result, found: graph, versions, missing } = all;
-  const { Graph, failed } = useGraph();
+  const { module: Graph, isGone } = useModule(loaded, loadGraph);
   const data = useMemo(
     () => graph && { channels: graph.channels, versions, skipRanges: graph.updateGraph.skipRanges },
     [graph, versions],
@@ -63,8 +46,12 @@ export function Updates({ address, found, versions: all }: TabProps) {
               data={data}
               channel={address.channel}
               withChannel={(channel) => ({ ...address, channel, version: undefined })}
+              selected={{ current: address.selected, marked: address.marked }}
+              onSettle={({ current, marked }) => {
+                if (current !== address.selected || marked !== address.marked) replace({ ...address, selected: current, marked });
+              }}
             />
-          ) : failed ? (
+          ) : isGone ? (
             <Empty title="The picture cannot be loaded">
               <button type="button" onClick={() => location.reload()}>
                 Reload

@@ -71,7 +71,7 @@ export function level(value: string): string {
 const MODES: Record<string, string> = {
   OWN_NAMESPACE: "Own namespace",
   SINGLE_NAMESPACE: "Single namespace",
-  MULTI_NAMESPACE: "Several namespaces",
+  MULTI_NAMESPACE: "Multiple namespaces",
   ALL_NAMESPACES: "All namespaces",
 };
 

@@ -112,7 +112,7 @@ function StepOf({ bundle, channel, action, replaces, reasons, passedOver }: Step
 
 /** Who pulled a bundle in. */
 function because({ wanted, requirement, requiredBy, requiredByInstalled }: Reason): ComponentChildren {
-  if (wanted) return "You want it.";
+  if (wanted) return "Requested.";
   return (
     <>
       {requiredBy ? <BundleLink of={requiredBy} /> : `${requiredByInstalled}, which is installed,`} requires an operator{" "}

@@ -109,7 +109,7 @@ function Subscribe({ address, found, bundle }: TabProps) {
       <div class="snippet-options">
         <Field label="Namespace" value={namespace} onInput={setNamespace} />
         <Field label="CatalogSource" value={source} onInput={setSource} />
-        <Field label="Its namespace" value={sourceNamespace} onInput={setSourceNamespace} />
+        <Field label="Namespace of the CatalogSource" value={sourceNamespace} onInput={setSourceNamespace} />
       </div>
       <Snippet label="Subscription" text={subscription(values)}>
         {needsOperatorGroup(values)
