@@ -68,8 +68,6 @@ impl Aggregated {
             [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         let authority = certificate(&folders);
         let server = serve(&plane, &folders, (addresses[0], "store"), &arguments);
-        // Versions have the time of the first state: it is not the same for both.
-        eventually(|| folders.path("store/kube-api.json").exists().then_some(()));
         let second = serve(&plane, &folders, (addresses[1], "second-store"), &arguments);
         let turns = Turns::start(addresses);
         register(&plane, turns.address.port(), &authority);
