@@ -101,7 +101,7 @@ impl Attributes {
             _ if options.is_watch() => "watch",
             _ => "list",
         };
-        // As upstream does: whoever may watch one object by name may select it in a list by name.
+        // As upstream does: a role for one object by name allows lists that select it by name.
         let name = name.or_else(|| options.selected_name());
         let resource = ResourceAttributes {
             group,

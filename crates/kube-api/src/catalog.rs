@@ -8,7 +8,7 @@ use serving::Served;
 use crate::kind::ResourceKind;
 use crate::manifest::CatalogSource;
 use crate::manifest_cache::ManifestCache;
-use crate::object::{ObjectEntry, find_entry};
+use crate::object::ObjectEntry;
 use crate::reader::ObjectReader;
 
 /// A catalog with its content and its objects.
@@ -93,12 +93,6 @@ impl CatalogObjects {
     /// Returns the objects of a kind, if they are listed.
     pub(crate) fn listed(&self, kind: ResourceKind) -> Option<&[ObjectEntry]> {
         self.kinds[kind as usize].get().map(Vec::as_slice)
-    }
-
-    /// Finds an object of a kind, if they are listed.
-    pub(crate) fn find(&self, kind: ResourceKind, name: &str) -> Option<&ObjectEntry> {
-        let entries = self.listed(kind)?;
-        Some(&entries[find_entry(entries, name)?])
     }
 }
 

@@ -1,8 +1,7 @@
 //! Icons of packages (`packagemanifests/NAME/icon`).
 //!
-//! Icons are written by the authors of packages, whom nothing makes trustworthy. The media type is
-//! detected from the bytes, not taken from the package, and the headers keep a browser that opens
-//! an icon from running its scripts.
+//! The authors of packages are not trusted. The media type is detected from the bytes, not taken
+//! from the package, and the headers keep a browser that opens an icon from running its scripts.
 
 use axum::http::header::{CONTENT_SECURITY_POLICY, ETAG};
 use axum::http::request::Parts;

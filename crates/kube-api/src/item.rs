@@ -92,15 +92,15 @@ impl<'p> Item<'p> {
 
     fn write_row(&self, version: &str, row: RowOptions, out: &mut JsonWriter) {
         let source = &self.objects.source;
-        let cells = match self.catalog {
-            Some(catalog) => catalog.reader().cells(self.kind, self.entry),
-            None => reader::cells_from_meta(self.kind, source, &self.entry.meta),
-        };
+        let reader = self.catalog.map(PublishedCatalog::reader);
+        let cells = reader::cells(self.kind, source, self.entry, reader);
         out.open(b'{');
         out.key("cells");
         out.open(b'[');
         out.text(&self.entry.meta.name);
-        cells.iter().for_each(|cell| out.text(cell));
+        for cell in &cells {
+            out.text(cell);
+        }
         out.text(&age(source.created, row.now));
         out.close(b']');
 

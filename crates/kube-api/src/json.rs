@@ -127,8 +127,8 @@ impl JsonWriter {
 impl SplicedJson {
     /// Returns the number of bytes of the text.
     pub(crate) fn len(&self) -> usize {
-        let spliced = self.splice.as_ref().map(|splice| &splice.manifest.plain);
-        self.bytes.len() + spliced.map_or(0, |plain| plain.len())
+        let spliced = |splice: &Splice| splice.manifest.plain.len();
+        self.bytes.len() + self.splice.as_ref().map_or(0, spliced)
     }
 
     /// Returns the text in one piece.

@@ -88,9 +88,9 @@ const fn column(name: &'static str, description: &'static str) -> Column {
     }
 }
 
-const CATALOG_COLUMN: Column = column("Catalog", "The catalog that it is from");
+const CATALOG_COLUMN: Column = column("Catalog", "Catalog of the object");
 
-const PACKAGE_COLUMN: Column = column("Package", "The package that it belongs to");
+const PACKAGE_COLUMN: Column = column("Package", "Package of the object");
 
 const VERSION_COLUMN: Column = column(
     "Version",
@@ -134,10 +134,7 @@ const PACKAGE: ResourceFacts = ResourceFacts {
         NAME_COLUMN,
         CATALOG_COLUMN,
         PACKAGE_COLUMN,
-        column(
-            "Default-Channel",
-            "The channel that is used where none is named",
-        ),
+        column("Default-Channel", "Default channel of the package"),
         column("Channels", "The channels of the package"),
         AGE_COLUMN,
     ],

@@ -98,7 +98,7 @@ pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
 /// Maximum time that a request waits for the first state after the start.
 const FIRST_STATE_WAIT: Duration = Duration::from_secs(10);
 
-/// The parameters of the API, beside the catalogs.
+/// The parameters of the API.
 #[derive(Clone)]
 pub struct KubeApiOptions {
     /// Namespace whose packages are seen in all namespaces; also that of catalogs without a
@@ -511,8 +511,7 @@ async fn deflate(
 }
 
 impl KubeApiTask {
-    /// Publishes a state for each change of what is served, until the published set has no writer
-    /// any more.
+    /// Publishes a state for each change of the published set, until that has no writer any more.
     pub async fn run(self) {
         published::follow(self.catalogs, self.settings, self.states).await;
     }

@@ -139,7 +139,7 @@ impl ListRequest<'_> {
             after: token.after.clone(),
         };
         let error = Status::expired(
-            "the list has changed since its first page: start again, or go on with the token of this response, \
+            "the list has changed since its first page: start again, or continue with the token of this response, \
              with which objects may be missing or appear twice",
         );
         Err((error, resume.encode()))

@@ -180,39 +180,35 @@ fn list_parameters() -> Vec<Value> {
         (
             "allowWatchBookmarks",
             "boolean",
-            "Whether a watch tells the current resource version from time to time.",
+            "Sends bookmarks with the current resource version during a watch.",
         ),
-        ("continue", "string", "Token of the page before."),
+        ("continue", "string", "Token of the previous page."),
         (
             "fieldSelector",
             "string",
-            "Fields that the objects must have.",
+            "Selects objects by their fields.",
         ),
         (
             "labelSelector",
             "string",
-            "Labels that the objects must have.",
+            "Selects objects by their labels.",
         ),
         ("limit", "integer", "Maximum number of objects of a page."),
         (
             "resourceVersion",
             "string",
-            "Resource version that the response must have at least.",
+            "Minimum resource version of a list; the version at which a watch begins.",
         ),
         (
             "resourceVersionMatch",
             "string",
-            "How the resource version is compared.",
+            "How a list compares the resource version: Exact or NotOlderThan.",
         ),
-        (
-            "timeoutSeconds",
-            "integer",
-            "Seconds after which a watch ends.",
-        ),
+        ("timeoutSeconds", "integer", "Maximum duration of a watch."),
         (
             "watch",
             "boolean",
-            "Whether changes are sent as they happen.",
+            "Sends changes as they happen instead of a list.",
         ),
     ];
     let parameters = parameters.map(|(name, kind, description)| {

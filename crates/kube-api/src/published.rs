@@ -1,4 +1,4 @@
-//! The published set as objects of the API, and the task that follows what is served.
+//! The published set as objects of the API, and the task that follows its changes.
 //!
 //! The task alone makes states and revisions: one for each change of the published set. Requests
 //! take a state, which never changes.
@@ -39,7 +39,7 @@ pub(crate) struct ObjectSettings {
     pub(crate) cache_budget: ManifestCacheBudget,
 }
 
-/// Publishes a state for each change of what is served, until the program ends.
+/// Publishes a state for each change of the published set, until the program ends.
 pub(crate) async fn follow(
     catalogs: Catalogs,
     settings: ObjectSettings,
@@ -68,8 +68,8 @@ impl PublishedState {
     /// Returns the state of a snapshot. It has the revision of `self` if no catalog differs.
     fn next(&self, snapshot: &Snapshot, changes: u64, settings: &ObjectSettings) -> Self {
         let is_first = self.revision == 0;
-        let changed = self.changed_catalogs(snapshot);
-        let revision = if changed.is_empty() && !is_first {
+        let changed_names = self.changed_catalogs(snapshot);
+        let revision = if changed_names.is_empty() && !is_first {
             self.revision
         } else {
             next_revision(Timestamp::now(), self.revision)
@@ -79,7 +79,7 @@ impl PublishedState {
         for served in snapshot.by_name() {
             let former = self.find(&served.name);
             let catalog = match former {
-                Some(former) if !changed.contains(&*served.name) => PublishedCatalog {
+                Some(former) if !changed_names.contains(&*served.name) => PublishedCatalog {
                     served: Arc::clone(served),
                     ..former.clone()
                 },
@@ -99,7 +99,7 @@ impl PublishedState {
         } else {
             self.history.clone()
         };
-        for name in changed {
+        for name in changed_names {
             let catalog = catalogs.iter().find(|catalog| catalog.served.name == name);
             let objects = catalog.map(|catalog| Arc::clone(&catalog.objects));
             history.push(name, revision, objects);

@@ -107,50 +107,42 @@ impl ObjectReader<'_> {
         }
         entries
     }
-
-    /// Returns the cells of an object between its name and its age, as [`ResourceKind::columns`]
-    /// names them.
-    pub(crate) fn cells(self, kind: ResourceKind, entry: &ObjectEntry) -> Vec<String> {
-        let catalog = &self.served.content.catalog;
-        let field = |name: &str| entry.meta.field(name).to_owned();
-        match kind {
-            ResourceKind::Package => {
-                let package = catalog.package_at(entry.index);
-                let channels: Vec<_> = package.channels().map(Channel::name).collect();
-                vec![
-                    field("spec.catalog"),
-                    field("spec.package"),
-                    package.default_channel_name().to_owned(),
-                    channels.join(","),
-                ]
-            }
-            ResourceKind::BundleMetadata => {
-                let image = catalog.bundle_at(entry.index).image().decode().into_owned();
-                vec![field("spec.package"), field("version"), image]
-            }
-            kind => cells_from_meta(kind, self.source, &entry.meta),
-        }
-    }
 }
 
-/// Returns the cells of an object as far as its metadata has them, which is all that is left of an
-/// object that is deleted. Others are empty.
-pub(crate) fn cells_from_meta(
+/// Returns the cells of an object between its name and its age, as [`ResourceKind::columns`] names
+/// them. Without a reader, as of an object that is deleted, those that show the content are empty.
+pub(crate) fn cells(
     kind: ResourceKind,
     source: &CatalogSource,
-    object: &ObjectMeta,
+    entry: &ObjectEntry,
+    reader: Option<ObjectReader<'_>>,
 ) -> Vec<String> {
-    let field = |name: &str| object.field(name).to_owned();
+    let catalog = reader.map(|reader| &*reader.served.content.catalog);
+    let field = |name: &str| entry.meta.field(name).to_owned();
     match kind {
         ResourceKind::PackageManifest => vec![source.display_name.clone()],
-        ResourceKind::Package => vec![
-            field("spec.catalog"),
-            field("spec.package"),
-            String::new(),
-            String::new(),
-        ],
+        ResourceKind::Package => {
+            let package = catalog.map(|catalog| catalog.package_at(entry.index));
+            let default = package.map(|package| package.default_channel_name().to_owned());
+            let channels = package.map(|package| {
+                let names: Vec<_> = package.channels().map(Channel::name).collect();
+                names.join(",")
+            });
+            vec![
+                field("spec.catalog"),
+                field("spec.package"),
+                default.unwrap_or_default(),
+                channels.unwrap_or_default(),
+            ]
+        }
         ResourceKind::BundleMetadata => {
-            vec![field("spec.package"), field("version"), String::new()]
+            let bundle = catalog.map(|catalog| catalog.bundle_at(entry.index));
+            let image = bundle.map(|bundle| bundle.image().decode().into_owned());
+            vec![
+                field("spec.package"),
+                field("version"),
+                image.unwrap_or_default(),
+            ]
         }
         ResourceKind::OperatorPackage => {
             vec![field("spec.catalog"), field("version"), field("provider")]

@@ -23,7 +23,7 @@ struct ObjectDraft {
     name: String,
     /// Values by which the object is selected or shown in tables, by field.
     fields: Vec<(&'static str, String)>,
-    /// The text of the object beside its name and fields.
+    /// The text of the object without its metadata.
     text: Vec<u8>,
 }
 
