@@ -29,7 +29,7 @@ pub(crate) struct ListRequest<'r> {
 }
 
 /// A page of a list.
-struct Page {
+struct ListPage {
     objects: Vec<ObjectIndex>,
     rest: Option<RestOfList>,
 }
@@ -146,7 +146,7 @@ impl ListRequest<'_> {
     }
 
     /// Returns the page behind the token.
-    fn page(&self, token: Option<&ContinueToken>) -> Result<Page, Status> {
+    fn page(&self, token: Option<&ContinueToken>) -> Result<ListPage, Status> {
         let mut objects = self.collection.select(&self.state);
         if let Some(token) = token {
             objects.drain(..self.end_of_page(&objects, &token.after));
@@ -154,7 +154,7 @@ impl ListRequest<'_> {
         let limit = self.options.limit()?.unwrap_or(usize::MAX);
         let count = objects.len().saturating_sub(limit);
         if count == 0 {
-            return Ok(Page {
+            return Ok(ListPage {
                 objects,
                 rest: None,
             });
@@ -174,7 +174,7 @@ impl ListRequest<'_> {
             version: is_consistent.then(|| version.number()),
             after,
         };
-        Ok(Page {
+        Ok(ListPage {
             objects,
             rest: Some(RestOfList { token, count }),
         })
