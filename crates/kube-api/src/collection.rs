@@ -11,7 +11,7 @@ use crate::catalog::{CatalogObjects, PublishedCatalog};
 use crate::item::Item;
 use crate::json::JsonWriter;
 use crate::kind::ResourceKind;
-use crate::object::{ObjectEntry, find_entry};
+use crate::object::{ObjectEntry, find_entry, hash_object};
 use crate::options::Selection;
 use crate::published::PublishedState;
 use crate::version::{ResourceVersion, VersionTag};
@@ -89,6 +89,20 @@ impl Collection {
     /// Returns the version of a list of a state.
     pub(crate) fn list_version(&self, state: &PublishedState) -> ResourceVersion {
         ResourceVersion::of_list(self.revision(state), self.tag)
+    }
+
+    /// Returns a hash of the contents that the caller sees. Replicas of one build that serve the same
+    /// return the same.
+    pub(crate) fn contents_hash(&self, state: &PublishedState) -> u64 {
+        let visible = state
+            .catalogs
+            .iter()
+            .filter(|catalog| self.visibility().contains(&catalog.objects.catalog));
+        let revisions: Vec<_> = visible.map(|catalog| catalog.served.revision()).collect();
+        let revisions = revisions.iter().map(|revision| &revision.as_bytes()[..]);
+        // Other builds may make other objects of the same contents.
+        let build = env!("CARGO_PKG_VERSION").as_bytes();
+        hash_object(std::iter::once(build).chain(revisions))
     }
 
     /// Returns the catalogs as they were at the version of a list or bookmark of this caller;

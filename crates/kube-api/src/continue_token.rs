@@ -8,10 +8,9 @@ use crate::status::Status;
 /// The position after a page. Its text is opaque to clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ContinueToken {
-    /// Resource version of the first page. `None` continues in the current state, which may differ
-    /// from that of the pages before.
-    #[serde(rename = "rv")]
-    pub(crate) version: Option<u64>,
+    /// Hash of the contents that the list shows. `None` continues in the current state, which may
+    /// differ from that of the pages before.
+    pub(crate) contents: Option<u64>,
     /// The last object of the page.
     #[serde(rename = "after")]
     pub(crate) after: ListPosition,

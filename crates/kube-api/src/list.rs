@@ -17,7 +17,6 @@ use crate::options::ListOptions;
 use crate::published::PublishedState;
 use crate::response;
 use crate::status::Status;
-use crate::version::ResourceVersion;
 
 /// A list request whose objects are known.
 pub(crate) struct ListRequest<'r> {
@@ -128,14 +127,14 @@ impl ListRequest<'_> {
     /// Checks that the list has not changed since its first page. The error comes with a token that
     /// continues in the current state.
     fn check_token(&self, token: &ContinueToken) -> Result<(), (Status, String)> {
-        let Some(version) = token.version.map(ResourceVersion::from_number) else {
-            return Ok(());
-        };
-        if version == self.collection.list_version(&self.state) {
+        // By contents, not by version: kube-apiserver may send the request for the next page to
+        // another replica, and kubectl fails at the first error.
+        let current = self.collection.contents_hash(&self.state);
+        if token.contents.is_none_or(|contents| contents == current) {
             return Ok(());
         }
         let resume = ContinueToken {
-            version: None,
+            contents: None,
             after: token.after.clone(),
         };
         let error = Status::expired(
@@ -168,10 +167,9 @@ impl ListRequest<'_> {
             catalog: last.catalog.to_owned(),
         };
         // A list that was continued in another state stays inconsistent.
-        let is_consistent = token.is_none_or(|token| token.version.is_some());
-        let version = self.collection.list_version(&self.state);
+        let is_consistent = token.is_none_or(|token| token.contents.is_some());
         let token = ContinueToken {
-            version: is_consistent.then(|| version.number()),
+            contents: is_consistent.then(|| self.collection.contents_hash(&self.state)),
             after,
         };
         Ok(ListPage {

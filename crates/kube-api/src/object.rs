@@ -64,7 +64,7 @@ pub(crate) fn hash_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> [u8; 
         .expect("a digest has 32 bytes")
 }
 
-/// Returns the hash of the text of an object.
+/// Returns the first 8 bytes of the SHA-256 of these parts.
 pub(crate) fn hash_object<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
     let [first @ .., _, _, _, _, _, _, _, _] = hash_parts(parts);
     u64::from_be_bytes(first)

@@ -9,8 +9,8 @@
 //! | 42 | revision at which the object last changed | revision of the last change that the caller sees |
 //! | 21 | 0 | tag of this process and of the catalogs that the caller sees |
 //!
-//! A watch resumes, and a list continues, only at the version of a list or bookmark with the
-//! caller's tag. Every other version gets 410 `Expired`, and the client lists again, as the API
+//! A watch resumes only at the version of a list or bookmark with the caller's tag. Every other
+//! version gets 410 `Expired`, and the client lists again, as the API
 //! machinery of Kubernetes makes every client do:
 //!
 //! - A version of another replica, or from before a restart, has another tag. Replicas publish the
