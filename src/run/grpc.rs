@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::access::{Access, credentials};
-use super::kube_api::Shared;
+use super::kube_api::ListenerParts;
 use crate::args::{AuthMode, GrpcArgs};
 use crate::exchange::Handler;
 use crate::listen::{ConnectionLimits, Http2Limits, ListenOptions, Listener};
@@ -39,12 +39,12 @@ impl GrpcListeners {
         args: &GrpcArgs,
         catalogs: Catalogs,
         access: Option<Access>,
-        Shared {
+        ListenerParts {
             ready,
             tls,
             exchanges,
             ..
-        }: Shared,
+        }: ListenerParts,
         is_plain_http: bool,
     ) -> anyhow::Result<(Self, Option<Arc<GrpcMetrics>>)> {
         let api = Grpc::new(catalogs.visible(Visibility::none()));

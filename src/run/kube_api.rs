@@ -1,6 +1,5 @@
 //! The listener of the aggregated Kubernetes API.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,8 +10,8 @@ use auth::{Authenticator, Credentials, Denied, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
 use kube_api::{
-    Attributes, Authorize, BOOKMARK_INTERVAL, CreateTextFile, Decision, KubeApi, KubeApiOptions,
-    KubeApiTask, TextFile, VersionFile,
+    Attributes, Authorize, BOOKMARK_INTERVAL, CreateManifestFile, Decision, KubeApi,
+    KubeApiOptions, KubeApiTask, ManifestFile,
 };
 use serde_json::{Value, json};
 use serving::{Catalogs, Visibility};
@@ -28,31 +27,29 @@ use crate::args::KubeApiArgs;
 use crate::exchange::{Exchanges, Handler};
 use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
 
-/// The file in the store that remembers resource versions of objects.
-const VERSIONS: &str = "kube-api.json";
+/// Time between the announcement that connections end and the end of the watches on them. A client
+/// whose watch ended first would send the next one over the same connection, and take the early end
+/// of that one for a fault of the server.
+const CLOSING_TIME: Duration = Duration::from_millis(100);
 
-/// Time from telling connections that they end to ending the watches on them: a client that sent
-/// its next watch over the same connection would take the early end of that for a fault, and list
-/// again.
-const CLOSING: Duration = Duration::from_millis(100);
-
-/// A listener of the API that does not serve yet.
+/// A bound listener of the API, before it serves.
 pub(super) struct KubeApiListener {
     listener: Listener,
     routes: Router,
     task: KubeApiTask,
     options: ListenOptions,
-    /// Whose authorities must be known before anybody is listened to.
+    /// Authenticator whose authorities must be known before the first connection is accepted; `None`
+    /// without authentication.
     authenticator: Option<Authenticator>,
 }
 
-/// What all listeners of a server share.
+/// The parts that the listeners of a server share.
 #[derive(Clone)]
-pub(super) struct Shared {
+pub(super) struct ListenerParts {
     pub(super) ready: Ready,
     pub(super) tls: Option<Tls>,
     pub(super) exchanges: Arc<Exchanges>,
-    /// The folder of the store, on whose file system texts are kept.
+    /// Folder of the store, on whose file system manifests are cached.
     pub(super) folder: PathBuf,
 }
 
@@ -64,21 +61,37 @@ pub(super) struct RunningKubeApi {
     end: oneshot::Sender<()>,
 }
 
+/// The means to authorize callers.
+#[derive(Clone, Copy)]
+pub(super) struct CallerAccess<'a> {
+    /// `None` if every caller may do everything.
+    pub(super) access: Option<&'a Access>,
+    /// `true` if callers see only the catalogs that they may read.
+    pub(super) is_narrowed: bool,
+}
+
 impl KubeApiListener {
-    /// Listens, if the arguments say so. `access` says who callers are, where that matters;
-    /// `is_narrowed` whether they see only some catalogs.
+    /// Listens on the address of the arguments, if there is one.
+    ///
+    /// # Errors
+    /// The address is in use, or serving there needs authentication or TLS that is not configured.
     pub(super) async fn bind(
         args: &KubeApiArgs,
         allowed_hosts: &[String],
         catalogs: Catalogs,
-        (access, is_narrowed): (Option<&Access>, bool),
-        Shared {
+        access: CallerAccess<'_>,
+        parts: ListenerParts,
+    ) -> anyhow::Result<Option<Self>> {
+        let CallerAccess {
+            access,
+            is_narrowed,
+        } = access;
+        let ListenerParts {
             ready,
             tls,
             exchanges,
             folder,
-        }: Shared,
-    ) -> anyhow::Result<Option<Self>> {
+        } = parts;
         let Some(address) = &args.kube_api_listen else {
             return Ok(None);
         };
@@ -98,7 +111,7 @@ impl KubeApiListener {
                  --tls-private-key-file"
             );
         }
-        // Where callers are told apart, the API sees nothing by itself.
+        // A route that forgets its caller then shows nothing, instead of everything.
         let reader = if is_narrowed && access.is_some() {
             catalogs.visible(Visibility::none())
         } else {
@@ -110,8 +123,7 @@ impl KubeApiListener {
             version: version(),
             authorize,
             bookmark_interval: BOOKMARK_INTERVAL,
-            version_file: Some(Arc::new(StoredVersions(folder.join(VERSIONS)))),
-            create_text_file: Some(create_text_file(folder)),
+            create_manifest_file: Some(create_manifest_file(folder)),
         };
         let (api, task) = KubeApi::new(reader, options);
         // kube-apiserver names the address at which it reaches the Service. A page that makes a
@@ -158,8 +170,8 @@ impl KubeApiListener {
         let serving = tokio::spawn(async move {
             let mut ended = ended;
             if let Some((authenticator, tls)) = authenticator.zip(options.tls.clone()) {
-                // kube-apiserver would go on using a connection on which it was not asked for its
-                // certificate.
+                // kube-apiserver keeps a connection on which no certificate was requested, and would
+                // stay unauthenticated.
                 tokio::select! {
                     () = wait_for_authorities(&authenticator, &tls) => {}
                     _ = &mut ended => return,
@@ -169,8 +181,8 @@ impl KubeApiListener {
                 .serve(routes, options, async { _ = ended.await })
                 .await;
         });
-        // Until the catalogs are loaded, no list is better than an empty one: clients would forget
-        // what they know.
+        // Until the catalogs are loaded, no list is better than an empty one, which clients would
+        // take for the deletion of all packages.
         let following = tasks.spawn("publish objects", async move {
             ready.wait().await;
             task.run().await;
@@ -192,13 +204,14 @@ impl RunningKubeApi {
             end,
         } = self;
         drop(end);
-        sleep(CLOSING).await;
+        sleep(CLOSING_TIME).await;
         following.abort();
         let _ = serving.await;
     }
 }
 
-/// Waits for the authorities of client certificates, and asks clients for theirs from then on.
+/// Waits for the authorities of client certificates, and requests certificates from clients from
+/// then on.
 async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
     let mut authorities = authenticator.authorities();
     let known = authorities
@@ -211,9 +224,9 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
     }
 }
 
-/// Decides by what the API server says of callers. Documents and probes are the same for everybody
-/// who does not pretend to be somebody else: kube-apiserver judges by them whether the API is
-/// available, so that they need no answer.
+/// Returns a function that authorizes callers by the decisions of the API server. Documents and
+/// probes are the same for every caller without invalid credentials, and need no decision:
+/// kube-apiserver judges by them whether the API is available.
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
@@ -235,8 +248,8 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
             });
         }
         Box::pin(async move {
-            // A token says who its bearer is only to the API server, and whoever sends one comes by
-            // itself.
+            // A bearer of a token connects directly, so that its address counts. Only the API server
+            // knows the user of a token.
             let user = match &credentials {
                 Ok(Credentials::User(user)) => Some(user.name().to_owned()),
                 _ => None,
@@ -248,28 +261,29 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
 }
 
 async fn decide(
-    Access { callers, .. }: &Access,
+    access: &Access,
     credentials: Result<Credentials<'static>, Denied>,
     attributes: &Attributes,
     is_narrowed: bool,
 ) -> Result<Option<Catalogs>, Denied> {
     let credentials = credentials?;
-    if let Some(wanted) = &attributes.resource {
-        let wanted = ResourceAccess {
+    if let Some(resource) = &attributes.resource {
+        let requested = ResourceAccess {
             verb: &attributes.verb,
-            group: &wanted.group,
-            version: Some(&wanted.version),
-            resource: &wanted.resource,
-            subresource: wanted.subresource.as_deref(),
-            namespace: wanted.namespace.as_deref(),
-            name: wanted.name.as_deref(),
+            group: &resource.group,
+            version: Some(&resource.version),
+            resource: &resource.resource,
+            subresource: resource.subresource.as_deref(),
+            namespace: resource.namespace.as_deref(),
+            name: resource.name.as_deref(),
         };
-        callers
-            .authorize(&credentials, auth::Access::Resource(wanted))
+        access
+            .callers
+            .authorize(&credentials, auth::Access::Resource(requested))
             .await?;
     }
     if is_narrowed {
-        callers.reader(&credentials).await.map(Some)
+        access.callers.reader(&credentials).await.map(Some)
     } else {
         Ok(None)
     }
@@ -287,38 +301,22 @@ fn refused(denied: Denied) -> Decision {
     }
 }
 
-/// The file in the folder of the store.
-struct StoredVersions(PathBuf);
-
-impl VersionFile for StoredVersions {
-    fn read(&self) -> Option<Vec<u8>> {
-        fs::read(&self.0).ok()
-    }
-
-    fn write(&self, bytes: &[u8]) {
-        let new = self.0.with_extension("json.new");
-        if let Err(error) = fs::write(&new, bytes).and_then(|()| fs::rename(&new, &self.0)) {
-            tracing::warn!(path = %self.0.display(), %error, "cannot remember the resource versions of objects");
-        }
-    }
-}
-
-/// Returns what creates files without names on the file system of a folder.
-fn create_text_file(folder: PathBuf) -> CreateTextFile {
+/// Returns a function that creates unlinked files on the file system of a folder.
+fn create_manifest_file(folder: PathBuf) -> CreateManifestFile {
     Arc::new(move || match UnnamedFile::create_in(&folder) {
-        Ok(file) => Ok(Box::new(StoredTexts(file))),
-        Err(error) => Err(not_kept(error)),
+        Ok(file) => Ok(Box::new(StoredManifests(file))),
+        Err(error) => Err(not_cached(error)),
     })
 }
 
-/// Texts in a file of the store.
-struct StoredTexts(UnnamedFile);
+/// Cached manifests in a file of the store.
+struct StoredManifests(UnnamedFile);
 
-impl Write for StoredTexts {
+impl Write for StoredManifests {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0
             .write(bytes)
-            .inspect_err(|error| tracing::warn!(%error, "{NOT_KEPT}"))
+            .inspect_err(|error| tracing::warn!(%error, "{NOT_CACHED}"))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -326,21 +324,21 @@ impl Write for StoredTexts {
     }
 }
 
-impl TextFile for StoredTexts {
+impl ManifestFile for StoredManifests {
     fn map(self: Box<Self>) -> io::Result<Bytes> {
-        self.0.map().map_err(not_kept)
+        self.0.map().map_err(not_cached)
     }
 }
 
 /// Message of a warning.
-const NOT_KEPT: &str = "cannot keep the texts of manifests, making them for each response";
+const NOT_CACHED: &str = "cannot cache rendered manifests, rendering them for each response";
 
-fn not_kept(error: StoreError) -> io::Error {
-    tracing::warn!(%error, "{NOT_KEPT}");
+fn not_cached(error: StoreError) -> io::Error {
+    tracing::warn!(%error, "{NOT_CACHED}");
     io::Error::other(error)
 }
 
-/// The answer at `/version`, in the words of Kubernetes.
+/// Returns the response at `/version`, in the format of Kubernetes.
 fn version() -> Value {
     let build = build_info();
     json!({

@@ -232,7 +232,7 @@ impl Server {
         let ready = options.ready.clone();
         let tls = options.tls.clone();
         let exchanges = Arc::clone(&sources.exchanges);
-        let shared = kube_api::Shared {
+        let shared = kube_api::ListenerParts {
             ready,
             tls,
             exchanges,
@@ -251,7 +251,10 @@ impl Server {
         sources.grpc = calls;
         let hosts = &args.allowed_host;
         let catalogs = sources.catalogs.clone();
-        let who = (access.as_ref(), guard.is_some());
+        let who = kube_api::CallerAccess {
+            access: access.as_ref(),
+            is_narrowed: guard.is_some(),
+        };
         let kube_api = KubeApiListener::bind(&args.kube_api, hosts, catalogs, who, shared).await?;
         if let Some(kube_api) = &kube_api {
             refuse_unintended_plain_http(args, kube_api.listener().address())?;

@@ -1,7 +1,7 @@
 //! An informer of Kubernetes' own client library, through a real kube-apiserver: its cache is what
 //! is served, whatever happens.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -59,38 +59,26 @@ impl Informer {
         })
     }
 
-    /// What is in its cache.
+    /// The packages in its cache.
     fn state(&mut self) -> State {
-        serde_json::from_value(self.ask()["state"].take()).expect("names and channels")
-    }
-
-    /// The resource version at which its cache is.
-    pub(crate) fn version(&mut self) -> u64 {
-        self.ask()["version"]
-            .as_str()
-            .and_then(|version| version.parse().ok())
-            .expect("a number")
-    }
-
-    /// Asks for its cache.
-    fn ask(&mut self) -> Value {
         let states = |lines: &[Value]| {
             lines
                 .iter()
-                .filter(|line| line.get("state").is_some())
+                .filter_map(|line| line.get("state"))
                 .cloned()
                 .collect::<Vec<_>>()
         };
         let count = states(&self.lines.lock().expect("no writer panics")).len();
         writeln!(self.stdin, "state").expect("it reads");
-        eventually(|| {
+        let state = eventually(|| {
             states(&self.lines.lock().expect("no writer panics"))
                 .get(count)
                 .cloned()
-        })
+        });
+        serde_json::from_value(state).expect("names and channels")
     }
 
-    /// How often it has notified of anything.
+    /// The number of its notifications.
     pub(crate) fn notifications(&self) -> usize {
         self.lines
             .lock()
@@ -106,32 +94,8 @@ impl Informer {
         eventually(|| (self.state() == *expected).then_some(()));
     }
 
-    /// The packages that were told at a new resource version although they were as before. An
-    /// informer that lists again tells each once more, at the version that it has; those who listen
-    /// pass that over.
-    pub(crate) fn renumbered(&self) -> Vec<String> {
-        let mut known = HashMap::new();
-        let mut renumbered = Vec::new();
-        for line in &*self.lines.lock().expect("no writer panics") {
-            let [event, name, version, channel] = ["event", "name", "version", "channel"]
-                .map(|key| line[key].as_str().unwrap_or_default().to_owned());
-            let former = match &*event {
-                "" => continue,
-                "delete" => {
-                    known.remove(&name);
-                    continue;
-                }
-                _ => known.insert(name.clone(), (version.clone(), channel.clone())),
-            };
-            if former.is_some_and(|former| former.0 != version && former.1 == channel) {
-                renumbered.push(name);
-            }
-        }
-        renumbered
-    }
-
-    /// What was added, updated and deleted in turn, and how many of these notifications told
-    /// something new.
+    /// The state to which its notifications lead, and how many of them had a change. After a list,
+    /// an informer notifies of objects that did not change, too.
     #[track_caller]
     pub(crate) fn replay(&self) -> (State, usize) {
         let mut state = State::new();
@@ -201,7 +165,7 @@ fn an_informer_neither_loses_nor_doubles_a_package_whatever_happens() {
     informer.wait_for(&content(0));
     for number in 1..=CONTENTS {
         match number {
-            // What the informer knows is not served any more: it lists again.
+            // The versions that the informer knows are unknown to the new process: it lists again.
             6 => api.restart(|| publish(&folder, number)),
             9 => {
                 api.restart(|| ());
@@ -219,10 +183,5 @@ fn an_informer_neither_loses_nor_doubles_a_package_whatever_happens() {
     }
     let (state, changes) = informer.replay();
     assert_eq!(state, content(CONTENTS));
-    assert_eq!(
-        informer.renumbered(),
-        Vec::<String>::new(),
-        "what is as it was keeps its resource version"
-    );
     assert!(changes > 1_000, "{changes}");
 }

@@ -184,7 +184,7 @@ fn kubectl_shows_the_packages_of_catalogs_through_the_api_server() {
     let explain = || plane.try_kubectl(&["explain", "packagemanifest.status.defaultChannel"], "");
     let explained = eventually(|| Some(explain()).filter(|output| output.success)).stdout;
     assert!(
-        explained.contains("Channel of Subscriptions that name none."),
+        explained.contains("Channel of Subscriptions that do not name a channel."),
         "{explained}"
     );
     let icon = kubectl(
@@ -234,7 +234,7 @@ fn contents(plane: &ControlPlane) {
     let explained =
         eventually(|| Some(plane.try_kubectl(&explain, "")).filter(|output| output.success)).stdout;
     assert!(
-        explained.contains("The blob, as it is in the catalog."),
+        explained.contains("The blob, unchanged from the catalog."),
         "{explained}"
     );
 }

@@ -203,8 +203,7 @@ impl Server {
                 })
             })),
             bookmark_interval: BOOKMARK_INTERVAL,
-            create_text_file: None,
-            version_file: None,
+            create_manifest_file: None,
         };
         let (kube, task) = KubeApi::new(own, options);
         tokio::spawn(task.run());

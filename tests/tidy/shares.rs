@@ -70,7 +70,7 @@ const WITHOUT_CLIENTS: [(&str, &str); 5] = [
         "parts of a budget, which is counted where it is constructed",
     ),
     (
-        "crates/kube-api/src/texts.rs",
+        "crates/kube-api/src/manifest_cache.rs",
         "memory of cached manifests, as many as catalogs have",
     ),
     ("crates/loading/src/image.rs", "pulls of sources"),

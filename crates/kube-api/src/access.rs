@@ -1,5 +1,5 @@
-//! Who may do what: the question, in the words of Kubernetes' authorization, and what a refusal
-//! looks like.
+//! Authorization: the attributes of a request, in the terms of Kubernetes, and the errors of callers
+//! that are denied.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use axum::http::request::Parts;
 use serde_json::json;
 use serving::Catalogs;
 
-use crate::options::Options;
-use crate::request::{Object, Route};
+use crate::options::ListOptions;
+use crate::request::{ObjectPath, Route};
 use crate::status::Status;
 
-/// Decides what callers may do. It reads who the caller is from the head of the request, and what
-/// of it listeners have added to its extensions.
+/// Decides what callers may do. It identifies the caller by the head of the request, to whose
+/// extensions listeners add what they know of the connection.
 pub type Authorize =
     Arc<dyn Fn(&Parts, Attributes) -> Pin<Box<dyn Future<Output = Decision> + Send>> + Send + Sync>;
 
-/// What a request wants to do.
+/// The attributes of a request by which it is authorized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; for
@@ -26,11 +26,11 @@ pub struct Attributes {
     pub verb: String,
     /// The path, which counts where there is no resource.
     pub path: String,
-    /// The objects that it is about; `None` for documents.
+    /// The objects of the request; `None` for documents.
     pub resource: Option<ResourceAttributes>,
 }
 
-/// The objects that a request is about.
+/// The objects of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceAttributes {
     /// API group.
@@ -47,35 +47,33 @@ pub struct ResourceAttributes {
     pub name: Option<String>,
 }
 
-/// Whether a caller may do something.
+/// The decision on a request.
 #[derive(Clone, Debug)]
 pub enum Decision {
-    /// It may.
+    /// The caller may do it.
     Allow {
-        /// It sees the objects of the catalogs that this reader sees; without one, those that the
-        /// API's own reader sees.
+        /// Reader of the catalogs whose objects the caller sees; `None` for the API's own reader.
         reader: Option<Catalogs>,
-        /// Name of the caller, whose requests are counted together; without one, those of its
-        /// address are.
+        /// Name of the caller, whose requests share a bound; without one, those of its address do.
         user: Option<String>,
     },
-    /// Its credentials are not valid.
+    /// The credentials are invalid.
     Unauthenticated,
-    /// It may not.
+    /// The caller may not do it.
     Deny {
         /// Name of the caller.
         user: String,
-        /// Why, if whoever decided says so.
+        /// Reason, if the authorizer gives one.
         reason: Option<String>,
     },
-    /// Nobody may ask like that, for this reason.
+    /// No caller may send such a request, for this reason.
     Refuse(String),
-    /// Nobody could decide, for this reason.
+    /// The decision failed, for this reason.
     Unknown(String),
 }
 
 impl Attributes {
-    pub(crate) fn new(method: &Method, path: &str, route: &Route, options: &Options) -> Self {
+    pub(crate) fn new(method: &Method, path: &str, route: &Route, options: &ListOptions) -> Self {
         let path = path.to_owned();
         let Route::Object(object) = route else {
             return Self {
@@ -84,7 +82,7 @@ impl Attributes {
                 resource: None,
             };
         };
-        let Object {
+        let ObjectPath {
             group,
             version,
             namespace,
@@ -92,6 +90,7 @@ impl Attributes {
             subresource,
             name,
         } = object.clone();
+        // The verbs that kube-apiserver derives from methods, by which roles are written.
         let verb = match (method.as_str(), &name) {
             ("POST", _) => "create",
             ("PUT", _) => "update",
@@ -102,6 +101,7 @@ impl Attributes {
             _ if options.is_watch() => "watch",
             _ => "list",
         };
+        // As upstream does: a role for one object by name allows lists that select it by name.
         let name = name.or_else(|| options.selected_name());
         let resource = ResourceAttributes {
             group,
@@ -119,36 +119,33 @@ impl Attributes {
     }
 }
 
-/// Whether the sender of a request may do what it asks for, which can be decided again while a
-/// watch lasts.
-pub(crate) struct Question {
-    authorize: Authorize,
-    head: Arc<Parts>,
-    /// The API's own reader.
-    own: Catalogs,
-    attributes: Attributes,
+/// The authorization of a request, which can be evaluated again while a watch lasts.
+pub(crate) struct AccessCheck {
+    pub(crate) authorize: Authorize,
+    pub(crate) head: Arc<Parts>,
+    /// Reader of the catalogs that an allowed caller sees if the decision names no reader.
+    pub(crate) default_reader: Catalogs,
+    pub(crate) attributes: Attributes,
 }
 
-impl Question {
-    pub(crate) fn new(
-        authorize: &Authorize,
-        (head, own): (&Arc<Parts>, Catalogs),
-        attributes: Attributes,
-    ) -> Self {
-        Self {
-            authorize: Arc::clone(authorize),
-            head: Arc::clone(head),
-            own,
-            attributes,
-        }
-    }
+/// The rights of a caller that is allowed.
+pub(crate) struct GrantedAccess {
+    /// Reader of the catalogs that the caller may see.
+    pub(crate) reader: Catalogs,
+    pub(crate) user: Option<String>,
+}
 
-    /// Returns a reader of what a caller may see who may do this, and the caller's name.
-    pub(crate) async fn ask(&self) -> Result<(Catalogs, Option<String>), Status> {
+impl AccessCheck {
+    /// Evaluates the authorization now.
+    ///
+    /// # Errors
+    /// The caller is denied, or the decision failed.
+    pub(crate) async fn evaluate(&self) -> Result<GrantedAccess, Status> {
         match (self.authorize)(&self.head, self.attributes.clone()).await {
-            Decision::Allow { reader, user } => {
-                Ok((reader.unwrap_or_else(|| self.own.clone()), user))
-            }
+            Decision::Allow { reader, user } => Ok(GrantedAccess {
+                reader: reader.unwrap_or_else(|| self.default_reader.clone()),
+                user,
+            }),
             Decision::Unauthenticated => Err(Status::unauthorized()),
             Decision::Deny { user, reason } => {
                 Err(forbidden(&user, reason.as_deref(), &self.attributes))
@@ -159,6 +156,7 @@ impl Question {
     }
 }
 
+/// Returns the error of a caller that is denied, with upstream's message.
 fn forbidden(user: &str, reason: Option<&str>, attributes: &Attributes) -> Status {
     let reason = reason
         .filter(|reason| !reason.is_empty())

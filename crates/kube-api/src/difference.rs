@@ -1,158 +1,202 @@
-//! The events that lead from the state that a client of a watch knows to the next one, some at a
-//! time.
+//! The events that lead from the objects that the client of a watch knows to those of a state.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::catalog::CatalogObjects;
 use crate::collection::Collection;
-use crate::history::{Deletions, SeenObjects};
-use crate::published::{CatalogObjects, Listed, Published};
+use crate::object::ObjectEntry;
+use crate::published::PublishedState;
 
-/// Number of events of a watch that wait until they are sent. What follows is compared when these
-/// are sent.
+/// Maximum number of events that a watch holds. The rest of a change is compared when these are
+/// sent.
 pub const MAX_EVENTS: usize = 256;
 
-/// What leads from the state that a client knows to the next one.
+/// The comparison of former objects with a state, some events at a time.
 #[derive(Default)]
 pub(crate) struct Difference {
-    /// Revision up to which the client knows the changes.
-    pub(crate) since: u64,
-    /// The objects of the last state at that revision or before it.
-    pub(crate) former: SeenObjects,
-    /// Revision up to which changes were compared; `None` if all were.
-    pub(crate) compared: Option<u64>,
+    /// The catalogs that were not compared completely.
+    catalogs: VecDeque<CatalogDifference>,
 }
 
-/// A change of an object.
-pub(crate) struct Event {
+/// The comparison of the objects of one catalog. Both lists are sorted by name.
+struct CatalogDifference {
+    former: Option<Arc<CatalogObjects>>,
+    current: Option<CurrentCatalog>,
+    /// Number of former entries that were compared.
+    former_done: usize,
+    /// Number of current entries that were compared.
+    current_done: usize,
+}
+
+/// A catalog of the state.
+struct CurrentCatalog {
+    index: usize,
+    objects: Arc<CatalogObjects>,
+}
+
+/// The former and the current entry of a name.
+struct EntryChange {
+    former: Option<ObjectEntry>,
+    current: Option<ObjectEntry>,
+}
+
+/// A change of an object, as a client sees it.
+pub(crate) struct WatchEvent {
+    /// `ADDED`, `MODIFIED` or `DELETED`.
     pub(crate) name: &'static str,
-    pub(crate) revision: u64,
     pub(crate) objects: Arc<CatalogObjects>,
-    pub(crate) listed: Listed,
-    /// Index of its catalog in the state; `None` for an object that is gone.
+    pub(crate) entry: ObjectEntry,
+    /// Index of the catalog in the state; `None` if the object is deleted.
     pub(crate) catalog: Option<usize>,
-}
-
-/// An object that may be the subject of an event.
-enum Candidate<'s> {
-    /// It is in the state, in the catalog of this index.
-    Changed(usize, &'s Listed),
-    Deleted(&'s Arc<CatalogObjects>, &'s Listed),
+    /// Revision that the object shows.
+    pub(crate) revision: u64,
 }
 
 impl Difference {
-    /// Returns the next changes of a collection that are not compared yet, in the order of their
-    /// revisions, up to [`MAX_EVENTS`] of them: there may be none of these.
-    pub(crate) fn next(&mut self, collection: &Collection, state: &Published) -> VecDeque<Event> {
-        let Some(compared) = self.compared else {
-            return VecDeque::new();
-        };
-        let mut candidates = self.candidates(collection, state, compared);
-        self.compared = None;
-        if candidates.len() > MAX_EVENTS {
-            candidates.select_nth_unstable_by_key(MAX_EVENTS - 1, |(revision, _)| *revision);
-            candidates.truncate(MAX_EVENTS);
-            self.compared = candidates.last().map(|(revision, _)| *revision);
-        }
-        candidates.sort_by_key(|(revision, _)| *revision);
-        let events = candidates
-            .into_iter()
-            .filter_map(|(revision, candidate)| match candidate {
-                Candidate::Changed(at, listed) => self.changed(collection, state, (at, listed)),
-                Candidate::Deleted(objects, listed) => collection
-                    .shows(objects, listed)
-                    .then(|| Event::deleted(objects, listed, revision)),
-            });
-        events.collect()
-    }
-
-    /// Returns what changed after a revision, with the revisions of the changes.
-    fn candidates<'s>(
-        &self,
+    /// Begins to compare the objects that a client knows with a state in which their kind is
+    /// listed.
+    pub(crate) fn new(
+        former: &[Arc<CatalogObjects>],
         collection: &Collection,
-        state: &'s Published,
-        compared: u64,
-    ) -> Vec<(u64, Candidate<'s>)> {
-        let kind = collection.kind;
-        let visibility = collection.reader.visibility();
-        let mut candidates = Vec::new();
-        for (at, published) in state.catalogs.iter().enumerate() {
-            if visibility.contains(&published.objects.catalog) {
-                let later = published
-                    .listed(kind)
-                    .iter()
-                    .filter(|listed| listed.object.revision > compared);
-                candidates.extend(
-                    later.map(|listed| (listed.object.revision, Candidate::Changed(at, listed))),
-                );
+        state: &PublishedState,
+    ) -> Self {
+        let find_former = |name: &str| former.iter().find(|former| former.catalog == name);
+        let current = state.catalogs.iter().enumerate().map(|(index, catalog)| {
+            let objects = Arc::clone(&catalog.objects);
+            CatalogDifference {
+                former: find_former(&objects.catalog).cloned(),
+                current: Some(CurrentCatalog { index, objects }),
+                former_done: 0,
+                current_done: 0,
             }
-        }
-        // Who begins anew knows nothing that could be gone.
-        if self.since > 0 {
-            for Deletions {
-                first,
-                before,
-                after,
-            } in state.history.deletions_after(visibility, compared)
-            {
-                let listed = (first..).zip(before.known(kind).unwrap_or_default());
-                let is_gone = |listed: &Listed| {
-                    after.is_none_or(|after| after.find(kind, &listed.object.name).is_none())
-                };
-                let gone =
-                    listed.filter(|(revision, listed)| *revision > compared && is_gone(listed));
-                candidates.extend(
-                    gone.map(|(revision, listed)| (revision, Candidate::Deleted(before, listed))),
-                );
-            }
-        }
-        candidates
-    }
-
-    /// Returns the event of an object that has changed; `None` if neither the former one nor this
-    /// one is shown.
-    fn changed(
-        &self,
-        collection: &Collection,
-        state: &Published,
-        (at, listed): (usize, &Listed),
-    ) -> Option<Event> {
-        let objects = &state.catalogs[at].objects;
-        let before = self
-            .former
-            .iter()
-            .find(|before| before.catalog == objects.catalog);
-        let was = before.and_then(|before| {
-            let listed = before.find(collection.kind, &listed.object.name)?;
-            collection.shows(before, listed).then_some((before, listed))
         });
-        let revision = listed.object.revision;
-        let name = match (was, collection.shows(objects, listed)) {
-            (None, true) => "ADDED",
-            (Some(_), true) => "MODIFIED",
-            (Some((before, was)), false) => return Some(Event::deleted(before, was, revision)),
-            (None, false) => return None,
+        let is_withdrawn = |former: &&Arc<CatalogObjects>| {
+            let mut current = state.catalogs.iter();
+            current.all(|current| current.objects.catalog != former.catalog)
         };
-        let objects = Arc::clone(objects);
-        let listed = listed.clone();
-        Some(Event {
-            name,
-            revision,
-            objects,
-            listed,
-            catalog: Some(at),
-        })
+        let withdrawn = former.iter().filter(is_withdrawn);
+        let withdrawn = withdrawn.map(|former| CatalogDifference {
+            former: Some(Arc::clone(former)),
+            current: None,
+            former_done: 0,
+            current_done: 0,
+        });
+        let may_differ = |catalog: &CatalogDifference| catalog.may_differ(collection);
+        Self {
+            catalogs: current.chain(withdrawn).filter(may_differ).collect(),
+        }
+    }
+
+    /// Returns whether everything was compared.
+    pub(crate) fn is_done(&self) -> bool {
+        self.catalogs.is_empty()
+    }
+
+    /// Returns the next events of a collection, at most [`MAX_EVENTS`].
+    pub(crate) fn next(
+        &mut self,
+        collection: &Collection,
+        state: &PublishedState,
+    ) -> VecDeque<WatchEvent> {
+        let revision = collection.revision(state);
+        let mut events = VecDeque::new();
+        // A new large catalog has tens of thousands of events, for each of a thousand watches.
+        while let Some(catalog) = self.catalogs.front_mut() {
+            while events.len() < MAX_EVENTS
+                && let Some(change) = catalog.next_change(collection)
+            {
+                events.extend(catalog.event(change, collection, revision));
+            }
+            if events.len() == MAX_EVENTS {
+                break;
+            }
+            self.catalogs.pop_front();
+        }
+        events
     }
 }
 
-impl Event {
-    fn deleted(objects: &Arc<CatalogObjects>, listed: &Listed, revision: u64) -> Self {
-        Self {
-            name: "DELETED",
-            revision,
-            objects: Arc::clone(objects),
-            listed: listed.clone(),
-            catalog: None,
+impl CatalogDifference {
+    /// Returns whether the catalog has changed, and the collection sees it or saw it before.
+    fn may_differ(&self, collection: &Collection) -> bool {
+        let former = self.former.as_ref();
+        let current = self.current.as_ref().map(|current| &current.objects);
+        let is_same = former
+            .zip(current)
+            .is_some_and(|(former, current)| Arc::ptr_eq(former, current));
+        let is_seen = |objects: &Arc<CatalogObjects>| collection.sees(objects);
+        // States share the objects of catalogs that did not change: a change of a small catalog costs
+        // nothing for the large ones.
+        !is_same && (former.is_some_and(is_seen) || current.is_some_and(is_seen))
+    }
+
+    /// Returns the next object that differs; `None` at the end.
+    fn next_change(&mut self, collection: &Collection) -> Option<EntryChange> {
+        let kind = collection.kind;
+        let former = self.former.as_ref().and_then(|former| former.listed(kind));
+        let current = self.current.as_ref();
+        let current = current.and_then(|current| current.objects.listed(kind));
+        let former = former.unwrap_or_default();
+        let current = current.unwrap_or_default();
+        loop {
+            let old = former.get(self.former_done);
+            let new = current.get(self.current_done);
+            let order = match (old, new) {
+                (Some(old), Some(new)) => old.meta.name.cmp(&new.meta.name),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return None,
+            };
+            let old = old.filter(|_| order.is_le());
+            let new = new.filter(|_| order.is_ge());
+            self.former_done += usize::from(old.is_some());
+            self.current_done += usize::from(new.is_some());
+            // Objects that did not change keep their revisions.
+            let is_same =
+                |old: &ObjectEntry, new: &ObjectEntry| old.meta.revision == new.meta.revision;
+            if !old.zip(new).is_some_and(|(old, new)| is_same(old, new)) {
+                return Some(EntryChange {
+                    former: old.cloned(),
+                    current: new.cloned(),
+                });
+            }
+        }
+    }
+
+    /// Returns the event of a change; `None` if the collection has neither entry.
+    fn event(
+        &self,
+        change: EntryChange,
+        collection: &Collection,
+        revision: u64,
+    ) -> Option<WatchEvent> {
+        let former = self.former.as_ref().zip(change.former);
+        let former = former.filter(|(objects, entry)| collection.contains(objects, entry));
+        let current = self.current.as_ref().zip(change.current);
+        let current =
+            current.filter(|(current, entry)| collection.contains(&current.objects, entry));
+        match (former, current) {
+            (former, Some((current, entry))) => Some(WatchEvent {
+                name: if former.is_some() {
+                    "MODIFIED"
+                } else {
+                    "ADDED"
+                },
+                objects: Arc::clone(&current.objects),
+                revision: entry.meta.revision,
+                entry,
+                catalog: Some(current.index),
+            }),
+            (Some((objects, entry)), None) => Some(WatchEvent {
+                name: "DELETED",
+                objects: Arc::clone(objects),
+                revision,
+                entry,
+                catalog: None,
+            }),
+            (None, None) => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Documents about the API: discovery in both forms, the index of `OpenAPI` documents, the version,
 //! and probes.
 //!
-//! kube-apiserver stops proxying a group whose discovery does not answer, for all clients. So
-//! nothing here depends on catalogs.
+//! kube-apiserver stops proxying a group whose discovery does not answer, for all clients. That is
+//! why no document depends on catalogs.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use axum::http::request::Parts;
@@ -11,9 +11,8 @@ use axum::response::Response;
 use http_facts::preconditions::if_none_match_contains;
 use serde_json::{Value, json};
 
-use crate::Shared;
-use crate::kind::Kind;
-use crate::negotiation::{self, Target};
+use crate::kind::{GroupVersion, ResourceKind, groups};
+use crate::negotiation::{self, NegotiationTarget};
 use crate::openapi;
 use crate::request::Route;
 use crate::response;
@@ -22,19 +21,30 @@ use crate::status::Status;
 /// Media type of the aggregated form of discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The verbs of every resource. Without `delete` and `create`, no controller of Kubernetes takes an
-/// interest in them.
+/// The verbs of every resource. The garbage collector and the quota controller of Kubernetes watch
+/// only resources that can be deleted and created.
 const VERBS: [&str; 3] = ["get", "list", "watch"];
 
+/// The facts of the process that documents show.
+pub(crate) struct ProcessFacts<'p> {
+    /// The response at `/version`.
+    pub(crate) version: &'p Value,
+    /// `true` after the first state is published.
+    pub(crate) is_ready: bool,
+}
+
 /// Responds to a request for a document.
-pub(crate) fn respond(head: &Parts, route: &Route, shared: &Shared) -> Result<Response, Status> {
+pub(crate) fn respond(
+    head: &Parts,
+    route: &Route,
+    facts: &ProcessFacts<'_>,
+) -> Result<Response, Status> {
     if let Route::Probe(probe, check) = route {
-        let has_state = shared.states.borrow().revision > 0;
         return Ok(probe_response(
             probe,
             check.as_deref(),
             head.uri.query(),
-            has_state,
+            facts.is_ready,
         ));
     }
     if let Some(response) = openapi_response(head, route)? {
@@ -47,7 +57,7 @@ pub(crate) fn respond(head: &Parts, route: &Route, shared: &Shared) -> Result<Re
         Route::Groups => {
             json!({ "kind": "APIGroupList", "groups": groups().map(group).collect::<Vec<_>>() })
         }
-        Route::Group(name) => match groups().find(|(group, _)| group == name) {
+        Route::Group(name) => match groups().find(|known| known.group == name) {
             Some(known) => {
                 let mut group = group(known);
                 group["kind"] = json!("APIGroup");
@@ -59,15 +69,16 @@ pub(crate) fn respond(head: &Parts, route: &Route, shared: &Shared) -> Result<Re
         Route::GroupVersion(group, version) => {
             resources(group, version).ok_or_else(Status::no_resource)?
         }
-        Route::Version => shared.version.clone(),
+        Route::Version => facts.version.clone(),
         Route::Root => return Ok(paths(StatusCode::OK)),
         _ => return Ok(paths(StatusCode::NOT_FOUND)),
     };
     if head.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
-    let (format, _) = negotiation::negotiate(&head.headers, Target::Document)?;
-    Ok(response::whole(document.to_string().into_bytes(), format))
+    let accepted = negotiation::negotiate(&head.headers, NegotiationTarget::Document)?;
+    let json = document.to_string().into_bytes();
+    Ok(response::whole(json, accepted.serialization))
 }
 
 /// Returns the index of `OpenAPI` documents, or one of them; `None` for other routes.
@@ -88,12 +99,13 @@ fn openapi_response(head: &Parts, route: &Route) -> Result<Option<Response>, Sta
         },
         _ => return Ok(None),
     };
-    negotiation::negotiate(&head.headers, Target::Document)?;
-    let asked = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
+    negotiation::negotiate(&head.headers, NegotiationTarget::Document)?;
+    let requested_hash = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
         .find(|(key, _)| key == "hash");
     let mut response = tagged(head, text, &etag);
-    if let (Some((_, asked)), Some((path, hash))) = (asked, hash) {
-        if asked != hash.as_str() {
+    // A URL with a hash names one document for good. As upstream does, a former hash is redirected.
+    if let Some(((_, requested), (path, hash))) = requested_hash.zip(hash) {
+        if requested != hash.as_str() {
             let location = format!("/openapi/v3/{path}?hash={hash}");
             let mut moved = response::typed("", "application/json");
             *moved.status_mut() = StatusCode::MOVED_PERMANENTLY;
@@ -127,31 +139,20 @@ fn tagged(head: &Parts, text: String, hash: &str) -> Response {
     response
 }
 
-/// Returns each group with its version. Every group has one.
-pub(crate) fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let mut groups: Vec<_> = Kind::ALL
-        .iter()
-        .map(|kind| (kind.group(), kind.version()))
-        .collect();
-    groups.dedup();
-    groups.into_iter()
-}
-
-fn kinds(group: &str, version: &str) -> impl Iterator<Item = Kind> {
-    Kind::ALL
-        .into_iter()
-        .filter(move |kind| kind.group() == group && kind.version() == version)
-}
-
-fn group((name, version): (&str, &str)) -> Value {
+fn group(group_version: GroupVersion) -> Value {
+    let GroupVersion {
+        group: name,
+        version,
+    } = group_version;
     let version = json!({ "groupVersion": format!("{name}/{version}"), "version": version });
     json!({ "name": name, "versions": [version], "preferredVersion": version })
 }
 
 /// Returns the `APIResourceList` of a version of a group.
 fn resources(group: &str, version: &str) -> Option<Value> {
+    let group_version = groups().find(|known| known.group == group && known.version == version)?;
     let mut resources = Vec::new();
-    for kind in kinds(group, version) {
+    for kind in group_version.kinds() {
         let resource = |name: String, singular: &str, verbs: &[&str]| {
             json!({
                 "name": name, "singularName": singular, "namespaced": kind.is_namespaced(), "kind": kind.name(),
@@ -165,13 +166,14 @@ fn resources(group: &str, version: &str) -> Option<Value> {
     }
     let group_version = format!("{group}/{version}");
     let list = json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources });
-    (!resources.is_empty()).then_some(list)
+    Some(list)
 }
 
 /// Returns all groups with their resources in one document.
 fn aggregated(head: &Parts) -> Response {
-    let items = groups().map(|(group, version)| {
-        let resources: Vec<_> = kinds(group, version).map(aggregated_resource).collect();
+    let items = groups().map(|group_version| {
+        let GroupVersion { group, version } = group_version;
+        let resources: Vec<_> = group_version.kinds().map(aggregated_resource).collect();
         let version = json!({ "version": version, "resources": resources, "freshness": "Current" });
         json!({ "metadata": { "name": group }, "versions": [version] })
     });
@@ -185,11 +187,12 @@ fn aggregated(head: &Parts) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(AGGREGATED));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    // The same path has the older form of discovery, for clients that accept no other.
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     response
 }
 
-fn aggregated_resource(kind: Kind) -> Value {
+fn aggregated_resource(kind: ResourceKind) -> Value {
     let response_kind = json!({ "group": "", "version": "", "kind": kind.name() });
     let parts = kind.subresources().iter();
     let parts = parts.map(
@@ -211,10 +214,10 @@ fn aggregated_resource(kind: Kind) -> Value {
     resource
 }
 
-/// Responds with the paths that there are.
+/// Responds with the list of paths.
 fn paths(status: StatusCode) -> Response {
     let mut paths = vec!["/apis".to_owned()];
-    for (group, version) in groups() {
+    for GroupVersion { group, version } in groups() {
         paths.extend([format!("/apis/{group}"), format!("/apis/{group}/{version}")]);
     }
     paths.extend(["/healthz", "/livez", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
@@ -224,8 +227,8 @@ fn paths(status: StatusCode) -> Response {
     response
 }
 
-/// Responds to a probe. The process is alive if it answers, and ready when it has the state of the
-/// published set.
+/// Responds to a probe. The process is live if it answers, and ready when the first state is
+/// published.
 fn probe_response(
     probe: &str,
     check: Option<&str>,
@@ -238,6 +241,8 @@ fn probe_response(
         Some(_) => return paths(StatusCode::NOT_FOUND),
         None => {}
     }
+    // kube-apiserver sends requests to a replica that is ready: before the first state, it would only
+    // get errors.
     let status = if is_ready {
         StatusCode::OK
     } else {

@@ -1,8 +1,7 @@
 //! Field selectors: comma-separated terms such as `metadata.name=etcd` or
 //! `metadata.namespace!=olm`.
 
-use crate::kind::Kind;
-use crate::published::Listed;
+use crate::kind::ResourceKind;
 use crate::status::Status;
 
 /// Conditions on fields, all of which must hold.
@@ -36,8 +35,11 @@ impl FieldSelector {
         self.0.len()
     }
 
-    /// Refuses fields that objects of a kind cannot be selected by.
-    pub(crate) fn validate(&self, kind: Kind) -> Result<(), Status> {
+    /// Checks that objects of a kind can be selected by all fields.
+    ///
+    /// # Errors
+    /// A field is not selectable.
+    pub(crate) fn validate(&self, kind: ResourceKind) -> Result<(), Status> {
         let known = kind.selectable_fields();
         let Some(unknown) = self
             .0
@@ -63,19 +65,13 @@ impl FieldSelector {
         terms.next().map(|term| term.value.as_str())
     }
 
-    /// Returns whether an object that is seen in this namespace meets all conditions. As upstream
-    /// has it, a field that must equal nothing may have any value.
-    pub(crate) fn matches(&self, namespace: &str, listed: &Listed) -> bool {
-        self.0.iter().all(
-            |Term {
-                 field,
-                 value,
-                 is_equal,
-             }| {
-                (*is_equal && value.is_empty())
-                    || (Kind::field(field, namespace, &listed.object) == *value) == *is_equal
-            },
-        )
+    /// Returns whether an object with these values of fields meets all conditions. As upstream does,
+    /// a condition that a field equals the empty string always holds.
+    pub(crate) fn matches<'v>(&self, value_of: impl Fn(&str) -> &'v str) -> bool {
+        self.0.iter().all(|term| {
+            (term.is_equal && term.value.is_empty())
+                || (value_of(&term.field) == term.value) == term.is_equal
+        })
     }
 }
 

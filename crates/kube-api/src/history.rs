@@ -1,264 +1,179 @@
-//! What catalogs had before: the states at which a watch can begin.
+//! The history of the published catalogs: their objects at the revisions at which a watch can
+//! begin.
 //!
-//! Each caller has states of its own, those of the catalogs that it may see: a change of another
-//! catalog is none. So no number and no answer depends on what is hidden from whoever gets it.
+//! Each catalog has a history of its own, and a caller sees those of the catalogs that it may see.
+//! So no version, event or error depends on a catalog that is hidden from the caller.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serving::Visibility;
 
-use crate::published::CatalogObjects;
+use crate::catalog::CatalogObjects;
 
-/// Number of former states that a watch can begin at. An older one is answered with 410, and the
-/// client lists again.
+/// Maximum number of former states of a catalog at which a watch can begin. A watch at an older one
+/// gets 410, and the client lists again.
 pub const FORMER_STATES: usize = 16;
 
-/// The states of every catalog that is or was served, by its name.
+/// The latest states of every catalog that is or was published, by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct CatalogHistory {
     /// Revision of the first state of the process.
-    began: u64,
-    catalogs: BTreeMap<String, Vec<CatalogState>>,
+    first_revision: u64,
+    /// The latest state comes first.
+    catalogs: BTreeMap<String, Vec<CatalogRevision>>,
 }
 
-/// What a catalog had from one of its changes to the next.
+/// The state of a catalog from a revision on.
 #[derive(Clone, Debug)]
-pub(crate) struct CatalogState {
-    /// Revisions of its change: objects that changed have those from `first` on, objects that were
-    /// deleted those from `deletions` on, and the range ends before `end`.
-    pub(crate) first: u64,
-    pub(crate) deletions: u64,
-    pub(crate) end: u64,
-    /// Revision of the state of all catalogs that had it first. All changes that led there have
-    /// lower ones.
-    pub(crate) revision: u64,
-    /// `None` while there is no such catalog.
-    pub(crate) objects: Option<Arc<CatalogObjects>>,
+struct CatalogRevision {
+    revision: u64,
+    /// `None` if the catalog is not published.
+    objects: Option<Arc<CatalogObjects>>,
 }
 
-/// What the catalogs had that somebody sees, by their names.
-pub(crate) type SeenObjects = Vec<Arc<CatalogObjects>>;
-
-/// The deletions of a change of a catalog.
-pub(crate) struct Deletions<'h> {
-    /// Revision at which the first of the objects was deleted, if it was; each has the next one.
-    pub(crate) first: u64,
-    pub(crate) before: &'h Arc<CatalogObjects>,
-    pub(crate) after: Option<&'h Arc<CatalogObjects>>,
-}
-
-impl History {
-    /// Returns the history of a process that begins with this state.
-    pub(crate) fn new(began: u64) -> Self {
+impl CatalogHistory {
+    /// Creates the history of a process whose first state has this revision.
+    pub(crate) fn new(first_revision: u64) -> Self {
         Self {
-            began,
+            first_revision,
             catalogs: BTreeMap::new(),
         }
     }
 
-    /// Adds the state to which a catalog has changed.
-    pub(crate) fn push(&mut self, catalog: &str, state: CatalogState) {
-        let began = self.began;
+    /// Adds the state that a catalog has from a revision on.
+    pub(crate) fn push(
+        &mut self,
+        catalog: &str,
+        revision: u64,
+        objects: Option<Arc<CatalogObjects>>,
+    ) {
+        // A watch that began before the first catalog of a name was published sees it added.
+        let absent = CatalogRevision {
+            revision: self.first_revision,
+            objects: None,
+        };
         let states = self.catalogs.entry(catalog.to_owned()).or_insert_with(|| {
-            let absent = CatalogState {
-                first: began,
-                deletions: began,
-                end: began,
-                revision: began,
-                objects: None,
-            };
-            if state.revision > began {
-                vec![absent]
-            } else {
-                Vec::new()
-            }
+            let is_later = revision > self.first_revision;
+            is_later.then_some(absent).into_iter().collect()
         });
-        states.insert(0, state);
+        states.insert(0, CatalogRevision { revision, objects });
         states.truncate(FORMER_STATES + 1);
     }
 
-    /// Forgets what catalogs had that are gone since before a revision: most will not come back.
-    pub(crate) fn forget_gone(&mut self, before: u64) {
+    /// Forgets the states that ended before a revision: no watch lasts so long.
+    pub(crate) fn forget_before(&mut self, revision: u64) {
         for states in self.catalogs.values_mut() {
-            if states
-                .first()
-                .is_some_and(|last| last.objects.is_none() && last.revision < before)
-            {
-                states.truncate(1);
+            let is_old = |state: &CatalogRevision| state.revision < revision;
+            if let Some(at) = states.iter().position(is_old) {
+                states.truncate(at + 1);
             }
         }
     }
 
-    /// Returns the states of each catalog that somebody sees, latest first.
-    fn seen(&self, visibility: &Visibility) -> impl Iterator<Item = &[CatalogState]> {
-        let seen = self
-            .catalogs
-            .iter()
-            .filter(|(name, _)| visibility.contains(name));
-        seen.map(|(_, states)| states.as_slice())
-    }
-
-    /// Returns the revision of the last state of what somebody sees.
-    pub(crate) fn revision(&self, visibility: &Visibility) -> u64 {
-        self.seen(visibility)
+    /// Returns the revision of the last change that is visible.
+    pub(crate) fn last_revision(&self, visibility: &Visibility) -> u64 {
+        self.visible(visibility)
             .filter_map(|states| Some(states.first()?.revision))
-            .fold(self.began, u64::max)
+            .fold(self.first_revision, u64::max)
     }
 
-    /// Returns the states of what somebody sees, latest first: the revision of each, and what it
-    /// had.
-    pub(crate) fn states(
-        &self,
-        visibility: &Visibility,
-    ) -> impl Iterator<Item = (u64, SeenObjects)> {
-        let seen: Vec<_> = self.seen(visibility).collect();
-        let mut revisions: Vec<_> = seen
-            .iter()
-            .flat_map(|states| states.iter().map(|state| state.revision))
-            .collect();
-        revisions.push(self.began);
-        revisions.sort_unstable_by(|a, b| b.cmp(a));
-        revisions.dedup();
-        revisions.truncate(FORMER_STATES + 1);
-        revisions.into_iter().map_while(move |revision| {
-            let at = |states: &[CatalogState]| {
-                states
-                    .iter()
-                    .find(|state| state.revision <= revision)
-                    .cloned()
-            };
-            Some((revision, objects(seen.iter().map(|states| at(states)))?))
-        })
-    }
-
-    /// Returns what somebody saw before the change that has this revision in its range; `None` if
-    /// there was no such change of what it sees, or if it was too long ago. Clients know no others
-    /// of this process. Other processes have ranges of their own.
-    pub(crate) fn before_change(
+    /// Returns the visible catalogs as they were from a revision to the next one; `None` unless the
+    /// revision is that of a visible change, or the first one, and all their states are known.
+    pub(crate) fn objects_at(
         &self,
         visibility: &Visibility,
         revision: u64,
-    ) -> Option<SeenObjects> {
-        let is_it = |state: &CatalogState| (state.first..state.end).contains(&revision);
-        if !self.seen(visibility).flatten().any(is_it) {
+    ) -> Option<Vec<Arc<CatalogObjects>>> {
+        let mut changes = self.visible(visibility).flatten();
+        // A number that this process did not issue, such as one made up by a client, is not known,
+        // even if it lies between two that are.
+        let is_known =
+            revision == self.first_revision || changes.any(|change| change.revision == revision);
+        if !is_known {
             return None;
         }
-        objects(
-            self.seen(visibility)
-                .map(|states| states.iter().find(|state| state.end <= revision).cloned()),
-        )
+        let at_revision = |states: &[CatalogRevision]| {
+            let state = states.iter().find(|state| state.revision <= revision)?;
+            Some(state.objects.clone())
+        };
+        let objects: Option<Vec<_>> = self.visible(visibility).map(at_revision).collect();
+        Some(objects?.into_iter().flatten().collect())
     }
 
-    /// Returns the deletions of the changes after a revision, of what somebody sees.
-    pub(crate) fn deletions_after(
-        &self,
-        visibility: &Visibility,
-        revision: u64,
-    ) -> impl Iterator<Item = Deletions<'_>> {
-        let changes = self
-            .seen(visibility)
-            .flat_map(|states| states.iter().zip(states.iter().skip(1)));
-        let later = changes.filter(move |(after, _)| after.end > revision);
-        later.filter_map(|(after, before)| {
-            let first = after.deletions;
-            let before = before.objects.as_ref()?;
-            Some(Deletions {
-                first,
-                before,
-                after: after.objects.as_ref(),
-            })
-        })
+    fn visible(&self, visibility: &Visibility) -> impl Iterator<Item = &[CatalogRevision]> {
+        self.catalogs
+            .iter()
+            .filter(|(name, _)| visibility.contains(name))
+            .map(|(_, states)| states.as_slice())
     }
-}
-
-/// Returns the objects of catalogs in a state; `None` if that of one of them is not known any more.
-fn objects(states: impl Iterator<Item = Option<CatalogState>>) -> Option<SeenObjects> {
-    let known: Option<Vec<_>> = states.map(|state| Some(state?.objects)).collect();
-    Some(known?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A history that begins at 5, of catalogs that have changed at these revisions.
-    fn history(changes: &[(&str, u64)]) -> History {
-        let mut history = History::new(5);
+    /// A history that begins at 5, of catalogs that change at these revisions.
+    fn history(changes: &[(&str, u64)]) -> CatalogHistory {
+        let mut history = CatalogHistory::new(5);
         for (catalog, revision) in changes {
-            let first = revision - 1;
-            let revision = *revision;
-            let state = CatalogState {
-                first,
-                deletions: first,
-                end: revision,
-                revision,
-                objects: None,
-            };
-            history.push(catalog, state);
+            history.push(catalog, *revision, None);
         }
         history
     }
 
-    fn states(history: &History, names: &[&str]) -> Vec<u64> {
-        let visibility = Visibility::only(names.iter().map(|name| (*name).to_owned()));
-        let states: Vec<_> = history
-            .states(&visibility)
-            .map(|(revision, _)| revision)
-            .collect();
-        assert_eq!(states.first(), Some(&history.revision(&visibility)));
-        states
+    fn only(names: &[&str]) -> Visibility {
+        Visibility::only(names.iter().map(|name| (*name).to_owned()))
+    }
+
+    /// The revisions at which a watch can begin.
+    fn known(history: &CatalogHistory, names: &[&str]) -> Vec<u64> {
+        let known = |revision: &u64| history.objects_at(&only(names), *revision).is_some();
+        (0..100).filter(known).collect()
     }
 
     #[test]
-    fn everybody_has_the_states_of_what_it_sees() {
+    fn a_watch_can_begin_at_the_changes_that_its_caller_sees() {
         let history = history(&[("a", 5), ("b", 10), ("a", 20), ("c", 20), ("b", 30)]);
         for (names, expected) in [
-            (&["a"][..], &[20, 5][..]),
-            (&["b"], &[30, 10, 5]),
-            (&["c"], &[20, 5]),
-            (&["a", "b", "c"], &[30, 20, 10, 5]),
+            (&["a"][..], &[5, 20][..]),
+            (&["b"], &[5, 10, 30]),
+            (&["c"], &[5, 20]),
+            (&["a", "b", "c"], &[5, 10, 20, 30]),
             (&["absent"], &[5]),
             (&[], &[5]),
         ] {
-            assert_eq!(states(&history, names), expected, "{names:?}");
+            assert_eq!(known(&history, names), expected, "{names:?}");
+            let last = history.last_revision(&only(names));
+            assert_eq!(Some(&last), expected.last(), "{names:?}");
         }
-        let visible = |name: &str| Visibility::only([name.to_owned()]);
-        let has = |name, revision| history.before_change(&visible(name), revision).is_some();
-        assert_eq!(
-            [has("a", 19), has("b", 19), has("b", 29), has("a", 20)],
-            [true, false, true, false]
-        );
     }
 
     #[test]
-    fn as_many_former_states_are_known_as_there_are_to_be() {
-        let changes: Vec<_> = (10..40)
-            .map(|revision| (if revision % 3 == 0 { "a" } else { "b" }, revision))
+    fn a_watch_can_begin_at_so_many_former_states_of_each_catalog() {
+        let changes: Vec<_> = (10..90)
+            .map(|at| (if at % 2 == 0 { "a" } else { "b" }, at))
             .collect();
         let history = history(&changes);
-        for names in [&["b"][..], &["a", "b"]] {
-            let own = changes
-                .iter()
-                .filter(|(name, _)| names.contains(name))
-                .map(|(_, revision)| *revision);
-            let expected: Vec<_> = own.rev().take(FORMER_STATES + 1).collect();
-            assert_eq!(states(&history, names), expected, "{names:?}");
-        }
+        let own = (0..=FORMER_STATES).map(|at| 89 - 2 * at as u64);
+        let mut own: Vec<_> = own.collect();
+        own.reverse();
+        assert_eq!(known(&history, &["b"]), own);
+        assert_eq!(
+            known(&history, &["a", "b"]),
+            (own[0]..90).collect::<Vec<_>>(),
+            "the states of both are known"
+        );
     }
 
     #[test]
-    fn what_a_catalog_had_is_forgotten_when_it_is_gone_for_long() {
+    fn states_that_ended_long_ago_are_forgotten() {
         let mut history = history(&[("a", 10), ("a", 20), ("b", 15)]);
-        history.forget_gone(20);
-        assert_eq!(
-            (states(&history, &["a"]), states(&history, &["b"])),
-            (vec![20, 10, 5], vec![15])
-        );
-        history.forget_gone(21);
-        assert_eq!(
-            (states(&history, &["a"]), states(&history, &["b"])),
-            (vec![20], vec![15])
-        );
+        history.forget_before(20);
+        assert_eq!(known(&history, &["a"]), [10, 20], "it ended at 20");
+        assert_eq!(known(&history, &["b"]), [15]);
+        history.forget_before(21);
+        assert_eq!(known(&history, &["a"]), [20]);
+        assert_eq!(history.last_revision(&only(&["a", "b"])), 20);
     }
 }

@@ -1,8 +1,7 @@
 //! Icons of packages (`packagemanifests/NAME/icon`).
 //!
-//! The author of a package decides what an icon contains. Its media type is that of its bytes and
-//! never what the author says, and the headers keep a browser that opens one from running its
-//! scripts.
+//! The authors of packages are not trusted. The media type is detected from the bytes, not taken
+//! from the package, and the headers keep a browser that opens an icon from running its scripts.
 
 use axum::http::header::{CONTENT_SECURITY_POLICY, ETAG};
 use axum::http::request::Parts;
@@ -15,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::collection::Collection;
 use crate::manifest;
-use crate::published::Published;
+use crate::published::PublishedState;
 use crate::response;
 
 /// Icon of a package that has none: a grey square with round corners.
@@ -25,19 +24,18 @@ const DEFAULT: &[u8] = br##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0
 pub(crate) fn respond(
     head: &Parts,
     collection: &Collection,
-    state: &Published,
+    state: &PublishedState,
     name: &str,
 ) -> Response {
-    let Some((catalog, at)) = collection.find(state, name) else {
+    let Some(index) = collection.find(state, name) else {
         let mut response = response::typed("", "");
         *response.status_mut() = StatusCode::NOT_FOUND;
         return response;
     };
-    let published = &state.catalogs[catalog];
-    let place = published.listed(collection.kind)[at].place;
-    let package = published.served.content.catalog.package_at(place);
-    let bytes =
-        manifest::icon(package, &mut Manifests::default()).unwrap_or_else(|| DEFAULT.to_vec());
+    let item = collection.item(state, index);
+    let package = item.package();
+    let icon = package.and_then(|package| manifest::icon(package, &mut Manifests::default()));
+    let bytes = icon.unwrap_or_else(|| DEFAULT.to_vec());
     let digest = Digest::new(Sha256::digest(&bytes).into()).to_string();
     let validators = Validators::new(&digest, None);
     let is_known = validators.evaluate(&head.headers) == PreconditionResult::NotModified;

@@ -1,55 +1,88 @@
-//! One object, written in the shapes that clients ask for.
+//! One object, written in the projections that clients ask for.
 
+use fbc::catalog::Package;
 use jiff::Timestamp;
 
 use crate::age::age;
-use crate::chunks::CHUNK_BYTES;
+use crate::catalog::{CatalogObjects, PublishedCatalog};
 use crate::json::JsonWriter;
-use crate::kind::Kind;
+use crate::kind::ResourceKind;
+use crate::negotiation::Projection;
+use crate::object::{ObjectEntry, ObjectMeta, hash_parts};
 use crate::options::IncludeObject;
-use crate::published::{CatalogObjects, Listed, Object, PublishedCatalog, hash_parts};
+use crate::reader;
+use crate::response::CHUNK_BYTES;
+use crate::version::ResourceVersion;
 
 /// An object as a request sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Item<'p> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ResourceKind,
     pub(crate) objects: &'p CatalogObjects,
-    pub(crate) object: &'p Object,
-    /// Namespace in which the request sees it; `None` for kinds without namespaces.
+    pub(crate) entry: &'p ObjectEntry,
+    /// Namespace in which the request sees the object; `None` for kinds without namespaces.
     pub(crate) namespace: Option<&'p str>,
-    /// Resource version that it shows.
-    pub(crate) revision: u64,
-    /// Where its text is; `None` for an object that is gone.
-    pub(crate) published: Option<(&'p PublishedCatalog, &'p Listed)>,
+    pub(crate) version: ResourceVersion,
+    /// Catalog with the text of the object; `None` if the object is deleted.
+    pub(crate) catalog: Option<&'p PublishedCatalog>,
 }
 
-impl Item<'_> {
-    /// Returns whether its text is copied, and has less than a chunk: that takes less than a tenth
+/// The parameters of a row of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct RowOptions {
+    pub(crate) include: IncludeObject,
+    /// The time that ages refer to.
+    pub(crate) now: Timestamp,
+}
+
+impl<'p> Item<'p> {
+    /// Returns the package that a manifest is made from; `None` if it is deleted.
+    pub(crate) fn package(&self) -> Option<Package<'p>> {
+        let catalog = &self.catalog?.served.content.catalog;
+        Some(catalog.package_at(self.entry.index))
+    }
+
+    /// Returns whether writing the object copies less than a chunk, which takes less than a tenth
     /// of a millisecond.
     pub(crate) fn is_short(&self) -> bool {
-        let length = self.published.map_or(Some(0), |(catalog, listed)| {
-            self.kind.copied_bytes(catalog, listed)
+        let length = self.catalog.map_or(Some(0), |catalog| {
+            catalog.reader().copied_bytes(self.kind, self.entry.index)
         });
         length.is_some_and(|length| length < CHUNK_BYTES)
     }
 
-    /// Writes the whole object. Those in lists do not say what they are.
-    pub(crate) fn write(&self, has_type: bool, out: &mut JsonWriter) {
+    /// Writes the object in a projection. Whole objects have their kind and API version if
+    /// `has_type`; as upstream does, those in lists have not.
+    pub(crate) fn write(
+        &self,
+        projection: Projection,
+        has_type: bool,
+        row: RowOptions,
+        out: &mut JsonWriter,
+    ) {
+        match projection {
+            Projection::Whole => self.write_whole(has_type, out),
+            Projection::Metadata(version) => self.write_partial(version, out),
+            Projection::Table(version) => self.write_row(version, row, out),
+        }
+    }
+
+    fn write_whole(&self, has_type: bool, out: &mut JsonWriter) {
         out.open(b'{');
         if has_type {
             out.text_member("kind", self.kind.name());
             out.text_member("apiVersion", &self.kind.api_version());
         }
         self.write_metadata(out);
-        match self.published {
-            Some((catalog, listed)) => self.kind.write(catalog, listed, out),
-            None => self.kind.write_deleted(self.objects, self.object, out),
+        match self.catalog {
+            Some(catalog) => catalog.reader().write(self.kind, self.entry.index, out),
+            None => reader::write_deleted(self.kind, &self.objects.source, &self.entry.meta, out),
         }
         out.close(b'}');
     }
 
-    /// Writes its `PartialObjectMetadata`.
-    pub(crate) fn write_partial(&self, version: &str, out: &mut JsonWriter) {
+    /// Writes the `PartialObjectMetadata` of the object.
+    fn write_partial(&self, version: &str, out: &mut JsonWriter) {
         out.open(b'{');
         out.text_member("kind", "PartialObjectMetadata");
         out.text_member("apiVersion", &format!("meta.k8s.io/{version}"));
@@ -57,37 +90,36 @@ impl Item<'_> {
         out.close(b'}');
     }
 
-    /// Writes its row of a table.
-    pub(crate) fn write_row(
-        &self,
-        version: &str,
-        include: IncludeObject,
-        now: Timestamp,
-        out: &mut JsonWriter,
-    ) {
+    fn write_row(&self, version: &str, row: RowOptions, out: &mut JsonWriter) {
+        let source = &self.objects.source;
+        let reader = self.catalog.map(PublishedCatalog::reader);
+        let cells = reader::cells(self.kind, source, self.entry, reader);
         out.open(b'{');
         out.key("cells");
         out.open(b'[');
-        out.text(&self.object.name);
-        self.kind.cells(self).iter().for_each(|cell| out.text(cell));
-        out.text(&age(self.objects.source.created, now));
+        out.text(&self.entry.meta.name);
+        for cell in &cells {
+            out.text(cell);
+        }
+        out.text(&age(source.created, row.now));
         out.close(b']');
+
         out.key("object");
-        match include {
+        match row.include {
             IncludeObject::None => out.raw(b"null"),
             IncludeObject::Metadata => self.write_partial(version, out),
-            IncludeObject::Object => self.write(true, out),
+            IncludeObject::Object => self.write_whole(true, out),
         }
         out.close(b'}');
     }
 
     fn write_metadata(&self, out: &mut JsonWriter) {
-        let Object {
+        let ObjectMeta {
             name,
             labels,
             annotations,
             ..
-        } = self.object;
+        } = &*self.entry.meta;
         out.key("metadata");
         out.open(b'{');
         out.text_member("name", name);
@@ -95,7 +127,7 @@ impl Item<'_> {
             out.text_member("namespace", namespace);
         }
         out.text_member("uid", &self.uid());
-        out.text_member("resourceVersion", &self.revision.to_string());
+        out.text_member("resourceVersion", &self.version.to_string());
         out.key("creationTimestamp");
         match self.objects.source.created {
             Some(created) => out.text(&created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
@@ -114,8 +146,7 @@ impl Item<'_> {
         out.close(b'}');
     }
 
-    /// Returns a UUID (RFC 9562, version 8) of what identifies the object, which another process
-    /// gives it too.
+    /// Returns a UUID (RFC 9562, version 8) of the object's identity, the same in every replica.
     fn uid(&self) -> String {
         let namespace = self.namespace.unwrap_or_default();
         let parts = [
@@ -123,8 +154,9 @@ impl Item<'_> {
             self.kind.plural(),
             namespace,
             &self.objects.catalog,
-            &self.object.name,
+            &self.entry.meta.name,
         ];
+        // Clients of several replicas would take a random one for that of another object.
         let mut bytes = hash_parts(parts.map(str::as_bytes));
         bytes[6] = bytes[6] & 0x0f | 0x80;
         bytes[8] = bytes[8] & 0x3f | 0x80;

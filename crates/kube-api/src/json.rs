@@ -1,68 +1,82 @@
-//! Writes JSON into a buffer: texts of a content are copied as they are, and commas find their
-//! places.
+//! A writer of JSON text that copies values of a content unchanged and sets the commas.
 
-use crate::texts::KeptText;
+use crate::manifest_cache::CachedManifest;
 
-/// A buffer of JSON text, of which a part may be elsewhere.
+/// A buffer of JSON text.
 #[derive(Debug, Default)]
-pub(crate) struct JsonWriter(Vec<u8>, Option<(usize, KeptText)>);
+pub(crate) struct JsonWriter {
+    bytes: Vec<u8>,
+    splice: Option<Splice>,
+}
 
-/// JSON text, of which a part may be kept elsewhere.
+/// JSON text with at most one part that is not copied.
 #[derive(Debug)]
-pub(crate) struct JsonText {
-    /// The text without the part.
+pub(crate) struct SplicedJson {
+    /// The text without that part.
     pub(crate) bytes: Vec<u8>,
-    /// The part, and where it belongs.
-    pub(crate) kept: Option<(usize, KeptText)>,
+    pub(crate) splice: Option<Splice>,
+}
+
+/// A cached manifest within a text.
+#[derive(Debug)]
+pub(crate) struct Splice {
+    /// Position of the manifest among the bytes of the text.
+    pub(crate) position: usize,
+    pub(crate) manifest: CachedManifest,
 }
 
 impl JsonWriter {
     /// Opens an object or array.
     pub(crate) fn open(&mut self, bracket: u8) {
         self.separate();
-        self.0.push(bracket);
+        self.bytes.push(bracket);
     }
 
     /// Closes an object or array.
     pub(crate) fn close(&mut self, bracket: u8) {
-        self.0.push(bracket);
+        self.bytes.push(bracket);
     }
 
     /// Writes the key of the next value.
     pub(crate) fn key(&mut self, key: &str) {
         self.text(key);
-        self.0.push(b':');
+        self.bytes.push(b':');
     }
 
     /// Writes the key of the next value, given as JSON text with quotes.
     pub(crate) fn raw_key(&mut self, key: &[u8]) {
         self.raw(key);
-        self.0.push(b':');
+        self.bytes.push(b':');
     }
 
     /// Writes a value that is JSON text already.
     pub(crate) fn raw(&mut self, json: &[u8]) {
         self.separate();
-        self.0.extend_from_slice(json);
+        self.bytes.extend_from_slice(json);
     }
 
-    /// Writes what follows as it is, without a comma before it.
+    /// Writes bytes unchanged, without a comma before them.
     pub(crate) fn rest(&mut self, json: &[u8]) {
-        self.0.extend_from_slice(json);
+        self.bytes.extend_from_slice(json);
     }
 
-    /// Writes what follows as it is, without copying it. There can be one such part.
-    pub(crate) fn kept(&mut self, text: KeptText) {
-        match self.1 {
-            None => self.1 = Some((self.0.len(), text)),
-            Some(_) => self.rest(&text.plain),
+    /// Writes a manifest without copying it. A second one is copied.
+    pub(crate) fn splice(&mut self, manifest: CachedManifest) {
+        match self.splice {
+            None => {
+                self.splice = Some(Splice {
+                    position: self.bytes.len(),
+                    manifest,
+                });
+            }
+            Some(_) => self.rest(&manifest.plain),
         }
     }
 
     /// Writes a string.
     pub(crate) fn text(&mut self, text: &str) {
         self.separate();
-        serde_json::to_writer(&mut self.0, text).expect("a string is JSON");
+        serde_json::to_writer(&mut self.bytes, text).expect("a string is JSON");
     }
 
     /// Writes a member that is a string.
@@ -83,14 +97,9 @@ impl JsonWriter {
         self.close(b'}');
     }
 
-    /// Returns the number of bytes so far.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Removes everything beyond so many bytes.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.0.truncate(len);
+    /// Removes the bracket that closes an object, so that further members can be written.
+    pub(crate) fn reopen(&mut self) {
+        self.bytes.pop();
     }
 
     /// Returns the text in one piece.
@@ -98,36 +107,36 @@ impl JsonWriter {
         self.into_text().into_bytes()
     }
 
-    pub(crate) fn into_text(self) -> JsonText {
-        JsonText {
-            bytes: self.0,
-            kept: self.1,
+    /// Returns the text, with the manifest that was not copied.
+    pub(crate) fn into_text(self) -> SplicedJson {
+        SplicedJson {
+            bytes: self.bytes,
+            splice: self.splice,
         }
     }
 
-    /// Writes a comma unless what follows is the first of its object or array, or the value of a
-    /// key.
+    /// Writes a comma, unless the next value is the first of its object or array, or follows a key.
     fn separate(&mut self) {
-        if self
-            .0
-            .last()
-            .is_some_and(|last| !matches!(last, b'{' | b'[' | b':'))
-        {
-            self.0.push(b',');
+        let is_value = |last: &u8| !matches!(last, b'{' | b'[' | b':');
+        if self.bytes.last().is_some_and(is_value) {
+            self.bytes.push(b',');
         }
     }
 }
 
-impl JsonText {
+impl SplicedJson {
     /// Returns the number of bytes of the text.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() + self.kept.as_ref().map_or(0, |(_, kept)| kept.plain.len())
+        let spliced = |splice: &Splice| splice.manifest.plain.len();
+        self.bytes.len() + self.splice.as_ref().map_or(0, spliced)
     }
 
     /// Returns the text in one piece.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        let Self { bytes, kept } = self;
-        let Some((at, kept)) = kept else { return bytes };
-        [&bytes[..at], &kept.plain, &bytes[at..]].concat()
+        let Some(Splice { position, manifest }) = self.splice else {
+            return self.bytes;
+        };
+        let (before, after) = self.bytes.split_at(position);
+        [before, &manifest.plain, after].concat()
     }
 }

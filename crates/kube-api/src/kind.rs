@@ -1,22 +1,8 @@
-//! The kinds of objects, and what each says of itself in discovery, tables and selectors.
-
-mod blobs;
-mod names;
-
-use std::sync::Arc;
-
-use fbc::catalog::{Channel, Manifests};
-use serving::Served;
-
-use crate::item::Item;
-use crate::json::JsonWriter;
-use crate::manifest::{self, CatalogSource, Manifest};
-use crate::published::{CatalogObjects, Listed, Object, PublishedCatalog, hash_parts};
-use crate::texts::Texts;
+//! The kinds of objects, and what discovery, tables and selectors say about each.
 
 /// A kind of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     /// A package as OLM v0's packageserver shows it.
     PackageManifest,
     /// A package with its channels, as they are in the catalog.
@@ -29,8 +15,8 @@ pub(crate) enum Kind {
     CatalogMetadata,
 }
 
-/// What a kind says of itself.
-struct Facts {
+/// The description of a kind.
+struct ResourceFacts {
     name: &'static str,
     plural: &'static str,
     singular: &'static str,
@@ -43,6 +29,13 @@ struct Facts {
     fields: &'static [&'static str],
 }
 
+/// An API group with its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupVersion {
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+}
+
 /// The group of OLM v0's packageserver.
 const PACKAGES: &str = "packages.operators.coreos.com";
 
@@ -52,10 +45,10 @@ const CATALOGD: &str = "catalogd.operatorframework.io";
 /// A column of a table.
 pub(crate) struct Column {
     pub(crate) name: &'static str,
-    /// `name` for the name of the object, or nothing.
+    /// `name` for the name of the object, else empty.
     pub(crate) format: &'static str,
     pub(crate) description: &'static str,
-    /// 0 for columns that are always shown.
+    /// 0 for columns that are always shown; others are shown by `-o wide`.
     pub(crate) priority: u8,
 }
 
@@ -95,16 +88,16 @@ const fn column(name: &'static str, description: &'static str) -> Column {
     }
 }
 
-const CATALOG_COLUMN: Column = column("Catalog", "The catalog that it is from");
+const CATALOG_COLUMN: Column = column("Catalog", "Catalog of the object");
 
-const PACKAGE_COLUMN: Column = column("Package", "The package that it belongs to");
+const PACKAGE_COLUMN: Column = column("Package", "Package of the object");
 
 const VERSION_COLUMN: Column = column(
     "Version",
     "The version of the newest bundle of the default channel",
 );
 
-const MANIFESTS: Facts = Facts {
+const MANIFESTS: ResourceFacts = ResourceFacts {
     name: "PackageManifest",
     plural: "packagemanifests",
     singular: "packagemanifest",
@@ -120,8 +113,8 @@ const MANIFESTS: Facts = Facts {
     fields: &["metadata.name", "metadata.namespace"],
 };
 
-/// What the kinds of the group [`CATALOGD`] have in common.
-const OWN: Facts = Facts {
+/// The common part of the kinds of the group [`CATALOGD`].
+const OWN: ResourceFacts = ResourceFacts {
     name: "",
     plural: "",
     singular: "",
@@ -133,7 +126,7 @@ const OWN: Facts = Facts {
     fields: &["metadata.name", "spec.catalog", "spec.package"],
 };
 
-const PACKAGE: Facts = Facts {
+const PACKAGE: ResourceFacts = ResourceFacts {
     name: "Package",
     plural: "packages",
     singular: "package",
@@ -141,17 +134,14 @@ const PACKAGE: Facts = Facts {
         NAME_COLUMN,
         CATALOG_COLUMN,
         PACKAGE_COLUMN,
-        column(
-            "Default-Channel",
-            "The channel that is used where none is named",
-        ),
+        column("Default-Channel", "Default channel of the package"),
         column("Channels", "The channels of the package"),
         AGE_COLUMN,
     ],
     ..OWN
 };
 
-const BUNDLES: Facts = Facts {
+const BUNDLES: ResourceFacts = ResourceFacts {
     name: "BundleMetadata",
     plural: "bundlemetadata",
     singular: "bundlemetadata",
@@ -170,7 +160,7 @@ const BUNDLES: Facts = Facts {
     ..OWN
 };
 
-const OPERATORS: Facts = Facts {
+const OPERATORS: ResourceFacts = ResourceFacts {
     name: "OperatorPackage",
     plural: "operatorpackages",
     singular: "operatorpackage",
@@ -184,7 +174,7 @@ const OPERATORS: Facts = Facts {
     ..OWN
 };
 
-const BLOBS: Facts = Facts {
+const BLOBS: ResourceFacts = ResourceFacts {
     name: "CatalogMetadata",
     plural: "catalogmetadata",
     singular: "catalogmetadata",
@@ -204,7 +194,7 @@ const BLOBS: Facts = Facts {
     ..OWN
 };
 
-impl Kind {
+impl ResourceKind {
     pub(crate) const ALL: [Self; 5] = [
         Self::PackageManifest,
         Self::Package,
@@ -213,7 +203,7 @@ impl Kind {
         Self::CatalogMetadata,
     ];
 
-    fn facts(self) -> &'static Facts {
+    fn facts(self) -> &'static ResourceFacts {
         match self {
             Self::PackageManifest => &MANIFESTS,
             Self::Package => &PACKAGE,
@@ -278,199 +268,26 @@ impl Kind {
     pub(crate) fn selectable_fields(self) -> &'static [&'static str] {
         self.facts().fields
     }
-
-    /// Returns the cells of an object between its name and its age.
-    pub(crate) fn cells(self, item: &Item<'_>) -> Vec<String> {
-        let field = |name: &str| item.object.field(name).to_owned();
-        let package = || {
-            item.published
-                .map(|(catalog, listed)| catalog.served.content.catalog.package_at(listed.place))
-        };
-        match self {
-            Self::PackageManifest => vec![item.objects.source.display_name.clone()],
-            Self::Package => {
-                let default = package().map(|package| package.default_channel_name().to_owned());
-                let channels = package()
-                    .map(|package| package.channels().map(Channel::name).collect::<Vec<_>>());
-                let channels = channels.unwrap_or_default().join(",");
-                vec![
-                    field("spec.catalog"),
-                    field("spec.package"),
-                    default.unwrap_or_default(),
-                    channels,
-                ]
-            }
-            Self::BundleMetadata => {
-                let image = item.published.map(|(catalog, listed)| {
-                    catalog
-                        .served
-                        .content
-                        .catalog
-                        .bundle_at(listed.place)
-                        .image()
-                        .decode()
-                        .into_owned()
-                });
-                vec![
-                    field("spec.package"),
-                    field("version"),
-                    image.unwrap_or_default(),
-                ]
-            }
-            Self::OperatorPackage => {
-                vec![field("spec.catalog"), field("version"), field("provider")]
-            }
-            Self::CatalogMetadata => vec![
-                field("spec.catalog"),
-                field("spec.schema"),
-                field("spec.package"),
-            ],
-        }
-    }
-
-    /// Returns the value of a selectable field of an object that a request sees in this namespace.
-    pub(crate) fn field<'o>(field: &str, namespace: &'o str, object: &'o Object) -> &'o str {
-        match field {
-            "metadata.name" => &object.name,
-            "metadata.namespace" => namespace,
-            other => object.field(other),
-        }
-    }
-
-    /// Lists the objects of a catalog, sorted by name, all with this revision. What is read for
-    /// that and would be read again is kept in its texts.
-    pub(crate) fn list(
-        self,
-        served: &Served,
-        source: &CatalogSource,
-        texts: &Texts,
-        revision: u64,
-    ) -> Vec<Listed> {
-        match self {
-            Self::PackageManifest => list_manifests(served, source, texts, revision),
-            kind => blobs::list(kind, served, source, texts, revision),
-        }
-    }
-
-    /// Returns how many bytes [`Kind::write`] copies, roughly; `None` if it does more than that.
-    pub(crate) fn copied_bytes(self, catalog: &PublishedCatalog, listed: &Listed) -> Option<usize> {
-        match self {
-            Self::PackageManifest | Self::OperatorPackage => {
-                Some(catalog.texts.get(listed.place)?.plain.len())
-            }
-            kind => Some(blobs::copied_bytes(kind, &catalog.served, listed.place)),
-        }
-    }
-
-    /// Writes the members of an object that follow its metadata.
-    pub(crate) fn write(self, catalog: &PublishedCatalog, listed: &Listed, out: &mut JsonWriter) {
-        match self {
-            Self::PackageManifest | Self::OperatorPackage => {
-                write_manifest(catalog, listed.place, out);
-            }
-            kind => blobs::write(
-                kind,
-                &catalog.served,
-                &catalog.objects.source,
-                listed.place,
-                out,
-            ),
-        }
-    }
-
-    /// Writes the members that follow the metadata of an object that is gone: what names it.
-    pub(crate) fn write_deleted(
-        self,
-        catalog: &CatalogObjects,
-        object: &Object,
-        out: &mut JsonWriter,
-    ) {
-        if self != Self::PackageManifest {
-            let named = object
-                .fields
-                .iter()
-                .filter_map(|(field, value)| Some((field.strip_prefix("spec.")?, value.as_str())));
-            return out.map_member("spec", named);
-        }
-        out.key("spec");
-        out.raw(b"{}");
-        out.key("status");
-        out.open(b'{');
-        out.text_member("catalogSource", &catalog.source.name);
-        out.text_member("catalogSourceNamespace", &catalog.source.namespace);
-        out.text_member("packageName", &object.name);
-        out.key("channels");
-        out.raw(b"[]");
-        out.close(b'}');
-    }
 }
 
-/// Writes the members of a manifest that follow its metadata, as they are kept, or else from the
-/// content.
-fn write_manifest(catalog: &PublishedCatalog, place: usize, out: &mut JsonWriter) {
-    out.key("spec");
-    out.raw(b"{}");
-    let source = &catalog.objects.source;
-    manifest::write_source(source, out);
-    if let Some(text) = catalog.texts.get(place) {
-        return out.kept(text);
-    }
-    let package = catalog.served.content.catalog.package_at(place);
-    match Manifest::read(package, source, &mut Manifests::default()) {
-        Some(manifest) => out.rest(&manifest.rest),
-        None => out.close(b'}'),
-    }
+/// Returns each API group with its version. Every group has one version.
+pub(crate) fn groups() -> impl Iterator<Item = GroupVersion> {
+    let mut groups: Vec<_> = ResourceKind::ALL
+        .into_iter()
+        .map(|kind| GroupVersion {
+            group: kind.group(),
+            version: kind.version(),
+        })
+        .collect();
+    groups.dedup();
+    groups.into_iter()
 }
 
-fn list_manifests(
-    served: &Served,
-    source: &CatalogSource,
-    texts: &Texts,
-    revision: u64,
-) -> Vec<Listed> {
-    let mut manifests = Manifests::default();
-    let mut writer = texts.writer();
-    let mut listed = Vec::new();
-    for package in served.content.catalog.packages() {
-        let Some(manifest) = Manifest::read(package, source, &mut manifests) else {
-            continue;
-        };
-        let Manifest {
-            labels,
-            annotations,
-            rest,
-            ..
-        } = manifest;
-        if let Some(writer) = &mut writer {
-            writer.push(package.place(), &rest, ());
-        }
-        let metadata = format!("{source:?}{labels:?}{annotations:?}");
-        let [hash, _] = halves(hash_parts([metadata.as_bytes(), &rest]));
-        let name = package.name().to_owned();
-        let fields = Vec::new();
-        let object = Object {
-            name,
-            labels,
-            annotations,
-            fields,
-            hash,
-            revision,
-        };
-        listed.push(Listed {
-            place: package.place(),
-            object: Arc::new(object),
-        });
+impl GroupVersion {
+    /// Returns the kinds of the group.
+    pub(crate) fn kinds(self) -> impl Iterator<Item = ResourceKind> {
+        ResourceKind::ALL
+            .into_iter()
+            .filter(move |kind| kind.group() == self.group && kind.version() == self.version)
     }
-    if let Some(writer) = writer {
-        texts.keep(writer);
-    }
-    listed
-}
-
-/// Returns both halves of a hash.
-pub(crate) fn halves(hash: [u8; 16]) -> [u64; 2] {
-    let whole = u128::from_be_bytes(hash);
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-    let lower = whole as u64;
-    [(whole >> 64) as u64, lower]
 }

@@ -1,39 +1,55 @@
-//! Catalogs as an aggregated API of Kubernetes: what kube-apiserver proxies to, and what `kubectl`
-//! shows.
+//! Catalogs as an aggregated API of Kubernetes: kube-apiserver proxies requests to it, and `kubectl`
+//! shows its objects.
 //!
-//! `packages.operators.coreos.com/v1` is that of OLM v0's packageserver, so that its clients need
-//! no change; where this one differs, `docs/reference/kube-api.md` says why. It is read-only:
-//! nothing here creates, changes or deletes.
+//! `packages.operators.coreos.com/v1` is the API of OLM v0's packageserver, so that its clients need
+//! no change; `docs/reference/kube-api.md` lists the differences. The API is read-only.
 //!
 //! This crate knows neither where catalogs come from nor who callers are: [`Authorize`] decides
 //! what they may do.
+//!
+//! # Modules
+//! In the order in which to read them. A module uses only modules above it.
+//!
+//! | part | modules |
+//! |---|---|
+//! | vocabulary | `kind` (resources), `status` (errors), `version` (resource versions) |
+//! | requests | `request` (paths), `fields`, `continue_token`, `negotiation`, `options`, `access` |
+//! | objects | `manifest_cache`, `json`, `manifest`, `object`, `reader` (lists and writes objects) |
+//! | published state | `catalog`, `history`, `published` |
+//! | responses | `response`, `age`, `item`, `collection`, `list_body`, `list`, `difference`, `watch`, `icon` |
+//! | documents | `openapi`, `documents` |
+//!
+//! `executor` runs the work of requests on threads that serve no connections.
 
 mod access;
 mod age;
-mod chunks;
+mod catalog;
 mod collection;
-mod continuation;
+mod continue_token;
 mod difference;
 mod documents;
+mod executor;
 mod fields;
 mod history;
 mod icon;
 mod item;
 mod json;
 mod kind;
+mod list;
+mod list_body;
 mod manifest;
+mod manifest_cache;
 mod negotiation;
+mod object;
 mod openapi;
 mod options;
 mod published;
-mod remembered;
+mod reader;
 mod request;
 mod response;
 mod status;
-mod texts;
 mod version;
-mod watching;
-mod work;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,331 +63,382 @@ use axum::response::Response;
 use http_facts::peer::Peer;
 use serde_json::Value;
 use serving::{Catalogs, FairSemaphore};
-use tokio::sync::watch;
+use tokio::sync::watch as watch_channel;
 use tokio::time::timeout;
 
 pub use access::{Attributes, Authorize, Decision, ResourceAttributes};
-pub use chunks::{CHUNK_BYTES, LIST_TIME, MAX_COMPRESSED_BYTES, MAX_STREAMED_LISTS};
 pub use difference::MAX_EVENTS;
 pub use history::FORMER_STATES;
-pub use options::MAX_REQUIREMENTS;
-pub use remembered::VersionFile;
-pub use response::MAX_CONVERTED_BYTES;
-pub use texts::{CreateTextFile, KEPT_TEXT_BYTES, TextFile};
-pub use watching::{
-    BOOKMARK_INTERVAL, MAX_WATCH_LAG, MAX_WATCH_TIME, MAX_WATCHES, RENEWAL_INTERVAL,
-    RENEWAL_TIMEOUT, WATCH_STALL,
+pub use list_body::{LIST_TIME, MAX_COMPRESSED_BYTES, MAX_STREAMED_LISTS};
+pub use manifest_cache::{CreateManifestFile, MANIFEST_CACHE_BYTES, ManifestFile};
+pub use options::{MAX_REQUIREMENTS, MAX_WATCH_TIME};
+pub use response::{CHUNK_BYTES, MAX_CONVERTED_BYTES};
+pub use watch::{
+    BOOKMARK_INTERVAL, MAX_WATCH_LAG, MAX_WATCHES, RENEWAL_INTERVAL, RENEWAL_TIMEOUT, WATCH_STALL,
 };
 
-use access::Question;
+use access::AccessCheck;
 use collection::Collection;
-use negotiation::{Format, Shape, Target};
-use options::Options;
-use published::Published;
-use remembered::Remembered;
-use request::{Object, Route};
+use documents::ProcessFacts;
+use executor::{RequestExecutor, Requester};
+use list::ListRequest;
+use list_body::ListPermits;
+use manifest_cache::{ManifestCache, ManifestCacheBudget};
+use negotiation::{NegotiationTarget, ObjectRepresentation, Projection, Serialization};
+use options::{ListOptions, Selection};
+use published::{ObjectSettings, PublishedState};
+use request::{ObjectPath, Route};
 use status::Status;
-use texts::TextRoom;
-use version::ResourceVersion;
-use work::{Requester, Work};
+use version::{ResourceVersion, VersionTags};
+use watch::WatchRequest;
 
-/// How long a request waits for a resource version that is not there yet.
+/// Maximum time that a request waits for a resource version that this replica has not reached.
 pub const RESOURCE_VERSION_WAIT: Duration = Duration::from_secs(3);
 
-/// How long a request waits for the first state after the start.
+/// Maximum time that a request waits for the first state after the start.
 const FIRST_STATE_WAIT: Duration = Duration::from_secs(10);
 
-/// What the API needs to know beside the catalogs.
+/// The parameters of the API.
 #[derive(Clone)]
 pub struct KubeApiOptions {
-    /// Namespace whose packages are seen in all namespaces, and of catalogs that have no namespace
-    /// of their own.
+    /// Namespace whose packages are seen in all namespaces; also that of catalogs without a
+    /// namespace.
     pub global_namespace: String,
-    /// The answer at `/version`, a JSON object.
+    /// The response at `/version`, a JSON object.
     pub version: Value,
     /// Decides what callers may do; `None` allows everything.
     pub authorize: Option<Authorize>,
     /// Interval of bookmarks, usually [`BOOKMARK_INTERVAL`].
     pub bookmark_interval: Duration,
-    /// Creates the files in which texts of manifests are kept, up to [`KEPT_TEXT_BYTES`]; without
-    /// it they are made again for each response.
-    pub create_text_file: Option<CreateTextFile>,
-    /// Where resource versions of objects are remembered for the next start; without it, all
-    /// objects have new ones then.
-    pub version_file: Option<Arc<dyn VersionFile>>,
+    /// Creates the files of cached manifests, up to [`MANIFEST_CACHE_BYTES`]. Without it, manifests
+    /// are made for each response.
+    pub create_manifest_file: Option<CreateManifestFile>,
 }
 
-/// Who sends a request.
-struct Caller {
-    /// What it may see.
-    reader: Catalogs,
-    requester: Requester,
-    /// What is asked again while a watch lasts; `None` where nobody's rights are evaluated.
-    question: Option<Question>,
-}
-
-/// The API over the published set. Clones are cheap and see the same.
+/// The API over the published set. Clones share their state.
 #[derive(Clone)]
-pub struct KubeApi(Arc<Shared>);
+pub struct KubeApi(Arc<ApiContext>);
 
-struct Shared {
+/// State shared by all requests.
+struct ApiContext {
     catalogs: Catalogs,
     global_namespace: Arc<str>,
     version: Value,
     authorize: Option<Authorize>,
     bookmark_interval: Duration,
-    states: watch::Receiver<Arc<Published>>,
+    states: watch_channel::Receiver<Arc<PublishedState>>,
+    tags: VersionTags,
     /// Bounds the lists that are sent in several chunks.
     lists: FairSemaphore<Requester>,
     watches: FairSemaphore<Requester>,
-    /// Bounds what is put together at a time.
+    /// Bounds the work of requests.
     work: FairSemaphore<Requester>,
 }
 
-/// Makes the states of an API; watches end when it is dropped.
+/// Publishes the states of an API. Watches end when it is dropped.
 pub struct KubeApiTask {
-    api: KubeApi,
-    states: watch::Sender<Arc<Published>>,
-    room: TextRoom,
+    catalogs: Catalogs,
+    settings: ObjectSettings,
+    states: watch_channel::Sender<Arc<PublishedState>>,
+}
+
+/// The sender of a request that is authorized.
+struct AuthorizedCaller {
+    /// Reader of the catalogs that the caller may see.
+    reader: Catalogs,
+    requester: Requester,
+    /// The authorization, which a watch evaluates again; `None` if every caller may do everything.
+    access: Option<AccessCheck>,
+}
+
+/// An authorized request for objects.
+struct ObjectRequest {
+    head: Arc<Parts>,
+    options: Arc<ListOptions>,
+    collection: Collection,
+    requester: Requester,
+    access: Option<AccessCheck>,
+    executor: RequestExecutor,
 }
 
 impl KubeApi {
     /// Creates an API, and the task without which it has no objects. Requests that are allowed
-    /// without a reader of their own see what this one sees.
+    /// without a reader of their own see what `catalogs` sees.
     pub fn new(catalogs: Catalogs, options: KubeApiOptions) -> (Self, KubeApiTask) {
-        let KubeApiOptions {
-            global_namespace,
-            version,
-            authorize,
-            bookmark_interval,
-            create_text_file,
-            version_file,
-        } = options;
-        let (sender, states) =
-            watch::channel(Arc::new(Published::new(Remembered::open(version_file))));
-        let room = TextRoom::new(create_text_file, KEPT_TEXT_BYTES);
-        let api = Self(Arc::new(Shared {
+        let global_namespace: Arc<str> = options.global_namespace.into();
+        let (sender, states) = watch_channel::channel(Arc::default());
+        let settings = ObjectSettings {
+            global_namespace: Arc::clone(&global_namespace),
+            cache_budget: ManifestCacheBudget::new(
+                options.create_manifest_file,
+                MANIFEST_CACHE_BYTES,
+            ),
+        };
+        let task = KubeApiTask {
+            catalogs: catalogs.clone(),
+            settings,
+            states: sender,
+        };
+        let api = Self(Arc::new(ApiContext {
             catalogs,
-            global_namespace: global_namespace.into(),
-            version,
-            authorize,
-            bookmark_interval,
+            global_namespace,
+            version: options.version,
+            authorize: options.authorize,
+            bookmark_interval: options.bookmark_interval,
             states,
+            tags: VersionTags::default(),
             lists: FairSemaphore::new(MAX_STREAMED_LISTS),
             watches: FairSemaphore::new(MAX_WATCHES),
             work: FairSemaphore::per_processor(),
         }));
-        (
-            api.clone(),
-            KubeApiTask {
-                api,
-                states: sender,
-                room,
-            },
-        )
+        (api, task)
     }
 
-    /// Returns the routes: all paths, so that unknown ones get the answers of an API server.
+    /// Returns the routes: all paths, so that unknown ones get the errors of an API server.
     pub fn router(&self) -> Router {
         Router::new().fallback(respond).with_state(self.clone())
     }
 
     async fn respond(&self, request: Request) -> Response {
         let head = Arc::new(request.into_parts().0);
-        let format = Format::of_errors(&head.headers);
         let route = Route::parse(head.uri.path());
-        let options = Arc::new(Options::parse(head.uri.query().unwrap_or_default()));
-        let caller = match self.authorize(&head, &route, &options).await {
-            Ok(caller) => caller,
-            Err(refusal) => return refusal.respond(format),
+        let options = Arc::new(ListOptions::parse(head.uri.query().unwrap_or_default()));
+        let serialization = Serialization::for_errors(&head.headers);
+        let response = match self.authorize(&head, &route, &options).await {
+            Err(denied) => Err(denied),
+            Ok(caller) => match route {
+                Route::Object(path) => self.respond_to_objects(head, path, options, caller).await,
+                route => {
+                    let facts = ProcessFacts {
+                        version: &self.0.version,
+                        is_ready: self.0.states.borrow().revision > 0,
+                    };
+                    documents::respond(&head, &route, &facts)
+                }
+            },
         };
-        let response = match route {
-            Route::Object(object) => self.object(&head, object, &options, caller).await,
-            route => documents::respond(&head, &route, &self.0),
-        };
-        response.unwrap_or_else(|error| error.respond(format))
+        response.unwrap_or_else(|error| response::error(&error, serialization, None))
     }
 
-    /// Responds to a request for objects.
-    async fn object(
+    async fn respond_to_objects(
         &self,
-        head: &Arc<Parts>,
-        object: Object,
-        options: &Arc<Options>,
-        caller: Caller,
+        head: Arc<Parts>,
+        path: ObjectPath,
+        options: Arc<ListOptions>,
+        caller: AuthorizedCaller,
     ) -> Result<Response, Status> {
-        let (kind, object) = object.resolve()?;
+        let kind = path.kind()?;
+        // After the path: as upstream does, an unknown resource is 404 whatever the method.
         if head.method != Method::GET {
             return Err(Status::method_not_allowed());
         }
-        let collection = Collection::new(
+        let collection = Collection {
             kind,
-            object.namespace.as_deref(),
-            &self.0.global_namespace,
-            caller.reader.clone(),
-        );
-        if let Some(name) = object.name {
-            let part = object.subresource;
-            return self
-                .get(head, (collection, caller), (name, part), options)
-                .await;
-        }
-        let target = if options.is_watch() {
-            Target::Object
-        } else {
-            Target::List
+            namespace: path.namespace,
+            global_namespace: Arc::clone(&self.0.global_namespace),
+            tag: self.0.tags.tag(caller.reader.visibility()),
+            reader: caller.reader,
+            selection: Selection::default(),
         };
-        let (format, shape) = match negotiation::negotiate(&head.headers, target) {
-            // A watch shows single objects, and clients name the kind of either.
-            Err(_) if options.is_watch() => negotiation::negotiate(&head.headers, Target::List)?,
-            negotiated => negotiated?,
-        };
-        self.list(
+        let request = ObjectRequest {
             head,
-            (collection, caller),
             options,
-            (options.format(format), shape),
-        )
-        .await
+            collection,
+            executor: RequestExecutor::new(&self.0.work, &caller.requester),
+            requester: caller.requester,
+            access: caller.access,
+        };
+        match (path.name, path.subresource) {
+            (None, _) => self.list_or_watch(request).await,
+            (Some(name), None) => self.get(request, name).await,
+            // Icons are the only subresource.
+            (Some(name), Some(_)) => self.icon(request, name).await,
+        }
     }
 
-    /// Responds with an object, or with a part of it.
-    async fn get(
+    async fn icon(&self, request: ObjectRequest, name: String) -> Result<Response, Status> {
+        let state = self.state_since(&request, None).await?;
+        let ObjectRequest {
+            head,
+            collection,
+            executor,
+            ..
+        } = request;
+        executor
+            .run(move || icon::respond(&head, &collection, &state, &name))
+            .await
+    }
+
+    async fn get(&self, request: ObjectRequest, name: String) -> Result<Response, Status> {
+        let state = self.state_since(&request, None).await?;
+        let ObjectRequest {
+            head,
+            options,
+            collection,
+            executor,
+            ..
+        } = request;
+        let accepted = negotiation::negotiate(&head.headers, NegotiationTarget::Object)?;
+        let representation = ObjectRepresentation {
+            serialization: options.pretty(accepted.serialization),
+            ..accepted
+        };
+        options.resource_version()?;
+        let index = collection
+            .find(&state, &name)
+            .ok_or_else(|| Status::not_found(collection.kind, &name))?;
+        let is_short = collection.item(&state, index).is_short();
+        let respond = move || {
+            let item = collection.item(&state, index);
+            list::respond_with_object(&item, &collection, representation, &options)
+        };
+        // Copying a short object takes less time than handing it to another thread.
+        if representation.serialization == Serialization::Json && is_short {
+            return respond();
+        }
+        executor.run(respond).await?
+    }
+
+    async fn list_or_watch(&self, request: ObjectRequest) -> Result<Response, Status> {
+        let representation = list_representation(&request.head, &request.options)?;
+        let selection = request.options.selection(request.collection.kind)?;
+        request.options.validate()?;
+        let request = ObjectRequest {
+            collection: Collection {
+                selection,
+                ..request.collection
+            },
+            ..request
+        };
+        if request.options.is_watch() {
+            self.watch(request, representation.projection).await
+        } else {
+            self.list(request, representation).await
+        }
+    }
+
+    async fn watch(
         &self,
-        head: &Arc<Parts>,
-        (collection, caller): (Collection, Caller),
-        (name, part): (String, Option<String>),
-        options: &Arc<Options>,
+        request: ObjectRequest,
+        projection: Projection,
     ) -> Result<Response, Status> {
-        let work = Work::new(&self.0.work, &caller.requester);
-        let state = self
-            .state_since(&collection, ResourceVersion::Any, &work)
-            .await?;
-        let head = Arc::clone(head);
-        let options = Arc::clone(options);
-        if part.is_some() {
-            return work
-                .run(move || icon::respond(&head, &collection, &state, &name))
-                .await;
-        }
-        let (format, shape) = negotiation::negotiate(&head.headers, Target::Object)?;
-        let format = options.format(format);
-        if format == Format::Json && collection.is_short(&state, &name) {
-            return collection.get(&state, &name, format, shape, &options);
-        }
-        work.run(move || collection.get(&state, &name, format, shape, &options))
-            .await?
+        let state = self.state_since(&request, None).await?;
+        let permit = self
+            .0
+            .watches
+            .try_acquire(&request.requester)
+            .ok_or_else(Status::too_many_requests)?;
+        let watch = WatchRequest {
+            collection: request.collection,
+            access: request.access,
+            states: self.0.states.clone(),
+            state,
+            projection,
+            bookmark_interval: self.0.bookmark_interval,
+            permit,
+            executor: request.executor,
+        };
+        watch::respond(watch, &request.options)
     }
 
-    /// Responds to a list or a watch.
     async fn list(
         &self,
-        head: &Arc<Parts>,
-        (
-            collection,
-            Caller {
-                requester,
-                question,
-                ..
-            },
-        ): (Collection, Caller),
-        options: &Arc<Options>,
-        (format, shape): (Format, Shape),
+        request: ObjectRequest,
+        representation: ObjectRepresentation,
     ) -> Result<Response, Status> {
-        let kind = collection.kind;
-        let selection = options.selection(kind)?;
-        options.validate()?;
-        let collection = collection.select(selection);
-        let work = Work::new(&self.0.work, &requester);
-        let state = self
-            .state_since(&collection, options.resource_version()?, &work)
-            .await?;
-        if options.is_watch() {
-            let turn = self
-                .0
-                .watches
-                .try_acquire(&requester)
-                .ok_or_else(chunks::overloaded)?;
-            return watching::respond(
-                (collection, question),
-                (self.0.states.clone(), state),
-                options,
-                (shape, self.0.bookmark_interval),
-                (turn, work),
-            );
+        let version = request.options.resource_version()?;
+        let state = self.state_since(&request, version).await?;
+        let ObjectRequest {
+            head,
+            options,
+            collection,
+            requester,
+            executor,
+            ..
+        } = request;
+        let is_plain = representation.serialization == Serialization::Json
+            && representation.projection == Projection::Whole;
+        if is_plain && response::accepts_gzip(&head.headers) {
+            // Compressed once here, or again for each list.
+            let manifests =
+                state.uncompressed_manifests(CHUNK_BYTES, |objects| collection.sees(objects));
+            deflate(manifests, &executor).await?;
         }
-        if (format, shape) == (Format::Json, Shape::Whole) && response::accepts_gzip(&head.headers)
-        {
-            let texts = state.not_deflated(|objects| collection.sees(objects));
-            deflate(texts, &work).await?;
-        }
+
         let lists = self.0.lists.clone();
-        let head = Arc::clone(head);
-        let options = Arc::clone(options);
-        let sending = work.clone();
-        let listed = move || {
-            let turn = || lists.try_acquire(&requester);
-            collection.list(
-                &state,
-                &options,
-                (format, shape),
-                &head.headers,
-                (turn, &sending),
-            )
+        let list_executor = executor.clone();
+        let respond = move || {
+            let list = ListRequest {
+                collection,
+                state,
+                options: &options,
+                representation,
+                headers: &head.headers,
+            };
+            list.respond(ListPermits {
+                lists: &lists,
+                requester: &requester,
+                executor: &list_executor,
+            })
         };
-        work.run(listed).await?
+        executor.run(respond).await?
     }
 
-    /// Asks whether the caller may do what it asks for, and what it may see.
+    /// Authorizes a request.
+    ///
+    /// # Errors
+    /// The caller is denied, or nothing was decided.
     async fn authorize(
         &self,
         head: &Arc<Parts>,
         route: &Route,
-        options: &Options,
-    ) -> Result<Caller, Status> {
-        let own = self.0.catalogs.clone();
+        options: &ListOptions,
+    ) -> Result<AuthorizedCaller, Status> {
         let peer = Requester::Peer(Peer::of(&head.extensions));
-        let Some(authorize) = &self.0.authorize else {
-            return Ok(Caller {
-                reader: own,
-                requester: peer,
-                question: None,
-            });
+        let anonymous = |requester| AuthorizedCaller {
+            reader: self.0.catalogs.clone(),
+            requester,
+            access: None,
         };
-        let attributes = Attributes::new(&head.method, head.uri.path(), route, options);
-        let question = Question::new(authorize, (head, own.clone()), attributes);
-        let answer = question.ask().await;
+        let Some(authorize) = &self.0.authorize else {
+            return Ok(anonymous(peer));
+        };
+        let access = AccessCheck {
+            authorize: Arc::clone(authorize),
+            head: Arc::clone(head),
+            default_reader: self.0.catalogs.clone(),
+            attributes: Attributes::new(&head.method, head.uri.path(), route, options),
+        };
+        let granted = match access.evaluate().await {
+            // As upstream does: callers without credentials or rights may probe, those with invalid
+            // credentials may not.
+            Err(status) if route.is_public() && status.code != StatusCode::UNAUTHORIZED => {
+                return Ok(anonymous(peer));
+            }
+            granted => granted?,
+        };
         if route.is_public() {
-            // As upstream: whoever has no credentials or no rights may probe, and whoever has
-            // invalid ones may nothing.
-            let refusal = answer
-                .err()
-                .filter(|status| status.code == StatusCode::UNAUTHORIZED);
-            return refusal.map_or(
-                Ok(Caller {
-                    reader: own,
-                    requester: peer,
-                    question: None,
-                }),
-                Err,
-            );
+            return Ok(anonymous(peer));
         }
-        let (reader, user) = answer?;
-        Ok(Caller {
-            reader,
-            requester: user.map_or(peer, Requester::User),
-            question: Some(question),
+        Ok(AuthorizedCaller {
+            reader: granted.reader,
+            requester: granted.user.map_or(peer, Requester::User),
+            access: Some(access),
         })
     }
 
-    /// Waits for a state of at least this resource version that has all changes of the published
-    /// set so far, and lists the objects of the kind in it.
+    /// Waits for a state that has the revision of a resource version and all changes of the
+    /// published set so far, and lists the objects of the kind in it.
+    ///
+    /// # Errors
+    /// There is no state yet, or this replica does not reach the revision in time.
     async fn state_since(
         &self,
-        collection: &Collection,
-        wanted: ResourceVersion,
-        work: &Work,
-    ) -> Result<Arc<Published>, Status> {
+        request: &ObjectRequest,
+        version: Option<ResourceVersion>,
+    ) -> Result<Arc<PublishedState>, Status> {
+        let collection = &request.collection;
+        let revision = version.map_or(0, |version| version.revision);
         let mut states = self.0.states.clone();
         let changes = *self.0.catalogs.changes().borrow();
         let is_first = states.borrow().revision == 0;
@@ -380,24 +447,31 @@ impl KubeApi {
         } else {
             RESOURCE_VERSION_WAIT
         };
+        // States are made a moment after the published set has changed. A request that follows the
+        // change sees it nevertheless.
         let has_reached =
-            |state: &Published| state.revision > 0 && collection.has_reached(state, wanted);
-        let is_wanted = |state: &Arc<Published>| state.changes >= changes && has_reached(state);
-        let _ = timeout(wait, states.wait_for(is_wanted)).await;
+            |state: &PublishedState| state.revision > 0 && collection.revision(state) >= revision;
+        let is_current =
+            |state: &Arc<PublishedState>| state.changes >= changes && has_reached(state);
+        let _ = timeout(wait, states.wait_for(is_current)).await;
+
         let state = Arc::clone(&states.borrow());
-        // While the objects of a large catalog are still compared, the state before is shown.
+        // While the objects of a large catalog are being listed, the former state is shown.
         if state.revision == 0 {
             return Err(Status::unavailable(
                 "the catalogs are being loaded: try again later",
             ));
         }
-        if !has_reached(&state) {
+        if let Some(version) = version
+            && !has_reached(&state)
+        {
+            let current = collection.list_version(&state);
             return Err(Status::too_large_version(
-                wanted.number(),
-                collection.state_version(&state, 0),
+                version.number(),
+                current.number(),
             ));
         }
-        prepared(state, collection.kind, work).await
+        state.list_kind(collection.kind, &request.executor).await
     }
 }
 
@@ -405,36 +479,41 @@ async fn respond(State(api): State<KubeApi>, request: Request) -> Response {
     api.respond(request).await
 }
 
-/// Lists the objects of a kind, where that has not been done: it takes long for a large catalog.
-async fn prepared(
-    state: Arc<Published>,
-    kind: kind::Kind,
-    work: &Work,
-) -> Result<Arc<Published>, Status> {
-    if !state.is_prepared(kind) {
-        let listed = Arc::clone(&state);
-        work.run(move || listed.prepare(kind)).await?;
-    }
-    Ok(state)
+/// Returns the representation of a list or a watch.
+fn list_representation(
+    head: &Parts,
+    options: &ListOptions,
+) -> Result<ObjectRepresentation, Status> {
+    let accepted = if options.is_watch() {
+        // A watch sends single objects, but some clients accept the kind of the list.
+        negotiation::negotiate(&head.headers, NegotiationTarget::Object)
+            .or_else(|_| negotiation::negotiate(&head.headers, NegotiationTarget::List))?
+    } else {
+        negotiation::negotiate(&head.headers, NegotiationTarget::List)?
+    };
+    Ok(ObjectRepresentation {
+        serialization: options.pretty(accepted.serialization),
+        ..accepted
+    })
 }
 
-/// Compresses texts, which takes a while.
-async fn deflate(texts: Vec<Arc<texts::Texts>>, work: &Work) -> Result<(), Status> {
-    if texts.is_empty() {
-        Ok(())
-    } else {
-        work.run(move || texts.iter().for_each(|texts| texts.deflate()))
-            .await
+/// Compresses cached manifests.
+async fn deflate(
+    manifests: Vec<Arc<ManifestCache>>,
+    executor: &RequestExecutor,
+) -> Result<(), Status> {
+    if manifests.is_empty() {
+        return Ok(());
     }
+    executor
+        .run(move || manifests.iter().for_each(|manifests| manifests.deflate()))
+        .await
 }
 
 impl KubeApiTask {
-    /// Publishes a state for each change of what is served, until the published set has no writer
-    /// any more.
+    /// Publishes a state for each change of the published set, until that has no writer any more.
     pub async fn run(self) {
-        let shared = &self.api.0;
-        let made = (Arc::clone(&shared.global_namespace), self.room);
-        published::follow(shared.catalogs.clone(), made, self.states).await;
+        published::follow(self.catalogs, self.settings, self.states).await;
     }
 }
 

@@ -1,8 +1,9 @@
-//! The `PackageManifest` of a package: what OLM v0 tells clients about it, for one `CatalogSource`.
+//! The `PackageManifest` of a package: the view of it that OLM v0 gives clients, for one
+//! `CatalogSource`.
 //!
-//! It is cut from the canonical lines when it is needed. A channel whose head has no readable
-//! `ClusterServiceVersion` is left out, and so is a package without any other channel, as upstream
-//! does: clients depend on the version of each channel.
+//! It is cut from the canonical lines when it is needed. As upstream does, it omits channels whose
+//! head has no readable `ClusterServiceVersion`, and a package without any other channel has no
+//! manifest: clients depend on the version of each channel.
 
 mod csv;
 mod icon;
@@ -18,10 +19,8 @@ use jiff::Timestamp;
 use crate::json::JsonWriter;
 use csv::Csv;
 
-pub(crate) use icon::icon;
-
-/// The object that a catalog comes from, as manifests show it: a `CatalogSource`, or what stands
-/// for one.
+/// The object that a catalog comes from, as manifests show it: a `CatalogSource`, or its equivalent
+/// for other sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CatalogSource {
     pub(crate) name: String,
@@ -29,17 +28,17 @@ pub(crate) struct CatalogSource {
     pub(crate) display_name: String,
     pub(crate) publisher: String,
     pub(crate) labels: BTreeMap<String, String>,
-    /// When the object was created; `None` if that is unknown.
+    /// Creation time of the object; `None` if it is unknown.
     pub(crate) created: Option<Timestamp>,
 }
 
-/// A `PackageManifest` without what depends on the request.
+/// A `PackageManifest` without the parts that depend on the request.
 #[derive(Debug)]
-pub(crate) struct Manifest {
+pub(crate) struct PackageManifest {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
-    /// JSON text of `status` behind the members that name the source, to its end. It depends on the
-    /// content alone.
+    /// JSON text of `status` after the members that name the source. It depends on the content
+    /// alone.
     pub(crate) rest: Vec<u8>,
     /// Version of the newest bundle of the default channel.
     pub(crate) version: String,
@@ -47,8 +46,8 @@ pub(crate) struct Manifest {
     pub(crate) provider: String,
 }
 
-/// Labels that say which catalog a package is from. A package that declares them has annotations of
-/// these names instead.
+/// Labels that name the catalog of a package, and the annotations that show the values which a
+/// package declares for them. Clients select by these labels, so that a package must not set them.
 const CATALOG_LABELS: [(&str, &str); 2] = [
     ("catalog", "catalogql.io/declared-catalog"),
     (
@@ -57,8 +56,8 @@ const CATALOG_LABELS: [(&str, &str); 2] = [
     ),
 ];
 
-/// What a package without labels for operating systems and architectures supports: upstream adds
-/// one of each kind unless a label begins so.
+/// Labels for the operating system and the architecture of a package that declares none. Upstream
+/// adds each unless a label begins with the prefix.
 const PLATFORM_LABELS: [(&str, &str); 2] = [
     ("operatorframework.io/os", "operatorframework.io/os.linux"),
     (
@@ -74,7 +73,7 @@ struct ShownChannel<'a> {
     csv: Csv,
 }
 
-impl Manifest {
+impl PackageManifest {
     /// Reads the manifest of a package; `None` if no channel can be shown.
     pub(crate) fn read(
         package: Package<'_>,
@@ -119,6 +118,13 @@ impl Manifest {
     }
 }
 
+/// Returns the icon of a package, from the head of its default channel; `None` if it has none.
+pub(crate) fn icon(package: Package<'_>, manifests: &mut Manifests) -> Option<Vec<u8>> {
+    let channels = shown_channels(package, manifests);
+    let head = channels[default_channel(package, &channels)?].head;
+    icon::icon(head, manifests)
+}
+
 /// Writes the first members of `status`, which name the source; the rest of a manifest follows.
 pub(crate) fn write_source(source: &CatalogSource, out: &mut JsonWriter) {
     out.key("status");
@@ -147,20 +153,22 @@ fn shown_channels<'a>(package: Package<'a>, manifests: &mut Manifests) -> Vec<Sh
 
 /// Returns the position of the default channel, or else of the first; `None` if there is none.
 fn default_channel(package: Package<'_>, channels: &[ShownChannel<'_>]) -> Option<usize> {
+    // As upstream does: a default channel without a readable head is replaced by the first one.
     let default = channels
         .iter()
         .position(|shown| shown.channel.name() == package.default_channel_name());
     default.or_else(|| (!channels.is_empty()).then_some(0))
 }
 
-/// Returns the labels of a manifest: those of the catalog, ours, and those that the package
-/// declares, of which later ones replace earlier ones; and the annotations with the labels that it
-/// may not declare.
+/// Returns the labels of a manifest (those of the catalog, ours, and those that the package
+/// declares, of which later ones replace earlier ones), and the annotations with the labels that
+/// the package may not declare.
 fn all_labels(
     source: &CatalogSource,
-    [provider, url]: &[String; 2],
+    provider_texts: &[String; 2],
     declared: Vec<(String, String)>,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let [provider, url] = provider_texts;
     let mut labels = source.labels.clone();
     let mut annotations = BTreeMap::new();
     let own = [
@@ -173,6 +181,7 @@ fn all_labels(
     ]);
     labels.extend(own.map(|(key, value)| (key.to_owned(), value)));
     for (key, value) in declared {
+        // Otherwise a package could show itself as one of another catalog.
         match CATALOG_LABELS.iter().find(|(label, _)| *label == key) {
             Some((_, annotation)) => annotations.insert((*annotation).to_owned(), value),
             None => labels.insert(key, value),
@@ -215,6 +224,7 @@ fn write_entries(channel: Channel<'_>, out: &mut JsonWriter) {
         .filter(is_shown)
         .collect();
     if bundles.is_empty() {
+        // The empty slice of Go, as upstream writes it.
         return out.raw(b"null");
     }
     bundles.sort_by(|a, b| match (version_or_zero(*a), version_or_zero(*b)) {
@@ -249,7 +259,7 @@ fn written_version(bundle: Bundle<'_>) -> Option<&str> {
         })
 }
 
-/// Writes the member `deprecation`, if something is deprecated.
+/// Writes the member `deprecation`, if there is one.
 pub(crate) fn write_deprecation(deprecation: Option<Deprecation<'_>>, out: &mut JsonWriter) {
     let Some(deprecation) = deprecation else {
         return;

@@ -1,4 +1,4 @@
-//! Which representation a request accepts: JSON or YAML, of an object or of its other shapes.
+//! Content negotiation: the serialization and the projection that a request accepts.
 //!
 //! A media type may have the parameters `as`, `v` and `g`, which name a kind that the object is
 //! converted to: a `Table` for people, or metadata alone. Of what `Accept` lists, the entry with
@@ -9,9 +9,9 @@ use axum::http::header::ACCEPT;
 
 use crate::status::Status;
 
-/// A format of responses.
+/// A serialization of responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum Serialization {
     #[default]
     Json,
     /// JSON with line breaks, for people.
@@ -19,9 +19,9 @@ pub(crate) enum Format {
     Yaml,
 }
 
-/// What a response shows of objects.
+/// The part of an object that a response shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum Projection {
     Whole,
     /// Rows of columns, in this version of `meta.k8s.io`.
     Table(&'static str),
@@ -29,13 +29,20 @@ pub(crate) enum Shape {
     Metadata(&'static str),
 }
 
-/// What a request asks for, which decides which shapes there are.
+/// The subject of a response, which decides which projections exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum NegotiationTarget {
     /// A document of discovery, or an error.
     Document,
     Object,
     List,
+}
+
+/// The representation of the objects in a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ObjectRepresentation {
+    pub(crate) serialization: Serialization,
+    pub(crate) projection: Projection,
 }
 
 /// A media range of `Accept`.
@@ -44,11 +51,11 @@ struct MediaRange<'h> {
     parameters: Vec<(&'h str, &'h str)>,
 }
 
-/// Message for media types that are known, but not in the shape that is asked for.
+/// Message for media types that are known, but not in this projection.
 const ACCEPTED: &str =
     "only the following media types are accepted: application/json, application/yaml";
 
-impl Format {
+impl Serialization {
     /// Returns the media type.
     pub(crate) fn media_type(self) -> &'static str {
         match self {
@@ -57,34 +64,44 @@ impl Format {
         }
     }
 
-    /// Returns the format for an error: that which the request prefers, or JSON.
-    pub(crate) fn of_errors(headers: &HeaderMap) -> Self {
+    /// Returns the serialization of errors: the one that the request prefers, or JSON.
+    pub(crate) fn for_errors(headers: &HeaderMap) -> Self {
         ranges(headers)
             .iter()
-            .find_map(MediaRange::format)
+            .find_map(MediaRange::serialization)
             .unwrap_or_default()
     }
 }
 
-/// Returns the format and shape of the response to a request.
-pub(crate) fn negotiate(headers: &HeaderMap, target: Target) -> Result<(Format, Shape), Status> {
+/// Returns the representation of the response to a request.
+pub(crate) fn negotiate(
+    headers: &HeaderMap,
+    target: NegotiationTarget,
+) -> Result<ObjectRepresentation, Status> {
     let ranges = ranges(headers);
     if ranges.is_empty() {
-        return Ok((Format::Json, Shape::Whole));
+        return Ok(ObjectRepresentation {
+            serialization: Serialization::Json,
+            projection: Projection::Whole,
+        });
     }
-    let found = ranges
-        .iter()
-        .find_map(|range| Some((range.format()?, range.shape(target)?)));
-    found.ok_or_else(|| {
+    let acceptable = ranges.iter().find_map(|range| {
+        Some(ObjectRepresentation {
+            serialization: range.serialization()?,
+            projection: range.projection(target)?,
+        })
+    });
+    acceptable.ok_or_else(|| {
         let is_list =
             |range: &MediaRange<'_>| range.parameter("as") == Some("PartialObjectMetadataList");
-        if target == Target::Object && ranges.iter().any(is_list) {
+        if target == NegotiationTarget::Object && ranges.iter().any(is_list) {
             return Status::not_acceptable(
                 "you requested PartialObjectMetadataList, but the requested object is not a list",
             );
         }
         let is_known = |range: &MediaRange<'_>| {
-            range.format().is_some() || range.media_type == "application/vnd.kubernetes.protobuf"
+            range.serialization().is_some()
+                || range.media_type == "application/vnd.kubernetes.protobuf"
         };
         if ranges.iter().any(is_known) {
             Status::not_acceptable(ACCEPTED)
@@ -97,7 +114,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, target: Target) -> Result<(Format, 
 /// Returns whether a request prefers the aggregated form of discovery to the older documents.
 pub(crate) fn prefers_aggregated_discovery(headers: &HeaderMap) -> Result<bool, Status> {
     for range in ranges(headers) {
-        let is_json = range.format() == Some(Format::Json);
+        let is_json = range.serialization() == Some(Serialization::Json);
         let parameters = ["as", "v", "g"].map(|name| range.parameter(name));
         if is_json
             && parameters
@@ -109,7 +126,8 @@ pub(crate) fn prefers_aggregated_discovery(headers: &HeaderMap) -> Result<bool, 
         {
             return Ok(true);
         }
-        if range.format().is_some() && parameters == [None; 3] {
+        // The client prefers the older documents to the aggregated form.
+        if range.serialization().is_some() && parameters == [None; 3] {
             return Ok(false);
         }
     }
@@ -137,7 +155,7 @@ impl<'h> MediaRange<'h> {
             .map(|(_, value)| *value)
     }
 
-    /// Returns its weight in thousandths; an invalid one is 0.
+    /// Returns the weight in thousandths; an invalid one is 0.
     fn weight(&self) -> u16 {
         let Some(text) = self.parameter("q") else {
             return 1000;
@@ -153,18 +171,18 @@ impl<'h> MediaRange<'h> {
         thousandths
     }
 
-    fn format(&self) -> Option<Format> {
+    fn serialization(&self) -> Option<Serialization> {
         match self.media_type {
-            "application/json" | "application/*" | "*/*" => Some(Format::Json),
-            "application/yaml" => Some(Format::Yaml),
+            "application/json" | "application/*" | "*/*" => Some(Serialization::Json),
+            "application/yaml" => Some(Serialization::Yaml),
             _ => None,
         }
     }
 
-    /// Returns the shape that its parameters name; `None` if the target has no such shape.
-    fn shape(&self, target: Target) -> Option<Shape> {
+    /// Returns the projection that the parameters name; `None` if the target has no such projection.
+    fn projection(&self, target: NegotiationTarget) -> Option<Projection> {
         let Some(kind) = self.parameter("as") else {
-            return Some(Shape::Whole);
+            return Some(Projection::Whole);
         };
         let version = match (self.parameter("g"), self.parameter("v")) {
             (Some("meta.k8s.io"), Some("v1")) => "v1",
@@ -172,15 +190,19 @@ impl<'h> MediaRange<'h> {
             _ => return None,
         };
         match (kind, target) {
-            ("Table", Target::Object | Target::List) => Some(Shape::Table(version)),
-            ("PartialObjectMetadata", Target::Object)
-            | ("PartialObjectMetadataList", Target::List) => Some(Shape::Metadata(version)),
+            ("Table", NegotiationTarget::Object | NegotiationTarget::List) => {
+                Some(Projection::Table(version))
+            }
+            ("PartialObjectMetadata", NegotiationTarget::Object)
+            | ("PartialObjectMetadataList", NegotiationTarget::List) => {
+                Some(Projection::Metadata(version))
+            }
             _ => None,
         }
     }
 }
 
-/// Returns what `Accept` lists with a weight above zero, highest weight first.
+/// Returns the media ranges of `Accept` with a weight above zero, highest weight first.
 fn ranges(headers: &HeaderMap) -> Vec<MediaRange<'_>> {
     let lists = headers
         .get_all(ACCEPT)

@@ -1,5 +1,5 @@
-//! `OpenAPI` 3.0 documents, one for each version of a group: what `kubectl explain` shows, and what
-//! clients are made from.
+//! `OpenAPI` 3.0 documents, one for each version of a group. `kubectl explain` shows them, and clients
+//! are generated from them.
 //!
 //! The schemas are in `openapi/schemas.json`; the paths are made from the kinds.
 
@@ -8,12 +8,11 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::documents::groups;
-use crate::kind::Kind;
+use crate::kind::{GroupVersion, ResourceKind, groups};
 
 /// A document and the hash of its text, which URLs name so that its responses can be cached for
 /// good.
-pub(crate) struct Document {
+pub(crate) struct OpenapiDocument {
     /// Path of the version of the group, without a slash in front.
     path: String,
     pub(crate) text: String,
@@ -25,10 +24,11 @@ static SCHEMAS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("openapi/schemas.json")).expect("the file is a JSON object")
 });
 
-static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| {
-    let documents = groups().map(|(group, version)| {
-        let text = document_of(group, version).to_string();
-        Document {
+static DOCUMENTS: LazyLock<Vec<OpenapiDocument>> = LazyLock::new(|| {
+    let documents = groups().map(|group_version| {
+        let GroupVersion { group, version } = group_version;
+        let text = document_for(group_version).to_string();
+        OpenapiDocument {
             path: format!("apis/{group}/{version}"),
             hash: hash(&text),
             text,
@@ -39,7 +39,7 @@ static DOCUMENTS: LazyLock<Vec<Document>> = LazyLock::new(|| {
 
 /// Returns the index of all documents.
 pub(crate) fn index() -> Value {
-    let entries = DOCUMENTS.iter().map(|Document { path, hash, .. }| {
+    let entries = DOCUMENTS.iter().map(|OpenapiDocument { path, hash, .. }| {
         (
             path.clone(),
             json!({ "serverRelativeURL": format!("/openapi/v3/{path}?hash={hash}") }),
@@ -49,7 +49,7 @@ pub(crate) fn index() -> Value {
 }
 
 /// Returns the document at a path such as `apis/GROUP/VERSION`.
-pub(crate) fn document(path: &str) -> Option<&'static Document> {
+pub(crate) fn document(path: &str) -> Option<&'static OpenapiDocument> {
     DOCUMENTS.iter().find(|document| document.path == path)
 }
 
@@ -61,13 +61,10 @@ pub(crate) fn hash(text: &str) -> String {
         .to_uppercase()
 }
 
-fn document_of(group: &str, version: &str) -> Value {
-    let kinds = Kind::ALL
-        .into_iter()
-        .filter(|kind| kind.group() == group && kind.version() == version);
+fn document_for(group_version: GroupVersion) -> Value {
     let mut paths = Map::new();
     let mut schemas = Map::new();
-    for kind in kinds {
+    for kind in group_version.kinds() {
         add_paths(kind, &mut paths);
         for name in [schema_name(kind), format!("{}List", schema_name(kind))] {
             add_schema(&name, &mut schemas);
@@ -75,14 +72,14 @@ fn document_of(group: &str, version: &str) -> Value {
     }
     json!({
         "openapi": "3.0.0",
-        "info": { "title": "catalogql", "version": version },
+        "info": { "title": "catalogql", "version": group_version.version },
         "paths": paths,
         "components": { "schemas": schemas },
     })
 }
 
 /// Returns the name of the schema of a kind.
-fn schema_name(kind: Kind) -> String {
+fn schema_name(kind: ResourceKind) -> String {
     let domain: Vec<_> = kind.group().split('.').rev().collect();
     format!("{}.{}.{}", domain.join("."), kind.version(), kind.name())
 }
@@ -116,7 +113,7 @@ fn references(value: &Value) -> Vec<String> {
     }
 }
 
-fn add_paths(kind: Kind, paths: &mut Map<String, Value>) {
+fn add_paths(kind: ResourceKind, paths: &mut Map<String, Value>) {
     let base = format!("/apis/{}", kind.api_version());
     let plural = kind.plural();
     let namespaces = if kind.is_namespaced() {
@@ -158,7 +155,7 @@ fn add_paths(kind: Kind, paths: &mut Map<String, Value>) {
     }
 }
 
-fn operation(kind: Kind, action: &str, what: &str, schema: &str) -> Value {
+fn operation(kind: ResourceKind, action: &str, what: &str, schema: &str) -> Value {
     let reference = json!({ "schema": { "$ref": format!("#/components/schemas/{schema}") } });
     json!({
         "description": format!("{action} {what} of kind {}", kind.name()),
@@ -183,39 +180,35 @@ fn list_parameters() -> Vec<Value> {
         (
             "allowWatchBookmarks",
             "boolean",
-            "Whether a watch tells the current resource version from time to time.",
+            "Sends bookmarks with the current resource version during a watch.",
         ),
-        ("continue", "string", "Token of the page before."),
+        ("continue", "string", "Token of the previous page."),
         (
             "fieldSelector",
             "string",
-            "Fields that the objects must have.",
+            "Selects objects by their fields.",
         ),
         (
             "labelSelector",
             "string",
-            "Labels that the objects must have.",
+            "Selects objects by their labels.",
         ),
         ("limit", "integer", "Maximum number of objects of a page."),
         (
             "resourceVersion",
             "string",
-            "Resource version that the response must have at least.",
+            "Minimum resource version of a list; the version at which a watch begins.",
         ),
         (
             "resourceVersionMatch",
             "string",
-            "How the resource version is compared.",
+            "How a list compares the resource version: Exact or NotOlderThan.",
         ),
-        (
-            "timeoutSeconds",
-            "integer",
-            "Seconds after which a watch ends.",
-        ),
+        ("timeoutSeconds", "integer", "Maximum duration of a watch."),
         (
             "watch",
             "boolean",
-            "Whether changes are sent as they happen.",
+            "Sends changes as they happen instead of a list.",
         ),
     ];
     let parameters = parameters.map(|(name, kind, description)| {

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use fbc::selector::Selector;
 
-use crate::continuation::Continuation;
+use crate::continue_token::ContinueToken;
 use crate::fields::FieldSelector;
-use crate::kind::Kind;
-use crate::negotiation::Format;
+use crate::kind::ResourceKind;
+use crate::negotiation::Serialization;
 use crate::status::Status;
 use crate::version::ResourceVersion;
-use crate::watching::MAX_WATCH_TIME;
+
+/// Maximum duration of a watch, whatever `timeoutSeconds` says. Clients start another one.
+pub const MAX_WATCH_TIME: Duration = Duration::from_hours(1);
 
 /// Maximum number of requirements of a `labelSelector`, and of a `fieldSelector`: each object is
 /// tested against all.
@@ -19,18 +21,18 @@ pub const MAX_REQUIREMENTS: usize = 64;
 
 /// The parameters of a request. Unknown ones are ignored.
 #[derive(Debug)]
-pub(crate) struct Options(BTreeMap<String, String>);
+pub(crate) struct ListOptions(BTreeMap<String, String>);
 
-/// Which objects a request selects.
+/// The selectors of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) labels: Selector,
     pub(crate) fields: FieldSelector,
-    /// Whether there is a selector at all.
-    pub(crate) is_partial: bool,
+    /// A request without selectors selects all objects.
+    pub(crate) has_selectors: bool,
 }
 
-/// Which part of a row of a table stands for its object.
+/// The form of the object in a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IncludeObject {
     None,
@@ -38,11 +40,12 @@ pub(crate) enum IncludeObject {
     Object,
 }
 
-impl Options {
+impl ListOptions {
     /// Parses the query of a URL; of a parameter with several values, the first counts.
     pub(crate) fn parse(query: &str) -> Self {
         let mut parameters = BTreeMap::new();
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            // As Go's `url.Values.Get` does.
             parameters
                 .entry(key.into_owned())
                 .or_insert(value.into_owned());
@@ -54,12 +57,12 @@ impl Options {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Returns a parameter that is there and not empty.
+    /// Returns a parameter that is present and not empty.
     fn given(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
 
-    /// Returns whether a parameter is there and neither `false` nor `0`.
+    /// Returns whether a parameter is present and neither `false` nor `0`.
     pub(crate) fn is_set(&self, name: &str) -> bool {
         self.get(name)
             .is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0")
@@ -69,16 +72,17 @@ impl Options {
         self.is_set("watch")
     }
 
-    /// Returns the format with line breaks, if the request asks for them.
-    pub(crate) fn format(&self, format: Format) -> Format {
-        if format == Format::Json && self.is_set("pretty") {
-            Format::PrettyJson
+    /// Returns the serialization with line breaks, if it is JSON and `pretty` is set.
+    pub(crate) fn pretty(&self, serialization: Serialization) -> Serialization {
+        if serialization == Serialization::Json && self.is_set("pretty") {
+            Serialization::PrettyJson
         } else {
-            format
+            serialization
         }
     }
 
-    /// Returns the name that a field selector demands, as authorization sees it.
+    /// Returns the name that the field selector requires, which authorization treats as the name of
+    /// the object.
     pub(crate) fn selected_name(&self) -> Option<String> {
         FieldSelector::parse(self.get("fieldSelector")?)
             .ok()?
@@ -86,13 +90,18 @@ impl Options {
             .map(str::to_owned)
     }
 
-    /// Returns which objects of a kind are selected.
-    pub(crate) fn selection(&self, kind: Kind) -> Result<Selection, Status> {
+    /// Returns the selectors for objects of a kind.
+    ///
+    /// # Errors
+    /// A selector, `limit` or `timeoutSeconds` is invalid.
+    pub(crate) fn selection(&self, kind: ResourceKind) -> Result<Selection, Status> {
         self.limit()?;
         self.timeout()?;
         let labels = Selector::parse(self.get("labelSelector").unwrap_or_default());
         let labels = labels.map_err(|error| Status::bad_request(error.to_string()))?;
         let fields = FieldSelector::parse(self.get("fieldSelector").unwrap_or_default())?;
+        // Each object is tested against each requirement: unbounded, one request could keep a
+        // processor busy for minutes.
         for (name, count) in [
             ("labelSelector", labels.len()),
             ("fieldSelector", fields.len()),
@@ -105,17 +114,20 @@ impl Options {
             }
         }
         fields.validate(kind)?;
-        let is_partial = ["labelSelector", "fieldSelector"]
+        let has_selectors = ["labelSelector", "fieldSelector"]
             .iter()
             .any(|name| self.given(name).is_some());
         Ok(Selection {
             labels,
             fields,
-            is_partial,
+            has_selectors,
         })
     }
 
-    /// Refuses combinations that mean nothing.
+    /// Checks that the parameters can be combined.
+    ///
+    /// # Errors
+    /// A combination is forbidden, as upstream forbids it.
     pub(crate) fn validate(&self) -> Result<(), Status> {
         let version = self.given("resourceVersion");
         let rule = self.given("resourceVersionMatch");
@@ -126,6 +138,7 @@ impl Options {
                 &format!("Forbidden: {message}"),
             ))
         };
+        // Clients take this error for an older API server, and fall back to a list and a watch.
         if self.get("sendInitialEvents").is_some() {
             let verb = if self.is_watch() {
                 "not supported for watch"
@@ -154,6 +167,7 @@ impl Options {
                 &message,
             ));
         }
+        // A token has the version of its first page.
         if self.given("continue").is_some() && version.is_some_and(|version| version != "0") {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
@@ -162,8 +176,8 @@ impl Options {
         Ok(())
     }
 
-    /// Returns the resource version of the request.
-    pub(crate) fn resource_version(&self) -> Result<ResourceVersion, Status> {
+    /// Returns the resource version of the request; `None` for any.
+    pub(crate) fn resource_version(&self) -> Result<Option<ResourceVersion>, Status> {
         ResourceVersion::parse(self.get("resourceVersion").unwrap_or_default())
     }
 
@@ -179,7 +193,7 @@ impl Options {
             .filter(|limit| *limit > 0))
     }
 
-    /// Returns how long a watch lasts, if the request says so: no longer than [`MAX_WATCH_TIME`].
+    /// Returns the duration of a watch, at most [`MAX_WATCH_TIME`]; `None` if the request has none.
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, Status> {
         let seconds = u64::try_from(self.integer("timeoutSeconds")?)
             .ok()
@@ -187,9 +201,9 @@ impl Options {
         Ok(seconds.map(|seconds| Duration::from_secs(seconds).min(MAX_WATCH_TIME)))
     }
 
-    /// Returns where the list goes on.
-    pub(crate) fn continuation(&self) -> Result<Option<Continuation>, Status> {
-        self.given("continue").map(Continuation::parse).transpose()
+    /// Returns the continue token.
+    pub(crate) fn continue_token(&self) -> Result<Option<ContinueToken>, Status> {
+        self.given("continue").map(ContinueToken::parse).transpose()
     }
 
     pub(crate) fn include_object(&self) -> Result<IncludeObject, Status> {
@@ -228,8 +242,8 @@ mod tests {
         ] {
             let select = |count: usize| {
                 let requirements = vec![requirement; count].join(",").replace('=', "%3D");
-                let selection = Options::parse(&format!("{name}={requirements}"))
-                    .selection(Kind::PackageManifest);
+                let selection = ListOptions::parse(&format!("{name}={requirements}"))
+                    .selection(ResourceKind::PackageManifest);
                 selection
                     .map(|selection| selection.labels.len() + selection.fields.len())
                     .map_err(|error| error.message)
@@ -256,7 +270,7 @@ mod tests {
             ("timeoutSeconds=9223372036854775807", Some(3_600)),
         ] {
             assert_eq!(
-                Options::parse(query).timeout(),
+                ListOptions::parse(query).timeout(),
                 Ok(expected.map(Duration::from_secs)),
                 "{query}"
             );

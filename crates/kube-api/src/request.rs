@@ -1,11 +1,11 @@
-//! What the path of a request names.
+//! Paths of requests.
 
 use percent_encoding::percent_decode_str;
 
-use crate::kind::Kind;
+use crate::kind::ResourceKind;
 use crate::status::Status;
 
-/// What a path names.
+/// The subject of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// All groups.
@@ -13,7 +13,7 @@ pub(crate) enum Route {
     Group(String),
     /// The resources of a version of a group.
     GroupVersion(String, String),
-    Object(Object),
+    Object(ObjectPath),
     /// The index of the `OpenAPI` documents.
     OpenapiIndex,
     /// The `OpenAPI` document of this path without its slash.
@@ -27,7 +27,7 @@ pub(crate) enum Route {
 
 /// An object, or all of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Object {
+pub(crate) struct ObjectPath {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) namespace: Option<String>,
@@ -43,6 +43,7 @@ impl Route {
     pub(crate) fn parse(path: &str) -> Self {
         let decode = |segment: &str| percent_decode_str(segment).decode_utf8_lossy().into_owned();
         let mut segments: Vec<String> = path.split('/').skip(1).map(decode).collect();
+        // A slash at the end changes nothing, as upstream.
         if segments.last().is_some_and(String::is_empty) {
             segments.pop();
         }
@@ -54,7 +55,7 @@ impl Route {
             ["apis", group] => Self::Group(group.to_owned()),
             ["apis", group, version] => Self::GroupVersion(group.to_owned(), version.to_owned()),
             ["apis", group, version, ref rest @ ..] => {
-                Object::parse(group, version, rest).map_or(Self::Unknown, Self::Object)
+                ObjectPath::parse(group, version, rest).map_or(Self::Unknown, Self::Object)
             }
             ["openapi", "v3"] => Self::OpenapiIndex,
             ["openapi", "v3", ref rest @ ..] => Self::Openapi(rest.join("/")),
@@ -66,14 +67,13 @@ impl Route {
         }
     }
 
-    /// Returns whether everybody may read it whose credentials are not invalid: whoever probes
-    /// usually has none.
+    /// Returns whether callers without credentials may read it. Probes usually send none.
     pub(crate) fn is_public(&self) -> bool {
         matches!(self, Self::Probe(_, None))
     }
 }
 
-impl Object {
+impl ObjectPath {
     fn parse(group: &str, version: &str, rest: &[&str]) -> Option<Self> {
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() => {
@@ -95,20 +95,25 @@ impl Object {
         })
     }
 
-    /// Returns the kind of the resource, if there is what the path names.
-    pub(crate) fn resolve(self) -> Result<(Kind, Self), Status> {
-        let kind = Kind::find(&self.group, &self.version, &self.resource)
+    /// Returns the kind of the resource.
+    ///
+    /// # Errors
+    /// The resource or subresource does not exist, or does not exist in this scope.
+    pub(crate) fn kind(&self) -> Result<ResourceKind, Status> {
+        let kind = ResourceKind::find(&self.group, &self.version, &self.resource)
             .ok_or_else(Status::no_resource)?;
         let is_there = self
             .subresource
             .as_deref()
             .is_none_or(|part| kind.subresources().contains(&part));
+        // As upstream does: the objects of all namespaces can be listed, but none is got without its
+        // namespace.
         let fits_scope = match (kind.is_namespaced(), &self.namespace) {
             (true, None) => self.name.is_none(),
             (is_namespaced, namespace) => is_namespaced == namespace.is_some(),
         };
         if is_there && fits_scope {
-            Ok((kind, self))
+            Ok(kind)
         } else {
             Err(Status::no_resource())
         }

@@ -1,14 +1,11 @@
-//! Errors: `Status` objects of the Kubernetes API, in the representation that the request accepts.
+//! Errors, as `Status` objects of the Kubernetes API.
 
 use axum::http::StatusCode;
-use axum::response::Response;
 use serde_json::{Value, json};
 
-use crate::kind::Kind;
-use crate::negotiation::Format;
-use crate::response;
+use crate::kind::ResourceKind;
 
-/// An error.
+/// An error of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Status {
     pub(crate) code: StatusCode,
@@ -46,8 +43,8 @@ impl Status {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// No object of this name.
-    pub(crate) fn not_found(kind: Kind, name: &str) -> Self {
+    /// The error for an object that does not exist.
+    pub(crate) fn not_found(kind: ResourceKind, name: &str) -> Self {
         let resource = kind.plural();
         let group = kind.group();
         let message = format!("{resource}.{group} \"{name}\" not found");
@@ -55,7 +52,7 @@ impl Status {
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).with(details)
     }
 
-    /// No such resource, version or subresource.
+    /// The error for a resource, version or subresource that does not exist.
     pub(crate) fn no_resource() -> Self {
         let message = "the server could not find the requested resource";
         Self::new(StatusCode::NOT_FOUND, "NotFound", message).with(json!({}))
@@ -66,7 +63,7 @@ impl Status {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(json!({}))
     }
 
-    /// Nothing that the request accepts is known here.
+    /// The error for a request that accepts no known media type.
     pub(crate) fn unknown_media_types() -> Self {
         let message =
             "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"
@@ -74,12 +71,13 @@ impl Status {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message).with(json!({}))
     }
 
-    /// What the request accepts is known, but not for this response.
+    /// The error for a request that accepts known media types, of which none fits the response.
     pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    /// A parameter of a list is invalid: its name, the reason, and the message after the name.
+    /// The error for an invalid parameter of a list: its name, the reason, and the message after the
+    /// name.
     pub(crate) fn invalid_parameter(field: &str, reason: &str, message: &str) -> Self {
         let text = format!("ListOptions.meta.k8s.io \"\" is invalid: {field}: {message}");
         let cause = json!({ "reason": reason, "message": message, "field": field });
@@ -87,12 +85,12 @@ impl Status {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", text).with(details)
     }
 
-    /// The state that the request names is not known any more.
+    /// The error for a state that is gone. Clients list again.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// The request names a state that is not there yet.
+    /// The error for a state that this replica has not reached.
     pub(crate) fn too_large_version(wanted: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {wanted}, current: {current}");
         let cause =
@@ -113,9 +111,18 @@ impl Status {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// Returns it with a token for the rest of a list.
-    pub(crate) fn object(&self, resume: Option<&str>) -> Value {
-        let metadata = resume.map_or(json!({}), |token| json!({ "continue": token }));
+    /// The error for a request beyond a bound. Clients repeat it.
+    pub(crate) fn too_many_requests() -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "TooManyRequests",
+            "too many requests at a time: try again later",
+        )
+    }
+
+    /// Returns the `Status` object, with a continue token for the rest of a list if there is one.
+    pub(crate) fn object(&self, token: Option<&str>) -> Value {
+        let metadata = token.map_or(json!({}), |token| json!({ "continue": token }));
         let mut object = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code.as_u16(),
@@ -124,18 +131,5 @@ impl Status {
             object["details"] = details.clone();
         }
         object
-    }
-
-    pub(crate) fn respond(&self, format: Format) -> Response {
-        self.respond_with(format, None)
-    }
-
-    pub(crate) fn respond_with(&self, format: Format, resume: Option<&str>) -> Response {
-        let mut response = response::whole(self.object(resume).to_string().into_bytes(), format);
-        *response.status_mut() = self.code;
-        if self.code == StatusCode::FORBIDDEN {
-            response::protect(&mut response);
-        }
-        response
     }
 }

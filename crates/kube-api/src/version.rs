@@ -1,171 +1,127 @@
-//! Resource versions: numbers that grow with each change of what is served.
+//! Resource versions: opaque decimal numbers that grow with each change of the published objects.
 //!
-//! The version of a state, which lists and bookmarks have, is made of the time since which the
-//! process shows the state and of a fingerprint of what the caller sees in it. Whoever serves the
-//! same to the caller knows it: the process after a restart, and other replicas. The version of an
-//! object or an event says which change of its catalog in this process it was; changes lie below
-//! the state that they led to. From the highest bit:
+//! This process gives each state that it publishes a *revision*: the time in milliseconds since
+//! 1970, or the next number if that one is taken. All objects that change with a state get its
+//! revision. A resource version is a revision with a tag:
 //!
-//! | bits | of a state | of a change |
+//! | bits | in an object | in a list or bookmark |
 //! |---|---|---|
-//! | 1 | 0 | 0 |
-//! | 34 | tick of its last change | tick, at random within a minute before the state |
-//! | 1 | 1 | 0 |
-//! | 28 | fingerprint | 18 bits: number within the tick; 10 bits: the caller's view |
+//! | 42 | revision at which the object last changed | revision of the last change that the caller sees |
+//! | 21 | 0 | tag of this process and of the catalogs that the caller sees |
 //!
-//! Numbers stay below 2^63, so that clients may take them for signed integers.
+//! A watch resumes only at the version of a list or bookmark with the caller's tag. Every other
+//! version gets 410 `Expired`, and the client lists again, as the API
+//! machinery of Kubernetes makes every client do:
+//!
+//! - A version of another replica, or from before a restart, has another tag. Replicas publish the
+//!   same content at different times, so that only the replica that sent a list knows which
+//!   changes came after it: one that guessed could lose a change, or send it twice.
+//! - The same holds for a caller whose rights have changed. It has not seen the objects of the
+//!   catalogs that it may see now.
+//! - The version of an object has no tag. Other objects may have changed with the same revision,
+//!   and a watch that ended between their events has not sent all of them. Clients that ask for
+//!   bookmarks get one after the last event of each change, at which they resume.
+//!
+//! Versions stay below 2^63, so that clients may parse them as signed integers.
 
-use std::time::Duration;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 
 use jiff::Timestamp;
 use serving::Visibility;
 
-use crate::published::hash_parts;
 use crate::status::Status;
 
-/// Number of bits of what distinguishes states of one tick, and changes of one tick for one view.
-const FINGERPRINT_BITS: u32 = 28;
+/// Number of bits of a tag: a version of another process has the same tag once in two million
+/// times, and even then resumes a watch only if its millisecond is that of a change here.
+const TAG_BITS: u32 = 21;
 
-/// Number of bits of the view: which catalogs the caller sees. A watch that goes on behind a
-/// change, after the caller's rights have changed, would otherwise miss what changed with them.
-const VIEW_BITS: u32 = 10;
-
-/// Number of bits of a revision below its tick.
-const CHANGE_BITS: u32 = FINGERPRINT_BITS - VIEW_BITS;
-
-/// Marks the version of a state.
-const STATE: u64 = 1 << FINGERPRINT_BITS;
-
-/// Seconds from 1970 to the first tick, the beginning of 2025. There are enough ticks for 34 years.
-const FIRST_TICK: i64 = 1_735_689_600;
-
-/// Ticks in a second. Each change of a catalog takes two at least: more of them would get ahead of
-/// the clock, and a process that starts again behind its former self.
-const TICKS: i64 = 16;
-
-/// Number of ticks before a state over which the changes are spread that led to it, a minute.
-const SPREAD: u64 = 1024;
-
-/// A resource version of a request.
+/// A resource version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResourceVersion {
-    /// Any state.
-    Any,
-    /// A state that shows the caller what has this fingerprint.
-    State { tick: u64, fingerprint: u64 },
-    /// Behind the change of this revision, for a caller of this view.
-    Change { revision: u64, view: u64 },
+pub(crate) struct ResourceVersion {
+    pub(crate) revision: u64,
+    tag: VersionTag,
+}
+
+/// The tag of the versions of lists and bookmarks, between 1 and 2^21 - 1; 0 in versions of
+/// objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct VersionTag(u64);
+
+/// Makes the tags of this process. Its keys are random, and differ from those of other processes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VersionTags(RandomState);
+
+impl VersionTags {
+    /// Returns the tag for callers that see these catalogs.
+    pub(crate) fn tag(&self, visibility: &Visibility) -> VersionTag {
+        let names = match visibility {
+            Visibility::All => None,
+            Visibility::Only(names) => Some(names),
+        };
+        let max = (1 << TAG_BITS) - 1;
+        VersionTag(1 + self.0.hash_one(names) % max)
+    }
 }
 
 impl ResourceVersion {
-    /// Parses a resource version; the empty one is any.
-    pub(crate) fn parse(text: &str) -> Result<Self, Status> {
+    /// Returns the version of an object that last changed at a revision.
+    pub(crate) fn of_object(revision: u64) -> Self {
+        Self {
+            revision,
+            tag: VersionTag(0),
+        }
+    }
+
+    /// Returns the version of a list or bookmark of a state with this revision.
+    pub(crate) fn of_list(revision: u64, tag: VersionTag) -> Self {
+        Self { revision, tag }
+    }
+
+    /// Parses the parameter `resourceVersion`. `None` stands for any state: the parameter is empty
+    /// or 0.
+    pub(crate) fn parse(text: &str) -> Result<Option<Self>, Status> {
         if text.is_empty() {
-            return Ok(Self::Any);
+            return Ok(None);
         }
         let number = text.parse::<u64>().map_err(|_| {
             Status::bad_request(format!(
                 "resourceVersion: Invalid value: \"{text}\": must be a decimal number"
             ))
         })?;
-        Ok(Self::from_number(number))
+        Ok((number != 0).then(|| Self::from_number(number)))
     }
 
     pub(crate) fn from_number(number: u64) -> Self {
-        let tick = number >> (FINGERPRINT_BITS + 1);
-        let low = number % STATE;
-        if number == 0 {
-            Self::Any
-        } else if number & STATE == 0 {
-            let change = low >> VIEW_BITS;
-            let view = low % (1 << VIEW_BITS);
-            Self::Change {
-                revision: tick << CHANGE_BITS | change,
-                view,
-            }
-        } else {
-            Self::State {
-                tick,
-                fingerprint: low,
-            }
-        }
-    }
-
-    /// Returns the tick at which the client was, 0 for any.
-    pub(crate) fn tick(self) -> u64 {
-        match self {
-            Self::Any => 0,
-            Self::State { tick, .. } => tick,
-            Self::Change { revision, .. } => tick(revision),
+        Self {
+            revision: number >> TAG_BITS,
+            tag: VersionTag(number % (1 << TAG_BITS)),
         }
     }
 
     pub(crate) fn number(self) -> u64 {
-        match self {
-            Self::Any => 0,
-            Self::State { tick, fingerprint } => {
-                tick << (FINGERPRINT_BITS + 1) | STATE | fingerprint
-            }
-            Self::Change { revision, view } => {
-                let change = revision % (1 << CHANGE_BITS);
-                tick(revision) << (FINGERPRINT_BITS + 1) | change << VIEW_BITS | view
-            }
-        }
+        self.revision << TAG_BITS | self.tag.0
+    }
+
+    /// Returns whether it is the version of a list or bookmark that a caller with this tag got from
+    /// this process.
+    pub(crate) fn has_tag(self, tag: VersionTag) -> bool {
+        self.tag == tag
     }
 }
 
-/// Returns the tick of a revision.
-pub(crate) fn tick(revision: u64) -> u64 {
-    revision >> CHANGE_BITS
-}
-
-/// Returns the revision of this time before another one.
-pub(crate) fn revision_before(revision: u64, time: Duration) -> u64 {
-    tick(revision).saturating_sub(time.as_secs() * TICKS.unsigned_abs()) << CHANGE_BITS
-}
-
-/// Returns where the ranges of revisions begin of changes of so many objects each, behind a state
-/// with the revision `last`, and the revision of the state that they lead to.
-///
-/// The ranges are spread at random over the ticks before it, each beginning with one. Were they one
-/// behind the other, who sees only some of the catalogs could tell by the gaps how many others have
-/// changed, and how many objects these have.
-pub(crate) fn spread(now: Timestamp, last: u64, sizes: &[u64]) -> (Vec<u64>, u64) {
-    let seconds = now.as_second() - FIRST_TICK;
-    let ticks = seconds * TICKS + i64::from(now.subsec_nanosecond()) * TICKS / 1_000_000_000;
-    let taken = |size: u64| size.div_ceil(1 << CHANGE_BITS).max(1);
-    let total: u64 = sizes.iter().copied().map(taken).sum();
-    let lowest = tick(last) + 1;
-    let end = u64::try_from(ticks).unwrap_or_default().max(lowest + total);
-    let free = (end - lowest - total).min(SPREAD);
-    let mut gaps: Vec<_> = sizes.iter().map(|_| fastrand::u64(0..=free)).collect();
-    gaps.sort_unstable();
-    let mut order: Vec<_> = (0..sizes.len()).collect();
-    fastrand::shuffle(&mut order);
-    let mut ranges = vec![0; sizes.len()];
-    let mut next = end - free - total;
-    for (at, gap) in order.into_iter().zip(gaps) {
-        ranges[at] = (next + gap) << CHANGE_BITS;
-        next += taken(sizes[at]);
+impl fmt::Display for ResourceVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.number())
     }
-    (ranges, end << CHANGE_BITS)
 }
 
-/// Returns the fingerprint of catalogs, by those of each. Sets that differ have the same one once
-/// in 270 million times.
-pub(crate) fn fingerprint<'c>(catalogs: impl Iterator<Item = &'c [u8; 16]>) -> u64 {
-    let hash = hash_parts(catalogs.map(<[u8; 16]>::as_slice));
-    u64::from(u32::from_le_bytes([hash[0], hash[1], hash[2], hash[3]])) % STATE
-}
-
-/// Returns the view of whoever sees these catalogs: 0 for all, else by their names. Sets that
-/// differ have the same view once in a thousand times.
-pub(crate) fn view(visibility: &Visibility) -> u64 {
-    let Visibility::Only(names) = visibility else {
-        return 0;
-    };
-    let hash = hash_parts(names.iter().map(String::as_bytes));
-    1 + u64::from(u16::from_le_bytes([hash[0], hash[1]])) % ((1 << VIEW_BITS) - 1)
+/// Returns the revision of a state that is published now, after one with the revision `last`.
+pub(crate) fn next_revision(now: Timestamp, last: u64) -> u64 {
+    // A clock that was set back must not make revisions fall.
+    u64::try_from(now.as_millisecond())
+        .unwrap_or_default()
+        .max(last + 1)
 }
 
 #[cfg(test)]
@@ -173,100 +129,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_says_what_it_was_made_of() {
-        let last = (1 << CHANGE_BITS) - 1;
-        for version in [
-            ResourceVersion::State {
-                tick: 1,
-                fingerprint: 0,
-            },
-            ResourceVersion::State {
-                tick: (1 << 34) - 1,
-                fingerprint: STATE - 1,
-            },
-            ResourceVersion::Change {
-                revision: 1,
-                view: 0,
-            },
-            ResourceVersion::Change {
-                revision: 7 << CHANGE_BITS | last,
-                view: (1 << VIEW_BITS) - 1,
-            },
+    fn a_resource_version_is_a_revision_with_a_tag() {
+        let tags = VersionTags::default();
+        for visibility in [
+            Visibility::All,
+            Visibility::none(),
+            Visibility::only(["a".to_owned()]),
         ] {
+            let tag = tags.tag(&visibility);
+            assert_eq!(tag, tags.tag(&visibility));
+            let version = ResourceVersion::of_list((1 << 42) - 1, tag);
             assert_eq!(ResourceVersion::from_number(version.number()), version);
-            assert!(version.number() < 1 << 63);
+            assert!(version.number() < 1 << 63 && version.has_tag(tag));
+            let object = ResourceVersion::of_object(version.revision);
+            assert!(object.number() < version.number() && !object.has_tag(tag));
         }
     }
 
     #[test]
-    fn numbers_grow_from_change_to_change_and_to_the_state_that_they_lead_to() {
+    fn tags_differ_between_processes_and_between_sets_of_visible_catalogs() {
+        let only = |name: &str| Visibility::only([name.to_owned()]);
+        let [here, elsewhere] = [(); 2].map(|()| VersionTags::default());
+        let all = [Visibility::All, Visibility::none(), only("a"), only("b")];
+        let tags = [&here, &elsewhere]
+            .into_iter()
+            .flat_map(|tags| all.iter().map(|visibility| tags.tag(visibility).0));
+        let mut tags: Vec<_> = tags.collect();
+        tags.sort_unstable();
+        tags.dedup();
+        // Equal tags are rare, but may happen.
+        assert!(tags.len() >= 7, "{tags:?}");
+    }
+
+    #[test]
+    fn revisions_grow_with_the_clock_and_also_when_it_is_set_back() {
         let now: Timestamp = "2030-01-01T00:00:00.5Z".parse().unwrap();
-        let change = |revision| {
-            ResourceVersion::Change {
-                revision,
-                view: (1 << VIEW_BITS) - 1,
-            }
-            .number()
-        };
-        let state = |revision| {
-            ResourceVersion::State {
-                tick: tick(revision),
-                fingerprint: 0,
-            }
-            .number()
-        };
-        let (_, mut last) = spread(now, 0, &[]);
-        for sizes in [
-            &[1][..],
-            &[2, 1, 5],
-            &[3 << CHANGE_BITS, 1],
-            &[1; 2_000],
-            &[1],
-        ] {
-            let (ranges, next) = spread(now, last, sizes);
-            let mut ranges: Vec<_> = ranges
-                .into_iter()
-                .zip(sizes)
-                .map(|(first, size)| [first, first + size])
-                .collect();
-            ranges.sort_unstable();
-            assert!(ranges.iter().flatten().is_sorted(), "{ranges:?}");
-            let first = ranges[0][0];
-            let end = ranges[ranges.len() - 1][1];
-            assert!(
-                state(last) < change(first) && change(end - 1) < state(next),
-                "{last} {ranges:?} {next}"
-            );
-            last = next;
-        }
-        let ticks = |now| tick(spread(now, 0, &[1]).1);
-        assert_eq!(
-            ticks(now.checked_add(Duration::from_secs(1)).unwrap()) - ticks(now),
-            16
-        );
-    }
-
-    #[test]
-    fn where_a_range_begins_tells_nothing_of_other_changes() {
-        let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
-        // How often the range of one object begins in each quarter of the time over which all are
-        // spread.
-        let quarters = |others: &[u64]| {
-            let mut quarters = [0_u64; 4];
-            for _ in 0..4_000 {
-                let (ranges, state) = spread(now, 0, &[&[1], others].concat());
-                let before = tick(state) - tick(ranges[0]);
-                assert_eq!(ranges[0] % (1 << CHANGE_BITS), 0);
-                quarters[usize::try_from(before * 4 / (SPREAD + 16)).unwrap()] += 1;
-            }
-            quarters
-        };
-        for others in [&[][..], &[100_000], &[1; 10]] {
-            let quarters = quarters(others);
-            assert!(
-                quarters.iter().all(|count| (800..1_200).contains(count)),
-                "{others:?} {quarters:?}"
-            );
-        }
+        let first = next_revision(now, 0);
+        assert_eq!(first, 1_893_456_000_500);
+        assert_eq!(next_revision(now, first), first + 1);
+        assert_eq!(next_revision(now, first + 10_000), first + 10_001);
     }
 }

@@ -47,7 +47,7 @@ impl Aggregated {
         let plane = plane()?;
         let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
         let authority = certificate(&folders);
-        let server = serve(&plane, &folders, (address, "store"), &arguments);
+        let server = serve(&plane, &folders, address, "store", &arguments);
         register(&plane, address.port(), &authority);
         Some(Self {
             plane,
@@ -67,10 +67,8 @@ impl Aggregated {
         let addresses =
             [fixed_port(), fixed_port()].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         let authority = certificate(&folders);
-        let server = serve(&plane, &folders, (addresses[0], "store"), &arguments);
-        // Versions have the time of the first state: it is not the same for both.
-        eventually(|| folders.path("store/kube-api.json").exists().then_some(()));
-        let second = serve(&plane, &folders, (addresses[1], "second-store"), &arguments);
+        let server = serve(&plane, &folders, addresses[0], "store", &arguments);
+        let second = serve(&plane, &folders, addresses[1], "second-store", &arguments);
         let turns = Turns::start(addresses);
         register(&plane, turns.address.port(), &authority);
         let api = Self {
@@ -92,7 +90,8 @@ impl Aggregated {
         self.server = serve(
             &self.plane,
             &self.folders,
-            (self.address, "store"),
+            self.address,
+            "store",
             &self.arguments,
         );
         wait_until_listed(&self.plane);
@@ -168,8 +167,9 @@ impl Aggregated {
         assert!(sent.expect("there is a shell").success());
         let status = eventually(|| ended.child.try_wait().expect("it is a child"));
         assert!(status.success(), "{status}");
-        let place = (ended.address, ended.store);
-        let started = serve(&self.plane, &self.folders, place, &self.arguments);
+        let address = ended.address;
+        let store = ended.store;
+        let started = serve(&self.plane, &self.folders, address, store, &self.arguments);
         self.server = self.second.replace(started).expect("there are two");
     }
 }
@@ -225,7 +225,8 @@ fn certificate(folders: &Folders) -> String {
 fn serve(
     plane: &ControlPlane,
     folders: &Folders,
-    (address, store): (SocketAddr, &'static str),
+    address: SocketAddr,
+    store: &'static str,
     arguments: &[String],
 ) -> Server {
     let mut command = Command::new(env!("CARGO_BIN_EXE_catalogql"));

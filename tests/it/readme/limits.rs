@@ -528,7 +528,10 @@ fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
     let http2 = listen::Http2Limits::of_grpc();
     vec![
         ("chunk of a list", kube_api::CHUNK_BYTES.to_string()),
-        ("kept texts", kube_api::KEPT_TEXT_BYTES.to_string()),
+        (
+            "cached manifests",
+            kube_api::MANIFEST_CACHE_BYTES.to_string(),
+        ),
         ("lists being sent", kube_api::MAX_STREAMED_LISTS.to_string()),
         ("list time", seconds(kube_api::LIST_TIME)),
         ("requirements", kube_api::MAX_REQUIREMENTS.to_string()),

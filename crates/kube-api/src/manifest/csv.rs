@@ -7,7 +7,7 @@ use fbc::version::strict_version;
 
 use crate::json::JsonWriter;
 
-/// What manifests show of a `ClusterServiceVersion`.
+/// The parts of a `ClusterServiceVersion` that manifests show.
 pub(super) struct Csv {
     /// JSON text of its name.
     pub(super) name: Vec<u8>,
@@ -37,8 +37,8 @@ const SPEC_FIELDS: [&str; 10] = [
     "provider",
 ];
 
-/// Fields of a `ClusterServiceVersion`, or of what upstream's registry makes one of.
-struct Fields<'t> {
+/// Fields of a `ClusterServiceVersion`, or of the metadata from which upstream's registry makes one.
+struct CsvFields<'t> {
     /// JSON text.
     name: Vec<u8>,
     annotations: Option<JsonValue<'t>>,
@@ -57,23 +57,24 @@ impl Csv {
     /// field has the wrong type.
     pub(super) fn read(bundle: Bundle<'_>, manifests: &mut Manifests) -> Option<Self> {
         if let Some(text) = bundle.csv_manifest(manifests) {
-            return Self::new(&Fields::of_manifest(JsonValue::new(&text)).ok()?).ok();
+            return Self::new(&CsvFields::from_manifest(JsonValue::new(&text)).ok()?).ok();
         }
         let mut metadata = bundle
             .properties()
             .filter(|property| property.type_name() == "olm.csv.metadata");
+        // Upstream's registry refuses to choose between several.
         let only = metadata.next()?;
         let further = metadata.next();
         if further.is_some() {
             return None;
         }
         let images = bundle.related_images();
-        let mut fields = Fields::of_metadata(bundle, only.value()?).ok()?;
+        let mut fields = CsvFields::from_metadata(bundle, only.value()?).ok()?;
         fields.related_images = images.iter().map(|related| related.image.raw()).collect();
         Self::new(&fields).ok()
     }
 
-    fn new(fields: &Fields<'_>) -> Result<Self, WrongType> {
+    fn new(fields: &CsvFields<'_>) -> Result<Self, WrongType> {
         let [.., provider] = fields.spec;
         let mut out = JsonWriter::default();
         let provider_texts = write_texts(provider, &["name", "url"], &mut out)?;
@@ -101,8 +102,8 @@ impl Csv {
     }
 }
 
-impl<'t> Fields<'t> {
-    fn of_manifest(csv: JsonValue<'t>) -> Result<Self, WrongType> {
+impl<'t> CsvFields<'t> {
+    fn from_manifest(csv: JsonValue<'t>) -> Result<Self, WrongType> {
         let nothing = JsonValue::new(b"null");
         let [metadata, spec] = csv
             .fields(["metadata", "spec"])?
@@ -138,7 +139,7 @@ impl<'t> Fields<'t> {
 
     /// Makes the fields that upstream's registry makes of the metadata of a bundle, its package,
     /// and its images.
-    fn of_metadata(bundle: Bundle<'t>, metadata: JsonValue<'t>) -> Result<Self, WrongType> {
+    fn from_metadata(bundle: Bundle<'t>, metadata: JsonValue<'t>) -> Result<Self, WrongType> {
         let [annotations, labels, crds, api_services] = metadata.fields([
             "annotations",
             "labels",

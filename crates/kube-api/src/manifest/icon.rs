@@ -1,11 +1,11 @@
-//! The icon of a package: that of its default channel.
+//! Icons of bundles.
 
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, Engine as _};
-use fbc::catalog::{Bundle, JsonValue, Manifests, Package};
+use fbc::catalog::{Bundle, JsonValue, Manifests};
 
-/// Base64 of which only a part may be valid.
+/// Decodes base64 that may lack its padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -13,15 +13,13 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Returns the bytes of the icon; `None` if the package has none.
-pub(crate) fn icon(package: Package<'_>, manifests: &mut Manifests) -> Option<Vec<u8>> {
-    let channels = super::shown_channels(package, manifests);
-    let head = channels[super::default_channel(package, &channels)?].head;
-    encoded_icon(head, manifests).map(|encoded| decode(&encoded))
+/// Returns the bytes of the icon of a bundle; `None` if it has none.
+pub(super) fn icon(bundle: Bundle<'_>, manifests: &mut Manifests) -> Option<Vec<u8>> {
+    encoded_icon(bundle, manifests).map(|encoded| decode(&encoded))
 }
 
-/// Returns the base64 of the first icon of a bundle's `ClusterServiceVersion`, or of its package
-/// where there is none among its manifests.
+/// Returns the base64 of the first icon of the `ClusterServiceVersion` of a bundle. If the bundle
+/// has none inline, its package has the icon.
 fn encoded_icon(head: Bundle<'_>, manifests: &mut Manifests) -> Option<String> {
     let manifest = head.csv_manifest(manifests);
     let icon = match &manifest {
@@ -39,7 +37,7 @@ fn encoded_icon(head: Bundle<'_>, manifests: &mut Manifests) -> Option<String> {
     .ok()
 }
 
-/// Decodes base64 up to the first character that is none; line breaks do not count.
+/// Decodes base64 up to the first invalid character; line breaks are skipped.
 fn decode(encoded: &str) -> Vec<u8> {
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     let digits = encoded

@@ -26,7 +26,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use fbc::{Catalog, Digest, Origins};
 use flate2::read::GzDecoder;
-use kube_api::{Authorize, CreateTextFile, KubeApi, KubeApiOptions, TextFile};
+use kube_api::{Authorize, CreateManifestFile, KubeApi, KubeApiOptions, ManifestFile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Content, Served, catalogs};
@@ -62,7 +62,7 @@ struct Answer {
     body: Vec<u8>,
 }
 
-/// A file of texts, in memory.
+/// A file of cached manifests, in memory.
 struct Memory(Vec<u8>);
 
 impl Write for Memory {
@@ -75,7 +75,7 @@ impl Write for Memory {
     }
 }
 
-impl TextFile for Memory {
+impl ManifestFile for Memory {
     fn map(self: Box<Self>) -> io::Result<Bytes> {
         Ok(self.0.into())
     }
@@ -111,11 +111,11 @@ impl Api {
     fn with_files(
         (writer, readers): (CatalogsWriter, Catalogs),
         authorize: Option<Authorize>,
-        create_text_file: Option<CreateTextFile>,
+        create_manifest_file: Option<CreateManifestFile>,
     ) -> Self {
         Self::with_options((writer, readers), |options| KubeApiOptions {
             authorize,
-            create_text_file,
+            create_manifest_file,
             ..options
         })
     }
@@ -132,8 +132,7 @@ impl Api {
             version,
             authorize: None,
             bookmark_interval,
-            create_text_file: None,
-            version_file: None,
+            create_manifest_file: None,
         };
         let (api, task) = KubeApi::new(readers, change(options));
         tokio::spawn(task.run());
@@ -195,7 +194,7 @@ impl Api {
     async fn wait_for_change(&self, before: u64) {
         let next = format!(
             "/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1&resourceVersion={}",
-            ((before >> 29) + 1) << 29
+            ((before >> 21) + 1) << 21
         );
         assert_eq!(self.get(&next).await.status, 200);
     }

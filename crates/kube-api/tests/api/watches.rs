@@ -1,12 +1,10 @@
-//! Watches, which upstream has not.
+//! Watches, which upstream does not support.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use futures_util::StreamExt as _;
-use kube_api::{KubeApiOptions, VersionFile};
 use serde_json::Value;
 use testing::fixture;
 use tokio::time::timeout;
@@ -97,8 +95,8 @@ fn a_watch_tells_what_is_added_modified_and_deleted() {
             .await;
         let changed = [
             event("ADDED", "four"),
-            event("MODIFIED", "two"),
             event("DELETED", "three"),
+            event("MODIFIED", "two"),
         ];
         assert_eq!(watch.events(3).await, changed);
         api.publish(served_fixture("b", &catalog(&["five"]))).await;
@@ -109,19 +107,33 @@ fn a_watch_tells_what_is_added_modified_and_deleted() {
     });
 }
 
+/// Path of a watch of the packages that begins at a resource version.
+fn since(version: &str) -> String {
+    format!("{}?watch=true&resourceVersion={version}", packages("olm"))
+}
+
+/// The resource version of an object or a list.
+fn version_of(object: &Value) -> String {
+    let version = object["metadata"]["resourceVersion"].as_str();
+    version.unwrap().to_owned()
+}
+
+/// Asserts that a watch cannot begin at a resource version.
+async fn assert_expired(api: &Api, version: &str) {
+    let answer = api.get(&since(version)).await;
+    assert_eq!(answer.status, 410, "{version}");
+    let status = answer.json();
+    assert_eq!(status["reason"], "Expired");
+    let message = status["message"].as_str().unwrap();
+    let expected = format!("too old resource version: {version} (");
+    assert!(message.starts_with(&expected), "{message}");
+}
+
 #[test]
 fn a_watch_begins_at_the_resource_version_of_a_list() {
     runtime().block_on(async {
         let mut api = Api::new([served_fixture("a", &catalog(&["one"]))], None);
-        let list = api.get(&packages("olm")).await.json();
-        let since = |version: &Value| {
-            format!(
-                "{}?watch=true&resourceVersion={}",
-                packages("olm"),
-                version.as_str().unwrap()
-            )
-        };
-        let version = list["metadata"]["resourceVersion"].clone();
+        let version = version_of(&api.get(&packages("olm")).await.json());
         for round in 0..kube_api::FORMER_STATES {
             api.publish(served_fixture(
                 "a",
@@ -133,33 +145,14 @@ fn a_watch_begins_at_the_resource_version_of_a_list() {
         assert_eq!(watch.events(1).await, [event("ADDED", "two")]);
         api.publish(served_fixture("a", &catalog(&["one", "three"])))
             .await;
-        assert_eq!(watch.events(1).await, [event("ADDED", "three")]);
-        let deleted = watch.next().await.unwrap();
-        assert_eq!(
-            (&deleted["type"], &deleted["object"]["metadata"]["name"]),
-            (&"DELETED".into(), &"two".into())
-        );
-
-        let too_old = api.get(&since(&version)).await;
-        assert_eq!(too_old.status, 410);
-        let message = too_old.json()["message"].as_str().unwrap().to_owned();
-        assert!(
-            message.starts_with(&format!(
-                "too old resource version: {} (",
-                version.as_str().unwrap()
-            )),
-            "{message}"
-        );
-        let now = &deleted["object"]["metadata"]["resourceVersion"];
-        let mut watch = Watch::start(&api, &since(now), "application/json").await;
-        api.publish(served_fixture("a", &catalog(&["one:z", "three"])))
-            .await;
-        assert_eq!(watch.events(1).await, [event("MODIFIED", "one")]);
+        let changes = [event("ADDED", "three"), event("DELETED", "two")];
+        assert_eq!(watch.events(2).await, changes);
+        assert_expired(&api, &version).await;
     });
 }
 
 #[test]
-fn a_watch_that_breaks_off_between_two_events_goes_on_behind_the_first() {
+fn a_watch_that_breaks_off_resumes_at_a_bookmark_and_gets_410_between_two_events() {
     runtime().block_on(async {
         let mut api = Api::new(
             [served_fixture(
@@ -168,57 +161,44 @@ fn a_watch_that_breaks_off_between_two_events_goes_on_behind_the_first() {
             )],
             None,
         );
-        let list = api.get(&packages("olm")).await.json();
-        let mut since = list["metadata"]["resourceVersion"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let first = version_of(&api.get(&packages("olm")).await.json());
         api.publish(served_fixture(
             "a",
             &catalog(&["one:y", "two:y", "four", "six"]),
         ))
         .await;
-        api.publish(served_fixture("b", &catalog(&["five"]))).await;
-        let expected = [
-            event("ADDED", "four"),
-            event("MODIFIED", "one"),
-            event("MODIFIED", "two"),
-            event("DELETED", "three"),
-            event("ADDED", "five"),
+        let path = format!("{}&allowWatchBookmarks=true", since(&first));
+        let mut watch = Watch::start(&api, &path, "application/json").await;
+        let changes = [
+            ("ADDED", "four"),
+            ("MODIFIED", "one"),
+            ("DELETED", "three"),
+            ("MODIFIED", "two"),
         ];
-        for at in 0..expected.len() {
-            let path = format!("{}?watch=true&resourceVersion={since}", packages("olm"));
-            let rest = Watch::start(&api, &path, "application/json")
-                .await
-                .events(expected.len() - at)
-                .await;
-            assert_eq!(rest, expected[at..]);
-            let mut watch = Watch::start(&api, &path, "application/json").await;
-            let first = watch.next().await.unwrap();
-            since = first["object"]["metadata"]["resourceVersion"]
-                .as_str()
-                .unwrap()
-                .to_owned();
+        for (kind, name) in changes {
+            let next = watch.next().await.unwrap();
+            let object = &next["object"];
+            assert_eq!(
+                (&next["type"], &object["metadata"]["name"]),
+                (&kind.into(), &name.into())
+            );
+            // All have the same revision: the client may have seen any of them.
+            assert_expired(&api, &version_of(object)).await;
         }
-        let mut anew = Watch::start(
-            &api,
-            &format!("{}?watch=true&timeoutSeconds=1", packages("olm")),
-            "application/json",
-        )
-        .await;
-        let mut added = anew.events(5).await;
-        added.sort();
-        assert_eq!(
-            added,
-            ["five", "four", "one", "six", "two"].map(|name| event("ADDED", name))
-        );
-        assert_eq!(anew.next().await, None, "nothing that is gone is told");
-        let other = format!(
-            "{}?watch=true&resourceVersion={}",
-            packages("olm"),
-            since.parse::<u64>().unwrap() - 60_000_000_000
-        );
-        assert_eq!(api.get(&other).await.status, 410, "no state had it");
+        let bookmark = watch.next().await.unwrap();
+        assert_eq!(bookmark["type"], "BOOKMARK");
+        drop(watch);
+
+        api.publish(served_fixture("b", &catalog(&["five"]))).await;
+        let path = since(&version_of(&bookmark["object"]));
+        let mut resumed = Watch::start(&api, &path, "application/json").await;
+        assert_eq!(resumed.events(1).await, [event("ADDED", "five")]);
+
+        let path = format!("{}?watch=true&timeoutSeconds=1", packages("olm"));
+        let mut anew = Watch::start(&api, &path, "application/json").await;
+        let added = ["four", "one", "six", "two", "five"].map(|name| event("ADDED", name));
+        assert_eq!(anew.events(5).await, added);
+        assert_eq!(anew.next().await, None, "deletions are not sent again");
     });
 }
 
@@ -330,142 +310,39 @@ fn behind_the_events_of_a_change_a_bookmark_names_the_state() {
 }
 
 #[test]
-fn a_client_of_another_process_goes_on_where_nothing_has_changed() {
+fn a_version_of_another_replica_is_expired_also_where_both_serve_the_same() {
     runtime().block_on(async {
         let served = |packages: &[&str]| served_fixture("a", &catalog(packages));
-        let before = Api::new(
-            [
-                served(&["one", "two"]),
-                served_fixture("b", &catalog(&["three"])),
-            ],
-            None,
-        );
-        let first = before
-            .get(&format!("{}?limit=1", packages("olm")))
-            .await
-            .json();
-        let version = first["metadata"]["resourceVersion"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let watch = format!("{}?watch=true&resourceVersion={version}", packages("olm"));
-        let rest = format!(
-            "{}?continue={}",
-            packages("olm"),
-            first["metadata"]["continue"].as_str().unwrap()
-        );
-        drop(before);
-
-        let mut after = Api::new(
-            [
-                served(&["one", "two"]),
-                served_fixture("b", &catalog(&["three"])),
-            ],
-            None,
-        );
+        let [mut listed, mut other] = [(); 2].map(|()| Api::new([served(&["one", "two"])], None));
+        let page = listed.get(&format!("{}?limit=1", packages("olm"))).await;
+        let page = page.json();
+        let version = version_of(&page);
+        let token = page["metadata"]["continue"].as_str().unwrap();
+        let rest = format!("{}?continue={token}", packages("olm"));
         let exact = format!(
             "{}?resourceVersion={version}&resourceVersionMatch=Exact",
             packages("olm")
         );
-        for path in [&rest, &exact] {
-            assert_eq!(after.get(path).await.status, 200, "{path}");
+        assert_eq!(other.get(&rest).await.status, 200, "pages go by contents");
+        // Also at a replica that publishes every change earlier or later.
+        for round in 0..3 {
+            assert_expired(&other, &version).await;
+            assert!([410, 504].contains(&other.get(&exact).await.status.as_u16()));
+            other
+                .publish(served(&["one", &format!("two:{round}")]))
+                .await;
+            assert_eq!(other.get(&rest).await.status, 410);
+            listed
+                .publish(served_fixture("b", &catalog(&[&format!("three:{round}")])))
+                .await;
         }
-        let mut events = Watch::start(&after, &watch, "application/json").await;
-        after.publish(served(&["one", "two:y"])).await;
-        assert_eq!(events.events(1).await, [event("MODIFIED", "two")]);
-        let mut late = Watch::start(&after, &watch, "application/json").await;
-        assert_eq!(
-            late.events(1).await,
-            [event("MODIFIED", "two")],
-            "the former state is known, too"
-        );
-        assert_eq!(after.get(&rest).await.status, 410);
-
-        let other = Api::new([served(&["one", "two:z"])], None);
-        assert_eq!(other.get(&watch).await.status, 410);
-    });
-}
-
-/// A file in memory.
-#[derive(Default)]
-struct Versions(Mutex<Option<Vec<u8>>>);
-
-impl VersionFile for Versions {
-    fn read(&self) -> Option<Vec<u8>> {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn write(&self, bytes: &[u8]) {
-        *self.0.lock().unwrap() = Some(bytes.to_vec());
-    }
-}
-
-#[test]
-fn objects_that_do_not_change_keep_their_resource_versions_over_restarts() {
-    runtime().block_on(async {
-        let file = Arc::<Versions>::default();
-        let start = |packages: &[&str]| {
-            let (mut writer, readers) = serving::catalogs();
-            writer.publish(served_fixture("a", &catalog(packages)));
-            let version_file: Option<Arc<dyn VersionFile>> = Some(Arc::clone(&file) as _);
-            Api::with_options((writer, readers), |options| KubeApiOptions {
-                version_file,
-                ..options
-            })
-        };
-        let versions = async |api: &Api| {
-            let list = api.get(&packages("olm")).await.json();
-            let items = list["items"].as_array().unwrap().iter();
-            let version = |value: &Value| {
-                value["metadata"]["resourceVersion"]
-                    .as_str()
-                    .unwrap()
-                    .parse::<u64>()
-                    .unwrap()
-            };
-            let names = items.map(|item| {
-                (
-                    item["metadata"]["name"].as_str().unwrap().to_owned(),
-                    version(item),
-                )
-            });
-            (names.collect::<BTreeMap<_, _>>(), version(&list))
-        };
-        let mut api = start(&["one", "two:x", "three:x"]);
-        versions(&api).await;
-        api.publish(served_fixture("a", &catalog(&["one", "two:y", "three:x"])))
-            .await;
-        let (before, last) = versions(&api).await;
-        assert!(before["one"] < before["two"], "{before:?}");
-        for packages in [
-            &["one", "two:y", "three:x"],
-            &["one", "two:y", "three:x"],
-            &["one", "two:y", "three:y"],
-        ] {
-            api = start(packages);
-            assert_eq!(
-                api.get("/apis/packages.operators.coreos.com/v1/packagemanifests?limit=1")
-                    .await
-                    .status,
-                200
-            );
-        }
-        let (after, now) = versions(&api).await;
-        assert_eq!((after["one"], after["two"]), (before["one"], before["two"]));
-        assert!(
-            after["three"] > last && now > last,
-            "{after:?} {now} {last}"
-        );
-        *file.0.lock().unwrap() = Some(b"x".to_vec());
-        assert!(
-            versions(&start(&["one"])).await.0["one"] > 0,
-            "a damaged file remembers nothing"
-        );
+        let mut watch = Watch::start(&listed, &since(&version), "application/json").await;
+        assert_eq!(watch.events(1).await, [event("ADDED", "three")]);
     });
 }
 
 #[test]
-fn a_replica_waits_for_the_state_that_a_client_knows_of_another() {
+fn a_replica_waits_for_a_state_as_late_as_the_one_that_a_client_knows() {
     runtime().block_on(async {
         let served = |packages: &[&str]| served_fixture("a", &catalog(packages));
         let [mut ahead, mut behind] = [(); 2].map(|()| Api::new([served(&["one"])], None));

@@ -1,12 +1,11 @@
-//! Names and labels of the objects of the group `catalogd.operatorframework.io`, which say which
-//! catalog they are from.
+//! Names and labels of the objects of the group `catalogd.operatorframework.io`, which begin with
+//! their catalog.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns the name of an object: the catalog, a colon, and what names the object in it. The name
-/// of a catalog has no colon. In a path, `/` would end the name, so that it is encoded as in URLs,
-/// and `%` with it.
+/// Returns the name of an object: its catalog, a colon, and its name in the catalog.
 pub(super) fn object_name(catalog: &str, parts: &[&str]) -> String {
+    // In a path, `/` would end the name. The name of a catalog has neither `/` nor `:`.
     let encode = |part: &&str| part.replace('%', "%25").replace('/', "%2F");
     let parts: Vec<_> = parts.iter().map(encode).collect();
     format!("{catalog}:{}", parts.join(":"))
@@ -24,7 +23,7 @@ pub(super) fn number_repeated<'n>(names: impl Iterator<Item = &'n mut String>) {
     }
 }
 
-/// Returns the labels of these keys and values, without those that are no values of labels.
+/// Returns labels of these keys and values, without values that are not valid in labels.
 pub(super) fn labels<'t>(
     pairs: impl IntoIterator<Item = (&'static str, &'t str)>,
 ) -> BTreeMap<String, String> {
@@ -34,7 +33,7 @@ pub(super) fn labels<'t>(
         .collect()
 }
 
-/// Tells whether a text is the value of a label and not empty: up to 63 letters, digits, `-`, `_`
+/// Returns whether a text is a valid value of a label and not empty: up to 63 letters, digits, `-`, `_`
 /// and `.`, with a letter or digit at both ends.
 fn is_label_value(text: &str) -> bool {
     let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());

@@ -1,4 +1,5 @@
-//! The objects of the group `catalogd.operatorframework.io`: what catalogs hold, as it is.
+//! The objects of the group `catalogd.operatorframework.io`, which show the content of catalogs
+//! unchanged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,101 +8,106 @@ use fbc::Catalog;
 use fbc::catalog::{JsonValue, Manifests};
 use serving::Served;
 
-use super::{Kind, halves, names};
+use super::ObjectReader;
+use super::names;
 use crate::json::JsonWriter;
-use crate::manifest::{self, CatalogSource, Manifest};
-use crate::published::{Listed, Object, hash_parts};
-use crate::texts::{TextWriter, Texts};
+use crate::kind::ResourceKind;
+use crate::manifest::{self, CatalogSource, PackageManifest};
+use crate::manifest_cache::ManifestCacheWriter;
+use crate::object::{ObjectEntry, ObjectMeta, hash_object};
 
-/// What names an object, and the values of its fields by which it is selected or shown.
-struct Draft {
+/// An object whose name may not be unique yet.
+struct ObjectDraft {
+    /// Index of the package, bundle or blob from which the object is made.
+    index: usize,
     name: String,
+    /// Values by which the object is selected or shown in tables, by field.
     fields: Vec<(&'static str, String)>,
-    /// Everything that the object shows beside them.
+    /// The text of the object without its metadata.
     text: Vec<u8>,
 }
 
-/// What reads manifests, and keeps the texts of packages.
-struct Reader {
+/// Reads manifests of packages, and fills the cache with them.
+struct ManifestReader {
     manifests: Manifests,
-    writer: Option<TextWriter<()>>,
+    writer: Option<ManifestCacheWriter<()>>,
 }
 
 /// Lists the objects of a kind, sorted by name.
 pub(super) fn list(
-    kind: Kind,
-    served: &Served,
-    source: &CatalogSource,
-    texts: &Texts,
+    kind: ResourceKind,
+    reader: ObjectReader<'_>,
     revision: u64,
-) -> Vec<Listed> {
-    let catalog = &served.content.catalog;
+) -> Vec<ObjectEntry> {
+    let catalog = &reader.served.content.catalog;
     let count = match kind {
-        Kind::BundleMetadata => catalog.bundles().len(),
-        Kind::CatalogMetadata => catalog.meta_count(),
+        ResourceKind::BundleMetadata => catalog.bundles().len(),
+        ResourceKind::CatalogMetadata => catalog.meta_count(),
         _ => catalog.packages().len(),
     };
-    let writer = if kind == Kind::OperatorPackage {
-        texts.writer()
+    let writer = if kind == ResourceKind::OperatorPackage {
+        reader.manifests.writer()
     } else {
         None
     };
-    let mut reader = Reader {
+    let mut manifests = ManifestReader {
         manifests: Manifests::default(),
         writer,
     };
-    let drafts =
-        (0..count).filter_map(|at| Some((at, draft(kind, served, source, at, &mut reader)?)));
-    let mut drafts: Vec<_> = drafts.collect();
-    if let Some(writer) = reader.writer {
-        texts.keep(writer);
+    let mut drafts: Vec<_> = (0..count)
+        .filter_map(|index| draft(kind, reader, index, &mut manifests))
+        .collect();
+    if let Some(writer) = manifests.writer {
+        reader.manifests.fill(writer);
     }
-    names::number_repeated(drafts.iter_mut().map(|(_, draft)| &mut draft.name));
-    drafts.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
-    let listed = drafts
-        .into_iter()
-        .map(|(place, Draft { name, fields, text })| {
-            let [hash, _] = halves(hash_parts([
-                format!("{:?}{fields:?}", source.created).as_bytes(),
-                &text,
-            ]));
-            let labels = labels(&fields);
-            let annotations = BTreeMap::new();
-            Listed {
-                place,
-                object: Arc::new(Object {
-                    name,
-                    labels,
-                    annotations,
-                    fields,
-                    hash,
-                    revision,
-                }),
-            }
-        });
-    listed.collect()
+
+    names::number_repeated(drafts.iter_mut().map(|draft| &mut draft.name));
+    drafts.sort_by(|a, b| a.name.cmp(&b.name));
+    let created = reader.source.created;
+    let entry = |draft: ObjectDraft| {
+        let ObjectDraft {
+            index,
+            name,
+            fields,
+            text,
+        } = draft;
+        let hash = hash_object([format!("{created:?}{fields:?}").as_bytes(), &text]);
+        let meta = ObjectMeta {
+            name,
+            labels: labels(&fields),
+            annotations: BTreeMap::new(),
+            fields,
+            hash,
+            revision,
+        };
+        ObjectEntry {
+            index,
+            meta: Arc::new(meta),
+        }
+    };
+    drafts.into_iter().map(entry).collect()
 }
 
 fn draft(
-    kind: Kind,
-    served: &Served,
-    source: &CatalogSource,
-    at: usize,
-    reader: &mut Reader,
-) -> Option<Draft> {
+    kind: ResourceKind,
+    reader: ObjectReader<'_>,
+    index: usize,
+    manifests: &mut ManifestReader,
+) -> Option<ObjectDraft> {
+    let ObjectReader { served, source, .. } = reader;
     let catalog = &served.content.catalog;
     let mut fields = vec![("spec.catalog", served.name.clone())];
     let mut out = JsonWriter::default();
     out.open(b'{');
     let name = match kind {
-        Kind::BundleMetadata => {
-            let bundle = catalog.bundle_at(at);
+        ResourceKind::BundleMetadata => {
+            let bundle = catalog.bundle_at(index);
             fields.push(("spec.package", bundle.package().name().to_owned()));
             fields.push(("version", bundle.version().unwrap_or_default().to_owned()));
             names::object_name(&served.name, &[bundle.name()])
         }
-        Kind::CatalogMetadata => {
-            let meta = catalog.meta_at(at);
+        ResourceKind::CatalogMetadata => {
+            let meta = catalog.meta_at(index);
             let package = meta.package_name().unwrap_or_default();
             let name = meta.name().unwrap_or_default();
             let values = [
@@ -113,12 +119,12 @@ fn draft(
             names::object_name(&served.name, &[meta.schema(), package, name])
         }
         _ => {
-            let package = catalog.package_at(at);
+            let package = catalog.package_at(index);
             fields.push(("spec.package", package.name().to_owned()));
-            if kind == Kind::OperatorPackage {
-                let manifest = Manifest::read(package, source, &mut reader.manifests)?;
-                if let Some(writer) = &mut reader.writer {
-                    writer.push(at, &manifest.rest, ());
+            if kind == ResourceKind::OperatorPackage {
+                let manifest = PackageManifest::read(package, source, &mut manifests.manifests)?;
+                if let Some(writer) = &mut manifests.writer {
+                    writer.push(index, &manifest.rest, ());
                 }
                 fields.push(("version", manifest.version));
                 fields.push(("provider", manifest.provider));
@@ -128,10 +134,11 @@ fn draft(
             names::object_name(&served.name, &[package.name()])
         }
     };
-    if kind != Kind::OperatorPackage {
-        write(kind, served, source, at, &mut out);
+    if kind != ResourceKind::OperatorPackage {
+        write(kind, reader, index, &mut out);
     }
-    Some(Draft {
+    Some(ObjectDraft {
+        index,
         name,
         fields,
         text: out.into_bytes(),
@@ -149,34 +156,34 @@ fn labels(fields: &[(&'static str, String)]) -> BTreeMap<String, String> {
 
 /// Writes the members of an object that follow its metadata.
 pub(super) fn write(
-    kind: Kind,
-    served: &Served,
-    source: &CatalogSource,
-    at: usize,
+    kind: ResourceKind,
+    reader: ObjectReader<'_>,
+    index: usize,
     out: &mut JsonWriter,
 ) {
+    let ObjectReader { served, source, .. } = reader;
     let catalog = &served.content.catalog;
     match kind {
-        Kind::BundleMetadata => {
+        ResourceKind::BundleMetadata => {
             out.key("spec");
             out.open(b'{');
             out.text_member("catalog", &served.name);
-            write_members(catalog.bundle_at(at).meta().blob(), &["catalog"], out);
+            write_members(catalog.bundle_at(index).meta().blob(), &["catalog"], out);
             out.close(b'}');
         }
-        Kind::CatalogMetadata => write_blob(&served.name, catalog, at, out),
-        _ => write_package(&served.name, source, catalog, at, out),
+        ResourceKind::CatalogMetadata => write_blob(&served.name, catalog, index, out),
+        _ => write_package(&served.name, source, catalog, index, out),
     }
 }
 
-/// Returns how many bytes of blobs the members of an object have.
-pub(super) fn copied_bytes(kind: Kind, served: &Served, at: usize) -> usize {
+/// Returns how many bytes of blobs [`write`] copies.
+pub(super) fn copied_bytes(kind: ResourceKind, served: &Served, index: usize) -> usize {
     let catalog = &served.content.catalog;
     match kind {
-        Kind::BundleMetadata => catalog.bundle_at(at).meta().blob().raw().len(),
-        Kind::CatalogMetadata => catalog.meta_at(at).blob().raw().len(),
+        ResourceKind::BundleMetadata => catalog.bundle_at(index).meta().blob().raw().len(),
+        ResourceKind::CatalogMetadata => catalog.meta_at(index).blob().raw().len(),
         _ => {
-            let package = catalog.package_at(at);
+            let package = catalog.package_at(index);
             let channels = package
                 .channels()
                 .map(|channel| channel.meta().blob().raw().len());
@@ -185,8 +192,8 @@ pub(super) fn copied_bytes(kind: Kind, served: &Served, at: usize) -> usize {
     }
 }
 
-fn write_blob(name: &str, catalog: &Catalog, at: usize, out: &mut JsonWriter) {
-    let meta = catalog.meta_at(at);
+fn write_blob(name: &str, catalog: &Catalog, index: usize, out: &mut JsonWriter) {
+    let meta = catalog.meta_at(index);
     out.key("spec");
     out.open(b'{');
     out.text_member("catalog", name);
@@ -206,10 +213,10 @@ fn write_package(
     name: &str,
     source: &CatalogSource,
     catalog: &Catalog,
-    at: usize,
+    index: usize,
     out: &mut JsonWriter,
 ) {
-    let package = catalog.package_at(at);
+    let package = catalog.package_at(index);
     out.key("spec");
     out.open(b'{');
     out.text_member("catalog", name);
@@ -242,7 +249,7 @@ fn write_package(
     out.close(b'}');
 }
 
-/// Writes the members of a blob, as they are, but for some.
+/// Writes the members of a blob unchanged, except for those in `without`.
 fn write_members(blob: JsonValue<'_>, without: &[&str], out: &mut JsonWriter) {
     for (key, value) in blob.members().unwrap_or_default() {
         if !without.contains(&&*key.decode()) {
