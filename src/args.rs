@@ -100,7 +100,7 @@ pub enum Command {
     Render(RenderArgs),
     /// Change the files of a catalog: add, remove and deprecate bundles, channels and packages
     ///
-    /// What is not changed keeps its bytes. The exit status is 1 if the edit is refused, and 2 if
+    /// Unchanged blobs keep their formatting. The exit status is 1 if the edit is refused, and 2 if
     /// the catalog or the operations cannot be read; nothing is written then.
     Edit(EditArgs),
     /// Push the files of a catalog to a registry, as an image that catalogd and OLM v0 read

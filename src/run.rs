@@ -15,7 +15,6 @@ mod lines;
 mod metrics;
 mod once;
 mod output;
-mod parallel;
 mod push;
 mod queries;
 mod registries;

@@ -19,7 +19,7 @@ pub struct RenderArgs {
     /// Image of the bundle, where one bundle directory is rendered
     #[arg(long, value_name = "REF")]
     pub image: Option<String>,
-    /// What becomes of the manifests of bundles that have an image
+    /// Migration of the manifests of bundles that have an image
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Output format
@@ -35,10 +35,10 @@ pub struct PushArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// Where the image is pushed to, such as quay.io/me/catalog:latest
+    /// Reference to push the image to, such as quay.io/me/catalog:latest
     #[arg(value_name = "IMAGE")]
     pub image: String,
-    /// Push a catalog that `opm validate` would refuse; its files must be readable all the same
+    /// Push a catalog that `opm validate` would refuse, as long as its files can be read
     #[arg(long)]
     pub skip_validation: bool,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub struct RenderTemplateArgs {
     /// repeated
     #[arg(long, value_name = "IMAGE=DIR")]
     pub bundle: Vec<String>,
-    /// What becomes of the manifests of bundles
+    /// Migration of the manifests of bundles
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Output format
@@ -85,11 +85,11 @@ pub struct ConvertTemplateArgs {
 /// Kind of template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TemplateType {
-    /// A catalog whose bundles have nothing but an image
+    /// A catalog whose bundles are named by their images
     Basic,
-    /// Bundles in channels by their versions
+    /// Bundles whose channels and edges follow from their versions
     Semver,
-    /// A catalog with bundles that stand in for others
+    /// A catalog with substitutes for some of its bundles
     Substitutes,
 }
 
@@ -129,10 +129,10 @@ pub struct MigrateArgs {
     /// PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
-    /// Directory to write to; it must be empty, or not there
+    /// Directory to write to; it must be empty or not exist
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// What becomes of the manifests of bundles that have an image
+    /// Migration of the manifests of bundles that have an image
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Format of the files
@@ -142,7 +142,7 @@ pub struct MigrateArgs {
     pub images: ImageArgs,
 }
 
-/// What becomes of the manifests of bundles.
+/// Migration of the manifests of bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MigrateLevel {
     /// They stay `olm.bundle.object`
@@ -150,7 +150,7 @@ pub enum MigrateLevel {
     None,
     /// They become one `olm.csv.metadata`
     BundleObjectToCsvMetadata,
-    /// Every migration there is
+    /// All migrations
     All,
 }
 
@@ -175,7 +175,7 @@ pub enum BlobFormat {
     Yaml,
 }
 
-impl From<BlobFormat> for edit::Format {
+impl From<BlobFormat> for edit::FileFormat {
     fn from(format: BlobFormat) -> Self {
         match format {
             BlobFormat::Json => Self::Json,
@@ -194,10 +194,10 @@ pub struct EditArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// File of operations, all of which are done or none: a JSON array; `-` is standard input
+    /// JSON array of operations, applied atomically; `-` is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ops: Option<PathBuf>,
-    /// Show what would change, and write nothing
+    /// Show the changes without writing them
     #[arg(long, global = true)]
     pub dry_run: bool,
     /// Show the changed lines of files, as a patch
@@ -212,7 +212,7 @@ pub struct EditArgs {
     pub operation: Option<EditOperation>,
 }
 
-/// An operation of the command line. Files of operations have more.
+/// An operation of the command line. `--ops` has more of them.
 #[derive(Debug, Subcommand)]
 pub enum EditOperation {
     /// Add bundles; their order does not count
@@ -221,14 +221,14 @@ pub enum EditOperation {
         /// `metadata` are read
         #[arg(value_name = "IMAGE[=DIR]", required = true)]
         bundles: Vec<String>,
-        /// How bundles get their edges: `replaces` (from their CSVs), `semver` or
-        /// `semver-skippatch` (by version)
+        /// Source of upgrade edges: `replaces` (the CSVs of the bundles), `semver` or
+        /// `semver-skippatch` (the order of versions)
         #[arg(long, value_name = "MODE", default_value = "replaces")]
         mode: String,
         /// Replace a bundle of the same name that is the head of its channels
         #[arg(long)]
         overwrite_latest: bool,
-        /// Let bundles stand in for others (`olm.substitutesFor`)
+        /// Allow bundles that substitute others (`olm.substitutesFor`)
         #[arg(long)]
         enable_alpha: bool,
         /// Remove bundles that are in no channel afterwards
@@ -240,7 +240,7 @@ pub enum EditOperation {
         /// Names of packages
         #[arg(required = true)]
         packages: Vec<String>,
-        /// Ignore packages that there are not
+        /// Ignore names of packages that do not exist
         #[arg(long)]
         permissive: bool,
     },
@@ -249,7 +249,7 @@ pub enum EditOperation {
         /// Names of packages
         #[arg(required = true)]
         packages: Vec<String>,
-        /// Allow to remove every package
+        /// Allow removing every package
         #[arg(long)]
         allow_empty: bool,
     },
@@ -279,7 +279,7 @@ pub enum EditOperation {
         package: String,
         /// Name of the bundle
         bundle: String,
-        /// What becomes of entries that replace it
+        /// Treatment of entries that replace it
         #[arg(long, value_enum, default_value_t)]
         policy: Policy,
     },
@@ -291,11 +291,11 @@ pub enum EditOperation {
         /// Remove a package whose heads are all listed
         #[arg(long)]
         allow_package_removal: bool,
-        /// Ignore images that there are not
+        /// Ignore images that no bundle has
         #[arg(long)]
         permissive: bool,
     },
-    /// Set a message of deprecation
+    /// Set a deprecation message
     Deprecate {
         /// Name of the package
         package: String,
@@ -349,7 +349,7 @@ pub enum EditOperation {
     },
 }
 
-/// What becomes of entries that replace a bundle which is removed.
+/// Treatment of entries that replace a bundle which is removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Policy {
     /// The bundle is not removed
@@ -357,7 +357,7 @@ pub enum Policy {
     Refuse,
     /// They replace what the bundle replaced, and skip it
     Reconnect,
-    /// They replace a bundle that is not there any more
+    /// They keep naming the removed bundle
     Dangle,
 }
 

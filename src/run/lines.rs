@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use edit::file::LineReader;
+use edit_directory::read_files;
 use loading::Source;
-use loading::directory::{self, ListedFile, Listing};
+use loading::directory::{self, ListedFile};
 
 use super::once;
-use super::parallel::in_order;
 use super::sources::SourceReference;
 use crate::args::ImageArgs;
 
@@ -41,28 +40,5 @@ fn read_directory(root: &Path) -> anyhow::Result<Vec<String>> {
     if directory::list(root)?.revision() != listing.revision() {
         bail!("its files changed while they were read: try again");
     }
-    lines
-}
-
-/// Reads the files of a directory on every core, and collects the canonical lines of each, without
-/// line feeds.
-pub(super) fn read_files<L: Send>(
-    listing: &Listing,
-    begin: impl Fn(&ListedFile) -> L + Sync,
-    add: impl Fn(&mut L, &str) + Sync,
-) -> anyhow::Result<Vec<L>> {
-    let mut all = Vec::with_capacity(listing.files().len());
-    let read = |reader: &mut LineReader, file: &ListedFile| {
-        let mut open = listing.open(file)?;
-        let mut lines = begin(file);
-        let input = |buffer: &mut [u8]| anyhow::Ok(open.read(buffer)?);
-        reader.read(&file.path, input, |line, _| add(&mut lines, line))?;
-        Ok(lines)
-    };
-    let take = |lines| {
-        all.push(lines);
-        Ok(())
-    };
-    in_order(listing.files(), LineReader::default, read, take)?;
-    Ok(all)
+    Ok(lines?)
 }

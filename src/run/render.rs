@@ -8,37 +8,34 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use edit::Value;
+use edit::blob::{BlobKey, CatalogBlob};
 use edit::bundle::{
-    BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, arranged, migrate,
+    BundleFile, BundleFiles, MAX_FILE_BYTES, Migration, RenderedBundle, arrange, migrate,
 };
-use edit::format::Line;
-use edit::meta::{Meta, Place};
+use edit::{BlobValue, EditError, FileFormat};
+use edit_directory::parallel::in_order;
 
 use super::lines;
 use super::output::{ignore_closed_pipe, stderr, warning};
-use super::parallel::in_order;
 use super::sources::SourceReference;
 use crate::args::RenderArgs;
 
 pub(super) use image::BundleImages;
 
-/// Number of blobs that one thread writes as text at a time. They have some hundred kilobytes as a
-/// rule.
+/// Number of blobs that one thread writes as text at a time, typically some hundred kilobytes: large
+/// enough for the hand-over to cost nothing, and small enough to be held for each thread.
 const BLOBS_AT_ONCE: usize = 32;
 
-/// A blob that is printed.
-struct PrintedBlob<'l> {
-    text: &'l str,
-    /// Its members; `None` where its line must be parsed.
-    line: Option<Line<'l>>,
-    place: Place<'l>,
+/// A canonical line with the key that it is sorted by.
+struct SortableLine<'l> {
+    line: &'l str,
+    key: BlobKey<'l>,
 }
 
-/// How blobs are printed.
+/// Options of the output.
 #[derive(Clone, Copy)]
-struct Printing {
-    format: edit::Format,
+struct PrintOptions {
+    format: FileFormat,
     migration: Migration,
 }
 
@@ -52,7 +49,7 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     if args.image.is_some() && (bundles, args.sources.len()) != (1, 1) {
         bail!("cannot use --image: it is for one directory with `manifests` and `metadata`");
     }
-    let printing = Printing {
+    let options = PrintOptions {
         format: args.output.into(),
         migration: args.migrate_level.migration(),
     };
@@ -61,13 +58,13 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     for source in &args.sources {
         if is_bundle(Path::new(source)) {
             let image = args.image.as_deref().unwrap_or_default();
-            let bundle = bundle(Path::new(source), image, printing.migration)?;
+            let bundle = bundle(Path::new(source), image, options.migration)?;
             print_warnings(source, &bundle);
             texts.push(bundle.blob.to_json());
             continue;
         }
         let reference = SourceReference::parse(source, args.images.configs_dir.as_deref())?;
-        let bundle = images.render(source, &reference.source, printing.migration);
+        let bundle = images.render(source, &reference.source, options.migration);
         match bundle.with_context(|| format!("cannot render `{source}`"))? {
             Some(bundle) => {
                 print_warnings(source, &bundle);
@@ -76,59 +73,66 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
             None => texts.extend(lines::read(source, &args.images)?),
         }
     }
-    printing.print(&texts)?;
+    options.print(&texts)?;
     Ok(ExitCode::SUCCESS)
 }
 
-impl<'l> PrintedBlob<'l> {
-    fn read(text: &'l str) -> Self {
-        let line = Line::new(text);
+/// Blobs cannot be printed.
+#[derive(Debug, thiserror::Error)]
+enum PrintError {
+    /// A blob cannot be read.
+    #[error(transparent)]
+    Blob(#[from] EditError),
+    /// Standard output cannot be written to.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+}
+
+impl<'l> SortableLine<'l> {
+    fn new(line: &'l str) -> Self {
         Self {
-            place: Place::of(text, line.as_ref()),
-            text,
+            key: BlobKey::from_line(line),
             line,
         }
     }
 }
 
-impl Printing {
+impl PrintOptions {
     /// Prints canonical lines in the order of their packages.
     fn print(self, texts: &[String]) -> anyhow::Result<()> {
-        let mut blobs = Vec::new();
+        let mut lines = Vec::new();
         let collect = |read| {
-            blobs.extend(read);
-            Ok(())
+            lines.extend(read);
+            Ok::<_, PrintError>(())
         };
         in_order(
             texts,
             || (),
-            |(), text| Ok(text.lines().map(PrintedBlob::read).collect::<Vec<_>>()),
+            |(), text| Ok(text.lines().map(SortableLine::new).collect::<Vec<_>>()),
             collect,
         )?;
-        blobs.sort_by(|a, b| a.place.compare(&b.place));
-        let blobs: Vec<&[PrintedBlob<'_>]> = blobs.chunks(BLOBS_AT_ONCE).collect();
+        lines.sort_by(|a, b| a.key.compare(&b.key));
+
+        let chunks: Vec<&[SortableLine<'_>]> = lines.chunks(BLOBS_AT_ONCE).collect();
         let mut out = io::stdout().lock();
         let write = |text: String| Ok(out.write_all(text.as_bytes())?);
-        match in_order(&blobs, || (), |(), blobs| self.text(blobs), write)
-            .map_err(anyhow::Error::downcast)
-        {
-            Err(Ok(error)) => Ok(ignore_closed_pipe(Err(error))?),
-            Err(Err(error)) => Err(error),
-            Ok(()) => Ok(ignore_closed_pipe(out.flush())?),
+        let printed = in_order(&chunks, || (), |(), lines| self.format_lines(lines), write)
+            .and_then(|()| Ok(out.flush()?));
+        match printed {
+            Err(PrintError::Write(error)) => Ok(ignore_closed_pipe(Err(error))?),
+            Err(error @ PrintError::Blob(_)) => Err(error.into()),
+            Ok(()) => Ok(()),
         }
     }
 
-    /// Writes blobs as text.
-    fn text(self, blobs: &[PrintedBlob<'_>]) -> anyhow::Result<String> {
-        let mut text =
-            String::with_capacity(2 * blobs.iter().map(|blob| blob.text.len()).sum::<usize>());
-        let may_copy = self.format == edit::Format::Json && self.migration == Migration::None;
-        for blob in blobs {
-            if !may_copy || !blob.line.as_ref().is_some_and(|line| line.write(&mut text)) {
-                let value = arranged(Meta::read(0, blob.text).value()?);
-                self.format
-                    .write(&migrated(value, self.migration), &mut text);
-            }
+    /// Formats blobs as text.
+    fn format_lines(self, lines: &[SortableLine<'_>]) -> Result<String, PrintError> {
+        let bytes: usize = lines.iter().map(|line| line.line.len()).sum();
+        let mut text = String::with_capacity(2 * bytes);
+        for line in lines {
+            let value = arrange(CatalogBlob::from_line(0, line.line).value()?);
+            self.format
+                .write(&migrate_if_needed(value, self.migration), &mut text);
         }
         Ok(text)
     }
@@ -194,8 +198,8 @@ fn files(folder: &Path) -> anyhow::Result<Vec<BundleFile>> {
     Ok(files)
 }
 
-/// Replaces the manifests of a bundle, if that is asked for.
-pub(super) fn migrated(blob: Value, migration: Migration) -> Value {
+/// Replaces the manifests of a bundle, if the migration says so.
+pub(super) fn migrate_if_needed(blob: BlobValue, migration: Migration) -> BlobValue {
     let is_bundle = blob.str("schema") == "olm.bundle";
     if is_bundle && migration == Migration::CsvMetadata {
         migrate(&blob)

@@ -34,7 +34,7 @@ use tokio::time::timeout;
 
 use super::access::{self, Access};
 use super::background::BackgroundTasks;
-use super::edits::{self, Publisher};
+use super::edits;
 use super::grpc::{GrpcListeners, RunningGrpc};
 use super::kube_api::{self, KubeApiListener, RunningKubeApi};
 use super::metrics::{self, Scrapers};
@@ -315,12 +315,9 @@ impl Server {
         }
         // They are not below the layer of CORS, so that no page of another origin can edit.
         let access = self.access.clone().filter(|_| is_delegated);
-        let publisher = Publisher {
-            catalogs: self.sources.catalogs.clone(),
-            refresher,
-        };
-        self.routes =
-            std::mem::take(&mut self.routes).merge(edits::routes(editable, access, publisher)?);
+        let catalogs = self.sources.catalogs.clone();
+        let routes = edits::routes(editable, access, catalogs, refresher)?;
+        self.routes = std::mem::take(&mut self.routes).merge(routes);
         Ok(())
     }
 

@@ -1,5 +1,4 @@
-//! `catalogql render-template`, `convert-template`, `init` and `migrate`: what authors know from
-//! `opm`.
+//! `catalogql render-template`, `convert-template`, `init` and `migrate`, which `opm` has too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +8,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use edit::bundle::arranged;
-use edit::file::file_of;
-use edit::meta::{Meta, sort};
+use edit::blob::{CatalogBlob, sort};
+use edit::bundle::arrange;
+use edit::file::{SourceFile, path_of_package};
 use edit::template::{TemplateKind, parse};
-use edit::{Format, Value};
+use edit::value::Members;
+use edit::{BlobValue, FileFormat};
 use fbc::catalog::detect_media_type;
 
 use super::lines;
@@ -51,34 +51,36 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
     print(&blobs, args.output.into())
 }
 
-/// Prints a template that gives a catalog.
+/// Prints a template that renders to a catalog.
 pub(super) fn convert_template(args: &ConvertTemplateArgs) -> anyhow::Result<ExitCode> {
     let path = args.catalog.display().to_string();
-    let file = edit::file::SourceFile::read(&path, &input(&args.catalog)?)?;
+    let file = SourceFile::read(&path, &input(&args.catalog)?)?;
     let blobs = file
         .lines()
         .iter()
-        .map(|line| Value::parse(line))
+        .map(|line| BlobValue::parse(line))
         .collect::<Result<_, _>>()?;
-    let template = TemplateKind::from(args.r#type).convert(blobs).ok_or_else(|| {
-        anyhow!("cannot make a template of the type semver of a catalog: choose basic or substitutes")
-    })?;
+    let template = TemplateKind::from(args.r#type)
+        .convert(blobs)
+        .ok_or_else(|| {
+            anyhow!("cannot convert a catalog to an olm.semver template: use basic or substitutes")
+        })?;
     print(&[template], args.output.into())
 }
 
 /// Prints the blob of a new package.
 pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
-    let mut members: edit::value::Members = [("schema", "olm.package"), ("name", &args.package)]
-        .map(|(key, text)| (key.to_owned(), Value::text(text)))
+    let mut members: Members = [("schema", "olm.package"), ("name", &args.package)]
+        .map(|(key, text)| (key.to_owned(), BlobValue::text(text)))
         .into();
     members.insert(
         "defaultChannel".to_owned(),
-        Value::text(&*args.default_channel),
+        BlobValue::text(&*args.default_channel),
     );
     if let Some(path) = &args.description {
         let text = String::from_utf8(input(path)?)
             .with_context(|| format!("cannot read `{}`", path.display()))?;
-        members.insert("description".to_owned(), Value::text(text));
+        members.insert("description".to_owned(), BlobValue::text(text));
     }
     if let Some(path) = &args.icon {
         let bytes = input(path)?;
@@ -87,15 +89,15 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<ExitCode> {
         })?;
         let data = BASE64_STANDARD.encode(bytes);
         let icon = [
-            ("base64data", Value::text(data)),
-            ("mediatype", Value::text(media_type)),
+            ("base64data", BlobValue::text(data)),
+            ("mediatype", BlobValue::text(media_type)),
         ];
-        members.insert("icon".to_owned(), Value::object(icon));
+        members.insert("icon".to_owned(), BlobValue::object(icon));
     }
-    print(&[Value::Object(members)], args.output.into())
+    print(&[BlobValue::Object(members)], args.output.into())
 }
 
-/// Writes a catalog into a folder for each package.
+/// Writes a catalog to a directory with a folder for each package.
 pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     let writing = || format!("cannot write to `{}`", directory.display());
@@ -111,20 +113,19 @@ pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let texts = lines::read(&args.source, &args.images)?;
-    let mut metas: Vec<Meta> = texts
+    let mut blobs: Vec<CatalogBlob> = texts
         .iter()
         .flat_map(|text| text.lines())
-        .map(|line| Meta::read(0, line))
+        .map(|line| CatalogBlob::from_line(0, line))
         .collect();
-    sort(&mut metas);
-    let format = Format::from(args.output);
+    sort(&mut blobs);
+    let format = FileFormat::from(args.output);
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
-    for meta in &metas {
-        let blob = render::migrated(arranged(meta.value()?), args.migrate_level.migration());
-        format.write(
-            &blob,
-            texts.entry(file_of(&meta.package, format)?).or_default(),
-        );
+    for blob in &blobs {
+        let value =
+            render::migrate_if_needed(arrange(blob.value()?), args.migrate_level.migration());
+        let path = path_of_package(&blob.package, format)?;
+        format.write(&value, texts.entry(path).or_default());
     }
     for (path, text) in texts {
         let path = directory.join(path);
@@ -150,7 +151,7 @@ fn named(path: &Path) -> String {
     format!("cannot render template `{}`", path.display())
 }
 
-fn print(blobs: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+fn print(blobs: &[BlobValue], format: FileFormat) -> anyhow::Result<ExitCode> {
     let mut text = String::new();
     for blob in blobs {
         format.write(blob, &mut text);

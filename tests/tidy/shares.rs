@@ -33,7 +33,7 @@ const COUNTERS: [(&str, &[&str]); 10] = [
         &["compressed streams", "places", "work of a view"],
     ),
     (
-        "crates/edit-http/src/lib.rs",
+        "crates/edit-http/src/catalogs.rs",
         &["edits of a catalog", "pending batches"],
     ),
     (

@@ -1,138 +1,109 @@
-//! Adding bundles: what every mode checks, and overwriting.
+//! Adds bundles: the checks that all modes share, and overwriting.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fbc::version::Version;
 
 use crate::bundle::RenderedBundle;
-use crate::draft::Draft;
-use crate::error::{EditError, Refusal};
-use crate::notice::Notice;
-use crate::operation::Add;
-use crate::remove;
-use crate::state::{Blob, Bundle, Package};
-use crate::value::Value;
-use crate::{replaces, semver, substitute};
+use crate::draft::{CatalogDraft, DraftBlob, DraftBundle, DraftPackage};
+use crate::error::{BatchError, EditError};
+use crate::notice::EditNotice;
+use crate::operation::{Add, AddMode};
+use crate::value::BlobValue;
+use crate::{remove, replaces, semver, substitute};
 
-/// How new bundles get their edges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// From their CSVs.
-    Replaces,
-    /// By version.
-    Semver {
-        /// Skip lower patches of the same minor version.
-        skips_patches: bool,
-    },
-}
-
-/// Adds bundles; all reasons of the first kind that refuse them are told.
+/// Adds bundles.
+///
+/// # Errors
+/// All reasons of the first check that fails.
 pub(crate) fn add(
-    draft: &mut Draft<'_>,
+    draft: &mut CatalogDraft<'_>,
     request: &Add<RenderedBundle>,
-    notices: &mut Vec<Notice>,
-) -> Result<(), Refusal> {
-    notices.extend(request.bundles.iter().flat_map(Notice::of_bundle));
-    let mode = match &*request.mode {
-        "replaces" => Mode::Replaces,
-        "semver" => Mode::Semver {
-            skips_patches: false,
-        },
-        "semver-skippatch" => Mode::Semver {
-            skips_patches: true,
-        },
-        other => return Err(EditError::UnknownMode(other.to_owned()).into()),
-    };
-    let mut packages = by_package(&request.bundles);
-    check_form(&packages, mode, request.enable_alpha)?;
-    if mode == Mode::Replaces {
-        check_owners(draft, &packages)?;
+    notices: &mut Vec<EditNotice>,
+) -> Result<(), BatchError> {
+    notices.extend(request.bundles.iter().flat_map(EditNotice::from_bundle));
+    let mut new = by_package(&request.bundles);
+    check_form(&new, request)?;
+    if request.mode == AddMode::Replaces {
+        check_owners(draft, &new)?;
     }
-    let mut states = BTreeMap::new();
+
+    let mut packages = BTreeMap::new();
     let mut errors = Vec::new();
-    for (name, new) in &packages {
+    for (name, bundles) in &new {
         let mut package = draft.package(name)?;
-        let may_overwrite = request.overwrite_latest && mode == Mode::Replaces;
-        let overwritten = if may_overwrite {
-            overwrite(&mut package, new)
-        } else {
-            Ok(None)
-        };
-        match overwritten {
+        match overwrite(&mut package, bundles, request) {
             Ok(overwritten) => {
-                notices.extend(overwritten.map(Notice::Overwritten));
+                notices.extend(overwritten.map(EditNotice::Overwritten));
                 errors.extend(
-                    new.iter()
-                        .flat_map(|bundle| exists(&package, bundle, request, mode)),
+                    bundles
+                        .iter()
+                        .flat_map(|bundle| find_existing(&package, bundle, request)),
                 );
             }
             Err(error) => errors.push(error),
         }
-        states.insert(name.clone(), package);
+        packages.insert(name.clone(), package);
     }
-    if !errors.is_empty() {
-        return Err(Refusal(errors));
-    }
-    for (name, mut package) in states {
-        let new = packages.remove(&name).unwrap_or_default();
-        match place(&mut package, new, mode, draft.max_edges()) {
-            Ok(()) => {
-                if let Err(Refusal(faults)) = remove::finish(draft, package, request.prune_stranded)
-                {
-                    errors.extend(faults);
-                }
-            }
-            Err(faults) => errors.extend(faults),
+    BatchError::unless_empty(errors)?;
+
+    let mut errors = Vec::new();
+    for (name, mut package) in packages {
+        let bundles = new.remove(&name).unwrap_or_default();
+        let added = add_to_package(&mut package, bundles, request.mode, draft.max_edges())
+            .and_then(|()| remove::finish(draft, package, request.prune_stranded));
+        if let Err(BatchError(reasons)) = added {
+            errors.extend(reasons);
         }
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusal(errors))
-    }
+    BatchError::unless_empty(errors)
 }
 
-fn place(
-    package: &mut Package,
-    mut new: Vec<Bundle>,
-    mode: Mode,
+fn add_to_package(
+    package: &mut DraftPackage,
+    mut new: Vec<DraftBundle>,
+    mode: AddMode,
     max_edges: usize,
-) -> Result<(), Vec<EditError>> {
+) -> Result<(), BatchError> {
     let is_new = package.blob.is_none();
+    // The order of a batch must not change its result.
     new.sort_by(|a, b| a.compare(b).then_with(|| a.name.cmp(&b.name)));
     match mode {
-        Mode::Replaces => {
-            let touched = substitute::substitute(package, &mut new);
-            replaces::place(package, new, touched, max_edges)?;
+        AddMode::Replaces => {
+            let changed = substitute::substitute(package, &mut new);
+            replaces::add_bundles(package, new, changed, max_edges)?;
         }
-        Mode::Semver { skips_patches } => {
+        AddMode::Semver { skips_patches } => {
             for bundle in new {
-                semver::place(package, bundle, skips_patches).map_err(|error| vec![error])?;
+                semver::add_bundle(package, bundle, skips_patches)?;
+                // Each bundle can copy a whole chain, so that the limit is checked for each.
                 if package.edges() > max_edges {
-                    return Err(vec![EditError::TooManyEdges(max_edges)]);
+                    return Err(EditError::TooManyEdges(max_edges).into());
                 }
             }
         }
     }
+    // The `olm.package` of an existing package is its author's.
     if is_new {
         describe(package);
     }
     Ok(())
 }
 
-/// Collects the bundles of each package; the same image twice is one bundle.
-fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<Bundle>> {
-    let mut packages: BTreeMap<String, Vec<Bundle>> = BTreeMap::new();
+/// Groups bundles by package; one that is listed twice counts once.
+fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<DraftBundle>> {
+    let mut packages: BTreeMap<String, Vec<DraftBundle>> = BTreeMap::new();
     for rendered in bundles {
-        let members = rendered.blob.as_object().cloned().unwrap_or_default();
-        let bundle = Bundle {
+        let members = rendered.blob.clone().into_members();
+        let bundle = DraftBundle {
             placement: Some(rendered.placement.clone()),
-            ..Bundle::read(Blob::new(members))
+            ..DraftBundle::from_members(DraftBlob::new(members))
         };
         let others = packages
             .entry(rendered.blob.str("package").to_owned())
             .or_default();
-        let is_same = |other: &Bundle| other.image == bundle.image && other.name == bundle.name;
+        let is_same =
+            |other: &DraftBundle| other.image == bundle.image && other.name == bundle.name;
         if !others.iter().any(is_same) {
             others.push(bundle);
         }
@@ -140,48 +111,43 @@ fn by_package(bundles: &[RenderedBundle]) -> BTreeMap<String, Vec<Bundle>> {
     packages
 }
 
-/// Checks what does not depend on the content.
+/// Checks bundles by themselves, without the catalog.
 fn check_form(
-    packages: &BTreeMap<String, Vec<Bundle>>,
-    mode: Mode,
-    alpha: bool,
-) -> Result<(), Refusal> {
+    packages: &BTreeMap<String, Vec<DraftBundle>>,
+    request: &Add<RenderedBundle>,
+) -> Result<(), BatchError> {
     let mut errors = Vec::new();
     for bundle in packages.values().flatten() {
         let placement = bundle.placement.clone().unwrap_or_default();
         if placement.channels.iter().all(String::is_empty) {
             errors.push(EditError::NoChannels(bundle.name.clone()));
+        // `opm` stores a channel without a name, and refuses to read it.
         } else if placement.channels.iter().any(String::is_empty) {
             errors.push(EditError::UnnamedChannel(bundle.name.clone()));
         }
-        if !placement.substitutes_for.is_empty() && !alpha {
+        if !placement.substitutes_for.is_empty() && !request.enable_alpha {
             errors.push(EditError::SubstitutesFor);
         }
-        if let Err(fault) = Version::parse(&bundle.version) {
-            let name = bundle.name.clone();
+        if let Err(reason) = Version::parse(&bundle.version) {
             let version = bundle.version.clone();
-            errors.push(match mode {
-                Mode::Replaces => EditError::Version {
-                    bundle: name,
+            errors.push(match request.mode {
+                AddMode::Replaces => EditError::Version {
+                    bundle: bundle.name.clone(),
                     version,
-                    fault,
+                    reason,
                 },
-                Mode::Semver { .. } => EditError::InvalidVersion(version),
+                AddMode::Semver { .. } => EditError::InvalidVersion(version),
             });
         }
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusal(errors))
-    }
+    BatchError::unless_empty(errors)
 }
 
 /// Checks that the names that the bundles have, replace and skip belong to one package each.
 fn check_owners(
-    draft: &mut Draft<'_>,
-    packages: &BTreeMap<String, Vec<Bundle>>,
-) -> Result<(), Refusal> {
+    draft: &mut CatalogDraft<'_>,
+    packages: &BTreeMap<String, Vec<DraftBundle>>,
+) -> Result<(), BatchError> {
     let mut owners: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (package, bundles) in packages {
         for bundle in bundles {
@@ -210,43 +176,43 @@ fn check_owners(
             });
         }
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusal(errors))
-    }
+    BatchError::unless_empty(errors)
 }
 
-/// Finds what of a new bundle is there already.
-fn exists(
-    package: &Package,
-    new: &Bundle,
+/// Finds the image and the name of a new bundle in its package.
+fn find_existing(
+    package: &DraftPackage,
+    new: &DraftBundle,
     request: &Add<RenderedBundle>,
-    mode: Mode,
 ) -> Vec<EditError> {
     let mut errors = Vec::new();
-    if !new.image.is_empty()
-        && package
-            .bundles
-            .iter()
-            .any(|bundle| bundle.image == new.image)
-    {
+    let mut images = package.bundles.iter().map(|bundle| &bundle.image);
+    if !new.image.is_empty() && images.any(|image| *image == new.image) {
         errors.push(EditError::ImageExists(new.image.clone()));
     }
-    let is_told = request.overwrite_latest && mode == Mode::Replaces && !errors.is_empty();
-    if package.bundle(&new.name).is_some() && !is_told {
-        errors.push(match mode {
-            Mode::Replaces => EditError::NameExists,
-            Mode::Semver { .. } => EditError::VersionExists(new.version.clone()),
+
+    // `opm` with `--overwrite-latest` names an image that exists, and not its bundle too.
+    let is_named = request.overwrites() && !errors.is_empty();
+    if package.bundle(&new.name).is_some() && !is_named {
+        errors.push(match request.mode {
+            AddMode::Replaces => EditError::NameExists,
+            AddMode::Semver { .. } => EditError::VersionExists(new.version.clone()),
         });
     }
     errors
 }
 
-/// Removes the bundle that a new one of the same name overwrites, and returns its name: its
-/// channels fall back to what it replaced.
-fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<Option<String>, EditError> {
-    let is_there = |bundle: &&Bundle| {
+/// Removes the bundle that a new one of the same name overwrites, if the request allows that, and
+/// returns its name. Its channels fall back to the bundle that it replaced.
+fn overwrite(
+    package: &mut DraftPackage,
+    new: &[DraftBundle],
+    request: &Add<RenderedBundle>,
+) -> Result<Option<String>, EditError> {
+    if !request.overwrites() {
+        return Ok(None);
+    }
+    let is_there = |bundle: &&DraftBundle| {
         package
             .bundle(&bundle.name)
             .is_some_and(|other| other.image != bundle.image)
@@ -272,6 +238,7 @@ fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<Option<String>, Ed
                 .entry(name)
                 .map(|entry| entry.replaces.clone())
                 .unwrap_or_default();
+            // A head that replaces nothing leaves nothing to fall back to.
             if below.is_empty() {
                 channel.entries.clear();
             }
@@ -286,7 +253,7 @@ fn overwrite(package: &mut Package, new: &[Bundle]) -> Result<Option<String>, Ed
 }
 
 /// Gives a new package the description and the icon of its default channel's head.
-fn describe(package: &mut Package) {
+fn describe(package: &mut DraftPackage) {
     let channel = package.channel(package.default_channel());
     let head = channel.and_then(|channel| channel.heads().first().map(|head| head.name.clone()));
     let placement = head
@@ -295,7 +262,10 @@ fn describe(package: &mut Package) {
     let Some(placement) = placement else { return };
     let members = package.members();
     if !placement.description.is_empty() {
-        members.insert("description".to_owned(), Value::text(placement.description));
+        members.insert(
+            "description".to_owned(),
+            BlobValue::text(placement.description),
+        );
     }
     members.extend(placement.icon.map(|icon| ("icon".to_owned(), icon)));
 }

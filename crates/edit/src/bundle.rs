@@ -10,15 +10,14 @@ use std::fmt;
 
 use fbc::catalog::Manifests;
 
-use crate::value::Value;
+use crate::value::BlobValue;
 
-use apis::Api;
+use apis::BundleApi;
 use csv::csv_metadata;
 use files::{ParsedManifests, manifests, metadata};
 
 pub use files::RenderBudget;
 pub(crate) use files::{first_document, rendered_blob};
-pub(crate) use properties::is_large as is_large_property;
 
 /// Maximum size of a manifest or a metadata file of a bundle, in bytes. etcd accepts objects of up
 /// to 1.5 MiB.
@@ -42,7 +41,7 @@ pub struct BundleFiles {
     pub metadata: Vec<BundleFile>,
 }
 
-/// How the manifests of a bundle get into its blob.
+/// Representation of the manifests of a bundle in its blob.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Migration {
     /// Each manifest is an `olm.bundle.object`.
@@ -53,7 +52,8 @@ pub enum Migration {
     CsvMetadata,
 }
 
-/// What a bundle says of itself beside its blob. Only [adding](crate::operation) a bundle reads it.
+/// Channels and upgrade edges that a bundle asks for. They are not part of its blob, and only
+/// [adding](crate::operation::Add) a bundle reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Channels that list the bundle.
@@ -66,26 +66,26 @@ pub struct Placement {
     pub skips: Vec<String>,
     /// Range of versions that it skips; empty for none.
     pub skip_range: String,
-    /// The bundle that it stands in for; empty for none.
+    /// The bundle that it substitutes (`olm.substitutesFor`); empty for none.
     pub substitutes_for: String,
     /// Description of the package, for its first bundle.
     pub description: String,
     /// Icon of the package (`base64data`, `mediatype`), for its first bundle.
-    pub icon: Option<Value>,
+    pub icon: Option<BlobValue>,
 }
 
 /// A rendered bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedBundle {
     /// The `olm.bundle`.
-    pub blob: Value,
+    pub blob: BlobValue,
     /// Channels and upgrade edges.
     pub placement: Placement,
-    /// Files that were not read, and why.
+    /// Files that were not read, with the reasons.
     pub warnings: Vec<String>,
 }
 
-/// Why a bundle cannot be rendered. The texts are those of operator-registry.
+/// A bundle cannot be rendered. The messages are those of operator-registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
     /// No manifest can be read.
@@ -95,23 +95,23 @@ pub enum BundleError {
     #[error("no csv in bundle{0}")]
     NoCsv(UnreadFiles),
     /// An owned API is malformed or has no manifest.
-    #[error("error checking provided apis in bundle {bundle}: {fault}")]
+    #[error("error checking provided apis in bundle {bundle}: {reason}")]
     Apis {
         /// Name of the bundle.
         bundle: String,
-        /// What is wrong.
-        fault: String,
+        /// The API, and what it lacks.
+        reason: String,
     },
     /// No metadata file has annotations.
     #[error("Could not find annotations file{0}")]
     NoAnnotations(UnreadFiles),
-    /// The files have more bytes than may be read.
+    /// The files have more bytes than the budget.
     #[error("its files are too large once the aliases in them are resolved")]
     TooLarge,
 }
 
-/// Why files of a bundle were not read, for an error about what is missing: it may be in one of
-/// them. Its text begins with a colon, and is empty where every file was read.
+/// Files of a bundle that were not read, with the reasons: what is missing may be in one of them. The
+/// text begins with a colon, and is empty where every file was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreadFiles(Vec<String>);
 
@@ -131,12 +131,12 @@ impl fmt::Display for UnreadFiles {
 }
 
 /// The parsed files of a bundle.
-struct Parsed {
-    defined: BTreeSet<Api>,
-    csv: Value,
-    annotations: Value,
-    dependencies: Vec<Value>,
-    properties: Vec<Value>,
+struct ParsedBundle {
+    defined: BTreeSet<BundleApi>,
+    csv: BlobValue,
+    annotations: BlobValue,
+    dependencies: Vec<BlobValue>,
+    properties: Vec<BlobValue>,
 }
 
 /// Renders a bundle as `opm render` does. `image` is the reference of its image; empty for none.
@@ -148,7 +148,7 @@ pub fn render(
     render_within(files, image, migration, &mut RenderBudget::unlimited())
 }
 
-/// Renders a bundle as [`render`] does, and reads no more than the budget allows.
+/// Renders a bundle as [`render`] does, and reads no more bytes than the budget has.
 pub fn render_within(
     files: &BundleFiles,
     image: &str,
@@ -156,6 +156,7 @@ pub fn render_within(
     budget: &mut RenderBudget,
 ) -> Result<RenderedBundle, BundleError> {
     let mut warnings = Vec::new();
+    // Without an image there is nowhere else to read the manifests from.
     let has_metadata = migration == Migration::CsvMetadata && !image.is_empty();
     let ParsedManifests {
         csv,
@@ -164,13 +165,14 @@ pub fn render_within(
     } = manifests(&files.manifests, !has_metadata, budget, &mut warnings)?;
     let name = csv
         .at(&["metadata", "name"])
-        .and_then(Value::as_str)
+        .and_then(BlobValue::as_str)
         .unwrap_or_default()
         .to_owned();
-    apis::check(&csv, &defined).map_err(|fault| BundleError::Apis {
+    apis::check(&csv, &defined).map_err(|reason| BundleError::Apis {
         bundle: name.clone(),
-        fault,
+        reason,
     })?;
+
     let mut unread = Vec::new();
     let metadata = metadata(&files.metadata, budget, &mut unread)?;
     let annotations = metadata
@@ -182,31 +184,35 @@ pub fn render_within(
             .map(|value| value.list(&[key]).to_vec())
             .find(|found| !found.is_empty())
     };
-    let parsed = Parsed {
+    let parsed = ParsedBundle {
         annotations: annotations
             .cloned()
+            // `opm` says `open .: no such file or directory` here.
             .ok_or(BundleError::NoAnnotations(UnreadFiles(unread)))?,
         dependencies: list("dependencies").unwrap_or_default(),
         properties: list("properties").unwrap_or_default(),
         defined,
         csv,
     };
+
     let package = annotation(&parsed.annotations, "package.v1").to_owned();
     let mut properties = properties::properties(&parsed, &package, &mut warnings);
     if has_metadata {
         properties.push(property("olm.csv.metadata", csv_metadata(&parsed.csv)));
     }
     properties.extend(objects);
-    let mut blob = Value::object([
-        ("schema", Value::text("olm.bundle")),
-        ("name", Value::text(name)),
-        ("package", Value::text(package)),
-        ("image", Value::text(image)),
-        ("properties", Value::Array(properties)),
+    let mut blob = BlobValue::object([
+        ("schema", BlobValue::text("olm.bundle")),
+        ("name", BlobValue::text(name)),
+        ("package", BlobValue::text(package)),
+        ("image", BlobValue::text(image)),
+        ("properties", BlobValue::Array(properties)),
     ]);
     let images = csv::related_images(&parsed.csv, image);
-    if let (Value::Object(members), false) = (&mut blob, images.is_empty()) {
-        members.insert("relatedImages".to_owned(), Value::Array(images));
+    if let BlobValue::Object(members) = &mut blob
+        && !images.is_empty()
+    {
+        members.insert("relatedImages".to_owned(), BlobValue::Array(images));
     }
     Ok(RenderedBundle {
         blob,
@@ -215,80 +221,83 @@ pub fn render_within(
     })
 }
 
-/// Arranges an `olm.bundle` as `opm render` does: manifests behind other properties, related images
-/// by image. Other blobs stay as they are.
-pub fn arranged(blob: Value) -> Value {
+/// Sorts the lists of an `olm.bundle` as `opm render` does: properties with manifests come last,
+/// related images are sorted by image. Other blobs stay as they are.
+pub fn arrange(blob: BlobValue) -> BlobValue {
     let is_bundle = blob.str("schema") == "olm.bundle";
-    let Value::Object(mut members) = blob else {
+    let BlobValue::Object(mut members) = blob else {
         return blob;
     };
-    if let Some(Value::Array(properties)) = members.get_mut("properties").filter(|_| is_bundle) {
-        properties.sort_by_key(|property| properties::is_large(property.str("type")));
+    if let Some(BlobValue::Array(properties)) = members.get_mut("properties").filter(|_| is_bundle)
+    {
+        properties.sort_by_key(|property| properties::has_manifests(property.str("type")));
     }
-    if let Some(Value::Array(images)) = members.get_mut("relatedImages").filter(|_| is_bundle) {
+    if let Some(BlobValue::Array(images)) = members.get_mut("relatedImages").filter(|_| is_bundle) {
         images.sort_by(|a, b| a.str("image").cmp(b.str("image")));
     }
-    Value::Object(members)
+    BlobValue::Object(members)
 }
 
 /// Replaces the manifests of an `olm.bundle` by the metadata of its CSV, if it has an image and its
 /// manifests a CSV.
-pub fn migrate(blob: &Value) -> Value {
-    let (Value::Object(members), properties) = (blob, blob.list(&["properties"])) else {
+pub fn migrate(blob: &BlobValue) -> BlobValue {
+    let BlobValue::Object(members) = blob else {
         return blob.clone();
     };
-    let is_manifest = |property: &&Value| property.str("type") == "olm.bundle.object";
+    let properties = blob.list(&["properties"]);
+    let is_manifest = |property: &&BlobValue| property.str("type") == "olm.bundle.object";
     let mut manifests = Manifests::default();
     let decoded = properties
         .iter()
         .filter(is_manifest)
         .filter_map(|property| {
             let json = manifests.decode(property.get("value")?.to_json().as_bytes())?;
-            Value::parse(std::str::from_utf8(&json).ok()?).ok()
+            BlobValue::parse(std::str::from_utf8(&json).ok()?).ok()
         });
     let csv = decoded.into_iter().find(is_csv);
     let has_metadata = properties
         .iter()
         .any(|property| property.str("type") == "olm.csv.metadata");
+    // Without an image the manifests could not be read anywhere else.
     let Some(csv) = csv.filter(|_| !has_metadata && !blob.str("image").is_empty()) else {
         return blob.clone();
     };
-    let mut kept: Vec<Value> = properties
+    let mut kept: Vec<BlobValue> = properties
         .iter()
         .filter(|property| !is_manifest(property))
         .cloned()
         .collect();
     kept.push(property("olm.csv.metadata", csv_metadata(&csv)));
     let mut members = members.clone();
-    members.insert("properties".to_owned(), Value::Array(kept));
-    Value::Object(members)
+    members.insert("properties".to_owned(), BlobValue::Array(kept));
+    BlobValue::Object(members)
 }
 
 /// Creates a property.
-pub(crate) fn property(kind: &str, value: Value) -> Value {
-    Value::object([("type", Value::text(kind)), ("value", value)])
+pub(crate) fn property(kind: &str, value: BlobValue) -> BlobValue {
+    BlobValue::object([("type", BlobValue::text(kind)), ("value", value)])
 }
 
-fn is_csv(object: &Value) -> bool {
+fn is_csv(object: &BlobValue) -> bool {
     object.str("kind") == "ClusterServiceVersion"
 }
 
-fn has_any(value: &Value) -> bool {
+fn has_any(value: &BlobValue) -> bool {
     value.as_object().is_some_and(|members| !members.is_empty())
 }
 
 /// Returns an annotation of the bundle by the end of its key.
-fn annotation<'v>(annotations: &'v Value, end: &str) -> &'v str {
+fn annotation<'v>(annotations: &'v BlobValue, end: &str) -> &'v str {
     annotations.str(&format!("operators.operatorframework.io.bundle.{end}"))
 }
 
-/// Reads what the bundle says of channels and edges.
-fn placement(parsed: &Parsed) -> Placement {
+/// Reads the channels and edges of a bundle.
+fn placement(parsed: &ParsedBundle) -> Placement {
     let text = |path: &[&str]| {
         parsed
             .csv
             .at(path)
-            .and_then(Value::as_str)
+            .and_then(BlobValue::as_str)
             .unwrap_or_default()
             .to_owned()
     };
@@ -297,11 +306,12 @@ fn placement(parsed: &Parsed) -> Placement {
         .csv
         .list(&["spec", "skips"])
         .iter()
-        .filter_map(Value::as_str);
+        .filter_map(BlobValue::as_str);
     let icon = parsed.csv.list(&["spec", "icon"]).first();
     Placement {
         channels: annotation(&parsed.annotations, "channels.v1")
             .split(',')
+            // `opm` makes a channel ` two` of `one, two`.
             .map(|name| name.trim().to_owned())
             .collect(),
         default_channel: annotation(&parsed.annotations, "channel.default.v1")

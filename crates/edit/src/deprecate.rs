@@ -1,40 +1,43 @@
-//! Deprecation: messages, and truncation at a bundle.
+//! Deprecates: sets deprecation messages, and truncates packages at bundles.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::bundle::property;
-use crate::draft::Draft;
-use crate::error::{EditError, Refusal};
+use crate::draft::CatalogDraft;
+use crate::draft::{DraftBlob, DraftChannel, DraftPackage};
+use crate::error::{BatchError, EditError};
 use crate::operation::{Deprecate, DeprecateTruncate, Reference, Undeprecate};
-use crate::package::existing;
-use crate::state::{Blob, Channel, Package};
-use crate::value::{Members, Value};
+use crate::package::existing_package;
+use crate::value::{BlobValue, Members};
 
-/// Sets messages of deprecation, in the package's one `olm.deprecations`.
-pub(crate) fn deprecate(draft: &mut Draft<'_>, request: &Deprecate) -> Result<(), Refusal> {
-    let mut package = existing(draft, &request.package)?;
+/// Sets deprecation messages in the `olm.deprecations` of a package.
+pub(crate) fn deprecate(
+    draft: &mut CatalogDraft<'_>,
+    request: &Deprecate,
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, &request.package)?;
     let mut entries = entries(&package);
-    let mut places: HashMap<(String, String), usize> = HashMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        places.entry(reference_of(entry)).or_insert(at);
+    let mut indexes: HashMap<Reference, usize> = HashMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        indexes.entry(reference_of(entry)).or_insert(index);
     }
-    for wanted in &request.entries {
-        let Reference { schema, name } = wanted.reference.clone();
-        if wanted.message.is_empty() {
+    for message in &request.entries {
+        let Reference { schema, name } = message.reference.clone();
+        if message.message.is_empty() {
             return Err(EditError::NoMessage { schema, name }.into());
         }
-        let at = *places
-            .entry((schema.clone(), name.clone()))
+        let index = *indexes
+            .entry(message.reference.clone())
             .or_insert(entries.len());
-        let mut reference: Members = [("schema".to_owned(), Value::text(schema))].into();
+        let mut reference: Members = [("schema".to_owned(), BlobValue::text(schema))].into();
         if !name.is_empty() {
-            reference.insert("name".to_owned(), Value::text(name));
+            reference.insert("name".to_owned(), BlobValue::text(name));
         }
-        let entry = Value::object([
-            ("reference", Value::Object(reference)),
-            ("message", Value::text(&*wanted.message)),
+        let entry = BlobValue::object([
+            ("reference", BlobValue::Object(reference)),
+            ("message", BlobValue::text(&*message.message)),
         ]);
-        match entries.get_mut(at) {
+        match entries.get_mut(index) {
             Some(other) => *other = entry,
             None => entries.push(entry),
         }
@@ -43,30 +46,29 @@ pub(crate) fn deprecate(draft: &mut Draft<'_>, request: &Deprecate) -> Result<()
     Ok(draft.set_package(package)?)
 }
 
-/// Removes messages of deprecation, and the `olm.deprecations` when it has none left.
-pub(crate) fn undeprecate(draft: &mut Draft<'_>, request: &Undeprecate) -> Result<(), Refusal> {
-    let mut package = existing(draft, &request.package)?;
-    let lost: HashSet<(String, String)> = request
-        .references
-        .iter()
-        .cloned()
-        .map(|Reference { schema, name }| (schema, name))
-        .collect();
+/// Removes deprecation messages, and the `olm.deprecations` when it has none left.
+pub(crate) fn undeprecate(
+    draft: &mut CatalogDraft<'_>,
+    request: &Undeprecate,
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, &request.package)?;
+    let removed: HashSet<&Reference> = request.references.iter().collect();
     let mut entries = entries(&package);
-    entries.retain(|entry| !lost.contains(&reference_of(entry)));
+    entries.retain(|entry| !removed.contains(&reference_of(entry)));
     set_entries(&mut package, entries);
     Ok(draft.set_package(package)?)
 }
 
-/// Removes the messages about channels and bundles that a package no longer has, and the
-/// `olm.deprecations` when it has none left. Messages about what it did not have before either
-/// stay: they are mistakes that are told.
-pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
+/// Removes the messages of channels and bundles that a package no longer has, and the
+/// `olm.deprecations` when it has none left.
+// Messages for what the package never had stay: they are mistakes, which the check of the result
+// reports.
+pub(crate) fn remove_stale_messages(package: &mut DraftPackage, former: &DraftPackage) {
     let all = entries(package);
     if all.is_empty() {
         return;
     }
-    let lost = |former: Vec<&str>, current: Vec<&str>| -> HashSet<String> {
+    let difference = |former: Vec<&str>, current: Vec<&str>| -> HashSet<String> {
         let current: HashSet<&str> = current.into_iter().collect();
         former
             .into_iter()
@@ -74,10 +76,10 @@ pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
             .map(str::to_owned)
             .collect()
     };
-    let channels = lost(former.channel_names(), package.channel_names());
-    let bundles = lost(former.bundle_names(), package.bundle_names());
-    let is_lost = |entry: &Value| {
-        let (schema, name) = reference_of(entry);
+    let channels = difference(former.channel_names(), package.channel_names());
+    let bundles = difference(former.bundle_names(), package.bundle_names());
+    let is_stale = |entry: &BlobValue| {
+        let Reference { schema, name } = reference_of(entry);
         match &*schema {
             "olm.channel" => channels.contains(&name),
             "olm.bundle" => bundles.contains(&name),
@@ -86,16 +88,17 @@ pub(crate) fn drop_lost(package: &mut Package, former: &Package) {
     };
     let kept: Vec<_> = all
         .iter()
-        .filter(|entry| !is_lost(entry))
+        .filter(|entry| !is_stale(entry))
         .cloned()
         .collect();
+    // Unchanged messages keep the bytes of their blob.
     if kept.len() < all.len() {
         set_entries(package, kept);
     }
 }
 
-/// Returns the schema and the name of what a message is about; empty if there is none.
-fn reference_of(entry: &Value) -> (String, String) {
+/// Returns the reference of a message; its fields are empty where the entry has none.
+fn reference_of(entry: &BlobValue) -> Reference {
     let text = |key: &str| {
         entry
             .get("reference")
@@ -103,42 +106,48 @@ fn reference_of(entry: &Value) -> (String, String) {
             .unwrap_or_default()
             .to_owned()
     };
-    (text("schema"), text("name"))
+    Reference {
+        schema: text("schema"),
+        name: text("name"),
+    }
 }
 
-fn entries(package: &Package) -> Vec<Value> {
+fn entries(package: &DraftPackage) -> Vec<BlobValue> {
     match package
         .deprecations
         .as_ref()
         .and_then(|blob| blob.members.get("entries"))
     {
-        Some(Value::Array(entries)) => entries.clone(),
+        Some(BlobValue::Array(entries)) => entries.clone(),
         _ => Vec::new(),
     }
 }
 
-fn set_entries(package: &mut Package, entries: Vec<Value>) {
+fn set_entries(package: &mut DraftPackage, entries: Vec<BlobValue>) {
     if entries.is_empty() {
         package.deprecations = None;
         return;
     }
     let blob = package.deprecations.get_or_insert_with(|| {
         let members = [
-            ("schema", Value::text("olm.deprecations")),
-            ("package", Value::text(&*package.name)),
+            ("schema", BlobValue::text("olm.deprecations")),
+            ("package", BlobValue::text(&*package.name)),
         ];
-        Blob::new(members.map(|(key, value)| (key.to_owned(), value)).into())
+        DraftBlob::new(members.map(|(key, value)| (key.to_owned(), value)).into())
     });
     blob.members_mut()
-        .insert("entries".to_owned(), Value::Array(entries));
+        .insert("entries".to_owned(), BlobValue::Array(entries));
 }
 
-/// Truncates packages at the bundles of some images: what these replace or skip goes, and they stay
-/// without edges.
-pub(crate) fn truncate(draft: &mut Draft<'_>, request: &DeprecateTruncate) -> Result<(), Refusal> {
+/// Truncates packages at the bundles of some images: the bundles that these replace or skip are
+/// removed, and they stay without edges.
+pub(crate) fn truncate(
+    draft: &mut CatalogDraft<'_>,
+    request: &DeprecateTruncate,
+) -> Result<(), BatchError> {
     let mut images = request.images.clone();
-    let wanted: HashSet<&str> = images.iter().map(String::as_str).collect();
-    let mut packages = draft.with_images(&wanted)?;
+    let listed: HashSet<&str> = images.iter().map(String::as_str).collect();
+    let mut packages = draft.packages_with_images(&listed)?;
     let known: HashSet<String> = packages
         .iter()
         .flat_map(|package| &package.bundles)
@@ -151,76 +160,89 @@ pub(crate) fn truncate(draft: &mut Draft<'_>, request: &DeprecateTruncate) -> Re
     }
     images = known;
     if request.allow_package_removal {
-        remove_whole(draft, &mut packages, &mut images)?;
+        remove_whole_packages(draft, &mut packages, &mut images)?;
     }
     let mut errors = Vec::new();
+    // Edges are read of the package before all truncations: an earlier one may have removed the
+    // edges that lead further down.
     for package in &mut packages {
         let former = package.clone();
-        for (name, image) in bundles_of(package, &images) {
-            // A truncation above it may have removed it.
-            if package.bundle(&name).is_some() {
-                errors.extend(truncate_at(package, &former, &name, &image).err());
+        for bundle in bundles_with_images(package, &images) {
+            // An earlier truncation may have removed it.
+            if package.bundle(&bundle.name).is_some() {
+                errors.extend(truncate_at(package, &former, &bundle).err());
             }
         }
         if request.drop_truncated {
-            drop_truncated(package);
+            remove_deprecated_bundles(package);
         }
-        drop_lost(package, &former);
+        remove_stale_messages(package, &former);
     }
-    if !errors.is_empty() {
-        return Err(Refusal(errors));
-    }
+    BatchError::unless_empty(errors)?;
     for package in packages {
         draft.set_package(package)?;
     }
     Ok(())
 }
 
-/// Finds the bundles of some images in a package, each once and with its image, in the order of the
-/// images.
-fn bundles_of(package: &Package, images: &[String]) -> Vec<(String, String)> {
+/// A bundle at which its package is truncated.
+struct TruncatedBundle {
+    name: String,
+    image: String,
+}
+
+/// Finds the bundles of some images in a package, each once, in the order of the images.
+fn bundles_with_images(package: &DraftPackage, images: &[String]) -> Vec<TruncatedBundle> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     for bundle in &package.bundles {
         names.entry(&bundle.image).or_insert(&bundle.name);
     }
-    let found = images
-        .iter()
-        .filter_map(|image| Some((names.remove(&**image)?.to_owned(), image.clone())));
+    let found = images.iter().filter_map(|image| {
+        Some(TruncatedBundle {
+            name: names.remove(&**image)?.to_owned(),
+            image: image.clone(),
+        })
+    });
     found.collect()
 }
 
-/// Removes packages whose default channel's head is listed, if all their heads are.
-fn remove_whole(
-    draft: &mut Draft<'_>,
-    packages: &mut Vec<Package>,
+/// Removes the packages whose default channel's head is listed.
+///
+/// # Errors
+/// If another head of such a package is not listed.
+fn remove_whole_packages(
+    draft: &mut CatalogDraft<'_>,
+    packages: &mut Vec<DraftPackage>,
     images: &mut Vec<String>,
-) -> Result<(), Refusal> {
+) -> Result<(), BatchError> {
     let mut removed = Vec::new();
-    let wanted: HashSet<&String> = images.iter().collect();
+    let all_listed: HashSet<&String> = images.iter().collect();
     for package in &*packages {
-        let listed = |name: &str| {
+        let is_listed = |name: &str| {
             package
                 .bundle(name)
-                .is_some_and(|bundle| wanted.contains(&bundle.image))
+                .is_some_and(|bundle| all_listed.contains(&bundle.image))
         };
         let default = package.channel(package.default_channel());
         let is_whole =
-            default.is_some_and(|channel| channel.heads().iter().any(|head| listed(&head.name)));
+            default.is_some_and(|channel| channel.heads().iter().any(|head| is_listed(&head.name)));
         if !is_whole {
             continue;
         }
         for channel in &package.channels {
-            if let Some(head) = channel.heads().into_iter().find(|head| !listed(&head.name)) {
+            if let Some(head) = channel
+                .heads()
+                .into_iter()
+                .find(|head| !is_listed(&head.name))
+            {
                 let image = package
                     .bundle(&head.name)
                     .map(|bundle| bundle.image.clone())
                     .unwrap_or_default();
-                let package = package.name.clone();
-                let channel = channel.name.clone();
                 return Err(EditError::OtherHeads {
-                    package,
+                    package: package.name.clone(),
                     image,
-                    channel,
+                    channel: channel.name.clone(),
                 }
                 .into());
             }
@@ -229,7 +251,7 @@ fn remove_whole(
     }
     for name in removed {
         draft.remove_package(&name);
-        let is_removed = |package: &mut Package| package.name == name;
+        let is_removed = |package: &mut DraftPackage| package.name == name;
         for package in packages.extract_if(.., is_removed) {
             let gone: HashSet<&String> =
                 package.bundles.iter().map(|bundle| &bundle.image).collect();
@@ -239,12 +261,13 @@ fn remove_whole(
     Ok(())
 }
 
+/// Truncates a package at a bundle. `former` is the package before all truncations.
 fn truncate_at(
-    package: &mut Package,
-    former: &Package,
-    name: &str,
-    image: &str,
+    package: &mut DraftPackage,
+    former: &DraftPackage,
+    bundle: &TruncatedBundle,
 ) -> Result<(), EditError> {
+    let name = &*bundle.name;
     let tail = tail(former, name);
     let default = package.channel(package.default_channel());
     let heads: Vec<_> = default.map(|channel| channel.heads()).unwrap_or_default();
@@ -252,7 +275,7 @@ fn truncate_at(
         .iter()
         .any(|head| head.name == name || tail.contains(&head.name))
     {
-        return Err(EditError::DeprecatesDefaultChannel(image.to_owned()));
+        return Err(EditError::DeprecatesDefaultChannel(bundle.image.clone()));
     }
     for channel in &mut package.channels {
         if channel.entry(name).is_none() {
@@ -260,14 +283,18 @@ fn truncate_at(
         }
         let is_head = channel.heads().iter().any(|head| head.name == name);
         let above = above(channel, name);
+        // A bundle that a head reaches without passing this one is still needed in the channel.
         let tail: BTreeSet<&String> = tail.iter().filter(|name| !above.contains(*name)).collect();
         channel.entries.retain(|entry| !tail.contains(&entry.name));
         for entry in &mut channel.entries {
             if entry.name == name {
-                (entry.replaces, entry.skips, entry.skip_range) = Default::default();
+                entry.replaces.clear();
+                entry.skips.clear();
+                entry.skip_range.clear();
             }
             entry.skips.retain(|skip| !tail.contains(skip));
         }
+        // A channel that ends at a deprecated bundle has nothing to upgrade to.
         if is_head {
             channel.entries.clear();
         }
@@ -281,20 +308,21 @@ fn truncate_at(
             .iter()
             .any(|channel| channel.entry(bundle).is_some())
     };
-    let keep: Vec<bool> = package
-        .bundles
+    let unused: HashSet<String> = tail
         .iter()
-        .map(|bundle| in_use(&bundle.name))
+        .map(String::as_str)
+        .chain([name])
+        .filter(|bundle| !in_use(bundle))
+        .map(str::to_owned)
         .collect();
-    let mut keep = keep.into_iter();
-    package.bundles.retain(|bundle| {
-        keep.next().unwrap_or(true) || !(tail.contains(&bundle.name) || bundle.name == name)
-    });
-    mark(package, name)
+    package
+        .bundles
+        .retain(|bundle| !unused.contains(&bundle.name));
+    mark_deprecated(package, name)
 }
 
-/// Finds everything that a bundle leads to by `replaces` and `skips`, in any channel.
-fn tail(package: &Package, name: &str) -> BTreeSet<String> {
+/// Finds the bundles below a bundle: those that `replaces` and `skips` reach, in any channel.
+fn tail(package: &DraftPackage, name: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![name.to_owned()];
     while let Some(current) = open.pop() {
@@ -318,8 +346,8 @@ fn tail(package: &Package, name: &str) -> BTreeSet<String> {
     found
 }
 
-/// Finds what the heads of a channel lead to by `replaces` without a bundle.
-fn above(channel: &Channel, without: &str) -> BTreeSet<String> {
+/// Finds the bundles that `replaces` reaches from the heads of a channel without passing a bundle.
+fn above(channel: &DraftChannel, without: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for head in channel.heads() {
         let mut next = Some(head);
@@ -333,37 +361,42 @@ fn above(channel: &Channel, without: &str) -> BTreeSet<String> {
 }
 
 /// Gives a bundle the property `olm.deprecated`.
-fn mark(package: &mut Package, name: &str) -> Result<(), EditError> {
+fn mark_deprecated(package: &mut DraftPackage, name: &str) -> Result<(), EditError> {
     let Some(bundle) = package
         .bundles
         .iter_mut()
-        .find(|bundle| bundle.name == name && !bundle.is_truncated)
+        .find(|bundle| bundle.name == name && !bundle.is_deprecated)
     else {
         return Ok(());
     };
-    bundle.is_truncated = true;
+    bundle.is_deprecated = true;
     let members = bundle.blob.members_mut()?;
+    // The bundle stays with this property and without edges, so that its successors still have
+    // something to replace.
     let properties = members
         .entry("properties".to_owned())
-        .or_insert(Value::Array(Vec::new()));
-    if let Value::Array(properties) = properties {
-        properties.push(property("olm.deprecated", Value::Object(Members::new())));
+        .or_insert(BlobValue::Array(Vec::new()));
+    if let BlobValue::Array(properties) = properties {
+        properties.push(property(
+            "olm.deprecated",
+            BlobValue::Object(Members::new()),
+        ));
     }
     Ok(())
 }
 
-fn drop_truncated(package: &mut Package) {
-    let truncated: Vec<_> = package
+fn remove_deprecated_bundles(package: &mut DraftPackage) {
+    let deprecated: HashSet<_> = package
         .bundles
         .iter()
-        .filter(|bundle| bundle.is_truncated)
+        .filter(|bundle| bundle.is_deprecated)
         .map(|bundle| bundle.name.clone())
         .collect();
-    package.bundles.retain(|bundle| !bundle.is_truncated);
+    package.bundles.retain(|bundle| !bundle.is_deprecated);
     for channel in &mut package.channels {
         channel
             .entries
-            .retain(|entry| !truncated.contains(&entry.name));
+            .retain(|entry| !deprecated.contains(&entry.name));
     }
     package
         .channels

@@ -1,70 +1,98 @@
-//! A content while a batch changes it: a package is read when the first operation is about it and
-//! written after the last one, so that a batch costs little more than its packages, however many
-//! operations it has.
+//! A catalog while a batch changes it.
+//!
+//! A package is read for the first operation on it and written after the last one, so that a batch
+//! costs little more than its packages, however many operations it has.
 
+mod blob;
+mod bundle;
+mod channel;
+mod package;
+
+use std::borrow::Cow;
 use std::collections::btree_map::Entry as MapEntry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::content::Content;
-use crate::error::EditError;
-use crate::format::Line;
-use crate::meta::Meta;
-use crate::operation::EditLimits;
-use crate::state::{Package, Part};
-use crate::value::Value;
+use serde::Deserialize;
 
-/// A content while a batch changes it.
-pub(crate) struct Draft<'c> {
-    content: &'c Content,
+use crate::blob::CatalogBlob;
+use crate::catalog::CatalogBlobs;
+use crate::error::EditError;
+use crate::value::BlobValue;
+
+pub(crate) use blob::DraftBlob;
+pub(crate) use bundle::DraftBundle;
+pub(crate) use channel::{DraftChannel, DraftEntry};
+pub(crate) use package::{DraftPackage, PackageBlob};
+
+/// Limits of the packages that a batch may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EditLimits {
+    /// Maximum number of entries, and of the bundles that they skip, in the channels of all changed
+    /// packages. Each is written to the catalog, to its file and to the summary.
+    pub edges: usize,
+    /// Maximum length in bytes of the blobs of all changed packages, before the batch. They are
+    /// checked with it.
+    pub bytes: usize,
+}
+
+impl EditLimits {
+    /// No limits, for authors on their own machine.
+    pub const NONE: Self = Self {
+        edges: usize::MAX,
+        bytes: usize::MAX,
+    };
+}
+
+/// A catalog while a batch changes it.
+pub(crate) struct CatalogDraft<'c> {
+    catalog: &'c CatalogBlobs,
     limits: EditLimits,
-    /// Packages that operations were about, by name.
+    /// Packages that operations have read, by name.
     open: BTreeMap<Arc<str>, OpenPackage>,
     /// Names of all packages that some blob belongs to.
     packages: BTreeSet<Arc<str>>,
-    /// What is named in each package; made when it is first asked for.
+    /// Names of the bundles of each package. Made when an operation first needs it, because few do.
     names: Option<BTreeMap<Arc<str>, PackageNames>>,
-    /// Packages of the content by the images of their bundles; made when it is first asked for.
+    /// Packages of the catalog by the images of their bundles. Made when an operation first needs
+    /// it.
     images: Option<HashMap<String, BTreeSet<Arc<str>>>>,
     /// Number of the next new blob.
     next: usize,
 }
 
-/// A package that an operation was about.
+/// A package that an operation has read.
 #[derive(Default)]
 struct OpenPackage {
-    /// The package in the content; `None` if nothing of it stays.
-    former: Option<Package>,
-    current: Package,
+    /// The package in the catalog; `None` if it was removed.
+    former: Option<DraftPackage>,
+    current: DraftPackage,
     is_changed: bool,
     /// Entries and skips of its channels, if it was changed.
     edges: usize,
-    /// Length of its blobs in the content.
+    /// Length of its blobs in the catalog.
     bytes: usize,
 }
 
-/// What is named in a package.
+/// Names of the bundles of a package.
 #[derive(Default)]
 struct PackageNames {
-    /// Bundles, and entries of channels.
+    /// Names of bundles, and of entries of channels.
     all: HashSet<String>,
-    /// Bundles, if they are in no channel.
+    /// The package has bundles that are in no channel.
     has_stranded: bool,
 }
 
-impl<'c> Draft<'c> {
-    pub(crate) fn new(content: &'c Content, limits: EditLimits) -> Self {
-        let open = BTreeMap::new();
-        let packages = content.packages();
-        let next = content.next_id();
+impl<'c> CatalogDraft<'c> {
+    pub(crate) fn new(catalog: &'c CatalogBlobs, limits: EditLimits) -> Self {
         Self {
-            content,
+            catalog,
             limits,
-            open,
-            packages,
+            open: BTreeMap::new(),
+            packages: catalog.packages(),
             names: None,
             images: None,
-            next,
+            next: catalog.next_id(),
         }
     }
 
@@ -76,28 +104,31 @@ impl<'c> Draft<'c> {
     /// Returns whether there is an `olm.package` of this name.
     pub(crate) fn has_package(&self, name: &str) -> bool {
         self.open.get(name).map_or_else(
-            || self.content.has_package(name),
+            || self.catalog.has_package(name),
             |open| open.current.blob.is_some(),
         )
     }
 
-    /// Returns a package to look at; an empty one if there is none. It is not read if the batch is
-    /// about too much with it.
-    pub(crate) fn look(&mut self, name: &str) -> Result<&Package, EditError> {
+    /// Returns a package to read it; an empty one if there is none.
+    ///
+    /// # Errors
+    /// If the packages of the batch have more bytes than its limit. The package is not read then.
+    pub(crate) fn read_package(&mut self, name: &str) -> Result<&DraftPackage, EditError> {
         let others: usize = self.open.values().map(|open| open.bytes).sum();
         let open = match self.open.entry(name.into()) {
             MapEntry::Occupied(open) => open.into_mut(),
-            MapEntry::Vacant(place) => {
+            MapEntry::Vacant(vacant) => {
                 let bytes: usize = self
-                    .content
-                    .of_package(name)
-                    .map(|meta| meta.line.len())
+                    .catalog
+                    .package_blobs(name)
+                    .map(|blob| blob.line.len())
                     .sum();
+                // Before it is read: its values take several times the bytes of its lines.
                 if bytes + others > self.limits.bytes {
                     return Err(EditError::TooManyBytes(self.limits.bytes));
                 }
-                let current = Package::read(name, self.content.of_package(name))?;
-                place.insert(OpenPackage {
+                let current = DraftPackage::read(name, self.catalog.package_blobs(name))?;
+                vacant.insert(OpenPackage {
                     former: Some(current.clone()),
                     current,
                     bytes,
@@ -108,25 +139,27 @@ impl<'c> Draft<'c> {
         Ok(&open.current)
     }
 
-    /// Returns a package to change; an empty one if there is none.
-    pub(crate) fn package(&mut self, name: &str) -> Result<Package, EditError> {
-        self.look(name).cloned()
+    /// Returns a copy of a package to change it; an empty one if there is none.
+    pub(crate) fn package(&mut self, name: &str) -> Result<DraftPackage, EditError> {
+        self.read_package(name).cloned()
     }
 
     /// Replaces a package, unless the batch would change more than it may.
-    pub(crate) fn set_package(&mut self, mut package: Package) -> Result<(), EditError> {
-        package.settle(&mut self.next);
+    pub(crate) fn set_package(&mut self, mut package: DraftPackage) -> Result<(), EditError> {
+        package.end_operation(&mut self.next);
         let name: Arc<str> = package.name.as_str().into();
-        // Most operations have looked at it.
-        self.look(&name)?;
+        // Opens a package that no operation has read.
+        self.read_package(&name)?;
         if let Some(names) = &mut self.names {
-            names.insert(Arc::clone(&name), PackageNames::of(&package));
+            names.insert(Arc::clone(&name), PackageNames::from_package(&package));
         }
         if !name.is_empty() {
             self.packages.insert(Arc::clone(&name));
         }
         let open = self.open.entry(name).or_default();
-        (open.is_changed, open.edges, open.current) = (true, package.edges(), package);
+        open.is_changed = true;
+        open.edges = package.edges();
+        open.current = package;
         let edges: usize = self.open.values().map(|open| open.edges).sum();
         if edges > self.limits.edges {
             Err(EditError::TooManyEdges(self.limits.edges))
@@ -141,15 +174,16 @@ impl<'c> Draft<'c> {
     }
 
     pub(crate) fn remove_package(&mut self, name: &str) {
+        // The package is not read, so that one which exceeds the limits can still be removed.
         let Some(name) = self.packages.take(name) else {
             return;
         };
         if let Some(names) = &mut self.names {
             names.remove(&name);
         }
-        let current = Package {
+        let current = DraftPackage {
             name: name.to_string(),
-            ..Package::default()
+            ..DraftPackage::default()
         };
         self.open.insert(
             name,
@@ -161,7 +195,7 @@ impl<'c> Draft<'c> {
         );
     }
 
-    /// Finds a package, other than the one given, with an entry or a bundle of a name.
+    /// Finds a package, other than the given one, with a bundle or an entry of this name.
     pub(crate) fn owner(
         &mut self,
         bundle: &str,
@@ -177,28 +211,32 @@ impl<'c> Draft<'c> {
     }
 
     /// Finds the packages with bundles that are in no channel.
-    pub(crate) fn with_stranded(&mut self) -> Result<Vec<Arc<str>>, EditError> {
+    pub(crate) fn packages_with_stranded(&mut self) -> Result<Vec<Arc<str>>, EditError> {
         let stranded = self.names()?.iter().filter(|(_, names)| names.has_stranded);
         Ok(stranded.map(|(package, _)| Arc::clone(package)).collect())
     }
 
     /// Finds the packages that have bundles of some images.
-    pub(crate) fn with_images(
+    pub(crate) fn packages_with_images(
         &mut self,
         images: &HashSet<&str>,
-    ) -> Result<Vec<Package>, EditError> {
-        let content = self.content;
-        let index = self.images.get_or_insert_with(|| images_of(content));
+    ) -> Result<Vec<DraftPackage>, EditError> {
+        let catalog = self.catalog;
+        let index = self
+            .images
+            .get_or_insert_with(|| packages_by_image(catalog));
         let mut names: BTreeSet<_> = images
             .iter()
             .filter_map(|image| index.get(*image))
             .flatten()
             .cloned()
             .collect();
+        // The index is of the catalog before the batch: packages that operations changed may have
+        // the images too.
         names.extend(self.open.keys().cloned());
         let mut found = Vec::new();
         for name in names {
-            let package = self.look(&name)?;
+            let package = self.read_package(&name)?;
             if package
                 .bundles
                 .iter()
@@ -218,29 +256,29 @@ impl<'c> Draft<'c> {
         Ok(self.names.insert(names))
     }
 
-    /// Reads what is named in each package. Of those that no operation was about only the channels
-    /// are parsed.
+    /// Reads the names of each package. Of those that no operation has read only the channels are
+    /// parsed.
     fn read_names(&self) -> Result<BTreeMap<Arc<str>, PackageNames>, EditError> {
         let mut bundles: BTreeMap<Arc<str>, Vec<&str>> = BTreeMap::new();
         let mut all: BTreeMap<Arc<str>, PackageNames> = BTreeMap::new();
-        for meta in self
-            .content
-            .metas()
+        for blob in self
+            .catalog
+            .blobs()
             .iter()
-            .filter(|meta| !self.open.contains_key(&meta.package))
+            .filter(|blob| !self.open.contains_key(&blob.package))
         {
-            match &*meta.schema {
+            match &*blob.schema {
                 "olm.bundle" => bundles
-                    .entry(Arc::clone(&meta.package))
+                    .entry(Arc::clone(&blob.package))
                     .or_default()
-                    .push(&meta.name),
+                    .push(&blob.name),
                 "olm.channel" => {
-                    let value = meta.value()?;
+                    let value = blob.value()?;
                     let entries = value
                         .list(&["entries"])
                         .iter()
                         .map(|entry| entry.str("name").to_owned());
-                    all.entry(Arc::clone(&meta.package))
+                    all.entry(Arc::clone(&blob.package))
                         .or_default()
                         .all
                         .extend(entries);
@@ -256,62 +294,67 @@ impl<'c> Draft<'c> {
         all.extend(
             self.open
                 .iter()
-                .map(|(name, open)| (Arc::clone(name), PackageNames::of(&open.current))),
+                .map(|(name, open)| (Arc::clone(name), PackageNames::from_package(&open.current))),
         );
         Ok(all)
     }
 
-    /// Writes what has changed: blobs that stay keep their place, new ones follow the last of their
-    /// package.
-    pub(crate) fn finish(self) -> Content {
-        let first_new = self.content.next_id();
+    /// Returns the changed catalog. Blobs that stay keep their position, new ones follow the last
+    /// of their package.
+    pub(crate) fn finish(self) -> CatalogBlobs {
+        let first_new = self.catalog.next_id();
         // By number; `None` for blobs that were removed.
-        let mut changed: HashMap<usize, Option<Meta>> = HashMap::new();
+        let mut changed: HashMap<usize, Option<CatalogBlob>> = HashMap::new();
         let mut removed: HashSet<&str> = HashSet::new();
-        let mut new: BTreeMap<Arc<str>, Vec<Meta>> = BTreeMap::new();
+        let mut new: BTreeMap<Arc<str>, Vec<CatalogBlob>> = BTreeMap::new();
         for (name, open) in self.open.iter().filter(|(_, open)| open.is_changed) {
-            let former: HashMap<usize, Part<'_>> = open
+            let former: HashMap<usize, PackageBlob<'_>> = open
                 .former
                 .iter()
-                .flat_map(Package::parts)
-                .filter_map(|part| Some((part.id()?, part)))
+                .flat_map(DraftPackage::blobs)
+                .filter_map(|blob| Some((blob.id()?, blob)))
                 .collect();
             if open.former.is_none() {
                 removed.insert(name);
             }
             changed.extend(former.keys().map(|id| (*id, None)));
-            for part in open.current.parts() {
-                match part.id() {
-                    Some(id) if id < first_new && former.get(&id) == Some(&part) => {
+            for blob in open.current.blobs() {
+                match blob.id() {
+                    // Blobs are compared, not flagged: an operation and its opposite leave the
+                    // bytes of a blob as they were.
+                    Some(id) if id < first_new && former.get(&id) == Some(&blob) => {
                         drop(changed.remove(&id));
                     }
                     Some(id) if id < first_new => {
-                        drop(changed.insert(id, Some(Meta::of(id, &part.value()))));
+                        drop(changed.insert(id, Some(CatalogBlob::from_value(id, &blob.value()))));
                     }
                     id => {
                         new.entry(Arc::clone(name))
                             .or_default()
-                            .push(Meta::of(id.unwrap_or(first_new), &part.value()));
+                            .push(CatalogBlob::from_value(
+                                id.unwrap_or(first_new),
+                                &blob.value(),
+                            ));
                     }
                 }
             }
         }
         let stays = self
-            .content
-            .metas()
+            .catalog
+            .blobs()
             .iter()
-            .filter(|meta| !removed.contains(&*meta.package));
-        let stays = stays.filter_map(|meta| {
+            .filter(|blob| !removed.contains(&*blob.package));
+        let stays = stays.filter_map(|blob| {
             changed
-                .remove(&meta.id)
-                .unwrap_or_else(|| Some(meta.clone()))
+                .remove(&blob.id)
+                .unwrap_or_else(|| Some(blob.clone()))
         });
-        Content::with_new(stays.collect(), new, self.next)
+        CatalogBlobs::with_new(stays.collect(), new, self.next)
     }
 }
 
 impl PackageNames {
-    fn of(package: &Package) -> Self {
+    fn from_package(package: &DraftPackage) -> Self {
         let entries = package
             .channels
             .iter()
@@ -327,21 +370,34 @@ impl PackageNames {
     }
 }
 
-/// Finds the packages of a content by the images of their bundles.
-fn images_of(content: &Content) -> HashMap<String, BTreeSet<Arc<str>>> {
+/// The image in the line of a bundle.
+#[derive(Deserialize)]
+struct BundleImage<'l> {
+    #[serde(borrow)]
+    image: Cow<'l, str>,
+}
+
+/// Collects the packages of a catalog by the images of their bundles.
+fn packages_by_image(catalog: &CatalogBlobs) -> HashMap<String, BTreeSet<Arc<str>>> {
     let mut images: HashMap<String, BTreeSet<Arc<str>>> = HashMap::new();
-    for meta in content
-        .metas()
+    for blob in catalog
+        .blobs()
         .iter()
-        .filter(|meta| &*meta.schema == "olm.bundle")
+        .filter(|blob| &*blob.schema == "olm.bundle")
     {
-        let image = Line::new(&meta.line).and_then(|line| line.str("image").map(str::to_owned));
-        // Anything else is rare: other cases of keys, escapes, and bundles without an image.
-        let read = || meta.value().unwrap_or(Value::Null).str("image").to_owned();
+        let image = match serde_json::from_str::<BundleImage<'_>>(&blob.line) {
+            Ok(bundle) => bundle.image.into_owned(),
+            // The key has another case, or there is no image.
+            Err(_) => blob
+                .value()
+                .unwrap_or(BlobValue::Null)
+                .str("image")
+                .to_owned(),
+        };
         images
-            .entry(image.unwrap_or_else(read))
+            .entry(image)
             .or_default()
-            .insert(Arc::clone(&meta.package));
+            .insert(Arc::clone(&blob.package));
     }
     images
 }

@@ -1,25 +1,25 @@
-//! Why an edit is refused. The texts of what `opm` refuses too are its own.
+//! Errors of edits. Where `opm` has the same error, its message is used, so that authors find it by
+//! the words that they know.
 
 use std::fmt;
 
 use fbc::version::VersionError;
 
-/// Maximum number of reasons that a refusal tells.
+use crate::value::BlobValueError;
+
+/// Maximum number of reasons that the message of a [`BatchError`] lists.
 pub const MAX_REASONS: usize = 100;
 
-/// Why an edit is refused.
+/// An operation cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The mode of an addition has a name that there is not.
-    #[error("Invalid channel update mode {0} specified")]
-    UnknownMode(String),
     /// The image is in the package already.
     #[error("Bundle {0} already exists")]
     ImageExists(String),
     /// The package has a bundle of this name already.
     #[error("Bundle already added that provides package and csv")]
     NameExists,
-    /// Bundles of several packages in one batch have or name one bundle.
+    /// Bundles of several packages in one batch have, replace or skip the same bundle.
     #[error("bundle {bundle} must belong to exactly one package, found on: [{}]", packages.join(" "))]
     SeveralPackages {
         /// Name of the bundle.
@@ -40,16 +40,16 @@ pub enum EditError {
         package: String,
     },
     /// The version of a bundle does not parse.
-    #[error("error parsing bundle {bundle} version {version}: {fault}")]
+    #[error("error parsing bundle {bundle} version {version}: {reason}")]
     Version {
         /// Name of the bundle.
         bundle: String,
         /// The version.
         version: String,
-        /// What is wrong with it.
-        fault: VersionError,
+        /// Reason for which it does not parse.
+        reason: VersionError,
     },
-    /// The bundle stands in for another one, which is an alpha feature.
+    /// The bundle substitutes another one, which is an alpha feature.
     #[error(
         "SubstitutesFor is an alpha-only feature. You must enable alpha features with the flag --enable-alpha in order to \
          use this feature."
@@ -78,7 +78,7 @@ pub enum EditError {
         /// The channels, sorted.
         channels: Vec<String>,
     },
-    /// The default channel would go away.
+    /// The default channel would be removed.
     #[error("no default channel specified for {0}")]
     NoDefaultChannel(String),
     /// The chain of a channel leads to a bundle that was there already.
@@ -86,15 +86,15 @@ pub enum EditError {
     Cycle {
         /// A bundle of the chain.
         bundle: String,
-        /// What it replaces.
+        /// The bundle that it replaces.
         replaces: String,
     },
-    /// The chain of a channel leads to a bundle that is not there.
+    /// The chain of a channel leads to a bundle that does not exist.
     #[error("Invalid bundle {head}, replaces nonexistent bundle {replaces}")]
     ReplacesUnknown {
         /// The head of the channel.
         head: String,
-        /// The bundle that is not there.
+        /// The bundle that does not exist.
         replaces: String,
     },
     /// The chain of a channel does not reach a bundle that is added to it.
@@ -110,7 +110,7 @@ pub enum EditError {
         /// The channel.
         channel: String,
     },
-    /// Bundles would be in no channel any more.
+    /// Bundles would be stranded: in no channel.
     #[error(
         "cannot change package {package}: {} would be in no channel: replace or skip {}, or remove {} with \
          `--prune-stranded` (`pruneStranded` in JSON)",
@@ -132,9 +132,9 @@ pub enum EditError {
         channel: String,
         /// Its head.
         head: String,
-        /// What it skips.
+        /// The bundle that it skips.
         skipped: String,
-        /// What the chain would lose.
+        /// Bundles that the chain would lose.
         below: Vec<String>,
     },
     /// Entries of one bundle in several channels have different edges.
@@ -194,18 +194,18 @@ pub enum EditError {
         "Cannot overwrite more than one bundle at a time for a given package using --overwrite-latest"
     )]
     OverwriteSeveral,
-    /// There is no package to remove.
+    /// The package to remove does not exist.
     #[error(
         "error deleting packages from database: error removing operator package {0}: no package found for packagename {0}"
     )]
     NothingToRemove(String),
-    /// There is no such package.
+    /// The package does not exist.
     #[error("no package found for packagename {0}")]
     UnknownPackage(String),
-    /// There is such a package already.
+    /// The package to create exists.
     #[error("cannot create package {0}: it exists")]
     PackageExists(String),
-    /// There is no such channel.
+    /// The channel does not exist.
     #[error("cannot find channel {channel} in package {package}")]
     UnknownChannel {
         /// The package.
@@ -213,7 +213,7 @@ pub enum EditError {
         /// The channel.
         channel: String,
     },
-    /// There is such a channel already.
+    /// The channel to create exists.
     #[error("cannot add channel {channel} to package {package}: it exists")]
     ChannelExists {
         /// The package.
@@ -221,7 +221,7 @@ pub enum EditError {
         /// The channel.
         channel: String,
     },
-    /// There is no such bundle.
+    /// The bundle does not exist.
     #[error("cannot find bundle {bundle} in package {package}")]
     UnknownBundle {
         /// The package.
@@ -241,7 +241,7 @@ pub enum EditError {
     /// The default channel's head would be deprecated.
     #[error("error deprecating bundle {0}: Bundle deprecation causing default channel removal")]
     DeprecatesDefaultChannel(String),
-    /// A package is to go, but not with all its heads.
+    /// A package would be removed, but not all heads of its channels are listed.
     #[error(
         "cannot deprecate default channel head from package without removing all other channel heads in package {package}: \
          must deprecate {image}, head of channel {channel}"
@@ -257,7 +257,7 @@ pub enum EditError {
     /// A deprecation has no message.
     #[error("cannot deprecate {schema} `{name}`: the message is empty")]
     NoMessage {
-        /// Schema of what is deprecated.
+        /// Schema of the deprecated object.
         schema: String,
         /// Its name.
         name: String,
@@ -272,7 +272,7 @@ pub enum EditError {
         bundle: String,
         /// The channel.
         channel: String,
-        /// What replaces it.
+        /// Bundles that replace it.
         by: Vec<String>,
     },
     /// A channel would have no entry.
@@ -286,8 +286,8 @@ pub enum EditError {
         /// The channel.
         channel: String,
     },
-    /// The result has problems that were not there before.
-    #[error("the catalog would be invalid: {}", first(.0, "; "))]
+    /// The result has problems that the former catalog did not have.
+    #[error("the catalog would be invalid: {}", join_first(.0, "; "))]
     WouldInvalidate(Vec<String>),
     /// The packages that are changed have too many entries and skips.
     #[error(
@@ -300,14 +300,14 @@ pub enum EditError {
     )]
     TooManyBytes(usize),
     /// A blob is nested too deeply to be edited.
-    #[error("cannot edit {schema} `{name}`: {fault}")]
+    #[error("cannot edit {schema} `{name}`: {reason}")]
     Unreadable {
         /// Schema of the blob.
         schema: String,
         /// Its name.
         name: String,
-        /// Why.
-        fault: crate::value::InvalidJson,
+        /// Reason for which it cannot be read.
+        reason: BlobValueError,
     },
 }
 
@@ -330,39 +330,52 @@ pub struct PrunedBundle {
     pub channel: String,
     /// The head of the channel.
     pub head: String,
-    /// What the head skips and replaces.
+    /// Bundles that the head skips and replaces.
     pub edges: Vec<String>,
 }
 
-/// All reasons why a batch is refused.
+/// A batch cannot be applied: all reasons, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub Vec<EditError>);
+pub struct BatchError(pub Vec<EditError>);
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for BatchError {}
 
-impl fmt::Display for Refusal {
-    /// Writes one reason as it is, and several in brackets, as `opm` does, but not thousands.
+impl fmt::Display for BatchError {
+    /// Writes one reason as it is, and several in brackets, as `opm` does; at most
+    /// [`MAX_REASONS`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [error] = &self.0[..] {
             return error.fmt(f);
         }
-        write!(f, "[{}]", first(&self.0, ", "))
+        write!(f, "[{}]", join_first(&self.0, ", "))
     }
 }
 
-impl From<EditError> for Refusal {
+impl BatchError {
+    /// Fails with errors, if there are any.
+    pub(crate) fn unless_empty(errors: Vec<EditError>) -> Result<(), Self> {
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Self(errors))
+        }
+    }
+}
+
+impl From<EditError> for BatchError {
     fn from(error: EditError) -> Self {
         Self(vec![error])
     }
 }
 
-/// Joins the first reasons, and says how many more there are.
-fn first(reasons: &[impl ToString], separator: &str) -> String {
+/// Joins the first reasons, and counts the others.
+fn join_first(reasons: &[impl ToString], separator: &str) -> String {
     let mut texts: Vec<_> = reasons
         .iter()
         .take(MAX_REASONS)
         .map(ToString::to_string)
         .collect();
+    // A batch can have thousands, which would make a response of megabytes.
     if reasons.len() > MAX_REASONS {
         texts.push(format!("and {} more", reasons.len() - MAX_REASONS));
     }

@@ -1,11 +1,10 @@
-//! Files of a catalog by their blobs, and how they change with a content: what does not change
-//! keeps its bytes.
+//! Files of a catalog by their blobs, and their changes when the catalog is edited. Blobs that do not
+//! change keep their bytes.
 
 mod layout;
 
 use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 use std::sync::Arc;
 
 use fbc::Digest;
@@ -13,12 +12,12 @@ use fbc::ignore::compare_paths;
 use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use sha2::{Digest as _, Sha256};
 
-use crate::content::Content;
-use crate::format::Format;
-use crate::meta::Meta;
-use crate::value::{MAX_DEPTH, Value};
+use crate::blob::CatalogBlob;
+use crate::catalog::CatalogBlobs;
+use crate::format::FileFormat;
+use crate::value::{BlobValue, MAX_DEPTH};
 
-use layout::Layout;
+use layout::FileLayout;
 
 /// A file of a catalog by its blobs. Its bytes are not held: those of the few files that change are
 /// read again.
@@ -33,13 +32,13 @@ pub struct SourceFile {
 #[derive(Debug)]
 pub struct LineReader(FileReader);
 
-/// A file that does not parse.
+/// A file does not parse.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}:{}: {}", error.line, error.kind)]
 pub struct FileError {
     /// Path from the root of the catalog.
     pub path: String,
-    /// What is wrong with it, and on which line.
+    /// The error, and the line of the file that has it.
     pub error: ReadError,
 }
 
@@ -54,36 +53,26 @@ pub struct FileChange {
     pub after: Option<Vec<u8>>,
 }
 
-/// Why files cannot change with a content.
+/// Files cannot be changed to those of an edited catalog.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The name of a package cannot name the folder of its file.
     #[error(transparent)]
-    PackageName(#[from] InvalidPackageName),
-    /// The file of a new package would be no file of the catalog.
-    #[error("cannot create `{0}`: an .indexignore file leaves it out of the catalog")]
-    Ignored(String),
+    PackageName(#[from] PackageNameError),
     /// A file has other blobs than when it was read first.
     #[error("cannot edit `{0}`: it was changed meanwhile: try again")]
     Conflict(String),
-    /// A file cannot be read again.
-    #[error("cannot read `{path}`")]
-    Io {
-        /// Path from the root of the catalog.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
 }
 
-/// A package whose name cannot name the folder of its file.
+/// The name of a package cannot name the folder of its file.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid package name {0:?}: must be a single local path element")]
-pub struct InvalidPackageName(String);
+pub struct PackageNameError(String);
 
 impl Default for LineReader {
     fn default() -> Self {
         Self(FileReader::new(ReadLimits {
+            // Deeper blobs could be read, but not edited.
             depth: MAX_DEPTH,
             ..ReadLimits::default()
         }))
@@ -109,8 +98,8 @@ impl LineReader {
             })? {
                 ReadEvent::Blob(blob) => {
                     let line = blob.line.trim_ascii_end();
-                    // The reader writes valid text. `from_utf8_lossy` alone takes a seventh of the
-                    // time of `render`.
+                    // The reader writes valid text. `from_utf8_lossy` would take a seventh of the time
+                    // of `render`.
                     let text = str::from_utf8(line)
                         .map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
                     each(&text, blob.at);
@@ -138,11 +127,11 @@ impl SourceFile {
 
     /// Reads a file from its bytes.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Self, FileError> {
-        Self::read_with_places(path, bytes).map(|(file, _)| file)
+        Self::read_with_positions(path, bytes).map(|(file, _)| file)
     }
 
-    /// Reads a file, and finds the lines of it on which its blobs begin.
-    fn read_with_places(path: &str, mut bytes: &[u8]) -> Result<(Self, Vec<u32>), FileError> {
+    /// Reads a file, and finds the lines on which its blobs begin.
+    fn read_with_positions(path: &str, mut bytes: &[u8]) -> Result<(Self, Vec<u32>), FileError> {
         let mut lines = Vec::new();
         let mut begins = Vec::new();
         let input = |buffer: &mut [u8]| {
@@ -175,7 +164,9 @@ impl SourceFile {
     /// Replaces blobs by others, or removes them (`None`), by their index in the file, and adds
     /// others at its end. The file is removed when it has no blob left.
     fn change(&self, bytes: Vec<u8>, changes: &BlobChanges) -> Result<FileChange, ChangeError> {
-        let (file, begins) = Self::read_with_places(&self.path, &bytes)
+        // The positions of blobs are not held, because few files change. A file with other blobs
+        // than before would get edits that were checked with the former ones.
+        let (file, begins) = Self::read_with_positions(&self.path, &bytes)
             .ok()
             .filter(|(file, _)| file == self)
             .ok_or_else(|| ChangeError::Conflict(self.path.clone()))?;
@@ -186,7 +177,7 @@ impl SourceFile {
             .count();
         let is_empty = removed == self.lines.len() && changes.added.is_empty();
         let after = (!is_empty).then(|| {
-            Layout::new(&file, &bytes, &begins)
+            FileLayout::new(&file, &bytes, &begins)
                 .with(changes)
                 .into_bytes()
         });
@@ -202,13 +193,13 @@ impl SourceFile {
 #[derive(Debug, Default)]
 struct BlobChanges {
     /// Blobs by their index in the file; `None` for those that are removed.
-    changed: BTreeMap<usize, Option<Value>>,
+    changed: BTreeMap<usize, Option<BlobValue>>,
     /// Blobs that are added at the end.
-    added: Vec<Value>,
+    added: Vec<BlobValue>,
 }
 
-/// Returns the digest of the content that files have: that of their canonical lines, in the order
-/// of the files.
+/// Returns the digest of the content of files: the SHA-256 of their canonical lines, in the order of
+/// the files.
 pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
     let mut hash = Sha256::new();
     for line in files.iter().flat_map(|file| file.borrow().lines()) {
@@ -218,7 +209,7 @@ pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
     Digest::new(hash.finalize().into())
 }
 
-/// Returns files as they are after changes, in catalog order.
+/// Returns the files after changes, in catalog order.
 pub fn changed<'f>(
     files: &'f [SourceFile],
     changes: &[FileChange],
@@ -234,123 +225,164 @@ pub fn changed<'f>(
             all.push(Cow::Owned(SourceFile::read(&change.path, after)?));
         }
     }
+    // The digest depends on the order of the files, which is that of the loader.
     all.sort_by(|a, b| compare_paths(&a.path, &b.path));
     Ok(all)
 }
 
-/// Makes a content of the blobs of files, in their order.
-pub fn content(files: &[SourceFile]) -> Content {
-    Content::of_lines(files.iter().flat_map(|file| file.lines.iter().cloned()))
+/// Collects the blobs of files, in their order.
+pub fn catalog(files: &[SourceFile]) -> CatalogBlobs {
+    CatalogBlobs::from_lines(files.iter().flat_map(|file| file.lines.iter().cloned()))
 }
 
-/// Finds how files change when a content that was read from them becomes another one; `read`
-/// returns the bytes of a file, which must not have changed. New blobs go to the file that has
-/// their package, or to `PACKAGE/catalog.yaml` (or `.json`, if most files are JSON), which may be
-/// there with blobs of other packages, or without any.
-pub fn changes(
+/// Finds the changes of files when the catalog that was read from them becomes another one. `read`
+/// returns the bytes of a file, which must not have changed.
+///
+/// New blobs go to the file that has their package, or else to `PACKAGE/catalog.yaml` (`.json`, if
+/// most files are JSON), which may exist with blobs of other packages, or without any.
+pub fn changes<E: From<ChangeError>>(
     files: &[SourceFile],
-    from: &Content,
-    to: &Content,
-    read: impl Fn(&str) -> io::Result<Vec<u8>>,
-) -> Result<Vec<FileChange>, ChangeError> {
-    let mut places = Vec::new();
-    for (at, file) in files.iter().enumerate() {
-        places.extend((0..file.lines.len()).map(|index| (at, index)));
-    }
-    let mut changed: BTreeMap<usize, BlobChanges> = BTreeMap::new();
-    let mut new_packages: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    let mut homes: HashMap<String, Option<usize>> = HashMap::new();
+    from: &CatalogBlobs,
+    to: &CatalogBlobs,
+    read: impl Fn(&str) -> Result<Vec<u8>, E>,
+) -> Result<Vec<FileChange>, E> {
+    let positions = BlobPosition::list(files);
+    let mut edits = FileEdits::default();
     for change in from.changes(to) {
-        let value = change.after.as_ref().map(parsed);
-        match (change.before, value) {
-            (Some(before), value) => {
-                let (file, index) = places[before.id];
-                changed
-                    .entry(file)
-                    .or_default()
-                    .changed
-                    .insert(index, value);
+        let value = change.after.as_ref().map(parse_written);
+        match (change.before, change.after, value) {
+            (Some(before), _, value) => {
+                let position = positions[before.id];
+                let file = edits.existing.entry(position.file).or_default();
+                file.changed.insert(position.index, value);
             }
-            (None, Some(value)) => {
-                let package = change
-                    .after
-                    .map(|meta| meta.package.to_string())
-                    .unwrap_or_default();
-                let home = homes
-                    .entry(package.clone())
-                    .or_insert_with(|| home(&package, from, &places));
-                match *home {
-                    Some(file) => changed.entry(file).or_default().added.push(value),
-                    None => new_packages.entry(package).or_default().push(value),
-                }
-            }
-            (None, None) => {}
+            (None, Some(after), Some(value)) => edits.add(&after.package, value, || {
+                package_file(&after.package, from, &positions)
+            }),
+            (None, ..) => {}
         }
     }
-    let json = files.iter().filter(|file| file.has_json_path()).count();
-    let format = if 2 * json > files.len() {
-        Format::Json
-    } else {
-        Format::Yaml
-    };
-    let mut all = Vec::new();
-    for (package, blobs) in new_packages {
-        let path = file_of(&package, format)?;
-        if let Some(taken) = files.iter().position(|file| file.path == path) {
-            changed.entry(taken).or_default().added.extend(blobs);
-            continue;
+
+    let format = majority_format(files);
+    let mut changes = Vec::new();
+    for (package, blobs) in edits.new_packages {
+        let path = path_of_package(&package, format).map_err(ChangeError::from)?;
+        match files.iter().position(|file| file.path == path) {
+            Some(taken) => edits.existing.entry(taken).or_default().added.extend(blobs),
+            None => changes.push(FileChange::create(path, &blobs, format)),
         }
+    }
+    for (index, blobs) in edits.existing {
+        let file = &files[index];
+        let bytes = read(&file.path)?;
+        changes.push(file.change(bytes, &blobs)?);
+    }
+    Ok(changes)
+}
+
+/// Index of the file of a blob, and of the blob in it.
+#[derive(Clone, Copy, Debug)]
+struct BlobPosition {
+    file: usize,
+    index: usize,
+}
+
+impl BlobPosition {
+    /// Lists the positions of all blobs, in the order of their numbers.
+    fn list(files: &[SourceFile]) -> Vec<Self> {
+        let mut positions = Vec::new();
+        for (file, source) in files.iter().enumerate() {
+            positions.extend((0..source.lines.len()).map(|index| Self { file, index }));
+        }
+        positions
+    }
+}
+
+/// Changes of blobs by the files that they are written to.
+#[derive(Default)]
+struct FileEdits {
+    /// Changes of files, by their index.
+    existing: BTreeMap<usize, BlobChanges>,
+    /// Blobs of packages that no file has, by the name of the package.
+    new_packages: BTreeMap<String, Vec<BlobValue>>,
+    /// Index of the file of each package with new blobs; `None` if no file has it.
+    files_of_packages: HashMap<Arc<str>, Option<usize>>,
+}
+
+impl FileEdits {
+    /// Adds a new blob of a package, whose file `find` finds.
+    fn add(&mut self, package: &Arc<str>, blob: BlobValue, find: impl FnOnce() -> Option<usize>) {
+        let file = self
+            .files_of_packages
+            .entry(Arc::clone(package))
+            .or_insert_with(find);
+        match *file {
+            Some(file) => self.existing.entry(file).or_default().added.push(blob),
+            None => self
+                .new_packages
+                .entry(package.to_string())
+                .or_default()
+                .push(blob),
+        }
+    }
+}
+
+impl FileChange {
+    fn create(path: String, blobs: &[BlobValue], format: FileFormat) -> Self {
         let mut text = String::new();
-        for blob in &blobs {
+        for blob in blobs {
             format.write(blob, &mut text);
         }
-        all.push(FileChange {
+        Self {
             path,
             before: None,
             after: Some(text.into_bytes()),
-        });
+        }
     }
-    for (at, blobs) in changed {
-        let file = &files[at];
-        let bytes = read(&file.path).map_err(|source| ChangeError::Io {
-            path: file.path.clone(),
-            source,
-        })?;
-        all.push(file.change(bytes, &blobs)?);
+}
+
+/// Returns the format that most files of a catalog have.
+fn majority_format(files: &[SourceFile]) -> FileFormat {
+    let json = files.iter().filter(|file| file.has_json_path()).count();
+    if 2 * json > files.len() {
+        FileFormat::Json
+    } else {
+        FileFormat::Yaml
     }
-    Ok(all)
 }
 
 /// Returns the path of the file of a package in a catalog with a folder for each; that of blobs
 /// without one if it is empty.
-pub fn file_of(package: &str, format: Format) -> Result<String, InvalidPackageName> {
+pub fn path_of_package(package: &str, format: FileFormat) -> Result<String, PackageNameError> {
+    // A name from a request must not lead out of the catalog.
     let is_invalid = package.contains(['/', '\\', '\0']) || matches!(package, "." | "..");
     match package {
-        _ if is_invalid => Err(InvalidPackageName(package.to_owned())),
+        _ if is_invalid => Err(PackageNameError(package.to_owned())),
         "" => Ok(format!("catalog.{}", format.extension())),
         _ => Ok(format!("{package}/catalog.{}", format.extension())),
     }
 }
 
-/// Finds the file that has the `olm.package`, or else the last blob of a package.
-fn home(package: &str, content: &Content, places: &[(usize, usize)]) -> Option<usize> {
-    let of_package = || {
-        content
-            .metas()
-            .iter()
-            .filter(|meta| &*meta.package == package)
-    };
-    let found = of_package()
-        .find(|meta| &*meta.schema == "olm.package")
-        .or_else(|| of_package().next_back());
-    found
-        .filter(|_| !package.is_empty())
-        .map(|meta| places[meta.id].0)
+/// Finds the file that has the `olm.package` of a package, or else its last blob.
+fn package_file(
+    package: &str,
+    catalog: &CatalogBlobs,
+    positions: &[BlobPosition],
+) -> Option<usize> {
+    if package.is_empty() {
+        return None;
+    }
+    let mut blobs = catalog.package_blobs(package);
+    let found = blobs
+        .find(|blob| &*blob.schema == "olm.package")
+        .or_else(|| catalog.package_blobs(package).last());
+    found.map(|blob| positions[blob.id].file)
 }
 
-/// Parses a line that an operation wrote, which is no deeper than what it was made of.
-fn parsed(meta: &Meta) -> Value {
-    Value::parse(&meta.line).unwrap_or(Value::Null)
+/// Parses a line that an operation wrote. It is no deeper than the blobs that it was made of, so
+/// that it can be parsed.
+fn parse_written(blob: &CatalogBlob) -> BlobValue {
+    BlobValue::parse(&blob.line).unwrap_or(BlobValue::Null)
 }
 
 #[cfg(test)]

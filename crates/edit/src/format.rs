@@ -1,16 +1,13 @@
 //! Writes blobs to files as `opm` does: JSON with four spaces and fields in the order of their
 //! schema, YAML with sorted keys.
 
-mod line;
 mod yaml;
 
-use crate::value::{Members, Value, write_text};
-
-pub use line::Line;
+use crate::value::{BlobValue, Members, write_text};
 
 /// Format of a file of blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub enum FileFormat {
     /// JSON objects one after the other.
     #[default]
     Json,
@@ -18,13 +15,13 @@ pub enum Format {
     Yaml,
 }
 
-impl Format {
-    /// Appends a blob as `opm render` writes it: JSON ends with a line feed, a YAML document begins
-    /// with `---`.
-    pub fn write(self, blob: &Value, out: &mut String) {
+impl FileFormat {
+    /// Appends a blob as `opm render` writes it: JSON ends with a line feed, and a YAML document
+    /// begins with `---`.
+    pub fn write(self, blob: &BlobValue, out: &mut String) {
         match self {
             Self::Json => {
-                write_json(blob, shape_of(blob.str("schema")), 0, out);
+                write_json(blob, field_order(blob.str("schema")), 0, out);
                 out.push('\n');
             }
             Self::Yaml => {
@@ -43,11 +40,13 @@ impl Format {
     }
 }
 
-/// The order in which an object's fields are written; fields that are not listed follow, sorted.
-struct Shape(&'static [(&'static str, &'static Shape)]);
+/// Order in which the fields of an object are written, each with that of its value. Fields that are
+/// not listed follow, sorted.
+struct FieldOrder(&'static [(&'static str, &'static FieldOrder)]);
 
-static SORTED: Shape = Shape(&[]);
-static PACKAGE: Shape = Shape(&[
+static SORTED: FieldOrder = FieldOrder(&[]);
+// The order of the fields in operator-registry's structs, which Go's encoder keeps.
+static PACKAGE: FieldOrder = FieldOrder(&[
     ("schema", &SORTED),
     ("name", &SORTED),
     ("defaultChannel", &SORTED),
@@ -55,20 +54,20 @@ static PACKAGE: Shape = Shape(&[
     ("description", &SORTED),
     ("properties", &PROPERTY),
 ]);
-static CHANNEL: Shape = Shape(&[
+static CHANNEL: FieldOrder = FieldOrder(&[
     ("schema", &SORTED),
     ("name", &SORTED),
     ("package", &SORTED),
     ("entries", &ENTRY),
     ("properties", &PROPERTY),
 ]);
-static ENTRY: Shape = Shape(&[
+static ENTRY: FieldOrder = FieldOrder(&[
     ("name", &SORTED),
     ("replaces", &SORTED),
     ("skips", &SORTED),
     ("skipRange", &SORTED),
 ]);
-static BUNDLE: Shape = Shape(&[
+static BUNDLE: FieldOrder = FieldOrder(&[
     ("schema", &SORTED),
     ("name", &SORTED),
     ("package", &SORTED),
@@ -76,18 +75,18 @@ static BUNDLE: Shape = Shape(&[
     ("properties", &PROPERTY),
     ("relatedImages", &RELATED_IMAGE),
 ]);
-static PROPERTY: Shape = Shape(&[("type", &SORTED), ("value", &SORTED)]);
-static RELATED_IMAGE: Shape = Shape(&[("name", &SORTED), ("image", &SORTED)]);
-static DEPRECATIONS: Shape = Shape(&[
+static PROPERTY: FieldOrder = FieldOrder(&[("type", &SORTED), ("value", &SORTED)]);
+static RELATED_IMAGE: FieldOrder = FieldOrder(&[("name", &SORTED), ("image", &SORTED)]);
+static DEPRECATIONS: FieldOrder = FieldOrder(&[
     ("schema", &SORTED),
     ("package", &SORTED),
     ("name", &SORTED),
     ("entries", &DEPRECATION),
 ]);
-static DEPRECATION: Shape = Shape(&[("reference", &REFERENCE), ("message", &SORTED)]);
-static REFERENCE: Shape = Shape(&[("schema", &SORTED), ("name", &SORTED)]);
+static DEPRECATION: FieldOrder = FieldOrder(&[("reference", &REFERENCE), ("message", &SORTED)]);
+static REFERENCE: FieldOrder = FieldOrder(&[("schema", &SORTED), ("name", &SORTED)]);
 
-fn shape_of(schema: &str) -> &'static Shape {
+fn field_order(schema: &str) -> &'static FieldOrder {
     match schema {
         "olm.package" => &PACKAGE,
         "olm.channel" => &CHANNEL,
@@ -97,62 +96,64 @@ fn shape_of(schema: &str) -> &'static Shape {
     }
 }
 
-/// Gives the keys of known fields their usual case.
-pub(crate) fn with_usual_keys(blob: &Value) -> Value {
-    let schema = blob.as_object().and_then(|members| {
-        let (_, schema) = members
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case("schema"))?;
-        schema.as_str()
-    });
-    with_keys_of(blob, shape_of(schema.unwrap_or_default()))
+/// Gives the keys of known fields their usual case: Go reads keys in any case, and the operations
+/// look for one.
+pub(crate) fn with_usual_keys(blob: BlobValue) -> BlobValue {
+    let order = field_order(schema_in_any_case(&blob));
+    with_keys_of(blob, order)
 }
 
-fn with_keys_of(value: &Value, shape: &Shape) -> Value {
+fn schema_in_any_case(blob: &BlobValue) -> &str {
+    let members = blob.as_object().into_iter().flatten();
+    let mut schemas = members.filter(|(key, _)| key.eq_ignore_ascii_case("schema"));
+    schemas
+        .next()
+        .and_then(|(_, schema)| schema.as_str())
+        .unwrap_or_default()
+}
+
+fn with_keys_of(value: BlobValue, order: &FieldOrder) -> BlobValue {
+    // Nothing below is known, so that nothing below is renamed.
+    if order.0.is_empty() {
+        return value;
+    }
     match value {
-        Value::Array(items) => {
-            Value::Array(items.iter().map(|item| with_keys_of(item, shape)).collect())
+        BlobValue::Array(items) => {
+            let renamed = items.into_iter().map(|item| with_keys_of(item, order));
+            BlobValue::Array(renamed.collect())
         }
-        Value::Object(members) => {
-            let usual = |key: &String, value: &Value| {
-                let known = shape
-                    .0
-                    .iter()
-                    .find(|(known, _)| known.eq_ignore_ascii_case(key));
-                known.map_or_else(
-                    || (key.clone(), value.clone()),
-                    |(known, shape)| ((*known).to_owned(), with_keys_of(value, shape)),
-                )
-            };
-            Value::Object(
-                members
-                    .iter()
-                    .map(|(key, value)| usual(key, value))
-                    .collect(),
-            )
+        BlobValue::Object(members) => {
+            let renamed = members.into_iter().map(|(key, value)| {
+                let mut known = order.0.iter();
+                match known.find(|(known, _)| known.eq_ignore_ascii_case(&key)) {
+                    Some((known, order)) => ((*known).to_owned(), with_keys_of(value, order)),
+                    None => (key, value),
+                }
+            });
+            BlobValue::Object(renamed.collect())
         }
-        plain => plain.clone(),
+        plain => plain,
     }
 }
 
-fn write_json(value: &Value, shape: &Shape, depth: usize, out: &mut String) {
+fn write_json(value: &BlobValue, order: &FieldOrder, depth: usize, out: &mut String) {
     match value {
-        Value::Array(items) if !items.is_empty() => {
+        BlobValue::Array(items) if !items.is_empty() => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
                 begin_line(at, depth + 1, out);
-                write_json(item, shape, depth + 1, out);
+                write_json(item, order, depth + 1, out);
             }
             end_line(depth, out);
             out.push(']');
         }
-        Value::Object(members) if !members.is_empty() => {
+        BlobValue::Object(members) if !members.is_empty() => {
             out.push('{');
-            for (at, (key, value, shape)) in in_order(members, shape).enumerate() {
+            for (at, (key, value, order)) in in_order(members, order).enumerate() {
                 begin_line(at, depth + 1, out);
                 write_text(out, key);
                 out.push_str(": ");
-                write_json(value, shape, depth + 1, out);
+                write_json(value, order, depth + 1, out);
             }
             end_line(depth, out);
             out.push('}');
@@ -162,27 +163,27 @@ fn write_json(value: &Value, shape: &Shape, depth: usize, out: &mut String) {
 }
 
 /// Appends a blob as JSON without white space, its fields in the order in which `opm` writes them.
-pub(crate) fn write_compact(blob: &Value, out: &mut String) {
-    write_compact_json(blob, shape_of(blob.str("schema")), out);
+pub(crate) fn write_compact(blob: &BlobValue, out: &mut String) {
+    write_compact_json(blob, field_order(blob.str("schema")), out);
 }
 
-fn write_compact_json(value: &Value, shape: &Shape, out: &mut String) {
+fn write_compact_json(value: &BlobValue, order: &FieldOrder, out: &mut String) {
     match value {
-        Value::Array(items) => {
+        BlobValue::Array(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
                 out.push_str(if at == 0 { "" } else { "," });
-                write_compact_json(item, shape, out);
+                write_compact_json(item, order, out);
             }
             out.push(']');
         }
-        Value::Object(members) => {
+        BlobValue::Object(members) => {
             out.push('{');
-            for (at, (key, value, shape)) in in_order(members, shape).enumerate() {
+            for (at, (key, value, order)) in in_order(members, order).enumerate() {
                 out.push_str(if at == 0 { "" } else { "," });
                 write_text(out, key);
                 out.push(':');
-                write_compact_json(value, shape, out);
+                write_compact_json(value, order, out);
             }
             out.push('}');
         }
@@ -192,13 +193,13 @@ fn write_compact_json(value: &Value, shape: &Shape, out: &mut String) {
 
 fn in_order<'v>(
     members: &'v Members,
-    shape: &Shape,
-) -> impl Iterator<Item = (&'v String, &'v Value, &'static Shape)> {
-    let listed = shape.0.iter().filter_map(|(key, shape)| {
+    order: &FieldOrder,
+) -> impl Iterator<Item = (&'v String, &'v BlobValue, &'static FieldOrder)> {
+    let listed = order.0.iter().filter_map(|(key, order)| {
         let (key, value) = members.get_key_value(*key)?;
-        Some((key, value, *shape))
+        Some((key, value, *order))
     });
-    let is_listed = |key: &str| shape.0.iter().any(|(listed, _)| *listed == key);
+    let is_listed = |key: &str| order.0.iter().any(|(listed, _)| *listed == key);
     let others = members
         .iter()
         .filter(move |(key, _)| !is_listed(key))

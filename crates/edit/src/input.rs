@@ -25,7 +25,7 @@ pub struct BundleInput {
     pub files: Option<BTreeMap<String, String>>,
     /// Image of the bundle, where it is a directory or files.
     pub image: String,
-    /// The rendered `olm.bundle`. What follows is for it alone: a directory says that itself.
+    /// The rendered `olm.bundle`. The fields below are for it alone: a directory names its own.
     pub blob: Option<Box<RawValue>>,
     /// Channels that list the bundle.
     pub channels: Vec<String>,
@@ -39,7 +39,7 @@ pub struct BundleInput {
     pub skip_range: String,
 }
 
-/// Why a bundle of a batch cannot be added.
+/// A bundle of a batch cannot be added.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It has neither files nor a blob, or both.
@@ -47,15 +47,15 @@ pub enum InputError {
         "cannot add a bundle: write either `files` with an `image`, or a `blob` with `channels`"
     )]
     Kind,
-    /// Its files are no bundle.
+    /// Its files are not a bundle.
     #[error("cannot render bundle `{image}`: {source}")]
     Files {
         /// Its image.
         image: String,
-        /// What is wrong with them.
+        /// Reason for which they are not.
         source: BundleError,
     },
-    /// Its blob could not be read from a catalog.
+    /// Its blob is not one that a catalog can have.
     #[error("cannot read a rendered bundle: {0}")]
     Blob(String),
 }
@@ -66,8 +66,9 @@ pub fn read_batch(text: &[u8]) -> Result<Vec<Operation<BundleInput>>, serde_json
     operations.into_iter().map(read_operation).collect()
 }
 
-/// Reads an operation. What is read as one of several kinds loses digits, so that bundles are read
-/// apart, and the operation with their numbers in their place.
+/// Reads an operation.
+// serde buffers a tagged enum before it knows the variant, and numbers lose their digits in that
+// buffer. So bundles are read by themselves, and the operation with their indexes in their place.
 fn read_operation(
     mut members: BTreeMap<String, Box<RawValue>>,
 ) -> Result<Operation<BundleInput>, serde_json::Error> {
@@ -104,33 +105,28 @@ impl BundleInput {
         } = self;
         match (directory, files, blob) {
             (None, Some(files), None) => {
-                let rendered =
-                    render_within(&bundle_files(files), &image, Migration::CsvMetadata, budget);
-                rendered.map_err(|source| InputError::Files { image, source })
+                render_within(&bundle_files(files), &image, Migration::CsvMetadata, budget)
+                    .map_err(|source| InputError::Files { image, source })
             }
-            (None, None, Some(blob)) => {
-                let others = Placement::default();
-                let placement = Placement {
+            (None, None, Some(blob)) => Ok(RenderedBundle {
+                blob: rendered_blob(blob.get()).map_err(InputError::Blob)?,
+                placement: Placement {
                     channels,
                     default_channel,
                     replaces,
                     skips,
                     skip_range,
-                    ..others
-                };
-                let blob = rendered_blob(blob.get()).map_err(InputError::Blob)?;
-                Ok(RenderedBundle {
-                    blob,
-                    placement,
-                    warnings: Vec::new(),
-                })
-            }
+                    ..Placement::default()
+                },
+                warnings: Vec::new(),
+            }),
             _ => Err(InputError::Kind),
         }
     }
 }
 
-/// Sorts files by the directories that count. Those of directories in them do not.
+/// Groups files by the directories of a bundle. Files of directories in these are ignored, as
+/// `opm` does.
 fn bundle_files(files: BTreeMap<String, String>) -> BundleFiles {
     let mut all = BundleFiles::default();
     for (path, text) in files {
@@ -142,6 +138,8 @@ fn bundle_files(files: BTreeMap<String, String>) -> BundleFiles {
             bytes: text.into_bytes(),
         };
         match folder {
+            // Names come from a request and are never opened: only these two directories are part
+            // of a bundle.
             "manifests" if !name.contains('/') => all.manifests.push(file),
             "metadata" if !name.contains('/') => all.metadata.push(file),
             _ => {}
@@ -155,6 +153,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::operation::AddMode;
 
     #[test]
     fn a_rendered_bundle_keeps_its_digits() {
@@ -162,7 +161,12 @@ mod tests {
         let [Operation::Add(add)] = &mut read_batch(text.as_bytes()).unwrap()[..] else {
             panic!("one addition")
         };
-        assert_eq!(add.mode, "semver");
+        assert_eq!(
+            add.mode,
+            AddMode::Semver {
+                skips_patches: false
+            }
+        );
         let rendered = std::mem::take(&mut add.bundles[0])
             .render(&mut RenderBudget::unlimited())
             .unwrap();
@@ -246,6 +250,7 @@ mod tests {
             r#"[{"op":"fly"}]"#,
             r#"[{"op":"add"}]"#,
             r#"[{"op":"add","bundles":{}}]"#,
+            r#"[{"op":"add","bundles":[],"mode":"newest"}]"#,
             r#"[{"op":"add","bundles":[1]}]"#,
             r#"[{"op":"add","bundles":[{"image":"i","path":"p"}]}]"#,
         ] {

@@ -1,55 +1,54 @@
-//! Edits file-based catalogs: renders bundles to blobs, changes catalogs by operations, writes
+//! Edits file-based catalogs: renders bundles to blobs, applies operations to catalogs, and writes
 //! blobs as `opm` does.
 //!
-//! Bytes go in, blobs and texts come out, and a content never changes in place; only [`folder`]
-//! touches files, to replace them. Messages of errors that `opm` has too are `opm`'s.
+//! The crate is pure: bytes go in, blobs and bytes come out, and a catalog never changes in place. It
+//! opens no file. Errors that `opm` has too have its messages.
 //!
-//! | module | what it is for |
+//! | module | contents |
 //! |---|---|
-//! | [`value`] | JSON values that keep their digits |
+//! | [`value`] | JSON values that keep the digits of numbers |
 //! | [`format`] | writes blobs as JSON and YAML |
 //! | [`bundle`] | renders a registry+v1 bundle to its `olm.bundle` |
-//! | [`meta`] | blobs with the fields that place them, and their order in files |
-//! | [`content`] | the blobs of a catalog, and how two of them differ |
-//! | [`notice`] | what the author of an edit may not have meant |
-//! | [`operation`] | what can be done to a content |
-//! | [`file`] | the places of blobs in files, and how files change with a content |
-//! | [`folder`] | replaces files of a directory, also when it is killed |
-//! | [`input`] | bundles as batches in JSON have them |
-//! | [`journal`] | answers to requests that may be sent again |
-//! | [`summary`] | what an edit changes, for people and programs |
+//! | [`blob`] | blobs with the fields that place them, and their order in files |
+//! | [`catalog`] | the blobs of a catalog, and the differences of two |
+//! | [`operation`] | operations, as data |
+//! | [`batch`] | applies operations to a catalog |
+//! | [`file`] | the positions of blobs in files, and the changes of files |
+//! | [`input`] | reads batches in JSON |
+//! | [`summary`], [`problem`], [`notice`] | the effects of an edit |
 //! | [`template`] | templates of catalogs, as `opm` has them |
-//! | [`error`] | why an edit is refused |
+//! | [`error`] | errors of operations and batches |
 
 #![deny(missing_docs)]
 
 mod add;
+pub mod batch;
+pub mod blob;
 pub mod bundle;
-pub mod content;
+pub mod catalog;
 mod deprecate;
 mod draft;
 pub mod error;
 pub mod file;
-pub mod folder;
 pub mod format;
 pub mod input;
-pub mod journal;
-pub mod meta;
 pub mod notice;
 pub mod operation;
 mod package;
+pub mod problem;
 mod remove;
 mod replaces;
 mod semver;
-mod state;
 mod substitute;
 pub mod summary;
 pub mod template;
 pub mod value;
 
-pub use content::Content;
-pub use error::{EditError, Refusal};
-pub use format::Format;
-pub use meta::Meta;
-pub use operation::{EditLimits, Operation, apply, apply_and_check, apply_within};
-pub use value::Value;
+pub use batch::{EditedCatalog, apply, apply_within};
+pub use blob::CatalogBlob;
+pub use catalog::CatalogBlobs;
+pub use draft::EditLimits;
+pub use error::{BatchError, EditError};
+pub use format::FileFormat;
+pub use operation::Operation;
+pub use value::BlobValue;

@@ -1,4 +1,5 @@
-//! What the author of an edit may not have meant, although the catalog is valid afterwards.
+//! Notices: effects of an edit that its author may not have intended. The catalog is valid all the
+//! same.
 
 use std::fmt;
 
@@ -6,25 +7,25 @@ use serde::{Serialize, Serializer};
 
 use crate::bundle::RenderedBundle;
 
-/// Something that the author of an edit may not have meant. The edit is done all the same.
+/// An effect that the author of an edit may not have intended. It does not stop the edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum EditNotice {
     /// A part of a bundle was not read, or not used.
     Unused {
         /// Name of the bundle.
         bundle: String,
-        /// What of it, and why.
+        /// The part, and the reason for which it was not used.
         text: String,
     },
-    /// A package that is to be kept is not there, so that another one may be gone instead.
+    /// A package to keep does not exist: its name may be misspelled, so that `prune` has removed it.
     NothingToKeep(String),
     /// A bundle was replaced by one of the same name.
     Overwritten(String),
 }
 
-impl Notice {
-    /// Returns what was noticed when a bundle was rendered.
-    pub(crate) fn of_bundle(bundle: &RenderedBundle) -> impl Iterator<Item = Self> {
+impl EditNotice {
+    /// Returns the warnings of a rendered bundle.
+    pub(crate) fn from_bundle(bundle: &RenderedBundle) -> impl Iterator<Item = Self> {
         let unused = |text: &String| Self::Unused {
             bundle: bundle.blob.str("name").to_owned(),
             text: text.clone(),
@@ -33,7 +34,7 @@ impl Notice {
     }
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for EditNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unused { bundle, text } => write!(f, "bundle {bundle}: {text}"),
@@ -50,7 +51,7 @@ impl fmt::Display for Notice {
     }
 }
 
-impl Serialize for Notice {
+impl Serialize for EditNotice {
     /// Writes the text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,43 +1,17 @@
-//! What can be done to a content, and doing it: a batch is done as a whole or not at all.
+//! Operations on a catalog: data only. [`batch`](crate::batch) applies them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::str::FromStr;
 
-use fbc::problem::Severity;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use crate::bundle::RenderedBundle;
-use crate::content::Content;
-use crate::draft::Draft;
-use crate::error::{EditError, Refusal};
-use crate::notice::Notice;
-use crate::summary::{EditSummary, NewProblem, summarize};
-use crate::{add, deprecate, package, remove};
 
 /// Maximum number of operations of a batch.
 pub const MAX_OPERATIONS: usize = 1_000;
 
-/// Limits of what a batch may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EditLimits {
-    /// Maximum number of entries, and of what they skip, in the channels of all packages that are
-    /// changed. Each is written to the content, to its file and to the summary.
-    pub edges: usize,
-    /// Maximum length in bytes of the blobs of all packages that are changed, before the batch.
-    /// They are checked with it.
-    pub bytes: usize,
-}
-
-impl EditLimits {
-    /// No limits, for authors on their own machine.
-    pub const NONE: Self = Self {
-        edges: usize::MAX,
-        bytes: usize::MAX,
-    };
-}
-
-/// An operation. `B` is a bundle that is added: where it is to be read from, or the rendered one.
-/// None has a member that it does not know: what a client meant to say by it could narrow the
-/// operation.
+/// An operation. `B` is the type of bundles to add: a reference to one, or the rendered bundle.
+// Unknown members are errors: a client may have meant one to narrow the operation, such as a
+// `dryRun` at the wrong level.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation<B> {
@@ -51,15 +25,15 @@ pub enum Operation<B> {
     Rm(Packages),
     /// Removes every package but these.
     Prune(Packages),
-    /// Removes bundles that are in no channel, in all packages. The braces make serde look at
-    /// members.
+    /// Removes bundles that are in no channel, in all packages.
+    // serde refuses unknown members only of variants with braces.
     PruneStranded {},
     /// Deprecates bundles and removes what they replace.
     #[serde(alias = "deprecatetruncate")]
     DeprecateTruncate(DeprecateTruncate),
-    /// Sets messages of deprecation.
+    /// Sets deprecation messages.
     Deprecate(Deprecate),
-    /// Removes messages of deprecation.
+    /// Removes deprecation messages.
     Undeprecate(Undeprecate),
     /// Creates a channel.
     AddChannel(ChannelEntries),
@@ -100,7 +74,7 @@ pub enum Operation<B> {
         package: String,
         /// The bundle.
         bundle: String,
-        /// What becomes of entries that replace it.
+        /// Treatment of entries that replace it.
         #[serde(default)]
         policy: ReplacedPolicy,
     },
@@ -117,13 +91,13 @@ pub struct PackageFields {
     /// Description.
     pub description: Option<String>,
     /// Icon.
-    pub icon: Option<Icon>,
+    pub icon: Option<PackageIcon>,
 }
 
 /// An icon of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Icon {
+pub struct PackageIcon {
     /// Image in base64.
     pub base64data: String,
     /// Media type of the image.
@@ -136,19 +110,38 @@ pub struct Icon {
 pub struct Add<B> {
     /// The bundles; their order does not count.
     pub bundles: Vec<B>,
-    /// How the bundles get their edges: `replaces`, `semver` or `semver-skippatch`.
-    #[serde(default = "replaces")]
-    pub mode: String,
+    /// Source of the upgrade edges.
+    #[serde(default)]
+    pub mode: AddMode,
     /// Replace a bundle of the same name that is the head of its channels.
     #[serde(default)]
     pub overwrite_latest: bool,
-    /// Let bundles stand in for others (`olm.substitutesFor`).
+    /// Allow bundles that substitute others (`olm.substitutesFor`).
     #[serde(default)]
     pub enable_alpha: bool,
     /// Remove bundles that are in no channel afterwards.
     #[serde(default)]
     pub prune_stranded: bool,
 }
+
+/// Source of the upgrade edges of bundles that are added: `replaces`, `semver` or
+/// `semver-skippatch`, the modes of `opm registry add`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddMode {
+    /// `replaces` and `skips` of their CSVs.
+    #[default]
+    Replaces,
+    /// The order of versions.
+    Semver {
+        /// A bundle skips the lower patches of its minor version.
+        skips_patches: bool,
+    },
+}
+
+/// A mode that `opm` does not have either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid channel update mode {0} specified")]
+pub struct AddModeError(String);
 
 /// Packages by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -157,15 +150,15 @@ pub struct Packages {
     /// The names; one may hold several, separated by commas.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Ignore packages that there are not.
+    /// Ignore names of packages that do not exist.
     #[serde(default)]
     pub permissive: bool,
-    /// Allow to remove every package.
+    /// Allow removing every package.
     #[serde(default)]
     pub allow_empty: bool,
 }
 
-/// Bundles where their packages are truncated.
+/// Bundles at which their packages are truncated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeprecateTruncate {
@@ -174,7 +167,7 @@ pub struct DeprecateTruncate {
     /// Remove a package whose heads are all listed.
     #[serde(default)]
     pub allow_package_removal: bool,
-    /// Ignore images that there are not.
+    /// Ignore images that no bundle has.
     #[serde(default)]
     pub permissive: bool,
     /// Remove the deprecated bundles too, as `opm render` leaves them out.
@@ -182,28 +175,28 @@ pub struct DeprecateTruncate {
     pub drop_truncated: bool,
 }
 
-/// Messages for what is deprecated in a package.
+/// Deprecation messages of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deprecate {
     /// The package.
     pub package: String,
-    /// What is deprecated; an entry of the same reference is replaced.
-    pub entries: Vec<Deprecation>,
+    /// The messages. One replaces the former message for the same reference.
+    pub entries: Vec<DeprecationMessage>,
 }
 
-/// A message for what is deprecated.
+/// A deprecation message.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Deprecation {
-    /// What is deprecated.
+pub struct DeprecationMessage {
+    /// The deprecated package, channel or bundle.
     pub reference: Reference,
     /// Message for users.
     pub message: String,
 }
 
-/// What a message of deprecation is about.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// Reference to the package, channel or bundle of a deprecation message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// `olm.package`, `olm.channel` or `olm.bundle`.
@@ -252,7 +245,7 @@ pub struct EntryFields {
     pub skip_range: String,
 }
 
-/// What becomes of entries that replace a bundle which is removed.
+/// Treatment of entries that replace a bundle which is removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplacedPolicy {
@@ -261,12 +254,40 @@ pub enum ReplacedPolicy {
     Refuse,
     /// They replace what the bundle replaced, and skip it.
     Reconnect,
-    /// They replace a bundle that is not there any more.
+    /// They keep naming the removed bundle.
     Dangle,
 }
 
-fn replaces() -> String {
-    "replaces".to_owned()
+impl FromStr for AddMode {
+    type Err = AddModeError;
+
+    fn from_str(name: &str) -> Result<Self, AddModeError> {
+        match name {
+            "replaces" => Ok(Self::Replaces),
+            "semver" => Ok(Self::Semver {
+                skips_patches: false,
+            }),
+            "semver-skippatch" => Ok(Self::Semver {
+                skips_patches: true,
+            }),
+            other => Err(AddModeError(other.to_owned())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AddMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(de::Error::custom)
+    }
+}
+
+impl<B> Add<B> {
+    /// Tells whether a bundle may overwrite another one. Only CSVs say what the channels of an
+    /// overwritten bundle fall back to.
+    pub(crate) fn overwrites(&self) -> bool {
+        self.overwrite_latest && self.mode == AddMode::Replaces
+    }
 }
 
 impl Operation<RenderedBundle> {
@@ -275,10 +296,10 @@ impl Operation<RenderedBundle> {
     pub fn names(&self) -> usize {
         match self {
             Self::Add(add) => {
-                let of_bundle = |bundle: &RenderedBundle| {
+                let count = |bundle: &RenderedBundle| {
                     bundle.placement.channels.len() + bundle.placement.skips.len()
                 };
-                add.bundles.iter().map(of_bundle).sum()
+                add.bundles.iter().map(count).sum()
             }
             // One may hold several, separated by commas.
             Self::Rm(request) | Self::Prune(request) => request
@@ -286,6 +307,7 @@ impl Operation<RenderedBundle> {
                 .iter()
                 .map(|names| names.split(',').count())
                 .sum(),
+            // Each name is looked up in the catalog, so that each counts.
             Self::DeprecateTruncate(request) => request.images.len(),
             Self::Deprecate(request) => request.entries.len(),
             Self::Undeprecate(request) => request.references.len(),
@@ -306,7 +328,7 @@ impl Operation<RenderedBundle> {
 }
 
 impl<B> Operation<B> {
-    /// Replaces the bundles that are added, such as by what they are rendered to.
+    /// Converts the bundles to add, for example from references to rendered bundles.
     pub fn try_map<C, E>(
         self,
         mut bundle: impl FnMut(B) -> Result<C, E>,
@@ -376,119 +398,5 @@ impl<B> Operation<B> {
                 policy,
             },
         })
-    }
-}
-
-/// Does a batch: returns the new content, or every reason of the first operation that is refused.
-/// The result has no error that the content did not have before.
-pub fn apply(content: &Content, batch: &[Operation<RenderedBundle>]) -> Result<Content, Refusal> {
-    apply_and_check(content, batch).map(|(edited, _)| edited)
-}
-
-/// Does a batch as [`apply`] does it, and also says what it changes.
-pub fn apply_and_check(
-    content: &Content,
-    batch: &[Operation<RenderedBundle>],
-) -> Result<(Content, EditSummary), Refusal> {
-    apply_within(content, batch, EditLimits::NONE)
-}
-
-/// Does a batch as [`apply_and_check`] does it, unless it would change more than it may.
-pub fn apply_within(
-    content: &Content,
-    batch: &[Operation<RenderedBundle>],
-    limits: EditLimits,
-) -> Result<(Content, EditSummary), Refusal> {
-    let mut draft = Draft::new(content, limits);
-    let mut notices = Vec::new();
-    for operation in batch {
-        do_one(&mut draft, operation, &mut notices)?;
-    }
-    let edited = draft.finish();
-    let problems = check(content, &edited)?;
-    let summary = EditSummary {
-        changes: summarize(content, &edited),
-        problems,
-        notices,
-    };
-    Ok((edited, summary))
-}
-
-/// Finds the problems that a content has and the former one did not have. Those that make it
-/// invalid are an error.
-fn check(former: &Content, edited: &Content) -> Result<Vec<NewProblem>, EditError> {
-    let changes = former.changes(edited);
-    let metas = changes
-        .iter()
-        .filter_map(|change| change.after.as_ref().or(change.before.as_ref()));
-    let all = edited.packages();
-    // A package that was removed has no problems.
-    let touched = metas
-        .map(|meta| &meta.package)
-        .filter(|package| package.is_empty() || all.contains(*package));
-    let touched: BTreeSet<String> = touched.map(ToString::to_string).collect();
-    let problems = edited
-        .problems(&touched)
-        .map_err(|error| EditError::WouldInvalidate(vec![error.to_string()]))?;
-    if problems.is_empty() {
-        return Ok(Vec::new());
-    }
-    let known: HashSet<_> = former
-        .problems(&touched)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(_, problem)| problem)
-        .collect();
-    let new = problems
-        .into_iter()
-        .filter(|(_, problem)| !known.contains(problem));
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        new.partition(|(severity, _)| *severity == Severity::Error);
-    if errors.is_empty() {
-        return Ok(warnings.into_iter().map(|(_, problem)| problem).collect());
-    }
-    let texts = errors
-        .into_iter()
-        .map(|(_, problem)| problem.refusal(former))
-        .collect();
-    Err(EditError::WouldInvalidate(texts))
-}
-
-fn do_one(
-    draft: &mut Draft<'_>,
-    operation: &Operation<RenderedBundle>,
-    notices: &mut Vec<Notice>,
-) -> Result<(), Refusal> {
-    match operation {
-        Operation::Add(add) => add::add(draft, add, notices),
-        Operation::Rm(packages) => remove::packages(draft, packages),
-        Operation::Prune(packages) => remove::all_but(draft, packages, notices),
-        Operation::PruneStranded {} => remove::prune_stranded(draft),
-        Operation::RemoveChannel {
-            package,
-            channel,
-            prune_stranded,
-        } => remove::channel(draft, package, channel, *prune_stranded),
-        Operation::DeleteLatest {
-            package,
-            drop_empty_channels,
-        } => remove::latest(draft, package, *drop_empty_channels),
-        Operation::DeleteBundle {
-            package,
-            bundle,
-            policy,
-        } => remove::bundle(draft, package, bundle, *policy),
-        Operation::DeprecateTruncate(request) => deprecate::truncate(draft, request),
-        Operation::Deprecate(request) => deprecate::deprecate(draft, request),
-        Operation::Undeprecate(request) => deprecate::undeprecate(draft, request),
-        Operation::CreatePackage(fields) => package::create(draft, fields),
-        Operation::SetPackage(fields) => package::set(draft, fields),
-        Operation::AddChannel(entries) => package::add_channel(draft, entries),
-        Operation::SetEntry(entries) => package::set_entry(draft, entries),
-        Operation::Promote {
-            package,
-            bundle,
-            channel,
-        } => package::promote(draft, package, bundle, channel),
     }
 }

@@ -1,22 +1,28 @@
-//! Operations on a package, its channels and their entries.
+//! Changes the fields of packages, and the entries of their channels.
 
 use std::collections::HashMap;
 
-use crate::draft::Draft;
-use crate::error::{EditError, Refusal};
+use crate::draft::CatalogDraft;
+use crate::draft::{DraftEntry, DraftPackage};
+use crate::error::{BatchError, EditError};
 use crate::operation::{ChannelEntries, EntryFields, PackageFields};
-use crate::state::{Entry, Package};
-use crate::value::{Members, Value};
+use crate::value::{BlobValue, Members};
 
-/// Returns a package that there is.
-pub(crate) fn existing(draft: &mut Draft<'_>, name: &str) -> Result<Package, EditError> {
+/// Returns a copy of a package, which must exist.
+pub(crate) fn existing_package(
+    draft: &mut CatalogDraft<'_>,
+    name: &str,
+) -> Result<DraftPackage, EditError> {
     if !draft.has_package(name) {
         return Err(EditError::UnknownPackage(name.to_owned()));
     }
     draft.package(name)
 }
 
-pub(crate) fn create(draft: &mut Draft<'_>, fields: &PackageFields) -> Result<(), Refusal> {
+pub(crate) fn create_package(
+    draft: &mut CatalogDraft<'_>,
+    fields: &PackageFields,
+) -> Result<(), BatchError> {
     if draft.has_package(&fields.package) {
         return Err(EditError::PackageExists(fields.package.clone()).into());
     }
@@ -25,20 +31,23 @@ pub(crate) fn create(draft: &mut Draft<'_>, fields: &PackageFields) -> Result<()
     Ok(draft.set_package(package)?)
 }
 
-pub(crate) fn set(draft: &mut Draft<'_>, fields: &PackageFields) -> Result<(), Refusal> {
-    let mut package = existing(draft, &fields.package)?;
+pub(crate) fn set_package(
+    draft: &mut CatalogDraft<'_>,
+    fields: &PackageFields,
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, &fields.package)?;
     set_fields(&mut package, fields);
     Ok(draft.set_package(package)?)
 }
 
-fn set_fields(package: &mut Package, fields: &PackageFields) {
+fn set_fields(package: &mut DraftPackage, fields: &PackageFields) {
     let members = package.members();
     for (key, text) in [
         ("defaultChannel", &fields.default_channel),
         ("description", &fields.description),
     ] {
         if let Some(text) = text {
-            members.insert(key.to_owned(), Value::text(&**text));
+            members.insert(key.to_owned(), BlobValue::text(&**text));
         }
     }
     if let Some(icon) = &fields.icon {
@@ -46,35 +55,44 @@ fn set_fields(package: &mut Package, fields: &PackageFields) {
             ("base64data", &icon.base64data),
             ("mediatype", &icon.mediatype),
         ];
-        let icon = icon.map(|(key, text)| (key, Value::text(&**text)));
-        members.insert("icon".to_owned(), Value::object(icon));
+        let icon = icon.map(|(key, text)| (key, BlobValue::text(&**text)));
+        members.insert("icon".to_owned(), BlobValue::object(icon));
     }
 }
 
-pub(crate) fn add_channel(draft: &mut Draft<'_>, request: &ChannelEntries) -> Result<(), Refusal> {
-    let mut package = existing(draft, &request.package)?;
+pub(crate) fn add_channel(
+    draft: &mut CatalogDraft<'_>,
+    request: &ChannelEntries,
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, &request.package)?;
     if package.channel(&request.channel).is_some() {
-        let package = request.package.clone();
-        let channel = request.channel.clone();
-        return Err(EditError::ChannelExists { package, channel }.into());
+        return Err(EditError::ChannelExists {
+            package: request.package.clone(),
+            channel: request.channel.clone(),
+        }
+        .into());
     }
     package.channel_mut(&request.channel).entries = request.entries.iter().map(entry).collect();
     Ok(draft.set_package(package)?)
 }
 
-pub(crate) fn set_entry(draft: &mut Draft<'_>, request: &ChannelEntries) -> Result<(), Refusal> {
-    let mut package = existing(draft, &request.package)?;
+pub(crate) fn set_entry(
+    draft: &mut CatalogDraft<'_>,
+    request: &ChannelEntries,
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, &request.package)?;
     if package.channel(&request.channel).is_none() {
         return Err(unknown_channel(&request.package, &request.channel).into());
     }
     let channel = package.channel_mut(&request.channel);
+    // The request has no member for other fields of an entry, so that they stay.
     let mut others: HashMap<String, Members> = channel
         .entries
         .iter()
         .rev()
         .map(|entry| (entry.name.clone(), entry.others.clone()))
         .collect();
-    let with_others = |fields: &EntryFields| Entry {
+    let with_others = |fields: &EntryFields| DraftEntry {
         others: others.remove(&fields.name).unwrap_or_default(),
         ..entry(fields)
     };
@@ -82,35 +100,39 @@ pub(crate) fn set_entry(draft: &mut Draft<'_>, request: &ChannelEntries) -> Resu
     Ok(draft.set_package(package)?)
 }
 
-/// Makes a bundle the head of a channel: it replaces the former head.
+/// Makes a bundle the head of a channel; it replaces the former head.
 pub(crate) fn promote(
-    draft: &mut Draft<'_>,
+    draft: &mut CatalogDraft<'_>,
     name: &str,
     bundle: &str,
     channel: &str,
-) -> Result<(), Refusal> {
-    let mut package = existing(draft, name)?;
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, name)?;
     if package.bundle(bundle).is_none() {
-        return Err(EditError::UnknownBundle {
-            package: name.to_owned(),
-            bundle: bundle.to_owned(),
-        }
-        .into());
+        return Err(unknown_bundle(name, bundle).into());
     }
     let channel = package.channel_mut(channel);
+    // Promoting a bundle again changes nothing.
     if channel.entry(bundle).is_none() {
         let heads = channel.heads();
         let replaces = heads
             .first()
             .map(|head| head.name.clone())
             .unwrap_or_default();
-        channel.put([Entry {
+        channel.put([DraftEntry {
             name: bundle.to_owned(),
             replaces,
-            ..Entry::default()
+            ..DraftEntry::default()
         }]);
     }
     Ok(draft.set_package(package)?)
+}
+
+pub(crate) fn unknown_bundle(package: &str, bundle: &str) -> EditError {
+    EditError::UnknownBundle {
+        package: package.to_owned(),
+        bundle: bundle.to_owned(),
+    }
 }
 
 pub(crate) fn unknown_channel(package: &str, channel: &str) -> EditError {
@@ -120,14 +142,14 @@ pub(crate) fn unknown_channel(package: &str, channel: &str) -> EditError {
     }
 }
 
-fn entry(fields: &EntryFields) -> Entry {
+fn entry(fields: &EntryFields) -> DraftEntry {
     let EntryFields {
         name,
         replaces,
         skips,
         skip_range,
     } = fields.clone();
-    Entry {
+    DraftEntry {
         name,
         replaces,
         skips,

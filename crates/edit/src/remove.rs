@@ -1,17 +1,22 @@
-//! Removing packages, channels and bundles.
+//! Removes packages, channels and bundles.
 
 use std::collections::BTreeSet;
 
-use crate::deprecate::drop_lost;
-use crate::draft::Draft;
-use crate::error::{EditError, Refusal};
-use crate::notice::Notice;
+use crate::deprecate::remove_stale_messages;
+use crate::draft::{CatalogDraft, DraftPackage};
+use crate::error::{BatchError, EditError};
+use crate::notice::EditNotice;
 use crate::operation::{Packages, ReplacedPolicy};
-use crate::package::{existing, unknown_channel};
-use crate::state::Package;
+use crate::package::{existing_package, unknown_bundle, unknown_channel};
 
-/// Removes packages; every one that there is not is told.
-pub(crate) fn packages(draft: &mut Draft<'_>, request: &Packages) -> Result<(), Refusal> {
+/// Removes packages.
+///
+/// # Errors
+/// One for each package that does not exist, unless the request is permissive.
+pub(crate) fn remove_packages(
+    draft: &mut CatalogDraft<'_>,
+    request: &Packages,
+) -> Result<(), BatchError> {
     let names = names(request);
     let all = draft.packages();
     let unknown: Vec<_> = names
@@ -19,12 +24,10 @@ pub(crate) fn packages(draft: &mut Draft<'_>, request: &Packages) -> Result<(), 
         .filter(|name| !all.contains(name.as_str()))
         .collect();
     if !unknown.is_empty() && !request.permissive {
-        return Err(Refusal(
-            unknown
-                .into_iter()
-                .map(|name| EditError::NothingToRemove(name.clone()))
-                .collect(),
-        ));
+        let errors = unknown
+            .into_iter()
+            .map(|name| EditError::NothingToRemove(name.clone()));
+        return Err(BatchError(errors.collect()));
     }
     for name in &names {
         draft.remove_package(name);
@@ -32,21 +35,22 @@ pub(crate) fn packages(draft: &mut Draft<'_>, request: &Packages) -> Result<(), 
     prune_stranded(draft)
 }
 
-/// Removes every package that is not listed. Names that there are not are told: they may be
-/// misspelled.
-pub(crate) fn all_but(
-    draft: &mut Draft<'_>,
+/// Removes every package that is not listed. Listed names without a package give notices, because
+/// they may be misspelled.
+pub(crate) fn prune(
+    draft: &mut CatalogDraft<'_>,
     request: &Packages,
-    notices: &mut Vec<Notice>,
-) -> Result<(), Refusal> {
-    let wanted = names(request);
+    notices: &mut Vec<EditNotice>,
+) -> Result<(), BatchError> {
+    let listed = names(request);
     let all = draft.packages();
-    let unknown = wanted.iter().filter(|name| !all.contains(name.as_str()));
-    notices.extend(unknown.map(|name| Notice::NothingToKeep(name.clone())));
+    let unknown = listed.iter().filter(|name| !all.contains(name.as_str()));
+    notices.extend(unknown.map(|name| EditNotice::NothingToKeep(name.clone())));
     let (kept, removed): (Vec<_>, Vec<_>) = all
         .iter()
         .cloned()
-        .partition(|name| wanted.contains(&**name));
+        .partition(|name| listed.contains(&**name));
+    // A misspelled name would empty the catalog.
     if kept.is_empty() && !removed.is_empty() && !request.allow_empty {
         return Err(EditError::WouldEmpty.into());
     }
@@ -56,24 +60,25 @@ pub(crate) fn all_but(
     Ok(())
 }
 
-pub(crate) fn prune_stranded(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    for name in draft.with_stranded()? {
+/// Removes bundles that are in no channel, in all packages.
+pub(crate) fn prune_stranded(draft: &mut CatalogDraft<'_>) -> Result<(), BatchError> {
+    for name in draft.packages_with_stranded()? {
         let former = draft.package(&name)?;
         let mut package = former.clone();
         package.prune_stranded();
-        drop_lost(&mut package, &former);
+        remove_stale_messages(&mut package, &former);
         draft.set_package(package)?;
     }
     Ok(())
 }
 
-pub(crate) fn channel(
-    draft: &mut Draft<'_>,
+pub(crate) fn remove_channel(
+    draft: &mut CatalogDraft<'_>,
     name: &str,
     channel: &str,
     prune: bool,
-) -> Result<(), Refusal> {
-    let mut package = existing(draft, name)?;
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, name)?;
     if package.channel(channel).is_none() {
         return Err(unknown_channel(name, channel).into());
     }
@@ -82,8 +87,12 @@ pub(crate) fn channel(
 }
 
 /// Removes the head of the default channel from each channel that it heads.
-pub(crate) fn latest(draft: &mut Draft<'_>, name: &str, drop_empty: bool) -> Result<(), Refusal> {
-    let mut package = existing(draft, name)?;
+pub(crate) fn delete_latest(
+    draft: &mut CatalogDraft<'_>,
+    name: &str,
+    drop_empty: bool,
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, name)?;
     let default = package.default_channel().to_owned();
     let heads = package.channel(&default).map(|channel| channel.heads());
     let Some(head) = heads.and_then(|heads| heads.first().map(|head| head.name.clone())) else {
@@ -114,19 +123,15 @@ pub(crate) fn latest(draft: &mut Draft<'_>, name: &str, drop_empty: bool) -> Res
     finish(draft, package, false)
 }
 
-pub(crate) fn bundle(
-    draft: &mut Draft<'_>,
+pub(crate) fn delete_bundle(
+    draft: &mut CatalogDraft<'_>,
     name: &str,
     bundle: &str,
     policy: ReplacedPolicy,
-) -> Result<(), Refusal> {
-    let mut package = existing(draft, name)?;
+) -> Result<(), BatchError> {
+    let mut package = existing_package(draft, name)?;
     if package.bundle(bundle).is_none() {
-        return Err(EditError::UnknownBundle {
-            package: name.to_owned(),
-            bundle: bundle.to_owned(),
-        }
-        .into());
+        return Err(unknown_bundle(name, bundle).into());
     }
     for channel in &mut package.channels {
         let below = channel.entry(bundle).map(|entry| entry.replaces.clone());
@@ -134,7 +139,7 @@ pub(crate) fn bundle(
             .entries
             .iter()
             .filter(|entry| entry.replaces == bundle)
-            .map(|e| e.name.clone())
+            .map(|entry| entry.name.clone())
             .collect();
         if !by.is_empty() && policy == ReplacedPolicy::Refuse {
             return Err(EditError::IsReplaced {
@@ -145,6 +150,7 @@ pub(crate) fn bundle(
             .into());
         }
         channel.entries.retain(|entry| entry.name != bundle);
+        // The entry skips the removed bundle, so that clusters which have it can still upgrade.
         if policy == ReplacedPolicy::Reconnect {
             for entry in channel
                 .entries
@@ -165,21 +171,24 @@ pub(crate) fn bundle(
     finish(draft, package, false)
 }
 
-/// Stores a package unless bundles of it would be in no channel that were in one before. Messages
-/// of deprecation go with the channels and bundles that they are about.
+/// Stores a package. Deprecation messages of channels and bundles that it lost are removed.
+///
+/// # Errors
+/// If bundles would become stranded: clusters may have them installed.
 pub(crate) fn finish(
-    draft: &mut Draft<'_>,
-    mut package: Package,
+    draft: &mut CatalogDraft<'_>,
+    mut package: DraftPackage,
     prune: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), BatchError> {
     if prune {
         package.prune_stranded();
     }
-    let former = draft.look(&package.name)?;
-    let before = former.stranded();
+    let former = draft.read_package(&package.name)?;
+    // Bundles that were stranded before the operation are not its fault.
+    let stranded_before = former.stranded();
     let bundles: Vec<_> = package
         .stranded()
-        .difference(&before)
+        .difference(&stranded_before)
         .map(|name| (*name).to_owned())
         .collect();
     if !bundles.is_empty() {
@@ -189,11 +198,11 @@ pub(crate) fn finish(
         }
         .into());
     }
-    drop_lost(&mut package, former);
+    remove_stale_messages(&mut package, former);
     Ok(draft.set_package(package)?)
 }
 
-/// Splits names at commas, as `opm` does.
+/// Splits the names of packages at commas, as `opm` does.
 fn names(request: &Packages) -> BTreeSet<String> {
     let names = request.packages.iter().flat_map(|names| names.split(','));
     names

@@ -1,64 +1,59 @@
-//! Adding bundles with the edges of their CSVs: the channels that they name are rebuilt from their
-//! heads.
+//! Adds bundles with the edges of their CSVs: the channels that they name are rebuilt from their
+//! heads, as `opm registry add --mode=replaces` does.
 
 mod graph;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::error::{EditError, MAX_REASONS, PrunedBundle};
-use crate::state::{Bundle, Channel, Entry, Package};
+use crate::draft::{DraftBundle, DraftChannel, DraftEntry, DraftPackage};
+use crate::error::{BatchError, EditError, MAX_REASONS, PrunedBundle};
 
-use graph::Graph;
+use graph::PackageGraph;
 
-/// Places new bundles, which are in the order of their versions, and rebuilds the channels that
-/// they name and these. The channels may have `max_edges` entries and skips.
-pub(crate) fn place(
-    package: &mut Package,
-    new: Vec<Bundle>,
-    mut touched: BTreeSet<String>,
+/// Adds new bundles, which must be in the order of their versions. Rebuilds the channels that they
+/// name, and `changed`. The channels together may have `max_edges` entries and skips.
+pub(crate) fn add_bundles(
+    package: &mut DraftPackage,
+    new: Vec<DraftBundle>,
+    mut changed: BTreeSet<String>,
     max_edges: usize,
-) -> Result<(), Vec<EditError>> {
+) -> Result<(), BatchError> {
     let former_default = package.default_channel().to_owned();
     let names: HashSet<String> = new.iter().map(|bundle| bundle.name.clone()).collect();
-    touched.extend(new.iter().flat_map(channels_of).map(str::to_owned));
+    changed.extend(new.iter().flat_map(channels_of).map(str::to_owned));
     package.bundles.extend(new);
-    let one = |error| vec![error];
-    unique_maximum(package).map_err(one)?;
-    let Rebuilt { channels, dropped } = rebuild_all(package, &touched, max_edges)?;
+    check_unique_maximum(package)?;
+
+    let RebuiltChannels { channels, dropped } = rebuild_all(package, &changed, max_edges)?;
     replace_channels(package, channels);
     package
         .channels
         .retain(|channel| !dropped.contains(&channel.name));
-    let default = default_channel(package, &former_default, &dropped).map_err(one)?;
+    let default = default_channel(package, &former_default, &dropped)?;
     if package.default_channel() != default {
         package.set_default_channel(&default);
     }
-    let pruned = pruned(package, &names);
-    if pruned.is_empty() {
-        Ok(())
-    } else {
-        Err(pruned)
-    }
+    BatchError::unless_empty(find_pruned(package, &names))
 }
 
 /// Channels that were rebuilt.
 #[derive(Default)]
-struct Rebuilt {
+struct RebuiltChannels {
     /// The new channels by name.
-    channels: BTreeMap<String, Channel>,
-    /// Names of those that truncated bundles head.
+    channels: BTreeMap<String, DraftChannel>,
+    /// Names of channels whose head is a deprecated bundle; they are removed.
     dropped: BTreeSet<String>,
 }
 
 /// Rebuilds channels from their heads.
 fn rebuild_all(
-    package: &Package,
+    package: &DraftPackage,
     names: &BTreeSet<String>,
     max_edges: usize,
-) -> Result<Rebuilt, Vec<EditError>> {
-    let graph = Graph::new(package);
-    let mut rebuilt = Rebuilt::default();
+) -> Result<RebuiltChannels, BatchError> {
+    let graph = PackageGraph::new(package);
+    let mut rebuilt = RebuiltChannels::default();
     let mut errors = Vec::new();
     let mut edges = 0;
     for name in names {
@@ -67,22 +62,20 @@ fn rebuild_all(
                 edges += channel.edges();
                 rebuilt.channels.insert(name.clone(), channel);
             }
+            // A channel without any entry goes the same way.
             Ok(None) => drop(rebuilt.dropped.insert(name.clone())),
             Err(error) => errors.push(error),
         }
         if edges > max_edges {
-            return Err(vec![EditError::TooManyEdges(max_edges)]);
+            return Err(EditError::TooManyEdges(max_edges).into());
         }
     }
-    if errors.is_empty() {
-        Ok(rebuilt)
-    } else {
-        Err(errors)
-    }
+    BatchError::unless_empty(errors)?;
+    Ok(rebuilt)
 }
 
-/// Replaces channels in their places, or adds them at the end.
-fn replace_channels(package: &mut Package, mut rebuilt: BTreeMap<String, Channel>) {
+/// Replaces channels where they are, and adds the others at the end.
+fn replace_channels(package: &mut DraftPackage, mut rebuilt: BTreeMap<String, DraftChannel>) {
     for channel in &mut package.channels {
         if let Some(new) = rebuilt.remove(&channel.name) {
             *channel = new;
@@ -92,7 +85,7 @@ fn replace_channels(package: &mut Package, mut rebuilt: BTreeMap<String, Channel
 }
 
 /// Returns the channels that a new bundle names.
-fn channels_of(bundle: &Bundle) -> impl Iterator<Item = &str> {
+fn channels_of(bundle: &DraftBundle) -> impl Iterator<Item = &str> {
     bundle
         .placement
         .iter()
@@ -100,7 +93,8 @@ fn channels_of(bundle: &Bundle) -> impl Iterator<Item = &str> {
         .map(String::as_str)
 }
 
-fn unique_maximum(package: &Package) -> Result<(), EditError> {
+/// Checks that one bundle alone has the highest version.
+fn check_unique_maximum(package: &DraftPackage) -> Result<(), EditError> {
     let Some(highest) = package.bundles.iter().max_by(|a, b| a.compare(b)) else {
         return Ok(());
     };
@@ -116,9 +110,8 @@ fn unique_maximum(package: &Package) -> Result<(), EditError> {
     }
 }
 
-/// Rebuilds a channel from its head, the highest version; `None` for a channel that a truncated
-/// bundle heads.
-fn rebuild(graph: &Graph<'_>, name: &str) -> Result<Option<Channel>, EditError> {
+/// Rebuilds a channel from its head, the highest version; `None` if that is a deprecated bundle.
+fn rebuild(graph: &PackageGraph<'_>, name: &str) -> Result<Option<DraftChannel>, EditError> {
     let members = graph.members(name);
     let Some(head) = members.iter().copied().max_by(|a, b| a.compare(b)) else {
         return Ok(None);
@@ -129,36 +122,40 @@ fn rebuild(graph: &Graph<'_>, name: &str) -> Result<Option<Channel>, EditError> 
     {
         return Err(EditError::SeveralHeads(graph.package.name.clone()));
     }
-    if head.is_truncated {
+    // `opm` removes a channel that ends at a deprecated bundle.
+    if head.is_deprecated {
         return Ok(None);
     }
-    let entries = walk(graph, name, head)?;
+    let entries = follow_chain(graph, name, head)?;
+    // A channel in which something skips the highest version has no head.
     if entries.iter().any(|entry| entry.skips.contains(&head.name)) {
         return Err(EditError::NoHead {
             package: graph.package.name.clone(),
             channel: name.to_owned(),
         });
     }
+    // The blob of the channel and the order of its entries stay, so that unchanged lines of its
+    // file do.
     let former = graph.channel(name).cloned();
-    let mut channel = former.unwrap_or_else(|| Channel::new(&graph.package.name, name));
+    let mut channel = former.unwrap_or_else(|| DraftChannel::new(&graph.package.name, name));
     let kept: HashSet<&str> = entries.iter().map(|entry| &*entry.name).collect();
     channel.entries.retain(|entry| kept.contains(&*entry.name));
     channel.put(entries);
     Ok(Some(channel))
 }
 
-/// The entries of a channel, as the walk from its head finds them.
+/// Entries of a channel, collected from its head down.
 #[derive(Default)]
-struct Chain {
-    entries: Vec<Entry>,
+struct ChannelChain {
+    entries: Vec<DraftEntry>,
     /// Names of the entries.
     names: HashSet<String>,
     /// The first entry that skips a bundle, by the name of the bundle.
     skipped_by: HashMap<String, usize>,
 }
 
-impl Chain {
-    fn push(&mut self, entry: Entry) {
+impl ChannelChain {
+    fn push(&mut self, entry: DraftEntry) {
         for skip in &entry.skips {
             self.skipped_by
                 .entry(skip.clone())
@@ -171,8 +168,13 @@ impl Chain {
 
 /// Follows the chain from a head: returns its entries and those of the bundles that they skip, in
 /// the order of versions.
-fn walk(graph: &Graph<'_>, channel: &str, head: &Bundle) -> Result<Vec<Entry>, EditError> {
-    let mut chain = Chain::default();
+fn follow_chain(
+    graph: &PackageGraph<'_>,
+    channel: &str,
+    head: &DraftBundle,
+) -> Result<Vec<DraftEntry>, EditError> {
+    let mut chain = ChannelChain::default();
+    // The chain ends at a bundle that it skips further up.
     let mut end = None;
     let mut next = Some(head);
     while let Some(bundle) = next {
@@ -181,11 +183,12 @@ fn walk(graph: &Graph<'_>, channel: &str, head: &Bundle) -> Result<Vec<Entry>, E
             break;
         }
         let mut entry = graph.edges(channel, bundle)?;
-        if bundle.is_truncated {
-            entry = Entry {
+        if bundle.is_deprecated {
+            // Its package was truncated at it, so that nothing is below it.
+            entry = DraftEntry {
                 name: entry.name,
                 others: entry.others,
-                ..Entry::default()
+                ..DraftEntry::default()
             };
         }
         next = match graph.bundle(&entry.replaces) {
@@ -210,17 +213,24 @@ fn walk(graph: &Graph<'_>, channel: &str, head: &Bundle) -> Result<Vec<Entry>, E
         check_below(graph, channel, &above, skipped, &chain)?;
     }
     let mut entries = chain.entries;
-    let order = |a: &Entry, b: &Entry| match (graph.bundle(&a.name), graph.bundle(&b.name)) {
-        (Some(a), Some(b)) => a.compare(b).then_with(|| a.name.cmp(&b.name)),
-        _ => a.name.cmp(&b.name),
-    };
+    let order =
+        |a: &DraftEntry, b: &DraftEntry| match (graph.bundle(&a.name), graph.bundle(&b.name)) {
+            (Some(a), Some(b)) => a.compare(b).then_with(|| a.name.cmp(&b.name)),
+            _ => a.name.cmp(&b.name),
+        };
     entries.sort_by(order);
     Ok(entries)
 }
 
 /// Adds entries for the bundles that entries skip, and for those that these skip.
-fn add_skipped(graph: &Graph<'_>, channel: &str, chain: &mut Chain) -> Result<(), EditError> {
+fn add_skipped(
+    graph: &PackageGraph<'_>,
+    channel: &str,
+    chain: &mut ChannelChain,
+) -> Result<(), EditError> {
     let mut at = 0;
+    // Clusters that have a skipped bundle upgrade all the same, so that its entry keeps its edges.
+    // `opm` makes it without any.
     while at < chain.entries.len() {
         for name in chain.entries[at].skips.clone() {
             if let Some(bundle) = graph.bundle(&name).filter(|_| !chain.names.contains(&name)) {
@@ -232,14 +242,14 @@ fn add_skipped(graph: &Graph<'_>, channel: &str, chain: &mut Chain) -> Result<()
     Ok(())
 }
 
-/// Checks that everything below a bundle that a chain skips and leads to is skipped too: the chain
-/// ends there.
+/// Checks the bundles below one that a chain skips and leads to. The chain ends there, so that all
+/// of them must be skipped too.
 fn check_below(
-    graph: &Graph<'_>,
+    graph: &PackageGraph<'_>,
     channel: &str,
     above: &str,
-    skipped: &Bundle,
-    chain: &Chain,
+    skipped: &DraftBundle,
+    chain: &ChannelChain,
 ) -> Result<(), EditError> {
     let mut below = Vec::new();
     let mut seen = HashSet::new();
@@ -250,30 +260,30 @@ fn check_below(
         below.push(bundle.name.clone());
         next = graph.bundle(&graph.edges(channel, bundle)?.replaces);
     }
+    // `opm` stores a channel that loses them, and refuses to read it from then on.
     below.retain(|name| !chain.names.contains(name));
     if below.is_empty() {
         return Ok(());
     }
-    let channel = channel.to_owned();
-    let head = above.to_owned();
-    let skipped = skipped.name.clone();
     Err(EditError::SkipsOwnChain {
-        channel,
-        head,
-        skipped,
+        channel: channel.to_owned(),
+        head: above.to_owned(),
+        skipped: skipped.name.clone(),
         below,
     })
 }
 
-/// Finds the default channel: what the highest bundle names, or the one below it, and so on.
+/// Finds the default channel: the one that the highest bundle names, or else the one below it, and
+/// so on.
 fn default_channel(
-    package: &Package,
+    package: &DraftPackage,
     former: &str,
     dropped: &BTreeSet<String>,
 ) -> Result<String, EditError> {
-    let mut bundles: Vec<&Bundle> = package.bundles.iter().collect();
+    let mut bundles: Vec<&DraftBundle> = package.bundles.iter().collect();
     bundles.sort_by(|a, b| a.compare(b));
-    let hint = |bundle: &Bundle| match &bundle.placement {
+    let hint = |bundle: &DraftBundle| match &bundle.placement {
+        // Only new bundles name one: the blob of a bundle does not have it.
         Some(placement) => placement.default_channel.clone(),
         None => former.to_owned(),
     };
@@ -289,6 +299,7 @@ fn default_channel(
         .map(|channel| channel.name.clone())
         .collect();
     match &channels[..] {
+        // A package with one channel needs no hint.
         [only] if hint.is_empty() => Ok(only.clone()),
         _ if channels.contains(&hint) => Ok(hint),
         _ if dropped.contains(&hint) => Err(EditError::NoDefaultChannel(package.name.clone())),
@@ -301,9 +312,9 @@ fn default_channel(
     }
 }
 
-/// Finds new bundles that the chain of a channel that they name does not reach.
-fn pruned(package: &Package, new: &HashSet<String>) -> Vec<EditError> {
-    let graph = Graph::new(package);
+/// Finds new bundles that the chain of a channel which they name does not reach.
+fn find_pruned(package: &DraftPackage, new: &HashSet<String>) -> Vec<EditError> {
+    let graph = PackageGraph::new(package);
     let mut errors = Vec::new();
     for bundle in package
         .bundles
@@ -323,6 +334,7 @@ fn pruned(package: &Package, new: &HashSet<String>) -> Vec<EditError> {
                 head: head.name.clone(),
                 edges: head.skips.iter().chain(replaces).cloned().collect(),
             })));
+            // More are not shown.
             if errors.len() == MAX_REASONS {
                 return errors;
             }

@@ -1,18 +1,18 @@
-//! Adding a bundle by its version: it replaces the next lower bundle of each channel, and the next
-//! higher replaces it.
+//! Adds a bundle by its version: it replaces the next lower bundle of each channel, and the next
+//! higher one replaces it.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use fbc::version::Version;
 
+use crate::draft::{DraftBundle, DraftChannel, DraftEntry, DraftPackage};
 use crate::error::EditError;
-use crate::state::{Bundle, Channel, Entry, Package};
 
-/// Places a new bundle in the channels that it names.
-pub(crate) fn place(
-    package: &mut Package,
-    bundle: Bundle,
+/// Adds a new bundle to the channels that it names.
+pub(crate) fn add_bundle(
+    package: &mut DraftPackage,
+    bundle: DraftBundle,
     skips_patches: bool,
 ) -> Result<(), EditError> {
     let placement = bundle.placement.clone().unwrap_or_default();
@@ -20,20 +20,22 @@ pub(crate) fn place(
         .bundles
         .iter()
         .all(|other| other.compare(&bundle) == Ordering::Less);
-    let places = package
+    let indexes = package
         .channels
         .iter()
         .enumerate()
-        .map(|(at, channel)| (channel.name.clone(), at));
-    let mut places: HashMap<String, usize> = places.collect();
+        .map(|(index, channel)| (channel.name.clone(), index));
+    let mut indexes: HashMap<String, usize> = indexes.collect();
     for name in &placement.channels {
-        let at = *places.entry(name.clone()).or_insert_with(|| {
-            package.channels.push(Channel::new(&package.name, name));
+        let index = *indexes.entry(name.clone()).or_insert_with(|| {
+            package
+                .channels
+                .push(DraftChannel::new(&package.name, name));
             package.channels.len() - 1
         });
         insert(
             &package.bundles,
-            &mut package.channels[at],
+            &mut package.channels[index],
             &bundle,
             skips_patches,
         )?;
@@ -47,17 +49,17 @@ pub(crate) fn place(
             hint.clone()
         };
         package.set_default_channel(&chosen);
+    // Only a new highest version moves the default channel, so that a fix of an old version does
+    // not. `opm` takes the one of the bundle that comes last.
     } else if is_highest && !hint.is_empty() && package.default_channel() != hint {
         package.set_default_channel(hint);
     }
     let default = package.default_channel().to_owned();
     if package.channel(&default).is_none() {
-        let bundle = bundle.name.clone();
-        let package = package.name.clone();
         return Err(EditError::DefaultChannelUnknown {
-            bundle,
+            bundle: bundle.name.clone(),
             channel: default,
-            package,
+            package: package.name.clone(),
         });
     }
     package.bundles.push(bundle);
@@ -65,70 +67,77 @@ pub(crate) fn place(
 }
 
 /// An entry with its version.
-struct Versioned<'b> {
+struct VersionedEntry<'b> {
     name: &'b str,
     version: Version<'b>,
     is_skipped: bool,
-    is_truncated: bool,
+    is_deprecated: bool,
 }
 
+/// Inserts a bundle into the chain of a channel.
 fn insert(
-    bundles: &[Bundle],
-    channel: &mut Channel,
-    new: &Bundle,
+    bundles: &[DraftBundle],
+    channel: &mut DraftChannel,
+    new: &DraftBundle,
     skips_patches: bool,
 ) -> Result<(), EditError> {
     let invalid = |_| EditError::InvalidVersion(new.version.clone());
     let version = Version::parse(&new.version).map_err(invalid)?;
     let others = versions(bundles, channel)?;
     check_version(channel, new, &version, &others)?;
-    let is_patch = |other: &Versioned<'_>| {
+    let is_patch = |other: &VersionedEntry<'_>| {
         skips_patches
             && (other.version.major(), other.version.minor()) == (version.major(), version.minor())
     };
-    let placed = others.iter().filter(|other| !other.is_skipped);
+    // Only entries that nothing skips are part of the chain.
+    let chain = others.iter().filter(|other| !other.is_skipped);
     let (below, above): (Vec<_>, Vec<_>) =
-        placed.partition(|other| other.version.precedence(&version).is_lt());
-    let behind = below
+        chain.partition(|other| other.version.precedence(&version).is_lt());
+    let replaces = below
         .iter()
         .rev()
         .find(|other| !is_patch(other))
-        .map(|other| other.name.to_owned());
+        .map(|other| other.name.to_owned())
+        .unwrap_or_default();
+    // Skipped patches stay skipped. `opm` forgets them at the next addition.
     let lower_patches = others
         .iter()
         .filter(|other| is_patch(other) && other.version.precedence(&version).is_lt());
     let skips = lower_patches.map(|other| other.name.to_owned()).collect();
-    let ahead = above
-        .first()
-        .map(|other| (other.name.to_owned(), is_patch(other)));
     let skip_range = new
         .placement
         .as_ref()
         .map(|placement| placement.skip_range.clone())
         .unwrap_or_default();
     let name = new.name.clone();
-    let replaces = behind.unwrap_or_default();
-    if let Some((ahead, is_patch)) = ahead
-        && let Some(ahead) = channel.entries.iter_mut().find(|entry| entry.name == ahead)
+    if let Some(next) = above.first()
+        && let Some(entry) = channel
+            .entries
+            .iter_mut()
+            .find(|entry| entry.name == next.name)
     {
-        if is_patch {
-            ahead.skips.push(name.clone());
+        // A later patch of the same minor version skips the new one instead of replacing it.
+        if is_patch(next) {
+            entry.skips.push(name.clone());
         } else {
-            ahead.replaces.clone_from(&name);
+            entry.replaces.clone_from(&name);
         }
     }
-    channel.put([Entry {
+    channel.put([DraftEntry {
         name,
         replaces,
         skips,
         skip_range,
-        ..Entry::default()
+        ..DraftEntry::default()
     }]);
     Ok(())
 }
 
 /// Returns the entries of a channel in the order of their versions.
-fn versions<'b>(bundles: &'b [Bundle], channel: &Channel) -> Result<Vec<Versioned<'b>>, EditError> {
+fn versions<'b>(
+    bundles: &'b [DraftBundle],
+    channel: &DraftChannel,
+) -> Result<Vec<VersionedEntry<'b>>, EditError> {
     let listed: HashSet<&str> = channel.entries.iter().map(|entry| &*entry.name).collect();
     let skipped: HashSet<&String> = channel
         .entries
@@ -138,19 +147,17 @@ fn versions<'b>(bundles: &'b [Bundle], channel: &Channel) -> Result<Vec<Versione
     let members = bundles
         .iter()
         .filter(|bundle| listed.contains(&*bundle.name));
-    let versioned = |bundle: &'b Bundle| {
+    let versioned = |bundle: &'b DraftBundle| {
         let invalid = |_| EditError::InvalidExistingVersion {
             bundle: bundle.name.clone(),
             version: bundle.version.clone(),
         };
         let version = Version::parse(&bundle.version).map_err(invalid)?;
-        let is_skipped = skipped.contains(&bundle.name);
-        let is_truncated = bundle.is_truncated;
-        Ok(Versioned {
+        Ok(VersionedEntry {
             name: &bundle.name,
             version,
-            is_skipped,
-            is_truncated,
+            is_skipped: skipped.contains(&bundle.name),
+            is_deprecated: bundle.is_deprecated,
         })
     };
     let mut versions: Vec<_> = members.map(versioned).collect::<Result<_, _>>()?;
@@ -158,11 +165,13 @@ fn versions<'b>(bundles: &'b [Bundle], channel: &Channel) -> Result<Vec<Versione
     Ok(versions)
 }
 
+/// Checks that a channel has neither the version nor, where it was truncated, a deprecated bundle
+/// above it.
 fn check_version(
-    channel: &Channel,
-    new: &Bundle,
+    channel: &DraftChannel,
+    new: &DraftBundle,
     version: &Version<'_>,
-    others: &[Versioned<'_>],
+    others: &[VersionedEntry<'_>],
 ) -> Result<(), EditError> {
     if others
         .iter()
@@ -170,9 +179,10 @@ fn check_version(
     {
         return Err(EditError::VersionExists(new.version.clone()));
     }
-    let is_truncated_above =
-        |other: &&Versioned<'_>| other.is_truncated && other.version.precedence(version).is_gt();
-    match others.iter().find(is_truncated_above) {
+    let is_deprecated_above = |other: &&VersionedEntry<'_>| {
+        other.is_deprecated && other.version.precedence(version).is_gt()
+    };
+    match others.iter().find(is_deprecated_above) {
         None => Ok(()),
         Some(deprecated) => Err(EditError::BelowTruncation {
             bundle: new.name.clone(),

@@ -1,14 +1,13 @@
-//! Bundles that stand in for others (`olm.substitutesFor`): they take over the edges of these, and
-//! skip them.
+//! Substitutes of bundles (`olm.substitutesFor`): a substitute takes over the edges that lead to its
+//! base, and skips the base.
 
 use std::collections::BTreeSet;
 
-use crate::state::{Bundle, Package};
+use crate::draft::{DraftBundle, DraftPackage};
 
-/// Changes the edges of new bundles, and those of entries that lead to bundles which new ones stand
-/// in for. Returns the channels of these.
-pub(crate) fn substitute(package: &mut Package, new: &mut [Bundle]) -> BTreeSet<String> {
-    let mut touched = BTreeSet::new();
+/// Redirects edges that lead to the bases of new bundles. Returns the channels with a base.
+pub(crate) fn substitute(package: &mut DraftPackage, new: &mut [DraftBundle]) -> BTreeSet<String> {
+    let mut changed = BTreeSet::new();
     for at in 0..new.len() {
         let Some(placement) = new[at]
             .placement
@@ -24,11 +23,12 @@ pub(crate) fn substitute(package: &mut Package, new: &mut [Bundle]) -> BTreeSet<
             .iter_mut()
             .filter(|channel| channel.entry(&base).is_some())
         {
-            touched.insert(channel.name.clone());
+            changed.insert(channel.name.clone());
             for entry in &mut channel.entries {
                 redirect(&mut entry.replaces, &mut entry.skips, &base, &name);
             }
         }
+        // Bundles of the same batch may name the base too.
         for other in &mut *new {
             if let Some(placement) = other.placement.as_mut().filter(|_| other.name != name) {
                 redirect(&mut placement.replaces, &mut placement.skips, &base, &name);
@@ -40,15 +40,15 @@ pub(crate) fn substitute(package: &mut Package, new: &mut [Bundle]) -> BTreeSet<
             placement.skips.push(base);
         }
     }
-    touched
+    changed
 }
 
-/// Lets edges that lead to a bundle lead to what stands in for it.
-fn redirect(replaces: &mut String, skips: &mut Vec<String>, base: &str, name: &str) {
+/// Redirects the edges of one entry from a base to its substitute.
+fn redirect(replaces: &mut String, skips: &mut Vec<String>, base: &str, substitute: &str) {
     if replaces == base {
-        name.clone_into(replaces);
+        substitute.clone_into(replaces);
     }
-    if skips.iter().any(|skip| skip == base) && !skips.iter().any(|skip| skip == name) {
-        skips.push(name.to_owned());
+    if skips.iter().any(|skip| skip == base) && !skips.iter().any(|skip| skip == substitute) {
+        skips.push(substitute.to_owned());
     }
 }

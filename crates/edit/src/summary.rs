@@ -1,52 +1,32 @@
-//! What an edit changes, for people and programs.
+//! Summary of an edit: changed blobs, new problems and notices, for people and programs.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::Arc;
 
-use fbc::problem::{Problem, ProblemCode};
 use serde::Serialize;
 
-use crate::content::{BlobChange, Content};
-use crate::meta::Meta;
-use crate::notice::Notice;
-use crate::state::{Blob, Channel};
+use crate::blob::CatalogBlob;
+use crate::catalog::{BlobChange, CatalogBlobs};
+use crate::draft::{DraftBlob, DraftChannel};
+use crate::notice::EditNotice;
+use crate::problem::NewProblem;
 
-/// What an edit changes.
+/// Summary of an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EditSummary {
     /// The blobs that differ.
     pub changes: Vec<ChangedBlob>,
-    /// Problems that there were not before. They are warnings, because an edit that makes a catalog
-    /// invalid is refused.
+    /// Problems that the former catalog did not have. They are warnings, because an edit that makes
+    /// a catalog invalid is refused.
     pub problems: Vec<NewProblem>,
-    /// What the author may not have meant.
-    pub notices: Vec<Notice>,
-}
-
-/// A problem that an edit makes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct NewProblem {
-    /// Code, which `docs/reference/problems.md` explains.
-    pub code: ProblemCode,
-    /// Package that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub package: Option<Arc<str>>,
-    /// Channel that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<Arc<str>>,
-    /// Bundle that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bundle: Option<Arc<str>>,
-    /// What is wrong.
-    pub message: String,
+    /// Effects that the author may not have intended.
+    pub notices: Vec<EditNotice>,
 }
 
 /// A blob that an edit adds, changes or removes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedBlob {
-    /// What happens to it.
+    /// Kind of the change.
     pub change: ChangeKind,
     /// Its schema.
     pub schema: String,
@@ -54,24 +34,24 @@ pub struct ChangedBlob {
     pub package: String,
     /// Its name; empty for none.
     pub name: String,
-    /// Of a channel, its heads and edges.
+    /// Changes of the heads and edges of a channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphChange>,
 }
 
-/// What happens to a blob.
+/// Kind of change of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ChangeKind {
     /// It is new.
     Added,
-    /// It goes.
+    /// It is removed.
     Removed,
-    /// It stays with other members.
+    /// Its members change.
     Changed,
 }
 
-/// How the graph of a channel changes.
+/// Changes of the upgrade graph of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GraphChange {
@@ -81,16 +61,16 @@ pub struct GraphChange {
     pub to_heads: Vec<String>,
     /// New edges, such as `etcd.v0.9.2 replaces etcd.v0.9.0`.
     pub added_edges: Vec<String>,
-    /// Edges that go.
+    /// Removed edges.
     pub removed_edges: Vec<String>,
-    /// Bundles that come into the channel.
+    /// Bundles that are added to the channel.
     pub added_entries: Vec<String>,
-    /// Bundles that leave the channel.
+    /// Bundles that are removed from the channel.
     pub removed_entries: Vec<String>,
 }
 
 impl ChangeKind {
-    /// Returns the word for it, such as `added`.
+    /// Returns its name in tables, such as `added`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -100,82 +80,19 @@ impl ChangeKind {
     }
 }
 
-impl From<Problem> for NewProblem {
-    fn from(problem: Problem) -> Self {
-        let Problem {
-            code,
-            message,
-            package,
-            channel,
-            bundle,
-            ..
-        } = problem;
-        Self {
-            code,
-            package,
-            channel,
-            bundle,
-            message,
-        }
-    }
-}
-
-impl NewProblem {
-    /// Returns why the edit of a content that makes this problem is refused. For a default channel
-    /// that is not there, the text of `opm` says neither what happened nor what to do.
-    pub(crate) fn refusal(&self, before: &Content) -> String {
-        let (ProblemCode::PackageDefaultChannelUnknown, Some(package), Some(channel)) =
-            (self.code, &self.package, &self.channel)
-        else {
-            return self.to_string();
-        };
-        let is_it = |meta: &Meta| {
-            &*meta.schema == "olm.channel" && meta.package == *package && meta.name == *channel
-        };
-        if before.metas().iter().any(is_it) {
-            format!(
-                "package {package}: cannot remove channel {channel}: it is the default channel: choose another one with \
-                 `set-package --default-channel` (`defaultChannel` in JSON), or remove the package with `rm`"
-            )
-        } else {
-            format!(
-                "package {package}: cannot make {channel} the default channel: there is no such channel"
-            )
-        }
-    }
-}
-
-impl fmt::Display for NewProblem {
-    /// Writes the problem with what it is about in front, as in `package etcd: channel alpha: …`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = [
-            ("package", &self.package),
-            ("channel", &self.channel),
-            ("bundle", &self.bundle),
-        ];
-        for (kind, name) in places
-            .into_iter()
-            .filter_map(|(kind, name)| Some((kind, name.as_ref()?)))
-        {
-            write!(f, "{kind} {name}: ")?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
-/// Lists the blobs in which two contents differ.
-pub fn summarize(from: &Content, to: &Content) -> Vec<ChangedBlob> {
+/// Lists the blobs in which two catalogs differ.
+pub fn summarize(from: &CatalogBlobs, to: &CatalogBlobs) -> Vec<ChangedBlob> {
     from.changes(to).iter().filter_map(changed_blob).collect()
 }
 
 fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {
-    let (kind, meta) = match (&change.before, &change.after) {
+    let (kind, blob) = match (&change.before, &change.after) {
         (None, after) => (ChangeKind::Added, after.as_ref()?),
         (Some(before), None) => (ChangeKind::Removed, before),
         (Some(_), Some(after)) => (ChangeKind::Changed, after),
     };
     let [schema, package, name] =
-        [&meta.schema, &meta.package, &meta.name].map(ToString::to_string);
+        [&blob.schema, &blob.package, &blob.name].map(ToString::to_string);
     let graph =
         (schema == "olm.channel").then(|| graph(change.before.as_ref(), change.after.as_ref()));
     Some(ChangedBlob {
@@ -187,29 +104,30 @@ fn changed_blob(change: &BlobChange) -> Option<ChangedBlob> {
     })
 }
 
-fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
-    let channel = |meta: Option<&Meta>| {
-        let members = meta
-            .and_then(|meta| meta.members().ok())
+fn graph(before: Option<&CatalogBlob>, after: Option<&CatalogBlob>) -> GraphChange {
+    let channel = |blob: Option<&CatalogBlob>| {
+        let members = blob
+            .and_then(|blob| blob.members().ok())
             .unwrap_or_default();
-        Channel::read(Blob::new(members))
+        DraftChannel::from_blob(DraftBlob::new(members))
     };
     let before = channel(before);
     let after = channel(after);
-    let heads = |channel: &Channel| {
+    let heads = |channel: &DraftChannel| {
         channel
             .heads()
             .into_iter()
             .map(|head| head.name.clone())
             .collect()
     };
-    let names = |channel: &Channel| {
+    let names = |channel: &DraftChannel| {
         channel
             .entries
             .iter()
             .map(|entry| entry.name.clone())
             .collect::<BTreeSet<_>>()
     };
+    // Sets, so that an entry which only moved is no change.
     let edges = [edges(&before), edges(&after)];
     let entries = [names(&before), names(&after)];
     GraphChange {
@@ -222,7 +140,7 @@ fn graph(before: Option<&Meta>, after: Option<&Meta>) -> GraphChange {
     }
 }
 
-fn edges(channel: &Channel) -> BTreeSet<String> {
+fn edges(channel: &DraftChannel) -> BTreeSet<String> {
     let mut edges = BTreeSet::new();
     for entry in &channel.entries {
         let name = &entry.name;

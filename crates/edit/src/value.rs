@@ -1,19 +1,25 @@
 //! JSON values of blobs: objects with sorted keys, and numbers that keep their digits.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Maximum nesting depth of a blob that is edited or rendered. Functions that walk a value recur
-/// once for each level.
+/// Maximum nesting depth of a blob that is edited or rendered. Functions that walk a value recurse
+/// once for each level, so that a deeper one could overflow the stack.
 pub const MAX_DEPTH: usize = 200;
 
 /// Members of an object, sorted by key.
-pub type Members = BTreeMap<String, Value>;
+pub type Members = BTreeMap<String, BlobValue>;
 
-/// A JSON value.
+/// A JSON value of a blob.
+///
+/// `serde_json::Value` cannot stand here: without its feature `arbitrary_precision` it turns `1.0`
+/// into `1` and cuts long numbers, which would change blobs that no operation is about. The feature
+/// would apply to every crate of the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Value {
+pub enum BlobValue {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -23,22 +29,28 @@ pub enum Value {
     /// A string.
     String(String),
     /// An array.
-    Array(Vec<Value>),
+    Array(Vec<BlobValue>),
     /// An object.
     Object(Members),
 }
 
-/// A text that is not a JSON value of at most [`MAX_DEPTH`] levels, with numbers in the range of a
+/// A text is not a JSON value of at most [`MAX_DEPTH`] levels, with numbers in the range of a
 /// double: other numbers cannot be read from a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON value of at most {MAX_DEPTH} levels, with numbers in the range of a double")]
-pub struct InvalidJson;
+pub struct BlobValueError;
 
-impl Value {
+impl BlobValue {
     /// Parses JSON text. Of several members with one key the last counts.
-    pub fn parse(text: &str) -> Result<Self, InvalidJson> {
-        let raw = serde_json::from_str(text).map_err(|_| InvalidJson)?;
-        parse(raw, MAX_DEPTH)
+    pub fn parse(text: &str) -> Result<Self, BlobValueError> {
+        // One pass is enough for a text without fractions and exponents, which most blobs are. Other
+        // numbers lose digits in it, so that such a text is read again level by level.
+        if let Ok(IntegersOnly(value)) = serde_json::from_str(text) {
+            return Ok(value);
+        }
+
+        let raw = serde_json::from_str(text).map_err(|_| BlobValueError)?;
+        parse_levels(raw, MAX_DEPTH)
     }
 
     /// Creates a string.
@@ -81,19 +93,25 @@ impl Value {
 
     /// Returns the text of a string.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::String(text) = self {
-            Some(text)
-        } else {
-            None
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
         }
     }
 
     /// Returns the members of an object.
     pub fn as_object(&self) -> Option<&Members> {
-        if let Self::Object(members) = self {
-            Some(members)
-        } else {
-            None
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Returns the members of an object; none for any other value.
+    pub fn into_members(self) -> Members {
+        match self {
+            Self::Object(members) => members,
+            _ => Members::new(),
         }
     }
 
@@ -138,6 +156,7 @@ impl Value {
 pub(crate) fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
+    // Go's encoder escapes U+2028 and U+2029 too, because JavaScript took them for line breaks.
     while let Some(at) = rest.find(|c| c < ' ' || matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}'))
     {
         out.push_str(&rest[..at]);
@@ -161,34 +180,87 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Parses one level, leaving deeper ones as text: `serde_json` would turn numbers into 64 bits.
-fn parse(raw: &RawValue, depth: usize) -> Result<Value, InvalidJson> {
+/// A value all of whose numbers are integers of 64 bits, which keep their digits when they are
+/// decoded.
+struct IntegersOnly(BlobValue);
+
+struct IntegersOnlyVisitor;
+
+impl<'de> Deserialize<'de> for IntegersOnly {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IntegersOnlyVisitor)
+    }
+}
+
+impl<'de> Visitor<'de> for IntegersOnlyVisitor {
+    type Value = IntegersOnly;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value without fractions")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<IntegersOnly, E> {
+        Ok(IntegersOnly(BlobValue::Null))
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<IntegersOnly, E> {
+        Ok(IntegersOnly(BlobValue::Bool(value)))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<IntegersOnly, E> {
+        Ok(IntegersOnly(BlobValue::Number(value.to_string())))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<IntegersOnly, E> {
+        Ok(IntegersOnly(BlobValue::Number(value.to_string())))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<IntegersOnly, E> {
+        Ok(IntegersOnly(BlobValue::text(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<IntegersOnly, A::Error> {
+        let mut all = Vec::new();
+        while let Some(IntegersOnly(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(IntegersOnly(BlobValue::Array(all)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<IntegersOnly, A::Error> {
+        let mut all = Members::new();
+        while let Some((key, IntegersOnly(value))) = members.next_entry()? {
+            all.insert(key, value);
+        }
+        Ok(IntegersOnly(BlobValue::Object(all)))
+    }
+}
+
+/// Parses one level and leaves deeper ones as text, so that the digits of numbers stay.
+fn parse_levels(raw: &RawValue, depth: usize) -> Result<BlobValue, BlobValueError> {
+    let invalid = |_| BlobValueError;
     let text = raw.get();
     Ok(match text.as_bytes().first() {
-        Some(b'{' | b'[') if depth == 0 => return Err(InvalidJson),
+        Some(b'{' | b'[') if depth == 0 => return Err(BlobValueError),
         Some(b'{') => {
             let members: BTreeMap<String, &RawValue> =
-                serde_json::from_str(text).map_err(|_| InvalidJson)?;
+                serde_json::from_str(text).map_err(invalid)?;
             let parsed = members
                 .into_iter()
-                .map(|(key, value)| Ok((key, parse(value, depth - 1)?)));
-            Value::Object(parsed.collect::<Result<_, _>>()?)
+                .map(|(key, value)| Ok((key, parse_levels(value, depth - 1)?)));
+            BlobValue::Object(parsed.collect::<Result<_, _>>()?)
         }
         Some(b'[') => {
-            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| InvalidJson)?;
-            Value::Array(
-                items
-                    .into_iter()
-                    .map(|item| parse(item, depth - 1))
-                    .collect::<Result<_, _>>()?,
-            )
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(invalid)?;
+            let parsed = items.into_iter().map(|item| parse_levels(item, depth - 1));
+            BlobValue::Array(parsed.collect::<Result<_, _>>()?)
         }
-        Some(b'"') => Value::String(serde_json::from_str(text).map_err(|_| InvalidJson)?),
-        Some(b't') => Value::Bool(true),
-        Some(b'f') => Value::Bool(false),
-        Some(b'n') => Value::Null,
-        _ if text.parse().is_ok_and(f64::is_finite) => Value::Number(text.to_owned()),
-        _ => return Err(InvalidJson),
+        Some(b'"') => BlobValue::String(serde_json::from_str(text).map_err(invalid)?),
+        Some(b't') => BlobValue::Bool(true),
+        Some(b'f') => BlobValue::Bool(false),
+        Some(b'n') => BlobValue::Null,
+        _ if text.parse().is_ok_and(f64::is_finite) => BlobValue::Number(text.to_owned()),
+        _ => return Err(BlobValueError),
     })
 }
 
@@ -200,24 +272,49 @@ mod tests {
     fn a_value_is_written_as_it_was_read_with_sorted_keys() {
         let text = r#"{"b":[1.0,1e3,12345678901234567890,-0.0],"a":{"z":null,"y":true},"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
         let sorted = r#"{"a":{"y":true,"z":null},"b":[1.0,1e3,12345678901234567890,-0.0],"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
-        assert_eq!(Value::parse(text).unwrap().to_json(), sorted);
+        assert_eq!(BlobValue::parse(text).unwrap().to_json(), sorted);
+    }
+
+    #[test]
+    fn integers_keep_their_digits_whether_they_have_64_bits_or_not() {
+        for number in [
+            "0",
+            "-1",
+            "-0",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "-9223372036854775809",
+        ] {
+            let text = format!(r#"{{"a":[{number}]}}"#);
+            assert_eq!(BlobValue::parse(&text).unwrap().to_json(), text);
+        }
     }
 
     #[test]
     fn a_number_is_in_the_range_of_a_double_however_many_digits_it_has() {
         let long = "1".repeat(1_000_000);
         for digits in ["1e308", "-1e308", &format!("0.{long}")] {
-            assert_eq!(Value::parse(digits), Ok(Value::Number(digits.to_owned())));
+            assert_eq!(
+                BlobValue::parse(digits),
+                Ok(BlobValue::Number(digits.to_owned()))
+            );
         }
         for digits in ["1e309", "-1e309", &long] {
-            assert_eq!(Value::parse(&format!("[{digits}]")), Err(InvalidJson));
+            assert_eq!(
+                BlobValue::parse(&format!("[{digits}]")),
+                Err(BlobValueError)
+            );
         }
     }
 
     #[test]
-    fn a_value_has_as_many_levels_as_it_may_have() {
+    fn the_nesting_of_a_value_is_limited() {
         let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-        assert!(Value::parse(&nested(MAX_DEPTH)).is_ok());
-        assert_eq!(Value::parse(&nested(MAX_DEPTH + 1)), Err(InvalidJson));
+        assert!(BlobValue::parse(&nested(MAX_DEPTH)).is_ok());
+        assert_eq!(
+            BlobValue::parse(&nested(MAX_DEPTH + 1)),
+            Err(BlobValueError)
+        );
     }
 }

@@ -9,8 +9,8 @@ use edit::Operation;
 use edit::bundle::{Migration, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, read_batch};
 use edit::operation::{
-    Add, ChannelEntries, Deprecate, DeprecateTruncate, Deprecation, EntryFields, MAX_OPERATIONS,
-    PackageFields, Packages, Reference, Undeprecate,
+    Add, AddMode, ChannelEntries, Deprecate, DeprecateTruncate, DeprecationMessage, EntryFields,
+    MAX_OPERATIONS, PackageFields, Packages, Reference, Undeprecate,
 };
 
 use crate::args::{EditArgs, EditOperation};
@@ -18,29 +18,30 @@ use crate::run::render::{self, BundleImages};
 
 /// Reads the operations, and renders the bundles that they add.
 pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<RenderedBundle>>> {
+    // Directories of bundles are relative to the file that names them.
     let (operations, folder) = match (&args.operation, &args.ops) {
-        (Some(operation), None) => (vec![of_arguments(operation)?], PathBuf::new()),
+        (Some(operation), None) => (vec![operation_from_arguments(operation)?], PathBuf::new()),
         (None, Some(path)) => (
-            of_file(path)?,
+            read_file(path)?,
             path.parent().map(Path::to_owned).unwrap_or_default(),
         ),
         _ => bail!("cannot edit: name one operation, or a file of operations with --ops"),
     };
     if operations.len() > MAX_OPERATIONS {
         bail!(
-            "cannot do {} operations at once: the most is {MAX_OPERATIONS}",
+            "batch has {} operations, the limit is {MAX_OPERATIONS}",
             operations.len()
         );
     }
     let mut images = BundleImages::new(&args.registries)?;
-    let mut rendered = |bundle| rendered(bundle, &folder, &mut images);
+    let mut render = |bundle| render_bundle(bundle, &folder, &mut images);
     operations
         .into_iter()
-        .map(|operation| operation.try_map(&mut rendered))
+        .map(|operation| operation.try_map(&mut render))
         .collect()
 }
 
-fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
+fn read_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
     let reading = || format!("cannot read the operations in `{}`", path.display());
     let text = if path == Path::new("-") {
         io::read_to_string(io::stdin())
@@ -50,32 +51,26 @@ fn of_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
     read_batch(text.with_context(reading)?.as_bytes()).with_context(reading)
 }
 
-fn rendered(
+fn render_bundle(
     bundle: BundleInput,
     folder: &Path,
     images: &mut BundleImages<'_>,
 ) -> anyhow::Result<RenderedBundle> {
-    match &bundle {
-        BundleInput {
-            directory: Some(directory),
-            image,
-            files: None,
-            blob: None,
-            ..
-        } => render::bundle(&folder.join(directory), image, Migration::CsvMetadata),
-        BundleInput {
-            directory: None,
-            image,
-            files: None,
-            blob: None,
-            ..
-        } if !image.is_empty() => images.bundle(image, Migration::CsvMetadata),
-        _ => Ok(bundle.render(&mut RenderBudget::unlimited())?),
+    if bundle.files.is_some() || bundle.blob.is_some() {
+        return Ok(bundle.render(&mut RenderBudget::unlimited())?);
+    }
+    match &bundle.directory {
+        Some(directory) => {
+            let directory = folder.join(directory);
+            render::bundle(&directory, &bundle.image, Migration::CsvMetadata)
+        }
+        None if !bundle.image.is_empty() => images.bundle(&bundle.image, Migration::CsvMetadata),
+        None => Ok(bundle.render(&mut RenderBudget::unlimited())?),
     }
 }
 
 /// Parses `IMAGE` or `IMAGE=DIR`.
-fn image(text: &str) -> anyhow::Result<BundleInput> {
+fn parse_bundle(text: &str) -> anyhow::Result<BundleInput> {
     let (image, directory) = match text.split_once('=') {
         Some((image, directory)) => (image, Some(directory.into())),
         None if Path::new(text).is_dir() => {
@@ -92,7 +87,7 @@ fn image(text: &str) -> anyhow::Result<BundleInput> {
     })
 }
 
-fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInput>> {
+fn operation_from_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInput>> {
     Ok(match operation {
         EditOperation::Add {
             bundles,
@@ -103,9 +98,9 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
         } => Operation::Add(Add {
             bundles: bundles
                 .iter()
-                .map(|text| image(text))
+                .map(|text| parse_bundle(text))
                 .collect::<anyhow::Result<_>>()?,
-            mode: mode.clone(),
+            mode: mode.parse::<AddMode>()?,
             overwrite_latest: *overwrite_latest,
             enable_alpha: *enable_alpha,
             prune_stranded: *prune_stranded,
@@ -141,15 +136,11 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
             package,
             channel,
             prune_stranded,
-        } => {
-            let package = package.clone();
-            let channel = channel.clone();
-            Operation::RemoveChannel {
-                package,
-                channel,
-                prune_stranded: *prune_stranded,
-            }
-        }
+        } => Operation::RemoveChannel {
+            package: package.clone(),
+            channel: channel.clone(),
+            prune_stranded: *prune_stranded,
+        },
         EditOperation::DeleteLatest {
             package,
             drop_empty_channels,
@@ -170,16 +161,11 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
             package,
             bundle,
             channel,
-        } => {
-            let package = package.clone();
-            let bundle = bundle.clone();
-            let channel = channel.clone();
-            Operation::Promote {
-                package,
-                bundle,
-                channel,
-            }
-        }
+        } => Operation::Promote {
+            package: package.clone(),
+            bundle: bundle.clone(),
+            channel: channel.clone(),
+        },
         EditOperation::SetPackage {
             package,
             default_channel,
@@ -197,24 +183,16 @@ fn of_arguments(operation: &EditOperation) -> anyhow::Result<Operation<BundleInp
             replaces,
             skips,
             skip_range,
-        } => {
-            let name = bundle.clone();
-            let replaces = replaces.clone();
-            let skip_range = skip_range.clone();
-            let entry = EntryFields {
-                name,
-                replaces,
+        } => Operation::SetEntry(ChannelEntries {
+            package: package.clone(),
+            channel: channel.clone(),
+            entries: vec![EntryFields {
+                name: bundle.clone(),
+                replaces: replaces.clone(),
                 skips: skips.clone(),
-                skip_range,
-            };
-            let package = package.clone();
-            let channel = channel.clone();
-            Operation::SetEntry(ChannelEntries {
-                package,
-                channel,
-                entries: vec![entry],
-            })
-        }
+                skip_range: skip_range.clone(),
+            }],
+        }),
         EditOperation::Deprecate {
             package,
             message,
@@ -246,7 +224,7 @@ fn deprecation(
             references: vec![reference],
         });
     }
-    let entries = vec![Deprecation {
+    let entries = vec![DeprecationMessage {
         reference,
         message: message.to_owned(),
     }];

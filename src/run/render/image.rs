@@ -20,8 +20,8 @@ use crate::run::registries::{RegistryAccess, needs_registry};
 const MANIFESTS_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
 const METADATA_LABEL: &str = "operators.operatorframework.io.bundle.metadata.v1";
 
-/// Layers of an image that were fetched, with its labels.
-struct FetchedImage {
+/// A pulled image with the labels of a bundle.
+struct PulledBundle {
     labels: BTreeMap<String, String>,
     layers: Vec<Layer>,
     scratch: TempDir,
@@ -31,7 +31,7 @@ struct FetchedImage {
 pub(in crate::run) struct BundleImages<'a> {
     registries: &'a RegistryArgs,
     access: RegistryAccess,
-    /// Its connections live in it.
+    /// Connections of the client stay open in it between images.
     runtime: Runtime,
 }
 
@@ -100,7 +100,7 @@ impl<'a> BundleImages<'a> {
 async fn fetch(
     registries: &Registries,
     image: &ImageSource,
-) -> anyhow::Result<Option<FetchedImage>> {
+) -> anyhow::Result<Option<PulledBundle>> {
     let resolved = registries.resolve(image).await?;
     let ImageKind::Container { labels } = &resolved.kind else {
         return Ok(None);
@@ -119,14 +119,14 @@ async fn fetch(
             diff_id: layer.diff_id,
         })
         .collect();
-    Ok(Some(FetchedImage {
+    Ok(Some(PulledBundle {
         labels: labels.clone(),
         layers,
         scratch,
     }))
 }
 
-impl FetchedImage {
+impl PulledBundle {
     /// Reads the files of the directory that a label names, without those of directories in it.
     fn files(&self, label: &str) -> anyhow::Result<Vec<BundleFile>> {
         let Some(directory) = self.labels.get(label) else {

@@ -161,10 +161,13 @@ fn editing_limits() -> Vec<(&'static str, String)> {
         ("rendered batch", edit_http::MAX_RENDERED_BYTES.to_string()),
         ("pending batches", edit_http::PENDING_BYTES.to_string()),
         ("idempotency key", edit_http::MAX_KEY_BYTES.to_string()),
-        ("idempotency keys", edit::journal::MAX_KEYS.to_string()),
+        (
+            "idempotency keys",
+            edit_directory::journal::MAX_KEYS.to_string(),
+        ),
         (
             "kept response",
-            edit::journal::MAX_RESPONSE_BYTES.to_string(),
+            edit_directory::journal::MAX_RESPONSE_BYTES.to_string(),
         ),
     ]
 }

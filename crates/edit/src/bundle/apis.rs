@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::value::Value;
+use crate::value::BlobValue;
 
 /// An API: a group, a version and a kind, with the plural name of its resources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Api {
+pub(super) struct BundleApi {
     /// Group.
     pub(super) group: String,
     /// Version.
@@ -18,7 +18,7 @@ pub(super) struct Api {
     pub(super) plural: String,
 }
 
-impl fmt::Display for Api {
+impl fmt::Display for BundleApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -28,9 +28,9 @@ impl fmt::Display for Api {
     }
 }
 
-/// Checks that each custom resource definition that the CSV owns has a manifest; the error says
-/// which has none.
-pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> {
+/// Checks that each custom resource definition that the CSV owns has a manifest; the error is the
+/// message of `opm`.
+pub(super) fn check(csv: &BlobValue, defined: &BTreeSet<BundleApi>) -> Result<(), String> {
     let provided = provided(csv, defined);
     for owned in csv.list(&["spec", "customresourcedefinitions", "owned"]) {
         let name = owned.str("name");
@@ -39,6 +39,7 @@ pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> 
         };
         let api = api(group, owned.str("version"), owned.str("kind"), plural);
         if !provided.contains(&api) {
+            // The text of a Go map whose values are empty structs.
             let found: Vec<_> = provided.iter().map(|api| format!("{api}:{{}}")).collect();
             return Err(format!(
                 "couldn't find {api} in bundle. found: map[{}]",
@@ -49,15 +50,15 @@ pub(super) fn check(csv: &Value, defined: &BTreeSet<Api>) -> Result<(), String> 
     Ok(())
 }
 
-/// Finds the APIs that a manifest defines: none, unless it is a custom resource definition.
-pub(super) fn defined(manifest: &Value) -> Vec<Api> {
+/// Finds the APIs that a manifest defines, if it is a custom resource definition.
+pub(super) fn defined(manifest: &BlobValue) -> Vec<BundleApi> {
     let is_definition = manifest.str("kind") == "CustomResourceDefinition";
     let Some(spec) = manifest.get("spec").filter(|_| is_definition) else {
         return Vec::new();
     };
     let name = |key: &str| {
         spec.at(&["names", key])
-            .and_then(Value::as_str)
+            .and_then(BlobValue::as_str)
             .unwrap_or_default()
     };
     let versions = spec
@@ -74,7 +75,7 @@ pub(super) fn defined(manifest: &Value) -> Vec<Api> {
 }
 
 /// Adds the APIs of the API services that the CSV owns to those that manifests define.
-pub(super) fn provided(csv: &Value, defined: &BTreeSet<Api>) -> BTreeSet<Api> {
+pub(super) fn provided(csv: &BlobValue, defined: &BTreeSet<BundleApi>) -> BTreeSet<BundleApi> {
     defined
         .iter()
         .cloned()
@@ -83,7 +84,7 @@ pub(super) fn provided(csv: &Value, defined: &BTreeSet<Api>) -> BTreeSet<Api> {
 }
 
 /// Finds the APIs that the CSV requires.
-pub(super) fn required(csv: &Value) -> BTreeSet<Api> {
+pub(super) fn required(csv: &BlobValue) -> BTreeSet<BundleApi> {
     let definitions = csv
         .list(&["spec", "customresourcedefinitions", "required"])
         .iter()
@@ -99,7 +100,7 @@ pub(super) fn required(csv: &Value) -> BTreeSet<Api> {
     definitions.chain(services(csv, "required")).collect()
 }
 
-fn services<'v>(csv: &'v Value, which: &str) -> impl Iterator<Item = Api> + use<'v> {
+fn services<'v>(csv: &'v BlobValue, which: &str) -> impl Iterator<Item = BundleApi> + use<'v> {
     let services = csv.list(&["spec", "apiservicedefinitions", which]).iter();
     services.map(|service| {
         api(
@@ -111,9 +112,9 @@ fn services<'v>(csv: &'v Value, which: &str) -> impl Iterator<Item = Api> + use<
     })
 }
 
-fn api(group: &str, version: &str, kind: &str, plural: &str) -> Api {
+fn api(group: &str, version: &str, kind: &str, plural: &str) -> BundleApi {
     let [group, version, kind, plural] = [group, version, kind, plural].map(str::to_owned);
-    Api {
+    BundleApi {
         group,
         version,
         kind,

@@ -1,12 +1,12 @@
-//! What a blob has of the `ClusterServiceVersion` of a bundle: its images, its icon, its metadata.
+//! Reads the `ClusterServiceVersion` of a bundle for its blob: images, icon and metadata.
 
 use std::collections::BTreeSet;
 
-use crate::value::{Members, Value};
+use crate::value::{BlobValue, Members};
 
 /// Fields of descriptions of custom resource definitions and of API services, with the descriptors
 /// among them.
-const DESCRIPTION: [&str; 12] = [
+const DESCRIPTION_FIELDS: [&str; 12] = [
     "name",
     "version",
     "kind",
@@ -23,12 +23,15 @@ const DESCRIPTION: [&str; 12] = [
 
 /// Lists the images that a bundle uses, sorted by image: those that the CSV names, the bundle's
 /// own, and those of its deployments that the CSV does not name.
-pub(super) fn related_images(csv: &Value, bundle_image: &str) -> Vec<Value> {
+pub(super) fn related_images(csv: &BlobValue, bundle_image: &str) -> Vec<BlobValue> {
     let related = |name: &str, image: &str| {
-        Value::object([("name", Value::text(name)), ("image", Value::text(image))])
+        BlobValue::object([
+            ("name", BlobValue::text(name)),
+            ("image", BlobValue::text(image)),
+        ])
     };
     let named = csv.list(&["spec", "relatedImages"]);
-    let mut images: Vec<Value> = named
+    let mut images: Vec<BlobValue> = named
         .iter()
         .map(|image| related(image.str("name"), image.str("image")))
         .collect();
@@ -50,20 +53,21 @@ pub(super) fn related_images(csv: &Value, bundle_image: &str) -> Vec<Value> {
 }
 
 /// Makes the icon of a package of the icon of a CSV, whose base64 may have spaces.
-pub(super) fn icon(icon: &Value) -> Option<Value> {
+pub(super) fn icon(icon: &BlobValue) -> Option<BlobValue> {
+    // The base64 of a CSV may have line breaks, which Go's decoder skips.
     let data: String = icon.str("base64data").split_whitespace().collect();
     let members = [
-        ("base64data", Value::text(data)),
-        ("mediatype", Value::text(icon.str("mediatype"))),
+        ("base64data", BlobValue::text(data)),
+        ("mediatype", BlobValue::text(icon.str("mediatype"))),
     ];
-    (!icon.str("base64data").is_empty()).then(|| Value::object(members))
+    (!icon.str("base64data").is_empty()).then(|| BlobValue::object(members))
 }
 
 /// Makes the value of an `olm.csv.metadata` of a CSV.
-pub(super) fn csv_metadata(csv: &Value) -> Value {
+pub(super) fn csv_metadata(csv: &BlobValue) -> BlobValue {
     let spec = |key: &str| csv.at(&["spec", key]);
     let mut members = Members::new();
-    let mut add = |key: &str, value: Option<Value>| {
+    let mut add = |key: &str, value: Option<BlobValue>| {
         if let Some(value) = value.filter(|value| !is_empty(value)) {
             members.insert(key.to_owned(), value);
         }
@@ -90,7 +94,7 @@ pub(super) fn csv_metadata(csv: &Value) -> Value {
         "nativeAPIs",
         spec("nativeAPIs").map(|value| with_fields(value, &["group", "version", "kind"])),
     );
-    // These three are there even when they are empty.
+    // They are there even when they are empty: Go's `omitempty` omits no structs.
     for (key, field) in [
         ("crdDescriptions", "customresourcedefinitions"),
         ("apiServiceDefinitions", "apiservicedefinitions"),
@@ -100,12 +104,12 @@ pub(super) fn csv_metadata(csv: &Value) -> Value {
     let provider = spec("provider").map(|value| with_fields(value, &["name", "url"]));
     members.insert(
         "provider".to_owned(),
-        provider.unwrap_or(Value::Object(Members::new())),
+        provider.unwrap_or(BlobValue::Object(Members::new())),
     );
-    Value::Object(members)
+    BlobValue::Object(members)
 }
 
-fn descriptions(definitions: Option<&Value>) -> Value {
+fn descriptions(definitions: Option<&BlobValue>) -> BlobValue {
     let mut members = Members::new();
     for which in ["owned", "required"] {
         let list = definitions
@@ -114,25 +118,25 @@ fn descriptions(definitions: Option<&Value>) -> Value {
         if !list.is_empty() {
             let kept = list
                 .iter()
-                .map(|description| with_fields(description, &DESCRIPTION))
+                .map(|description| with_fields(description, &DESCRIPTION_FIELDS))
                 .collect();
-            members.insert(which.to_owned(), Value::Array(kept));
+            members.insert(which.to_owned(), BlobValue::Array(kept));
         }
     }
-    Value::Object(members)
+    BlobValue::Object(members)
 }
 
 /// Keeps these fields of an object, or of each object of an array.
-fn with_fields(value: &Value, fields: &[&str]) -> Value {
+fn with_fields(value: &BlobValue, fields: &[&str]) -> BlobValue {
     match value {
-        Value::Array(items) => {
-            Value::Array(items.iter().map(|item| with_fields(item, fields)).collect())
+        BlobValue::Array(items) => {
+            BlobValue::Array(items.iter().map(|item| with_fields(item, fields)).collect())
         }
-        Value::Object(members) => {
+        BlobValue::Object(members) => {
             let kept = members
                 .iter()
                 .filter(|(key, value)| fields.contains(&key.as_str()) && !is_empty(value));
-            Value::Object(
+            BlobValue::Object(
                 kept.map(|(key, value)| (key.clone(), value.clone()))
                     .collect(),
             )
@@ -141,12 +145,12 @@ fn with_fields(value: &Value, fields: &[&str]) -> Value {
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+fn is_empty(value: &BlobValue) -> bool {
     match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
+        BlobValue::Null => true,
+        BlobValue::String(text) => text.is_empty(),
+        BlobValue::Array(items) => items.is_empty(),
+        BlobValue::Object(members) => members.is_empty(),
+        BlobValue::Bool(_) | BlobValue::Number(_) => false,
     }
 }

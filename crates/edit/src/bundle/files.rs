@@ -1,53 +1,53 @@
-//! Reads the files of a bundle one by one, and keeps of them what rendering needs.
+//! Reads the files of a bundle one by one, and keeps the parts that rendering needs.
 
 use std::collections::BTreeSet;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 
-use super::apis::{self, Api};
+use super::apis::{self, BundleApi};
 use super::{BundleError, BundleFile, MAX_FILE_BYTES, UnreadFiles, is_csv, property};
-use crate::value::{MAX_DEPTH, Value};
+use crate::value::{BlobValue, MAX_DEPTH};
 
-/// Bytes of files that may still be read, of one bundle or several. A file counts as its canonical
-/// line does, with what aliases in YAML repeat.
+/// Number of bytes that may still be read, of the files of one bundle or several. A file counts by
+/// its canonical line, in which the aliases of YAML are resolved.
 #[derive(Debug)]
 pub struct RenderBudget(usize);
 
-/// Why a file cannot be read.
+/// A file cannot be read.
 enum DocumentError {
-    /// It is no object.
+    /// It has no object, for this reason.
     Unreadable(String),
     /// The budget is spent.
     TooLarge,
 }
 
-/// What is kept of the manifests of a bundle. The others are dropped one by one: together they may
-/// be large.
+/// Parts of the manifests of a bundle that rendering needs. The manifests themselves are dropped one
+/// by one: together they may be large.
 pub(super) struct ParsedManifests {
-    pub(super) csv: Value,
+    pub(super) csv: BlobValue,
     /// APIs of custom resource definitions.
-    pub(super) defined: BTreeSet<Api>,
-    /// An `olm.bundle.object` of each, if they are wanted.
-    pub(super) objects: Vec<Value>,
+    pub(super) defined: BTreeSet<BundleApi>,
+    /// An `olm.bundle.object` for each manifest, if the caller needs them.
+    pub(super) objects: Vec<BlobValue>,
 }
 
 impl DocumentError {
     fn into_text(self) -> String {
         match self {
-            Self::Unreadable(fault) => fault,
+            Self::Unreadable(reason) => reason,
             Self::TooLarge => BundleError::TooLarge.to_string(),
         }
     }
 }
 
 impl RenderBudget {
-    /// Allows to read so many bytes.
+    /// Creates a budget of a number of bytes.
     pub fn new(bytes: usize) -> Self {
         Self(bytes)
     }
 
-    /// Allows to read everything.
+    /// Creates a budget without a limit.
     pub fn unlimited() -> Self {
         Self(usize::MAX)
     }
@@ -58,16 +58,16 @@ impl RenderBudget {
     }
 }
 
-/// Reads the first object of a file, JSON or YAML; the error says why it cannot be read.
-pub(crate) fn first_document(bytes: &[u8]) -> Result<Value, String> {
+/// Reads the first object of a file, JSON or YAML; the error is a message.
+pub(crate) fn first_document(bytes: &[u8]) -> Result<BlobValue, String> {
     read_document(bytes, &mut RenderBudget::unlimited()).map_err(DocumentError::into_text)
 }
 
-/// Reads a rendered blob as files of catalogs are read, so that whatever is accepted here can be
-/// read from the file that it is written to.
-pub(crate) fn rendered_blob(json: &str) -> Result<Value, String> {
-    // What is no JSON is read as YAML, which makes texts of numbers beyond the range of a double.
-    Value::parse(json).map_err(|error| error.to_string())?;
+/// Reads a rendered blob by the rules for files of catalogs: it can be read from the file that it is
+/// written to.
+pub(crate) fn rendered_blob(json: &str) -> Result<BlobValue, String> {
+    // The reader takes any other text for YAML, and numbers beyond the range of a double for strings.
+    BlobValue::parse(json).map_err(|error| error.to_string())?;
     let limits = ReadLimits {
         depth: MAX_DEPTH,
         ..ReadLimits::default()
@@ -76,7 +76,7 @@ pub(crate) fn rendered_blob(json: &str) -> Result<Value, String> {
         .map_err(DocumentError::into_text)
 }
 
-fn read_document(bytes: &[u8], budget: &mut RenderBudget) -> Result<Value, DocumentError> {
+fn read_document(bytes: &[u8], budget: &mut RenderBudget) -> Result<BlobValue, DocumentError> {
     let limits = ReadLimits {
         blob_bytes: MAX_FILE_BYTES,
         depth: MAX_DEPTH,
@@ -89,18 +89,18 @@ fn read_within(
     bytes: &[u8],
     limits: ReadLimits,
     budget: &mut RenderBudget,
-) -> Result<Value, DocumentError> {
-    let unreadable = |fault: &dyn ToString| DocumentError::Unreadable(fault.to_string());
+) -> Result<BlobValue, DocumentError> {
+    let unreadable = |reason: &dyn ToString| DocumentError::Unreadable(reason.to_string());
     let mut reader = FileReader::new(limits);
     reader.push(bytes);
     reader.finish();
     loop {
         match reader.next().map_err(|error| unreadable(&error))? {
             ReadEvent::Blob(blob) => {
-                // Before it is parsed: values take several times the bytes of their text.
+                // The budget is spent before the text is parsed, because values take several times its bytes.
                 budget.spend(blob.line.len())?;
                 let text = std::str::from_utf8(blob.line).map_err(|error| unreadable(&error))?;
-                return Value::parse(text).map_err(|error| unreadable(&error));
+                return BlobValue::parse(text).map_err(|error| unreadable(&error));
             }
             ReadEvent::Notice(_) => {}
             ReadEvent::NeedInput | ReadEvent::End => return Err(unreadable(&"there is no object")),
@@ -112,7 +112,7 @@ fn read_within(
 /// first.
 pub(super) fn manifests(
     files: &[BundleFile],
-    wants_objects: bool,
+    with_objects: bool,
     budget: &mut RenderBudget,
     warnings: &mut Vec<String>,
 ) -> Result<ParsedManifests, BundleError> {
@@ -123,8 +123,8 @@ pub(super) fn manifests(
     for file in sorted(files) {
         let object = match read_document(&file.bytes, budget) {
             Err(DocumentError::TooLarge) => return Err(BundleError::TooLarge),
-            Err(DocumentError::Unreadable(fault)) => {
-                warnings.push(format!("cannot read manifest `{}`: {fault}", file.name));
+            Err(DocumentError::Unreadable(reason)) => {
+                warnings.push(format!("cannot read manifest `{}`: {reason}", file.name));
                 continue;
             }
             Ok(object) if object.str("kind").is_empty() => {
@@ -134,6 +134,7 @@ pub(super) fn manifests(
                 ));
                 continue;
             }
+            // Of several CSVs the first in the order of the names of files counts.
             Ok(object) if is_csv(&object) && csv.is_some() => {
                 warnings.push(format!(
                     "cannot use manifest `{}`: the bundle has another CSV",
@@ -144,7 +145,8 @@ pub(super) fn manifests(
             Ok(object) => object,
         };
         is_empty = false;
-        if wants_objects {
+        if with_objects {
+            // `opm` encodes manifests with Go's default encoder, which escapes HTML.
             data.push(BASE64_STANDARD.encode(escape_html(&object.to_json())));
         }
         defined.extend(apis::defined(&object));
@@ -163,19 +165,19 @@ pub(super) fn manifests(
     })
 }
 
-/// Reads the metadata in the order of the names of its files. Those that are no objects do not
-/// count; `unread` says why.
+/// Reads the metadata in the order of the names of its files. Files without an object are skipped,
+/// with the reason in `unread`.
 pub(super) fn metadata(
     files: &[BundleFile],
     budget: &mut RenderBudget,
     unread: &mut Vec<String>,
-) -> Result<Vec<Value>, BundleError> {
+) -> Result<Vec<BlobValue>, BundleError> {
     let mut all = Vec::new();
     for file in sorted(files) {
         match read_document(&file.bytes, budget) {
             Ok(object) => all.push(object),
-            Err(DocumentError::Unreadable(fault)) => {
-                unread.push(format!("cannot read metadata `{}`: {fault}", file.name));
+            Err(DocumentError::Unreadable(reason)) => {
+                unread.push(format!("cannot read metadata `{}`: {reason}", file.name));
             }
             Err(DocumentError::TooLarge) => return Err(BundleError::TooLarge),
         }
@@ -183,6 +185,7 @@ pub(super) fn metadata(
     Ok(all)
 }
 
+/// Returns the files in the order of their names, without hidden ones, which `opm` skips.
 fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
     let mut files: Vec<_> = files
         .iter()
@@ -193,13 +196,14 @@ fn sorted(files: &[BundleFile]) -> impl Iterator<Item = &BundleFile> {
 }
 
 /// Makes an `olm.bundle.object` of the base64 of each manifest, sorted.
-fn bundle_objects(mut data: Vec<String>) -> Vec<Value> {
+fn bundle_objects(mut data: Vec<String>) -> Vec<BlobValue> {
+    // `opm` sorts properties by their text.
     data.sort();
     data.into_iter()
         .map(|data| {
             property(
                 "olm.bundle.object",
-                Value::object([("data", Value::text(data))]),
+                BlobValue::object([("data", BlobValue::text(data))]),
             )
         })
         .collect()

@@ -1,16 +1,20 @@
 //! The properties of a bundle, from its metadata and its CSV.
 
-use super::{Parsed, annotation, apis, property};
-use crate::value::{Members, Value};
+use super::{ParsedBundle, annotation, apis, property};
+use crate::value::{BlobValue, Members};
 
-/// Makes the properties of a bundle but those of its manifests: each once, sorted by type and
+/// Makes the properties of a bundle without those of its manifests: each once, sorted by type and
 /// value, `olm.csv.metadata` last.
-pub(super) fn properties(parsed: &Parsed, package: &str, warnings: &mut Vec<String>) -> Vec<Value> {
+pub(super) fn properties(
+    parsed: &ParsedBundle,
+    package: &str,
+    warnings: &mut Vec<String>,
+) -> Vec<BlobValue> {
     let mut all = parsed.properties.clone();
     all.push(package_property(parsed, package));
     all.extend(annotated(parsed, warnings));
     keep_last_package(&mut all);
-    let gvk = |kind: &str, api: &apis::Api| {
+    let gvk = |kind: &str, api: &apis::BundleApi| {
         let members = [
             ("group", &api.group),
             ("kind", &api.kind),
@@ -18,7 +22,7 @@ pub(super) fn properties(parsed: &Parsed, package: &str, warnings: &mut Vec<Stri
         ];
         property(
             kind,
-            Value::object(members.map(|(key, text)| (key, Value::text(text)))),
+            BlobValue::object(members.map(|(key, text)| (key, BlobValue::text(text)))),
         )
     };
     all.extend(
@@ -36,61 +40,60 @@ pub(super) fn properties(parsed: &Parsed, package: &str, warnings: &mut Vec<Stri
     all
 }
 
-/// Sorts properties by type and value, each once; those with manifests and the metadata of the CSV
+/// Sorts properties by type and value, each once; those with manifests or the metadata of the CSV
 /// come last.
-fn sort(all: &mut Vec<Value>) {
-    let key = |property: &Value| {
+fn sort(all: &mut Vec<BlobValue>) {
+    let key = |property: &BlobValue| {
         let kind = property.str("type").to_owned();
         (
-            is_large(&kind),
+            has_manifests(&kind),
             kind,
-            property.get("value").map(Value::to_json),
+            property.get("value").map(BlobValue::to_json),
         )
     };
+    // Values are compared as text, which is made once for each.
     all.sort_by_cached_key(key);
     all.dedup();
 }
 
 /// Tells whether a property has manifests or the metadata of a CSV.
-pub(crate) fn is_large(kind: &str) -> bool {
+pub(super) fn has_manifests(kind: &str) -> bool {
     matches!(kind, "olm.bundle.object" | "olm.csv.metadata")
 }
 
-/// Of several `olm.package`, upstream keeps the last.
-fn keep_last_package(all: &mut Vec<Value>) {
-    let is_package = |property: &Value| property.str("type") == "olm.package";
+/// Removes every `olm.package` but the last, as upstream does.
+fn keep_last_package(all: &mut Vec<BlobValue>) {
+    let is_package = |property: &BlobValue| property.str("type") == "olm.package";
+    // `opm` writes two for a bundle with a release, and refuses to read them.
     let last = all.iter().rposition(is_package);
-    let mut at = 0;
-    all.retain(|property| {
-        at += 1;
-        !is_package(property) || Some(at - 1) == last
-    });
+    let mut index = 0..;
+    all.retain(|property| index.next() == last || !is_package(property));
 }
 
-fn package_property(parsed: &Parsed, package: &str) -> Value {
+fn package_property(parsed: &ParsedBundle, package: &str) -> BlobValue {
     let version = parsed
         .csv
         .at(&["spec", "version"])
-        .and_then(Value::as_str)
+        .and_then(BlobValue::as_str)
         .unwrap_or_default();
     let mut members: Members = [("packageName", package), ("version", version)]
-        .map(|(key, text)| (key.to_owned(), Value::text(text)))
+        .map(|(key, text)| (key.to_owned(), BlobValue::text(text)))
         .into();
     let release = match parsed.csv.at(&["spec", "release"]) {
-        Some(Value::String(text) | Value::Number(text)) if !text.is_empty() => Some(text),
+        Some(BlobValue::String(text) | BlobValue::Number(text)) if !text.is_empty() => Some(text),
         _ => None,
     };
-    members.extend(release.map(|text| ("release".to_owned(), Value::text(text))));
-    property("olm.package", Value::Object(members))
+    members.extend(release.map(|text| ("release".to_owned(), BlobValue::text(text))));
+    property("olm.package", BlobValue::Object(members))
 }
 
 /// Reads the annotation `olm.properties` of the CSV.
-fn annotated(parsed: &Parsed, warnings: &mut Vec<String>) -> Vec<Value> {
+fn annotated(parsed: &ParsedBundle, warnings: &mut Vec<String>) -> Vec<BlobValue> {
     let path = ["metadata", "annotations", "olm.properties"];
-    let Some(text) = parsed.csv.at(&path).and_then(Value::as_str) else {
+    let Some(text) = parsed.csv.at(&path).and_then(BlobValue::as_str) else {
         return Vec::new();
     };
-    if let Ok(Value::Array(properties)) = Value::parse(text) {
+    if let Ok(BlobValue::Array(properties)) = BlobValue::parse(text) {
         return properties;
     }
     let package = annotation(&parsed.annotations, "package.v1");
@@ -101,22 +104,22 @@ fn annotated(parsed: &Parsed, warnings: &mut Vec<String>) -> Vec<Value> {
 }
 
 /// Makes the property of an entry of `dependencies.yaml`.
-fn dependency(dependency: &Value) -> Value {
+fn dependency(dependency: &BlobValue) -> BlobValue {
     let kind = dependency.str("type");
     let value = dependency.get("value");
-    let text = |key: &str| Value::text(value.map(|value| value.str(key)).unwrap_or_default());
+    let text = |key: &str| BlobValue::text(value.map(|value| value.str(key)).unwrap_or_default());
     match kind {
         "olm.package" => {
             let members = [
                 ("packageName", text("packageName")),
                 ("versionRange", text("version")),
             ];
-            property("olm.package.required", Value::object(members))
+            property("olm.package.required", BlobValue::object(members))
         }
         "olm.gvk" => {
             let members = ["group", "kind", "version"].map(|key| (key, text(key)));
-            property("olm.gvk.required", Value::object(members))
+            property("olm.gvk.required", BlobValue::object(members))
         }
-        _ => property(kind, value.cloned().unwrap_or(Value::Null)),
+        _ => property(kind, value.cloned().unwrap_or(BlobValue::Null)),
     }
 }

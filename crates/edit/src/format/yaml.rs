@@ -4,17 +4,18 @@
 
 mod scalar;
 
-use crate::value::{Members, Value};
+use crate::value::{BlobValue, Members};
 
-/// Longest key that stands on one line with its value, in bytes.
+/// Maximum length in bytes of a key that stands on one line with its value. libyaml's limit for
+/// simple keys.
 const SIMPLE_KEY: usize = 128;
 
 /// Writes a document without the line that begins it.
-pub(super) fn write(value: &Value, out: &mut String) {
-    let mut writer = Writer { out };
+pub(super) fn write(value: &BlobValue, out: &mut String) {
+    let mut writer = YamlWriter { out };
     match value {
-        Value::Object(members) if !members.is_empty() => writer.mapping(members, 0),
-        Value::Array(items) if !items.is_empty() => writer.sequence(items, 0),
+        BlobValue::Object(members) if !members.is_empty() => writer.mapping(members, 0),
+        BlobValue::Array(items) if !items.is_empty() => writer.sequence(items, 0),
         plain => {
             writer.scalar(plain, 0);
             writer.out.push('\n');
@@ -22,11 +23,11 @@ pub(super) fn write(value: &Value, out: &mut String) {
     }
 }
 
-struct Writer<'o> {
+struct YamlWriter<'o> {
     out: &'o mut String,
 }
 
-impl Writer<'_> {
+impl YamlWriter<'_> {
     /// Writes the members of a mapping. The first begins where the output ends, the others on lines
     /// of their own.
     fn mapping(&mut self, members: &Members, indent: usize) {
@@ -36,6 +37,7 @@ impl Writer<'_> {
             if at > 0 {
                 self.indent(indent);
             }
+            // Other keys are written as complex ones, on lines of their own.
             if key.len() > SIMPLE_KEY || key.contains(scalar::is_break) {
                 self.out.push_str("? ");
                 scalar::write(self.out, key, indent, true);
@@ -46,11 +48,12 @@ impl Writer<'_> {
             }
             self.out.push(':');
             match value {
-                Value::Object(members) if !members.is_empty() => {
+                BlobValue::Object(members) if !members.is_empty() => {
                     self.line(indent + 2);
                     self.mapping(members, indent + 2);
                 }
-                Value::Array(items) if !items.is_empty() => {
+                BlobValue::Array(items) if !items.is_empty() => {
+                    // yaml.v2 does not indent a sequence below its key.
                     self.line(indent);
                     self.sequence(items, indent);
                 }
@@ -63,15 +66,17 @@ impl Writer<'_> {
         }
     }
 
-    fn sequence(&mut self, items: &[Value], indent: usize) {
+    fn sequence(&mut self, items: &[BlobValue], indent: usize) {
         for (at, item) in items.iter().enumerate() {
             if at > 0 {
                 self.indent(indent);
             }
             self.out.push_str("- ");
             match item {
-                Value::Object(members) if !members.is_empty() => self.mapping(members, indent + 2),
-                Value::Array(items) if !items.is_empty() => self.sequence(items, indent + 2),
+                BlobValue::Object(members) if !members.is_empty() => {
+                    self.mapping(members, indent + 2);
+                }
+                BlobValue::Array(items) if !items.is_empty() => self.sequence(items, indent + 2),
                 plain => {
                     self.scalar(plain, indent);
                     self.out.push('\n');
@@ -80,14 +85,14 @@ impl Writer<'_> {
         }
     }
 
-    fn scalar(&mut self, value: &Value, indent: usize) {
+    fn scalar(&mut self, value: &BlobValue, indent: usize) {
         match value {
-            Value::Null => self.out.push_str("null"),
-            Value::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
-            Value::Number(digits) => self.out.push_str(&scalar::number(digits)),
-            Value::String(text) => scalar::write(self.out, text, indent, false),
-            Value::Array(_) => self.out.push_str("[]"),
-            Value::Object(_) => self.out.push_str("{}"),
+            BlobValue::Null => self.out.push_str("null"),
+            BlobValue::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
+            BlobValue::Number(digits) => self.out.push_str(&scalar::number(digits)),
+            BlobValue::String(text) => scalar::write(self.out, text, indent, false),
+            BlobValue::Array(_) => self.out.push_str("[]"),
+            BlobValue::Object(_) => self.out.push_str("{}"),
         }
     }
 
@@ -101,35 +106,46 @@ impl Writer<'_> {
     }
 }
 
-/// A piece of a key, in the order of keys: other characters, numbers by their value, letters.
+/// Part of a key. The variants are in the order of keys: other characters, numbers, letters.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Piece {
+enum KeySegment {
     Other(char),
-    /// Digits without leading zeros by length and then by text, and with them by length.
-    Number(usize, String, usize),
+    /// A number, by its value and then by its leading zeros.
+    Number {
+        /// Number of digits without leading zeros.
+        length: usize,
+        /// The digits without leading zeros.
+        digits: String,
+        /// Number of digits with leading zeros.
+        full_length: usize,
+    },
     Letter(char),
 }
 
-/// The order that yaml.v2 sorts keys in: `a2` before `a10`.
-fn natural_order(key: &str) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+/// Returns what yaml.v2 sorts keys by: `a2` comes before `a10`.
+fn natural_order(key: &str) -> Vec<KeySegment> {
+    let mut segments = Vec::new();
     let mut rest = key;
     while let Some(c) = rest.chars().next() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits > 0 {
             let number = rest[..digits].trim_start_matches('0');
-            pieces.push(Piece::Number(number.len(), number.to_owned(), digits));
+            segments.push(KeySegment::Number {
+                length: number.len(),
+                digits: number.to_owned(),
+                full_length: digits,
+            });
             rest = &rest[digits..];
         } else {
-            pieces.push(if c.is_alphabetic() {
-                Piece::Letter(c)
+            segments.push(if c.is_alphabetic() {
+                KeySegment::Letter(c)
             } else {
-                Piece::Other(c)
+                KeySegment::Other(c)
             });
             rest = &rest[c.len_utf8()..];
         }
     }
-    pieces
+    segments
 }
 
 #[cfg(test)]
@@ -138,7 +154,7 @@ mod tests {
 
     fn yaml(json: &str) -> String {
         let mut out = String::new();
-        write(&Value::parse(json).unwrap(), &mut out);
+        write(&BlobValue::parse(json).unwrap(), &mut out);
         out
     }
 

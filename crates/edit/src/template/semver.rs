@@ -6,122 +6,206 @@ use std::collections::BTreeMap;
 use fbc::version::Version;
 
 use super::{RenderImage, TemplateError, field, list};
-use crate::state::{Blob, Bundle, Channel, Entry};
-use crate::value::Value;
+use crate::draft::{DraftBlob, DraftBundle, DraftChannel, DraftEntry};
+use crate::value::BlobValue;
 
-/// The stages of a bundle, lowest first.
+/// Stages of channels, lowest first.
 const STAGES: [&str; 3] = ["candidate", "fast", "stable"];
 
-/// The bundles of a stage, in the order of their versions, with their entries.
-type Stage = Vec<(Bundle, Entry)>;
+/// Bundles of a stage with the entries that list them, in the order of their versions.
+struct TemplateStage {
+    name: &'static str,
+    members: Vec<StageMember>,
+}
+
+struct StageMember {
+    version: MinorVersion,
+    entry: DraftEntry,
+}
+
+/// A major and minor version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct MinorVersion {
+    major: u64,
+    minor: u64,
+}
+
+/// Fields of a template that say which channels are made.
+struct ChannelOptions {
+    /// A channel for each major version, such as `stable-v1`.
+    major: bool,
+    /// A channel for each minor version, such as `stable-v1.2`.
+    minor: bool,
+    prefers_major_default: bool,
+}
+
+/// A channel with its rank among those that may be the default.
+struct RankedChannel {
+    rank: ChannelRank,
+    channel: DraftChannel,
+}
+
+/// Rank of a channel; the highest one becomes the default channel.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ChannelRank {
+    /// Index of the stage.
+    stage: usize,
+    major: u64,
+    /// 0 for a channel of a major version.
+    minor: u64,
+    is_preferred: bool,
+}
 
 pub(super) fn render(
-    template: &Value,
-    image: RenderImage<'_>,
-) -> Result<Vec<Value>, TemplateError> {
-    let [major, minor] = kinds(template)?;
-    let mut blobs: BTreeMap<String, Value> = BTreeMap::new();
-    let mut stages: Vec<(&str, Stage)> = Vec::new();
+    template: &BlobValue,
+    render_image: RenderImage<'_>,
+) -> Result<Vec<BlobValue>, TemplateError> {
+    let options = ChannelOptions::from_template(template)?;
+    let mut blobs: BTreeMap<String, BlobValue> = BTreeMap::new();
+    let mut stages: Vec<TemplateStage> = Vec::new();
     let mut package: Option<String> = None;
-    for stage in STAGES {
-        let mut bundles = Vec::new();
-        for item in field(template, stage)
+    for name in STAGES {
+        let items = field(template, name)
             .map(|stage| list(stage, "bundles"))
-            .unwrap_or_default()
-        {
-            let name = field(item, "image")
-                .and_then(Value::as_str)
+            .unwrap_or_default();
+        let mut bundles = Vec::new();
+        for item in items {
+            let image = field(item, "image")
+                .and_then(BlobValue::as_str)
                 .unwrap_or_default();
-            let blob = image(name).map_err(TemplateError::Image)?;
+            let blob = render_image(image).map_err(TemplateError::Image)?;
+            // The first bundle names the package; all others must be of it.
             package.get_or_insert_with(|| blob.str("package").to_owned());
-            let members = blob.as_object().cloned().unwrap_or_default();
-            bundles.push(Bundle::read(Blob::new(members)));
+            let members = blob.clone().into_members();
+            bundles.push(DraftBundle::from_members(DraftBlob::new(members)));
             blobs.insert(blob.str("name").to_owned(), blob);
         }
-        stages.push((stage, linked(bundles)?));
+        stages.push(TemplateStage {
+            name,
+            members: link(bundles)?,
+        });
     }
+
     let Some(package) = package else {
         return Err(TemplateError::NoBundles);
     };
-    if let Some(other) = blobs
-        .values()
-        .map(|blob| blob.str("package"))
-        .find(|other| *other != package)
-    {
-        let fault = format!("bundle {other:?} does not belong to this package: {package:?}");
-        return Err(TemplateError::SemverBundles(fault));
+    let mut packages = blobs.values().map(|blob| blob.str("package"));
+    if let Some(other) = packages.find(|other| *other != package) {
+        return Err(TemplateError::SemverBundles(format!(
+            "bundle {other:?} does not belong to this package: {package:?}"
+        )));
     }
-    let mut all = channels(&package, &stages, major, minor);
-    let prefers_major =
-        field(template, "defaultChannelTypePreference").and_then(Value::as_str) == Some("major");
-    let default = all
+
+    let channels = channels(&package, &stages, &options);
+    let default = channels
         .iter()
-        .max_by_key(|(rank, _)| (rank.0, rank.1, rank.2, rank.3 == prefers_major));
-    let default = default
-        .map(|(_, channel)| channel.name.clone())
+        .max_by_key(|channel| channel.rank)
+        .map(|channel| channel.channel.name.clone())
         .unwrap_or_default();
-    let members = [
-        ("schema", "olm.package"),
-        ("name", &package),
-        ("defaultChannel", &default),
-    ]
-    .map(|(key, text)| (key, Value::text(text)));
-    let mut result = vec![Value::object(members)];
-    result.extend(all.drain(..).map(|(_, channel)| channel.value()));
+    let mut result = vec![BlobValue::object([
+        ("schema", BlobValue::text("olm.package")),
+        ("name", BlobValue::text(package)),
+        ("defaultChannel", BlobValue::text(default)),
+    ])];
+    result.extend(channels.iter().map(|channel| channel.channel.value()));
     result.extend(blobs.into_values());
     Ok(result)
 }
 
-/// Reads which channels are made: by major version, by minor version.
-fn kinds(template: &Value) -> Result<[bool; 2], TemplateError> {
-    let fields = [
-        "schema",
-        "generateMajorChannels",
-        "generateMinorChannels",
-        "defaultChannelTypePreference",
-        "candidate",
-        "fast",
-        "stable",
-    ];
-    let unknown = |key: &&String| !fields.iter().any(|field| field.eq_ignore_ascii_case(key));
-    if let Some(key) = template
-        .as_object()
-        .and_then(|members| members.keys().find(unknown))
-    {
-        let fault =
-            format!("error unmarshaling JSON: while decoding JSON: json: unknown field {key:?}");
-        return Err(TemplateError::SemverFile(fault));
-    }
-    let is_set = |name: &str| field(template, name) == Some(&Value::Bool(true));
-    let major = is_set("generateMajorChannels");
-    let mut minor = is_set("generateMinorChannels");
-    minor |= !major;
-    let preference = field(template, "defaultChannelTypePreference")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let is_missing = match preference {
-        "" => false,
-        "major" => !major,
-        "minor" => !minor,
-        other => {
-            let fault = format!(
-                "unknown DefaultChannelTypePreference: {other:?}\nValid values are 'major' or 'minor'"
-            );
-            return Err(TemplateError::SemverFile(fault));
+impl ChannelOptions {
+    fn from_template(template: &BlobValue) -> Result<Self, TemplateError> {
+        let fields = [
+            "schema",
+            "generateMajorChannels",
+            "generateMinorChannels",
+            "defaultChannelTypePreference",
+            "candidate",
+            "fast",
+            "stable",
+        ];
+        let is_unknown =
+            |key: &&String| !fields.iter().any(|field| field.eq_ignore_ascii_case(key));
+        let mut keys = template
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| key);
+        if let Some(key) = keys.find(is_unknown) {
+            return Err(TemplateError::SemverFile(format!(
+                "error unmarshaling JSON: while decoding JSON: json: unknown field {key:?}"
+            )));
         }
-    };
-    if is_missing {
-        return Err(TemplateError::SemverFile(format!(
-            "schema attribute mismatch: DefaultChannelTypePreference set to '{preference}' doesn't make sense if not generating \
-             {preference}-version channels"
-        )));
+
+        let is_set = |name: &str| field(template, name) == Some(&BlobValue::Bool(true));
+        let major = is_set("generateMajorChannels");
+        // A template that asks for no channels gets those of minor versions.
+        let minor = is_set("generateMinorChannels") || !major;
+        let preference = field(template, "defaultChannelTypePreference")
+            .and_then(BlobValue::as_str)
+            .unwrap_or_default();
+        let is_missing = match preference {
+            "" => false,
+            "major" => !major,
+            "minor" => !minor,
+            other => {
+                return Err(TemplateError::SemverFile(format!(
+                    "unknown DefaultChannelTypePreference: {other:?}\nValid values are 'major' or 'minor'"
+                )));
+            }
+        };
+        if is_missing {
+            return Err(TemplateError::SemverFile(format!(
+                "schema attribute mismatch: DefaultChannelTypePreference set to '{preference}' doesn't make sense if not generating \
+                 {preference}-version channels"
+            )));
+        }
+        Ok(Self {
+            major,
+            minor,
+            prefers_major_default: preference == "major",
+        })
     }
-    Ok([major, minor])
 }
 
-/// Sorts the bundles of a stage, and links those of each major version: the highest of each minor
+/// Sorts the bundles of a stage and links those of each major version: the highest of each minor
 /// version replaces that of the minor version before it, and skips every other lower one.
-fn linked(mut bundles: Vec<Bundle>) -> Result<Stage, TemplateError> {
+fn link(mut bundles: Vec<DraftBundle>) -> Result<Vec<StageMember>, TemplateError> {
+    check_unique(&bundles)?;
+    bundles.sort_by(DraftBundle::compare);
+    check_order(&bundles)?;
+
+    let versions: Vec<_> = bundles.iter().map(MinorVersion::from_bundle).collect();
+    let mut members = Vec::new();
+    for (at, bundle) in bundles.iter().enumerate() {
+        let mut entry = DraftEntry {
+            name: bundle.name.clone(),
+            ..DraftEntry::default()
+        };
+        let version = versions[at];
+        // The highest of its minor version.
+        if versions.get(at + 1) != Some(&version) {
+            let lower: Vec<_> = (0..at)
+                .filter(|lower| versions[*lower].major == version.major)
+                .collect();
+            let replaced = lower
+                .iter()
+                .rev()
+                .find(|lower| versions[**lower] != version);
+            entry.replaces = replaced
+                .map(|at| bundles[*at].name.clone())
+                .unwrap_or_default();
+            let others = lower.iter().filter(|lower| Some(*lower) != replaced);
+            entry.skips = others.map(|at| bundles[*at].name.clone()).collect();
+            // `opm` sorts them by name, not by version.
+            entry.skips.sort();
+        }
+        members.push(StageMember { version, entry });
+    }
+    Ok(members)
+}
+
+/// Checks that the bundles of a stage have different names, and valid versions.
+fn check_unique(bundles: &[DraftBundle]) -> Result<(), TemplateError> {
     for (at, bundle) in bundles.iter().enumerate() {
         if bundles[..at].iter().any(|other| other.name == bundle.name) {
             return Err(TemplateError::SemverBundles(format!(
@@ -129,14 +213,18 @@ fn linked(mut bundles: Vec<Bundle>) -> Result<Stage, TemplateError> {
                 bundle.name
             )));
         }
-        if let Err(fault) = Version::parse(&bundle.version) {
+        if let Err(reason) = Version::parse(&bundle.version) {
             return Err(TemplateError::SemverBundles(format!(
-                "bundle {:?} has invalid version: {fault}",
+                "bundle {:?} has invalid version: {reason}",
                 bundle.name
             )));
         }
     }
-    bundles.sort_by(Bundle::compare);
+    Ok(())
+}
+
+/// Checks that sorted bundles have an order by version alone.
+fn check_order(bundles: &[DraftBundle]) -> Result<(), TemplateError> {
     for pair in bundles.windows(2) {
         if precedence(&pair[0], &pair[1]) == Ordering::Equal {
             return Err(TemplateError::SemverBundles(format!(
@@ -147,74 +235,68 @@ fn linked(mut bundles: Vec<Bundle>) -> Result<Stage, TemplateError> {
             )));
         }
     }
-    let streams: Vec<_> = bundles.iter().map(stream).collect();
-    let mut entries = Vec::new();
-    for (at, bundle) in bundles.iter().enumerate() {
-        let mut entry = Entry {
-            name: bundle.name.clone(),
-            ..Entry::default()
-        };
-        if streams.get(at + 1) != Some(&streams[at]) {
-            let lower: Vec<_> = (0..at)
-                .filter(|lower| streams[*lower].0 == streams[at].0)
-                .collect();
-            let replaced = lower
-                .iter()
-                .rev()
-                .find(|lower| streams[**lower] != streams[at]);
-            entry.replaces = replaced
-                .map(|at| bundles[*at].name.clone())
-                .unwrap_or_default();
-            let others = lower.iter().filter(|lower| Some(*lower) != replaced);
-            entry.skips = others.map(|at| bundles[*at].name.clone()).collect();
-            entry.skips.sort();
-        }
-        entries.push(entry);
-    }
-    Ok(bundles.into_iter().zip(entries).collect())
+    Ok(())
 }
 
-fn precedence(a: &Bundle, b: &Bundle) -> Ordering {
+fn precedence(a: &DraftBundle, b: &DraftBundle) -> Ordering {
     match (Version::parse(&a.version), Version::parse(&b.version)) {
         (Ok(a), Ok(b)) => a.precedence(&b),
         _ => a.version.cmp(&b.version),
     }
 }
 
-/// The major and minor version of a bundle.
-fn stream(bundle: &Bundle) -> (u64, u64) {
-    Version::parse(&bundle.version)
-        .map(|version| (version.major(), version.minor()))
-        .unwrap_or_default()
+impl MinorVersion {
+    fn from_bundle(bundle: &DraftBundle) -> Self {
+        Version::parse(&bundle.version)
+            .map(|version| Self {
+                major: version.major(),
+                minor: version.minor(),
+            })
+            .unwrap_or_default()
+    }
 }
 
-/// Rank of a channel among those that may be the default: stage, versions, whether it is of a major
-/// version.
-type Rank = (usize, u64, u64, bool);
-
+/// Makes the channels of a package, in the order of their first bundles.
 fn channels(
     package: &str,
-    stages: &[(&str, Stage)],
-    major: bool,
-    minor: bool,
-) -> Vec<(Rank, Channel)> {
-    let mut channels: Vec<(Rank, Channel)> = Vec::new();
-    for (number, (stage, bundles)) in stages.iter().enumerate() {
-        for (bundle, entry) in bundles {
-            let (x, y) = stream(bundle);
-            let wanted = [
-                (major, (number, x, 0, true), format!("{stage}-v{x}")),
-                (minor, (number, x, y, false), format!("{stage}-v{x}.{y}")),
-            ];
-            for (_, rank, name) in wanted.into_iter().filter(|(is_made, ..)| *is_made) {
-                let at = channels
-                    .iter()
-                    .position(|(_, channel)| channel.name == name)
-                    .unwrap_or_else(|| {
-                        channels.push((rank, Channel::new(package, &name)));
-                        channels.len() - 1
-                    });
-                channels[at].1.entries.push(entry.clone());
+    stages: &[TemplateStage],
+    options: &ChannelOptions,
+) -> Vec<RankedChannel> {
+    let mut channels: Vec<RankedChannel> = Vec::new();
+    let mut add = |name: String, rank: ChannelRank, entry: &DraftEntry| {
+        let existing = channels
+            .iter()
+            .position(|channel| channel.channel.name == name);
+        let at = existing.unwrap_or_else(|| {
+            channels.push(RankedChannel {
+                rank,
+                channel: DraftChannel::new(package, &name),
+            });
+            channels.len() - 1
+        });
+        channels[at].channel.entries.push(entry.clone());
+    };
+
+    for (index, stage) in stages.iter().enumerate() {
+        for StageMember { version, entry } in &stage.members {
+            let MinorVersion { major, minor } = *version;
+            if options.major {
+                let rank = ChannelRank {
+                    stage: index,
+                    major,
+                    minor: 0,
+                    is_preferred: options.prefers_major_default,
+                };
+                add(format!("{}-v{major}", stage.name), rank, entry);
+            }
+            if options.minor {
+                let rank = ChannelRank {
+                    stage: index,
+                    major,
+                    minor,
+                    is_preferred: !options.prefers_major_default,
+                };
+                add(format!("{}-v{major}.{minor}", stage.name), rank, entry);
             }
         }
     }

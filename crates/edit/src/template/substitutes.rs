@@ -1,4 +1,4 @@
-//! Bundles that stand in for others of a catalog.
+//! Substitutes for bundles of a catalog.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,20 +7,24 @@ use fbc::problem::Severity;
 use fbc::version::Version;
 
 use super::{RenderImage, TemplateError, entries, field, list};
-use crate::content::Content;
-use crate::state::{Blob, Bundle, Channel, Entry};
-use crate::value::{Members, Value};
+use crate::catalog::CatalogBlobs;
+use crate::draft::{DraftBlob, DraftBundle, DraftChannel, DraftEntry};
+use crate::value::{BlobValue, Members};
 
 pub(super) fn render(
-    template: &Value,
-    image: RenderImage<'_>,
-) -> Result<Vec<Value>, TemplateError> {
+    template: &BlobValue,
+    render_image: RenderImage<'_>,
+) -> Result<Vec<BlobValue>, TemplateError> {
     let mut blobs = entries(template).map_err(TemplateError::SubstitutesEntry)?;
     check(&blobs).map_err(TemplateError::InvalidEntries)?;
     let mut bases: BTreeMap<&str, &str> = BTreeMap::new();
     for item in list(template, "substitutions") {
-        let [name, base] = ["name", "base"]
-            .map(|key| field(item, key).and_then(Value::as_str).unwrap_or_default());
+        let [name, base] = ["name", "base"].map(|key| {
+            field(item, key)
+                .and_then(BlobValue::as_str)
+                .unwrap_or_default()
+        });
+        // Two substitutes of one base would both take its edges.
         if bases.values().any(|other| *other == base) {
             return Err(TemplateError::BaseReused(base.to_owned()));
         }
@@ -32,24 +36,25 @@ pub(super) fn render(
                 second,
             });
         }
-        let done = substitute(&mut blobs, name, base, image);
-        done.map_err(|fault| TemplateError::Substitution {
-            base: base.to_owned(),
-            name: name.to_owned(),
-            fault,
+        substitute(&mut blobs, name, base, render_image).map_err(|reason| {
+            TemplateError::Substitution {
+                base: base.to_owned(),
+                name: name.to_owned(),
+                reason,
+            }
         })?;
     }
     Ok(blobs)
 }
 
-/// Checks that blobs are a valid catalog; the error lists what is wrong.
-fn check<'b>(blobs: impl IntoIterator<Item = &'b Value>) -> Result<(), String> {
-    let content = Content::of_lines(blobs.into_iter().map(Value::to_json));
-    // Those that belong to no package too: there is no such channel or bundle.
+/// Checks that blobs are a valid catalog; the error lists their problems.
+fn check<'b>(blobs: impl IntoIterator<Item = &'b BlobValue>) -> Result<(), String> {
+    let content = CatalogBlobs::from_lines(blobs.into_iter().map(BlobValue::to_json));
+    // Channels and bundles without a package too: they are not valid.
     let packages: BTreeSet<String> = content
-        .metas()
+        .blobs()
         .iter()
-        .map(|meta| meta.package.to_string())
+        .map(|blob| blob.package.to_string())
         .collect();
     let problems = content
         .problems(&packages)
@@ -66,10 +71,10 @@ fn check<'b>(blobs: impl IntoIterator<Item = &'b Value>) -> Result<(), String> {
 }
 
 fn substitute(
-    blobs: &mut Vec<Value>,
+    blobs: &mut Vec<BlobValue>,
     name: &str,
     base: &str,
-    image: RenderImage<'_>,
+    render_image: RenderImage<'_>,
 ) -> Result<(), String> {
     if name.is_empty() {
         return Err("substitution name cannot be empty".to_owned());
@@ -80,9 +85,10 @@ fn substitute(
     if name == base {
         return Err("substitution name and base cannot be the same".to_owned());
     }
-    let blob = image(name)
-        .map_err(|fault| format!("failed to render bundle image reference {name:?}: {fault}"))?;
-    let is_base = |blob: &&Value| blob.str("schema") == "olm.bundle" && blob.str("name") == base;
+    let blob = render_image(name)
+        .map_err(|reason| format!("failed to render bundle image reference {name:?}: {reason}"))?;
+    let is_base =
+        |blob: &&BlobValue| blob.str("schema") == "olm.bundle" && blob.str("name") == base;
     let former = blobs.iter().find(is_base);
     let former = former.ok_or_else(|| format!("base bundle {base:?} does not exist in catalog"))?;
     let packages = [former.str("package"), blob.str("package")].map(str::to_owned);
@@ -94,22 +100,23 @@ fn substitute(
     }
     for other in blobs.iter_mut() {
         if other.str("schema") == "olm.channel" && other.str("package") == packages[0] {
-            let members = other.as_object().cloned().unwrap_or_default();
-            let mut channel = Channel::read(Blob::new(members));
-            relink(&mut channel, base, &new.name);
+            let members = other.clone().into_members();
+            let mut channel = DraftChannel::from_blob(DraftBlob::new(members));
+            redirect_edges(&mut channel, base, &new.name);
             *other = channel.value();
         }
     }
     blobs.push(blob);
     // Other packages were valid before. A substitute of another package is none: no channel may
     // list it.
-    let is_touched = |blob: &&Value| packages.iter().any(|package| place(blob) == *package);
+    let is_touched =
+        |blob: &&BlobValue| packages.iter().any(|package| package_of(blob) == *package);
     check(blobs.iter().filter(is_touched))
-        .map_err(|fault| format!("resulting config is not valid FBC: {fault}"))
+        .map_err(|reason| format!("resulting config is not valid FBC: {reason}"))
 }
 
 /// Returns the package that a blob belongs to; an `olm.package` belongs to itself.
-fn place(blob: &Value) -> &str {
+fn package_of(blob: &BlobValue) -> &str {
     blob.str(if blob.str("schema") == "olm.package" {
         "name"
     } else {
@@ -117,8 +124,8 @@ fn place(blob: &Value) -> &str {
     })
 }
 
-fn bundle(blob: &Value) -> Bundle {
-    let mut bundle = Bundle::read(Blob::new(blob.as_object().cloned().unwrap_or_default()));
+fn bundle(blob: &BlobValue) -> DraftBundle {
+    let mut bundle = DraftBundle::from_members(DraftBlob::new(blob.clone().into_members()));
     let metadata = blob
         .list(&["properties"])
         .iter()
@@ -135,15 +142,15 @@ fn bundle(blob: &Value) -> Bundle {
 }
 
 /// Orders bundles by version without build metadata, then by release.
-fn compare(a: &Bundle, b: &Bundle) -> Ordering {
-    let plain = |bundle: &Bundle| {
+fn compare(a: &DraftBundle, b: &DraftBundle) -> Ordering {
+    let plain = |bundle: &DraftBundle| {
         let version = bundle
             .version
             .split('+')
             .next()
             .unwrap_or_default()
             .to_owned();
-        Bundle {
+        DraftBundle {
             version,
             ..bundle.clone()
         }
@@ -151,18 +158,17 @@ fn compare(a: &Bundle, b: &Bundle) -> Ordering {
     plain(a).compare(&plain(b))
 }
 
-/// Gives the edges of a bundle to what stands in for it, and lets edges that lead to the one lead
-/// to the other.
-fn relink(channel: &mut Channel, base: &str, name: &str) {
+/// Gives the edges of a base to its substitute, and redirects the edges that lead to the base.
+fn redirect_edges(channel: &mut DraftChannel, base: &str, name: &str) {
     let Some(former) = channel.entry(base).cloned() else {
         return;
     };
     for entry in &mut channel.entries {
         if entry.name == base {
-            *entry = Entry {
+            *entry = DraftEntry {
                 name: base.to_owned(),
                 others: entry.others.clone(),
-                ..Entry::default()
+                ..DraftEntry::default()
             };
         } else if entry.replaces == base {
             name.clone_into(&mut entry.replaces);
@@ -173,7 +179,7 @@ fn relink(channel: &mut Channel, base: &str, name: &str) {
     }
     let mut skips = former.skips;
     skips.push(base.to_owned());
-    channel.entries.push(Entry {
+    channel.entries.push(DraftEntry {
         name: name.to_owned(),
         skips,
         others: Members::new(),

@@ -2,12 +2,12 @@
 
 use edit::bundle::RenderedBundle;
 use edit::error::MAX_REASONS;
-use edit::operation::{Packages, apply_within};
-use edit::{Content, EditError, EditLimits, Operation, Refusal};
+use edit::operation::Packages;
+use edit::{BatchError, CatalogBlobs, EditError, EditLimits, Operation, apply_within};
 use serde_json::json;
 
 /// A package with one channel of two entries, the second of which skips one.
-fn content() -> Content {
+fn content() -> CatalogBlobs {
     let entries =
         json!([{ "name": "a.v1" }, { "name": "a.v2", "replaces": "a.v1", "skips": ["a.v0"] }]);
     let bundle = |name: &str, version: &str| {
@@ -21,7 +21,7 @@ fn content() -> Content {
         bundle("a.v1", "1.0.0"),
         bundle("a.v2", "2.0.0"),
     ];
-    Content::of_lines(blobs.map(|blob| blob.to_string()))
+    CatalogBlobs::from_lines(blobs.map(|blob| blob.to_string()))
 }
 
 fn operation(value: serde_json::Value) -> Operation<RenderedBundle> {
@@ -32,7 +32,7 @@ fn operation(value: serde_json::Value) -> Operation<RenderedBundle> {
 #[test]
 fn packages_that_change_have_as_many_entries_and_bytes_as_they_may() {
     let content = content();
-    let bytes = content.metas().iter().map(|meta| meta.line.len()).sum();
+    let bytes = content.blobs().iter().map(|blob| blob.line.len()).sum();
     let describe = [operation(
         json!({ "op": "set-package", "package": "a", "description": "b" }),
     )];
@@ -41,11 +41,11 @@ fn packages_that_change_have_as_many_entries_and_bytes_as_they_may() {
     assert_eq!(within(3, bytes), Ok(()));
     assert_eq!(
         within(2, bytes),
-        Err(Refusal(vec![EditError::TooManyEdges(2)]))
+        Err(BatchError(vec![EditError::TooManyEdges(2)]))
     );
     assert_eq!(
         within(3, bytes - 1),
-        Err(Refusal(vec![EditError::TooManyBytes(bytes - 1)]))
+        Err(BatchError(vec![EditError::TooManyBytes(bytes - 1)]))
     );
     // What is removed is not read.
     let remove = [operation(json!({ "op": "rm", "packages": ["a"] }))];

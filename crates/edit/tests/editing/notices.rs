@@ -1,8 +1,8 @@
 //! What is done and told, because the author may not have meant it.
 
 use edit::bundle::{Placement, RenderedBundle};
-use edit::operation::{Add, Packages};
-use edit::{Content, Operation, Value, apply_and_check};
+use edit::operation::{Add, AddMode, Packages};
+use edit::{BlobValue, CatalogBlobs, EditLimits, Operation, apply_within};
 use serde_json::json;
 
 /// A bundle of the package `etcd`, of which a file was not read.
@@ -23,7 +23,7 @@ fn bundle(version: &str, replaces: &str, image: &str) -> RenderedBundle {
     };
     let warnings = vec![format!("cannot read manifest `{version}.yaml`")];
     RenderedBundle {
-        blob: Value::parse(&blob.to_string()).unwrap(),
+        blob: BlobValue::parse(&blob.to_string()).unwrap(),
         placement,
         warnings,
     }
@@ -32,7 +32,7 @@ fn bundle(version: &str, replaces: &str, image: &str) -> RenderedBundle {
 fn add(bundle: RenderedBundle) -> Operation<RenderedBundle> {
     Operation::Add(Add {
         bundles: vec![bundle],
-        mode: "replaces".to_owned(),
+        mode: AddMode::Replaces,
         overwrite_latest: true,
         enable_alpha: false,
         prune_stranded: false,
@@ -40,12 +40,13 @@ fn add(bundle: RenderedBundle) -> Operation<RenderedBundle> {
 }
 
 /// Does a batch; returns the new content and the notices.
-fn edited(content: &Content, batch: &[Operation<RenderedBundle>]) -> (Content, Vec<String>) {
-    let (edited, summary) = apply_and_check(content, batch).unwrap();
-    (
-        edited,
-        summary.notices.iter().map(ToString::to_string).collect(),
-    )
+fn edited(
+    content: &CatalogBlobs,
+    batch: &[Operation<RenderedBundle>],
+) -> (CatalogBlobs, Vec<String>) {
+    let edited = apply_within(content, batch, EditLimits::NONE).unwrap();
+    let notices = edited.summary.notices.iter().map(ToString::to_string);
+    (edited.catalog, notices.collect())
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn what_a_batch_does_is_noticed_where_it_may_not_be_meant() {
         |version: &str| format!("bundle etcd.v{version}: cannot read manifest `{version}.yaml`");
     let first = add(bundle("1.0.0", "", "quay.io/e/e:1"));
     let (content, notices) = edited(
-        &Content::default(),
+        &CatalogBlobs::default(),
         &[first, add(bundle("1.1.0", "etcd.v1.0.0", "quay.io/e/e:2"))],
     );
     assert_eq!(notices, [unread("1.0.0"), unread("1.1.0")]);

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use edit::bundle::{Migration, RenderedBundle, render};
-use edit::file::{self, SourceFile};
-use edit::{Content, Operation, apply};
+use edit::file::{self, ChangeError, SourceFile};
+use edit::{CatalogBlobs, Operation, apply};
 use fastrand::Rng;
 use fbc::origin::FileOrigin;
 use fbc::problem::Severity;
@@ -40,11 +40,11 @@ fn add(bundles: Vec<RenderedBundle>, mode: &str) -> Operation<RenderedBundle> {
 }
 
 /// Returns the errors of a content, as `opm validate` finds them.
-fn errors(content: &Content) -> Vec<String> {
-    let lines: Vec<_> = content.metas().iter().map(|meta| &*meta.line).collect();
+fn errors(content: &CatalogBlobs) -> Vec<String> {
+    let lines: Vec<_> = content.blobs().iter().map(|blob| &*blob.line).collect();
     let text = lines.join("\n") + if lines.is_empty() { "" } else { "\n" };
     let file = FileOrigin {
-        lines: vec![1; content.metas().len()],
+        lines: vec![1; content.blobs().len()],
         bytes: text.len() as u64,
         ..FileOrigin::default()
     };
@@ -63,7 +63,7 @@ fn errors(content: &Content) -> Vec<String> {
 /// Chooses an operation on what there is, or an addition.
 fn choose(
     random: &mut Rng,
-    content: &Content,
+    content: &CatalogBlobs,
     bundles: &[RenderedBundle],
 ) -> Operation<RenderedBundle> {
     let names: Vec<_> = content.packages().into_iter().collect();
@@ -71,11 +71,11 @@ fn choose(
         .choice(&names)
         .map_or_else(|| "none".to_owned(), ToString::to_string);
     let of = |schema: &str| -> Vec<String> {
-        let metas = content
-            .metas()
+        let blobs = content
+            .blobs()
             .iter()
-            .filter(|meta| &*meta.schema == schema && *meta.package == *package);
-        metas.map(|meta| meta.name.to_string()).collect()
+            .filter(|blob| &*blob.schema == schema && *blob.package == *package);
+        blobs.map(|blob| blob.name.to_string()).collect()
     };
     let channels = of("olm.channel");
     let members = of("olm.bundle");
@@ -134,7 +134,7 @@ fn no_sequence_of_edits_makes_a_catalog_invalid_or_strands_a_bundle() {
     let mut refused = 0;
     for seed in 0..SEQUENCES {
         let mut random = Rng::with_seed(seed);
-        let mut content = Content::default();
+        let mut content = CatalogBlobs::default();
         let first = random.usize(0..packages.len());
         let second = random.usize(0..packages.len());
         let bundles: Vec<_> = packages[first]
@@ -181,11 +181,11 @@ fn the_order_of_a_batch_does_not_count() {
             .map(|seed| {
                 let mut batch = kiwis.clone();
                 Rng::with_seed(seed).shuffle(&mut batch);
-                let content = apply(&Content::default(), &[add(batch, mode)]).unwrap();
+                let content = apply(&CatalogBlobs::default(), &[add(batch, mode)]).unwrap();
                 content
-                    .metas()
+                    .blobs()
                     .iter()
-                    .map(|meta| meta.line.to_string())
+                    .map(|blob| blob.line.to_string())
                     .collect()
             })
             .collect();
@@ -205,23 +205,23 @@ fn what_is_added_and_deleted_again_leaves_the_bytes_that_were_there() {
             .clone()
     };
     let first = apply(
-        &Content::default(),
+        &CatalogBlobs::default(),
         &[add(vec![kiwi("0.1.0"), kiwi("0.2.0")], "replaces")],
     )
     .unwrap();
-    for format in [edit::Format::Json, edit::Format::Yaml] {
+    for format in [edit::FileFormat::Json, edit::FileFormat::Yaml] {
         let mut text = String::new();
         first
-            .metas()
+            .blobs()
             .iter()
-            .for_each(|meta| format.write(&meta.value().unwrap(), &mut text));
+            .for_each(|blob| format.write(&blob.value().unwrap(), &mut text));
         let path = format!("kiwi/catalog.{}", format.extension());
         let edited = |text: String, batch: &[Operation<RenderedBundle>]| {
             let files = [SourceFile::read(&path, text.as_bytes()).unwrap()];
-            let content = file::content(&files);
+            let content = file::catalog(&files);
             let mut changes =
                 file::changes(&files, &content, &apply(&content, batch).unwrap(), |_| {
-                    Ok(text.clone().into())
+                    Ok::<_, ChangeError>(text.clone().into())
                 })
                 .unwrap();
             String::from_utf8(changes.remove(0).after.unwrap()).unwrap()
@@ -259,11 +259,11 @@ fn a_real_catalog_is_written_so_that_it_is_read_back_equal() {
         let bytes = std::fs::read(&path).unwrap();
         let text = String::from_utf8(bytes.clone()).unwrap();
         let file = SourceFile::read("catalog.yaml", &bytes).unwrap();
-        for format in [edit::Format::Yaml, edit::Format::Json] {
+        for format in [edit::FileFormat::Yaml, edit::FileFormat::Json] {
             let mut written = String::new();
             for line in file.lines() {
                 let before = written.len();
-                format.write(&edit::Value::parse(line).unwrap(), &mut written);
+                format.write(&edit::BlobValue::parse(line).unwrap(), &mut written);
                 documents += 1;
                 as_they_were += usize::from(text.contains(&written[before..]));
             }
@@ -304,7 +304,7 @@ fn a_batch_gives_what_its_operations_give_one_after_the_other() {
         let mut random = Rng::with_seed(seed);
         let chosen = [0, 0, 0].map(|_| packages[random.usize(0..packages.len())]);
         let bundles: Vec<_> = chosen.into_iter().flatten().cloned().collect();
-        let mut content = Content::default();
+        let mut content = CatalogBlobs::default();
         let mut batch = Vec::new();
         for _ in 0..12 {
             let operation = choose(&mut random, &content, &bundles);
@@ -313,14 +313,14 @@ fn a_batch_gives_what_its_operations_give_one_after_the_other() {
                 batch.push(operation);
             }
         }
-        let lines = |content: &Content| -> Vec<_> {
+        let lines = |content: &CatalogBlobs| -> Vec<_> {
             content
-                .metas()
+                .blobs()
                 .iter()
-                .map(|meta| meta.line.clone())
+                .map(|blob| blob.line.clone())
                 .collect()
         };
-        let at_once = apply(&Content::default(), &batch)
+        let at_once = apply(&CatalogBlobs::default(), &batch)
             .unwrap_or_else(|refusal| panic!("{seed}: {refusal}"));
         assert_eq!(lines(&at_once), lines(&content), "{seed}: {batch:#?}");
         longest = longest.max(batch.len());

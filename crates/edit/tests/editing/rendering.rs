@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use edit::bundle::{BundleFile, BundleFiles, Migration, arranged, migrate, render};
+use edit::blob::sort;
+use edit::bundle::{BundleFile, BundleFiles, Migration, arrange, migrate, render};
 use edit::file::SourceFile;
-use edit::format::Line;
-use edit::meta::sort;
-use edit::{Format, Meta};
+use edit::{CatalogBlob, FileFormat};
 use fbc::ignore::{IGNORE_FILE, IgnoreRules};
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,11 +69,11 @@ fn output(inputs: &BTreeMap<String, Option<String>>, args: &[String]) -> String 
         .iter()
         .any(|arg| matches!(&**arg, "--migrate" | "--migrate-level=all"));
     let format = if args.iter().any(|arg| arg == "yaml") {
-        Format::Yaml
+        FileFormat::Yaml
     } else {
-        Format::Json
+        FileFormat::Json
     };
-    let mut metas: Vec<Meta> = Vec::new();
+    let mut blobs: Vec<CatalogBlob> = Vec::new();
     for folder in args
         .iter()
         .filter(|arg| arg.starts_with("catalogs/") || arg.starts_with("bundles/"))
@@ -99,8 +98,8 @@ fn output(inputs: &BTreeMap<String, Option<String>>, args: &[String]) -> String 
                 manifests: files("manifests"),
                 metadata: files("metadata"),
             };
-            metas.push(Meta::of(
-                metas.len(),
+            blobs.push(CatalogBlob::from_value(
+                blobs.len(),
                 &render(&files, "", Migration::None).unwrap().blob,
             ));
         } else {
@@ -118,29 +117,24 @@ fn output(inputs: &BTreeMap<String, Option<String>>, args: &[String]) -> String 
                 .filter(|(path, _)| !rules.is_ignored(path))
             {
                 let file = SourceFile::read(path, text.as_bytes()).unwrap();
-                metas.extend(
+                blobs.extend(
                     file.lines()
                         .iter()
-                        .map(|line| Meta::read(0, Arc::clone(line))),
+                        .map(|line| CatalogBlob::from_line(0, Arc::clone(line))),
                 );
             }
         }
     }
-    sort(&mut metas);
+    sort(&mut blobs);
     let mut out = String::new();
-    for meta in &metas {
-        let blob = arranged(meta.value().unwrap());
-        let mut copied = String::new();
-        if Line::new(&meta.line).is_some_and(|line| line.write(&mut copied)) {
-            let mut written = String::new();
-            Format::Json.write(&blob, &mut written);
-            assert_eq!(copied, written);
-        }
+    for blob in &blobs {
+        let value = arrange(blob.value().unwrap());
+        let is_bundle = &*blob.schema == "olm.bundle";
         format.write(
-            &if is_migrated && &*meta.schema == "olm.bundle" {
-                migrate(&blob)
+            &if is_migrated && is_bundle {
+                migrate(&value)
             } else {
-                blob
+                value
             },
             &mut out,
         );

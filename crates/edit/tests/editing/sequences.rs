@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use edit::bundle::{Migration, RenderedBundle, render};
-use edit::{Content, Operation, apply};
+use edit::{CatalogBlobs, Operation, apply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -28,10 +28,10 @@ struct Step {
     unchanged: bool,
 }
 
-/// What is compared of the blobs of a catalog, by schema, package and name.
+/// Compared facts of the blobs of a catalog, by schema, package and name.
 type Facts = BTreeMap<String, Value>;
 
-/// How a step differs from what `opm` did, on purpose.
+/// An intended difference of a step from the result of `opm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Difference {
     /// `opm` drops bundles that the chain from the head does not reach, without a word. They are
@@ -138,7 +138,7 @@ const DIFFERENCES: [(&str, usize, Difference); 36] = [
 
 impl Difference {
     /// Tells whether a result differs from a recorded step in this way.
-    fn explains(self, found: &Result<Content, String>, step: &Step) -> bool {
+    fn explains(self, found: &Result<CatalogBlobs, String>, step: &Step) -> bool {
         let error = step.error.as_deref().unwrap_or_default();
         let unreadable = step.render_error.as_deref().unwrap_or_default();
         match (self, found, &step.catalog) {
@@ -235,7 +235,7 @@ fn every_recorded_sequence_is_done_as_opm_does_it() {
     let mut compared = 0;
     let mut left_out = 0;
     for sequence in &sequences {
-        let mut content = Content::default();
+        let mut content = CatalogBlobs::default();
         for (at, op) in sequence.ops.iter().enumerate() {
             let known = DIFFERENCES
                 .iter()
@@ -281,10 +281,10 @@ fn every_recorded_sequence_is_done_as_opm_does_it() {
 
 /// Does a recorded operation; the error is its text.
 fn run(
-    content: &Content,
+    content: &CatalogBlobs,
     op: &Value,
     bundles: &BTreeMap<String, Bundle>,
-) -> Result<Content, String> {
+) -> Result<CatalogBlobs, String> {
     let mut op = op.clone();
     let name = op["op"].as_str().unwrap().to_owned();
     if name == "deprecatetruncate" {
@@ -313,8 +313,8 @@ fn run(
 
 /// Says how a result differs from all of those that were seen.
 fn compare(
-    before: &Content,
-    found: &Result<Content, String>,
+    before: &CatalogBlobs,
+    found: &Result<CatalogBlobs, String>,
     expected: &[&Step],
 ) -> Option<String> {
     let former = facts(&values(before));
@@ -372,18 +372,18 @@ fn is_same(found: &str, expected: &str) -> bool {
         || (found.starts_with(beginning) && expected.starts_with(beginning))
 }
 
-fn values(content: &Content) -> Vec<Value> {
+fn values(content: &CatalogBlobs) -> Vec<Value> {
     content
-        .metas()
+        .blobs()
         .iter()
-        .map(|meta| serde_json::from_str(&meta.line).unwrap())
+        .map(|blob| serde_json::from_str(&blob.line).unwrap())
         .collect()
 }
 
-/// What is compared of a catalog: default channels, entries, and the properties of bundles but
+/// Collects the compared facts of a catalog: default channels, entries, and the properties of bundles but
 /// those that opm's database loses. Bundles where a package was truncated are left out, as opm
 /// renders them; entries that others skip have no edges.
-fn facts(metas: &[Value]) -> Facts {
+fn facts(blobs: &[Value]) -> Facts {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let kinds = |bundle: &Value| -> BTreeSet<String> {
         bundle["properties"]
@@ -393,22 +393,22 @@ fn facts(metas: &[Value]) -> Facts {
             .map(|property| text(property, "type"))
             .collect()
     };
-    let truncated: BTreeSet<String> = metas
+    let truncated: BTreeSet<String> = blobs
         .iter()
-        .filter(|meta| meta["schema"] == "olm.bundle" && kinds(meta).contains("olm.deprecated"))
-        .map(|meta| text(meta, "name"))
+        .filter(|blob| blob["schema"] == "olm.bundle" && kinds(blob).contains("olm.deprecated"))
+        .map(|blob| text(blob, "name"))
         .collect();
     let mut facts = BTreeMap::new();
-    for meta in metas {
+    for blob in blobs {
         let key = ["schema", "package", "name"]
-            .map(|key| text(meta, key))
+            .map(|key| text(blob, key))
             .join(" ");
-        let fact = match &*text(meta, "schema") {
-            "olm.package" => meta["defaultChannel"].clone(),
-            "olm.channel" => entries(meta, &truncated),
-            "olm.bundle" if truncated.contains(&text(meta, "name")) => continue,
-            "olm.bundle" => properties(meta),
-            _ => meta.clone(),
+        let fact = match &*text(blob, "schema") {
+            "olm.package" => blob["defaultChannel"].clone(),
+            "olm.channel" => entries(blob, &truncated),
+            "olm.bundle" if truncated.contains(&text(blob, "name")) => continue,
+            "olm.bundle" => properties(blob),
+            _ => blob.clone(),
         };
         facts.insert(key, fact);
     }

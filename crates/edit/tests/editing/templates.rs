@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use edit::file::SourceFile;
 use edit::template::{TemplateKind, parse};
-use edit::{Format, Value};
+use edit::{BlobValue, FileFormat};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn rendered(case: &Case) -> Result<String, String> {
         }
     };
     let mut image = |name: &str| match case.bundles.get(name) {
-        Some(bundle) => Ok(Value::parse(&bundle.to_string()).unwrap()),
+        Some(bundle) => Ok(BlobValue::parse(&bundle.to_string()).unwrap()),
         None => Err(format!("failed to pull image {name:?}: not found")),
     };
     let blobs = kind
@@ -88,7 +88,7 @@ fn rendered(case: &Case) -> Result<String, String> {
         .map_err(|error| error.to_string())?;
     let mut out = String::new();
     for blob in &blobs {
-        Format::Yaml.write(blob, &mut out);
+        FileFormat::Yaml.write(blob, &mut out);
     }
     Ok(out)
 }
@@ -108,7 +108,7 @@ fn a_catalog_becomes_the_template_that_opm_makes_of_it() {
         let blobs = file
             .lines()
             .iter()
-            .map(|line| Value::parse(line).unwrap())
+            .map(|line| BlobValue::parse(line).unwrap())
             .collect();
         let found = kind.convert(blobs).unwrap().to_json();
         let expected = SourceFile::read("expected", case.stdout.as_bytes()).unwrap();

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// Column from which on a text is broken at its next space.
 const WIDTH: usize = 80;
 
-/// What the characters of a text allow.
-struct Styles {
+/// Styles in which the characters of a text can be written.
+struct ScalarStyles {
     plain: bool,
     single_quoted: bool,
     literal: bool,
@@ -30,6 +30,7 @@ pub(super) fn write_key(out: &mut String, text: &str) {
 /// Returns a number as yaml.v2 writes it: integers keep their digits, others have the shortest form
 /// of a double.
 pub(super) fn number(digits: &str) -> Cow<'_, str> {
+    // Go reads it as the integer 0.
     if digits == "-0" {
         return "0".into();
     }
@@ -42,15 +43,16 @@ pub(super) fn number(digits: &str) -> Cow<'_, str> {
     let Ok(float) = digits.parse::<f64>() else {
         return digits.into();
     };
+    // Go's shortest form has neither sign nor fraction here.
     if float == 0.0 {
         return "0".into();
     }
     let text = format!("{float:e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
-    let places = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let digits_of_mantissa = mantissa.bytes().filter(u8::is_ascii_digit).count();
     // Go writes a double as an integer where all its digits are before the point, up to 21 of them.
-    let limit = if i32::try_from(places).is_ok_and(|places| places <= exponent + 1) {
+    let limit = if i32::try_from(digits_of_mantissa).is_ok_and(|count| count <= exponent + 1) {
         21
     } else {
         6
@@ -67,7 +69,7 @@ pub(super) fn is_break(c: char) -> bool {
 }
 
 /// Writes a text plain or in quotes; broken at spaces into lines at an indent, if there is one.
-fn quoted(out: &mut String, text: &str, styles: &Styles, indent: Option<usize>) {
+fn quoted(out: &mut String, text: &str, styles: &ScalarStyles, indent: Option<usize>) {
     if text.contains(is_break) || resolves_to_another_type(text) {
         double_quoted(out, text, indent);
     } else if styles.plain {
@@ -113,6 +115,7 @@ fn double_quoted(out: &mut String, text: &str, indent: Option<usize>) {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let length = out.len();
+        // Lines are broken at single spaces only, because folding joins them with one.
         if c == ' ' {
             let is_inside = at > 0 && at + 1 < text.len();
             if let Some(indent) = indent
@@ -177,9 +180,11 @@ fn write_escaped(out: &mut String, c: char) {
 /// Writes the lines of a text below an indicator.
 fn literal(out: &mut String, text: &str, indent: usize) {
     out.push('|');
+    // A first line that is indented or empty would otherwise set the indentation.
     if text.starts_with([' ', '\n']) {
         out.push('2');
     }
+    // The chomping indicators of YAML: `-` for no last line feed, `+` for more than one.
     if !text.ends_with('\n') {
         out.push('-');
     } else if text == "\n" || text.ends_with("\n\n") {
@@ -201,7 +206,7 @@ fn begin_line(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// The number of characters of the last line.
+/// Counts the characters of the last line.
 fn column(out: &str) -> usize {
     out.rsplit('\n').next().unwrap_or_default().chars().count()
 }
@@ -212,8 +217,8 @@ fn is_printable(c: char) -> bool {
 
 /// Finds the styles that a text may be written in: libyaml's analysis of a scalar, outside of flow
 /// collections.
-fn styles(text: &str) -> Styles {
-    let mut styles = Styles {
+fn styles(text: &str) -> ScalarStyles {
+    let mut styles = ScalarStyles {
         plain: true,
         single_quoted: true,
         literal: !text.is_empty(),
@@ -244,7 +249,7 @@ fn styles(text: &str) -> Styles {
         // yaml.v2 also writes the other line breaks of Unicode as they are, which not every reader
         // takes for text.
         if !is_printable(c) || (c != '\n' && is_break(c)) || before_break {
-            styles = Styles {
+            styles = ScalarStyles {
                 plain: false,
                 single_quoted: false,
                 literal: false,
@@ -288,6 +293,7 @@ fn resolves_to_another_type(text: &str) -> bool {
         _ if is_word => true,
         Some(b'.') => is_float(text) || is_float(&text.replace('_', "")),
         Some(b'+' | b'-' | b'0'..=b'9') => {
+            // yaml.v2 ignores underscores in numbers.
             let plain = text.replace('_', "");
             is_integer(&plain) || is_float(&plain) || is_timestamp(text) || is_base_60(text)
         }
@@ -316,7 +322,8 @@ fn is_integer(text: &str) -> bool {
     !digits.starts_with(['+', '-']) && u64::from_str_radix(digits, base).is_ok()
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Tells whether a text matches yaml.v2's pattern of floats,
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn is_float(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (size, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));

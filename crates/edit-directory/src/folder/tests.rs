@@ -81,7 +81,7 @@ fn kill(root: &Path, changes: &[FileChange], after: usize) -> bool {
     };
     LockedFolder::lock(root)
         .unwrap()
-        .write_until(changes, &mut killer)
+        .write_with_hook(changes, &mut killer)
         .is_err()
 }
 
@@ -124,7 +124,7 @@ fn steps(root: &Path, changes: &[FileChange]) -> Vec<String> {
     };
     LockedFolder::lock(root)
         .unwrap()
-        .write_until(changes, &mut record)
+        .write_with_hook(changes, &mut record)
         .unwrap();
     steps
 }

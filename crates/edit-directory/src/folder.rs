@@ -1,11 +1,11 @@
-//! Replaces files of a directory: after a kill at any step, the next edit finishes the change or
-//! forgets it.
+//! Replaces files of a directory, all or none. After a kill at any step, the next edit finishes the
+//! change or discards it.
 //!
-//! Whatever is in a directory is part of its catalog, so nothing is prepared there: new files are
-//! written to a folder beside it, `.NAME.edit`, with a plan that says where they go. Once the plan
-//! is there the change is made: files are renamed to their places one by one, removed ones into the
-//! folder, and whoever finds a plan goes on with it. The plan has the digests of each file before
-//! and afterwards: what somebody changed after a kill is not overwritten.
+//! Every file in a directory is part of its catalog, so that nothing can be prepared there: new files
+//! are written to a sibling folder, `.NAME.edit`, with a plan of their targets. The change is
+//! committed when the plan is written: files are then renamed to their targets one by one, removed
+//! ones into the folder, and the next edit continues with a plan that it finds. The plan has the
+//! digests of each file before and after the change: work of others after a kill is not overwritten.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -17,9 +17,9 @@ use fbc::Digest;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::file::FileChange;
+use edit::file::FileChange;
 
-/// Name of the plan in the folder beside the directory.
+/// Name of the plan in the staging folder.
 const PLAN: &str = "plan.json";
 
 /// A directory that this process alone edits.
@@ -28,12 +28,12 @@ pub struct LockedFolder {
     root: PathBuf,
     /// Folder that contains the root.
     parent: PathBuf,
-    /// Folder beside the root where changes are prepared.
+    /// Sibling of the root where changes are prepared.
     stage: PathBuf,
     _lock: File,
 }
 
-/// Why files are not replaced.
+/// A directory cannot be locked, or its files are not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// Another process edits the directory.
@@ -42,7 +42,7 @@ pub enum FolderError {
     /// A file changed since it was read.
     #[error("cannot edit `{}`: it was changed meanwhile: try again", .0.display())]
     Conflict(PathBuf),
-    /// A change of which a part is done cannot be finished, because a file was changed since.
+    /// An interrupted change cannot be finished, because a file was changed since.
     #[error(
         "cannot finish an edit that was interrupted: `{}` was changed since: put the files of `{}` to their places, or \
          keep the directory as it is, and remove `{}`", path.display(), stage.display(), stage.display()
@@ -53,10 +53,10 @@ pub enum FolderError {
         /// Folder with the rest of the change.
         stage: PathBuf,
     },
-    /// A change of which a part is done is there, and this is no edit that may finish it.
+    /// A change was interrupted, and the directory is locked for reading, which does not finish it.
     #[error("cannot read `{}`: an edit of it was interrupted: the next edit that is no dry run finishes it", .0.display())]
     Unfinished(PathBuf),
-    /// The directory has no folder that contains it.
+    /// The directory is the root of the file system.
     #[error("cannot edit `{}`: it has no parent directory to prepare the change in", .0.display())]
     NoParent(PathBuf),
     /// A folder is not on the file system on which changes are prepared.
@@ -73,19 +73,19 @@ pub enum FolderError {
     /// A file is a link.
     #[error("cannot edit `{}`: it is a symbolic link", .0.display())]
     Link(PathBuf),
-    /// The operating system refused.
+    /// A file operation failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// What was done.
+        /// The step, a verb.
         action: &'static str,
-        /// To which file.
+        /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// Reason of the operating system.
         source: io::Error,
     },
 }
 
-/// One file of a change.
+/// A file of a change, in the plan.
 #[derive(Debug, Serialize, Deserialize)]
 struct PlannedFile {
     path: String,
@@ -95,22 +95,25 @@ struct PlannedFile {
     after: Option<String>,
 }
 
-/// Called before each step of a change with what is done to which path; a test may stop there.
-type Stop<'s> = &'s mut dyn FnMut(&'static str, &Path) -> io::Result<()>;
+/// Called before each step of a change with its verb and path. Tests fail a step with it, as a kill
+/// would.
+type StepHook<'s> = &'s mut dyn FnMut(&'static str, &Path) -> io::Result<()>;
 
 impl LockedFolder {
-    /// Locks a directory and finishes a change that another process began, unless its files were
-    /// changed since.
+    /// Locks a directory and finishes an interrupted change.
     pub fn lock(root: &Path) -> Result<Self, FolderError> {
-        let folder = Self::lock_as_it_is(root)?;
+        let folder = Self::lock_without_recovery(root)?;
         folder.recover()?;
         Ok(folder)
     }
 
-    /// Locks a directory to read it, and changes nothing. One with an unfinished change is refused:
-    /// what is there is neither its former content nor the new one.
+    /// Locks a directory to read it, and changes nothing.
+    ///
+    /// # Errors
+    /// Also if a change of it was interrupted: its files are neither the former ones nor the new
+    /// ones.
     pub fn lock_to_read(root: &Path) -> Result<Self, FolderError> {
-        let folder = Self::lock_as_it_is(root)?;
+        let folder = Self::lock_without_recovery(root)?;
         if folder.stage.join(PLAN).exists() {
             Err(FolderError::Unfinished(folder.root))
         } else {
@@ -118,9 +121,11 @@ impl LockedFolder {
         }
     }
 
-    fn lock_as_it_is(root: &Path) -> Result<Self, FolderError> {
+    fn lock_without_recovery(root: &Path) -> Result<Self, FolderError> {
         let root = fs::canonicalize(root).map_err(io_error("open", root))?;
         let lock = File::open(&root).map_err(io_error("open", &root))?;
+        // The lock is of the directory itself, and the kernel releases it when the process is
+        // killed.
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(FolderError::Locked(root)),
@@ -129,6 +134,8 @@ impl LockedFolder {
         let (Some(parent), Some(name)) = (root.parent(), root.file_name()) else {
             return Err(FolderError::NoParent(root));
         };
+        // A sibling is on the same file system as a rule, so that a rename into the directory is
+        // atomic.
         let stage = parent.join(format!(".{}.edit", name.to_string_lossy()));
         let folder = Self {
             parent: parent.to_owned(),
@@ -145,28 +152,31 @@ impl LockedFolder {
         &self.root
     }
 
-    /// Returns the path of a file beside the directory, `.NAME.SUFFIX`, as one that [`Self::write`]
-    /// replaces.
-    pub fn beside(&self, suffix: &str) -> String {
+    /// Returns the path of a sibling of the directory, `.NAME.SUFFIX`, for [`Self::write`].
+    pub fn sibling_path(&self, suffix: &str) -> String {
         let name = self.root.file_name().unwrap_or_default().to_string_lossy();
         format!("../.{name}.{suffix}")
     }
 
     /// Replaces files, all or none.
     pub fn write(&self, changes: &[FileChange]) -> Result<(), FolderError> {
-        self.write_until(changes, &mut |_, _| Ok(()))
+        self.write_with_hook(changes, &mut |_, _| Ok(()))
     }
 
-    fn write_until(&self, changes: &[FileChange], stop: Stop<'_>) -> Result<(), FolderError> {
+    fn write_with_hook(
+        &self,
+        changes: &[FileChange],
+        hook: StepHook<'_>,
+    ) -> Result<(), FolderError> {
         for change in changes {
             self.check(change)?;
         }
         let planned: Vec<_> = changes.iter().map(PlannedFile::new).collect();
-        self.prepare(changes, &planned, stop)?;
-        self.apply(&planned, stop)
+        self.prepare(changes, &planned, hook)?;
+        self.commit(&planned, hook)
     }
 
-    /// Checks that a file is as it was read, and that a prepared one can take its place.
+    /// Checks that a file has the bytes that were read, and that it can be replaced.
     fn check(&self, change: &FileChange) -> Result<(), FolderError> {
         let path = self.root.join(&change.path);
         if let Some(folder) = path.ancestors().skip(1).find(|folder| folder.is_dir()) {
@@ -179,7 +189,7 @@ impl LockedFolder {
         }
     }
 
-    /// Checks that files can be renamed from beside the directory into a folder.
+    /// Checks that files can be renamed from the staging folder into a folder.
     fn check_mount(&self, folder: &Path) -> Result<(), FolderError> {
         let device = |folder: &Path| {
             fs::metadata(folder)
@@ -200,67 +210,70 @@ impl LockedFolder {
         Ok(())
     }
 
-    /// Writes the new files beside the directory, and at last the plan.
+    /// Writes the new files to the staging folder, and then the plan.
     fn prepare(
         &self,
         changes: &[FileChange],
         planned: &[PlannedFile],
-        stop: Stop<'_>,
+        hook: StepHook<'_>,
     ) -> Result<(), FolderError> {
-        step(stop, "create", &self.stage)?;
+        step(hook, "create", &self.stage)?;
         fs::create_dir(&self.stage).map_err(io_error("create", &self.stage))?;
-        sync(&self.parent, stop)?;
+        sync(&self.parent, hook)?;
         for (at, change) in changes.iter().enumerate() {
             let path = self.staged(at);
-            step(stop, "write", &path)?;
+            step(hook, "write", &path)?;
             if let Some(bytes) = &change.after {
                 let former = fs::metadata(self.root.join(&change.path)).ok();
                 write_synced(&path, bytes).map_err(io_error("write", &path))?;
+                // A new file would have the mode of the process.
                 if let Some(former) = former {
                     fs::set_permissions(&path, former.permissions())
                         .map_err(io_error("write", &path))?;
                 }
             }
         }
+        // Renamed when it is durable: half of a plan must not be taken for one.
         let unfinished = self.stage.join("plan");
         let plan = self.stage.join(PLAN);
-        step(stop, "write", &unfinished)?;
+        step(hook, "write", &unfinished)?;
         let text = serde_json::to_vec(planned)
             .map_err(io::Error::other)
             .map_err(io_error("write", &unfinished))?;
         write_synced(&unfinished, &text).map_err(io_error("write", &unfinished))?;
-        sync(&self.stage, stop)?;
-        step(stop, "write", &plan)?;
+        sync(&self.stage, hook)?;
+        step(hook, "write", &plan)?;
         fs::rename(&unfinished, &plan).map_err(io_error("write", &plan))?;
-        sync(&self.stage, stop)
+        sync(&self.stage, hook)
     }
 
-    /// Moves prepared files to their places; those that are there already are left as they are.
-    fn apply(&self, planned: &[PlannedFile], stop: Stop<'_>) -> Result<(), FolderError> {
+    /// Moves prepared files to their targets; those that were moved already stay.
+    fn commit(&self, planned: &[PlannedFile], hook: StepHook<'_>) -> Result<(), FolderError> {
         for (at, file) in planned.iter().enumerate() {
             let staged = self.staged(at);
             let target = self.root.join(&file.path);
-            step(stop, "replace", &target)?;
-            self.put(&staged, &target, file)
+            step(hook, "replace", &target)?;
+            self.move_file(&staged, &target, file)
                 .map_err(io_error("replace", &target))?;
         }
         let folders: BTreeSet<_> = planned
             .iter()
             .flat_map(|file| self.changed_folders(file))
             .collect();
+        // A rename is durable when its folder is.
         for folder in folders {
-            sync(&folder, stop)?;
+            sync(&folder, hook)?;
         }
         let plan = self.stage.join(PLAN);
-        step(stop, "remove", &plan)?;
+        step(hook, "remove", &plan)?;
+        // First the plan: without one, recovery discards the rest of the folder.
         ignore_missing(fs::remove_file(&plan)).map_err(io_error("remove", &plan))?;
-        step(stop, "remove", &self.stage)?;
+        step(hook, "remove", &self.stage)?;
         fs::remove_dir_all(&self.stage).map_err(io_error("remove", &self.stage))
     }
 
-    /// Finds the folders of the directory whose names a file of a change may have changed: that of
-    /// a file which is replaced, and all above one which is new or removed, because some of them
-    /// may be so too.
+    /// Finds the folders whose entries the change of a file may have changed: the folder of a
+    /// replaced file, and all above a new or removed one, because they may be new or removed too.
     fn changed_folders(&self, file: &PlannedFile) -> Vec<PathBuf> {
         let is_replaced = file.before.is_some() && file.after.is_some();
         let target = self.root.join(&file.path);
@@ -275,23 +288,24 @@ impl LockedFolder {
             .collect()
     }
 
-    /// Moves a prepared file to its place, or one that is removed to the folder of the change,
-    /// unless that is done.
-    fn put(&self, staged: &Path, target: &Path, file: &PlannedFile) -> io::Result<()> {
+    /// Moves a prepared file to its target, or a removed one to the staging folder, unless that is
+    /// done already.
+    fn move_file(&self, staged: &Path, target: &Path, file: &PlannedFile) -> io::Result<()> {
         let folder = target.parent().unwrap_or(&self.root);
         if file.after.is_some() {
             fs::create_dir_all(folder)?;
+            // A change that is continued has moved some files already.
             return ignore_missing(fs::rename(staged, target));
         }
         ignore_missing(fs::rename(target, staged))?;
         if folder != self.root {
-            // One with other files stays.
+            // It fails for a folder with other files, which stays.
             let _ = fs::remove_dir(folder);
         }
         Ok(())
     }
 
-    /// Finishes a change whose plan is there, and forgets one without.
+    /// Finishes a change that has a plan, and discards one without.
     fn recover(&self) -> Result<(), FolderError> {
         let plan = self.stage.join(PLAN);
         match fs::read(&plan) {
@@ -299,10 +313,11 @@ impl LockedFolder {
                 let planned: Vec<PlannedFile> = serde_json::from_slice(&text)
                     .map_err(io::Error::other)
                     .map_err(io_error("read", &plan))?;
+                // All files are checked before the first one is moved.
                 for (at, file) in planned.iter().enumerate() {
                     self.check_planned(&self.staged(at), file)?;
                 }
-                self.apply(&planned, &mut |_, _| Ok(()))
+                self.commit(&planned, &mut |_, _| Ok(()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 ignore_missing(fs::remove_dir_all(&self.stage))
@@ -312,12 +327,11 @@ impl LockedFolder {
         }
     }
 
-    /// Checks that a file of an interrupted change is as the change found it or as the change
-    /// leaves it.
+    /// Checks that a file of an interrupted change has its bytes before the change or after it.
     fn check_planned(&self, staged: &Path, file: &PlannedFile) -> Result<(), FolderError> {
         let path = self.root.join(&file.path);
         let now = read(&path)?.as_deref().map(digest);
-        // A file that was moved and has its former bytes was restored by somebody.
+        // A file that was moved and has its former bytes again was restored by hand.
         let is_moved = staged.exists() == file.after.is_none();
         if now == file.after || (now == file.before && !is_moved) {
             return Ok(());
@@ -351,6 +365,7 @@ fn digest(bytes: &[u8]) -> String {
 
 /// Reads a file that must not be a link; `None` where there is none.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
+    // A rename would replace the link, and not the file that it leads to.
     if path.is_symlink() {
         return Err(FolderError::Link(path.to_owned()));
     }
@@ -368,15 +383,15 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Makes the names in a folder durable.
-fn sync(folder: &Path, stop: Stop<'_>) -> Result<(), FolderError> {
-    step(stop, "sync", folder)?;
+fn sync(folder: &Path, hook: StepHook<'_>) -> Result<(), FolderError> {
+    step(hook, "sync", folder)?;
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(io_error("write to", folder))
 }
 
-fn step(stop: Stop<'_>, action: &'static str, path: &Path) -> Result<(), FolderError> {
-    stop(action, path).map_err(io_error(action, path))
+fn step(hook: StepHook<'_>, action: &'static str, path: &Path) -> Result<(), FolderError> {
+    hook(action, path).map_err(io_error(action, path))
 }
 
 fn ignore_missing(done: io::Result<()>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Work on every core, for commands that read and print whole catalogs.
+//! Work on every core, for what reads and prints whole catalogs.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -7,15 +7,17 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 /// Applies a function to items on the threads of this machine, each with a state of its own, and
-/// passes the results on in the order of the items. Threads take items one by one, because some are
-/// much larger than others, and wait when results are taken more slowly than they are made. The
-/// first error in the order of the items ends it.
-pub(super) fn in_order<'i, I: Sync, S, O: Send>(
+/// passes the results on in the order of the items. Threads wait when results are taken more slowly
+/// than they are made.
+///
+/// # Errors
+/// The first in the order of the items.
+pub fn in_order<'i, I: Sync, S, O: Send, E: Send>(
     items: &'i [I],
     state: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, &'i I) -> anyhow::Result<O> + Sync,
-    mut take: impl FnMut(O) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    work: impl Fn(&mut S, &'i I) -> Result<O, E> + Sync,
+    mut take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
     let threads = thread::available_parallelism()
         .map_or(1, NonZero::get)
         .min(items.len());
@@ -29,6 +31,7 @@ pub(super) fn in_order<'i, I: Sync, S, O: Send>(
             let work = &work;
             scope.spawn(move || {
                 let mut state = state();
+                // One by one, because some items are much larger than others.
                 let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
                 for (at, item) in numbers.map_while(|at| Some((at, items.get(at)?))) {
                     if sender.send((at, work(&mut state, item))).is_err() {
@@ -59,7 +62,7 @@ mod tests {
     fn results_come_in_the_order_of_the_items_up_to_the_first_error() {
         let items: Vec<usize> = (0..1_000).collect();
         let mut taken = Vec::new();
-        let double = |(): &mut (), item: &usize| Ok(2 * item);
+        let double = |(): &mut (), item: &usize| Ok::<_, String>(2 * item);
         let take = |result| {
             taken.push(result);
             Ok(())
@@ -72,7 +75,7 @@ mod tests {
             if *item < 500 {
                 Ok(())
             } else {
-                anyhow::bail!("item {item}")
+                Err(format!("item {item}"))
             }
         };
         let take = |()| {
@@ -80,19 +83,12 @@ mod tests {
             Ok(())
         };
         assert_eq!(
-            in_order(&items, || (), fail, take).unwrap_err().to_string(),
-            "item 500"
+            in_order(&items, || (), fail, take),
+            Err("item 500".to_owned())
         );
         assert_eq!(count, 500);
-        assert!(in_order(&items, || (), double, |_| anyhow::bail!("closed")).is_err());
-        assert!(
-            in_order(
-                &[],
-                || (),
-                double,
-                |_| anyhow::bail!("nothing is passed on")
-            )
-            .is_ok()
-        );
+        let closed = |_| Err("closed".to_owned());
+        assert!(in_order(&items, || (), double, closed).is_err());
+        assert!(in_order(&[], || (), double, closed).is_ok());
     }
 }
