@@ -17,7 +17,7 @@ use similar::TextDiff;
 
 use super::lines;
 use super::output::{self, ignore_closed_pipe, table};
-use crate::args::{EditArgs, OutputFormat};
+use crate::args::{EditArgs, SummaryFormat};
 
 /// Exit status when the catalog or the operations cannot be read.
 const UNREADABLE: u8 = 2;
@@ -159,9 +159,9 @@ fn print(args: &EditArgs, summary: &[ChangedBlob], changes: &[FileChange]) -> io
             .try_for_each(|change| write!(out, "{}", patch(change)));
     }
     match args.output {
-        OutputFormat::Json => output::json(&mut out, &summary),
-        OutputFormat::Table if summary.is_empty() => Ok(()),
-        OutputFormat::Table => {
+        SummaryFormat::Json => output::json(&mut out, &summary),
+        SummaryFormat::Table if summary.is_empty() => Ok(()),
+        SummaryFormat::Table => {
             write!(
                 out,
                 "{}",

@@ -1,7 +1,6 @@
 //! Output of commands: tables, JSON, colours, output whose reader went away, and what several
 //! programs show in the same words. It knows nothing of how catalogs are read.
 
-pub mod solution;
 mod terminal;
 
 use std::io;
