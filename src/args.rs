@@ -370,10 +370,10 @@ impl DocumentArgs {
 #[command(next_help_heading = "Limits of a request")]
 pub struct LimitArgs {
     /// Maximum size of a request body
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().body_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().body_bytes))]
     pub max_body: ByteSize,
     /// Maximum size of the query string of a URL
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().url_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().url_bytes))]
     pub max_url: ByteSize,
     /// Maximum number of tokens of a document
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
@@ -401,22 +401,22 @@ pub struct LimitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
     pub max_page_size: usize,
     /// Maximum size of a response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().response_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().response_bytes))]
     pub max_answer: ByteSize,
     /// Maximum size of all responses in flight
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().in_flight_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().in_flight_bytes))]
     pub max_in_flight: ByteSize,
     /// Time limit for producing a response in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
     pub max_seconds: u64,
     /// Maximum size of a response that is compressed
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().compressed_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().compressed_bytes))]
     pub max_compressed: ByteSize,
     /// Memory for cached responses, compressed forms included; 0 disables the cache
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().cache_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cache_bytes))]
     pub cache_size: ByteSize,
     /// Maximum size of a cached response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().cached_response_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cached_response_bytes))]
     pub max_cached_response: ByteSize,
     /// Maximum number of concurrent streams: event streams and WebSocket operations
     #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]

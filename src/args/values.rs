@@ -53,7 +53,7 @@ pub(super) fn parse_editable(text: &str) -> Result<EditableArg, String> {
 
 impl ByteSize {
     /// The size of this number of bytes.
-    pub(super) fn of(bytes: usize) -> Self {
+    pub(super) fn from_bytes(bytes: usize) -> Self {
         Self(bytes as u64)
     }
 

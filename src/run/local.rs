@@ -111,7 +111,8 @@ impl GraphqlTransport for LocalTransport {
 
     async fn list(&self, request: ListRequest) -> Result<Vec<Value>, CommandError> {
         let mut variables = request.variables;
-        // One page holds every item: the engine has no maximum page size.
+        // One page holds every item: the engine was made without a maximum page size, and nothing
+        // replaces its content between two pages.
         variables["first"] = i32::try_from(request.limit).unwrap_or(i32::MAX).into();
         let mut data = self.execute(request.document, &variables).await?;
         let nodes = data

@@ -333,3 +333,49 @@ fn parse_variable(text: &str) -> Result<VariableArg, String> {
         value: serde_json::from_str(value).unwrap_or_else(|_| value.into()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_wanted_package_may_have_a_channel_and_a_version() {
+        let parsed = |text| {
+            let wanted = parse_wanted(text)?;
+            Ok((wanted.package, wanted.channel, wanted.version))
+        };
+        let text = |text: &str| Some(text.to_owned());
+        for (argument, package, channel, version) in [
+            ("etcd", "etcd", None, None),
+            ("a/etcd:stable", "a/etcd", text("stable"), None),
+            ("etcd@>=0.9", "etcd", None, text(">=0.9")),
+            (
+                "etcd:stable@etcd.v1",
+                "etcd",
+                text("stable"),
+                text("etcd.v1"),
+            ),
+        ] {
+            let expected: Result<_, String> = Ok((package.to_owned(), channel, version));
+            assert_eq!(parsed(argument), expected, "{argument}");
+        }
+        assert!(parsed(":stable").is_err());
+    }
+
+    #[test]
+    fn a_variable_wins_over_the_object_of_variables() {
+        let mut args = OperationArgs {
+            variables: Some(r#"{"name": "a", "first": 1}"#.to_owned()),
+            variable: vec![parse_variable("name=etcd").expect("it is a variable")],
+            operation: None,
+        };
+        let variables = args.variables().map(Value::Object);
+        assert_eq!(variables, Ok(json!({"name": "etcd", "first": 1})));
+
+        args.variables = Some("1".to_owned());
+        let error = args.variables().expect_err("it is no object");
+        assert_eq!(error.status, ExitStatus::Usage);
+    }
+}

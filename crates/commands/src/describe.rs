@@ -246,3 +246,18 @@ fn pair(name: &str, place: &str) -> String {
         format!("{name} <{place}>")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enums_are_written_as_kubernetes_and_olm_write_them() {
+        assert_eq!(
+            enum_words("OWN_NAMESPACE, ALL_NAMESPACES", ""),
+            "OwnNamespace, AllNamespaces"
+        );
+        assert_eq!(enum_words("DEEP_INSIGHTS", " "), "Deep Insights");
+        assert_eq!(enum_words("", " "), "");
+    }
+}

@@ -51,12 +51,12 @@ struct ResolvedBundle {
     name: String,
     version: Option<String>,
     image: Option<String>,
-    catalog: CatalogName,
+    catalog: ResolvedCatalog,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct CatalogName {
+struct ResolvedCatalog {
     name: String,
 }
 

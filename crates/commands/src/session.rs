@@ -66,7 +66,7 @@ impl<T: GraphqlTransport> CommandSession<T> {
         variables: Value,
         connection: &'static str,
     ) -> Result<Vec<Value>, CommandError> {
-        // One item more tells whether the list goes on behind the limit.
+        // The item behind the limit tells that the list is longer, without a request for its length.
         let mut items = self
             .list(ListRequest {
                 document,
@@ -203,6 +203,7 @@ impl<T: GraphqlTransport> CommandSession<T> {
         if names.is_empty() {
             return Ok(());
         }
+        // Offline, a name that cannot be checked is no error: the cache may have its responses.
         let Some(data) = self.transport.served(SERVED).await? else {
             return Ok(());
         };
@@ -306,4 +307,89 @@ pub(crate) fn strings(list: &Value) -> Vec<String> {
         .filter_map(Value::as_str)
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// Transport that has its data at hand, and counts the requests.
+    struct StoredResponses {
+        data: Value,
+        requests: RefCell<usize>,
+    }
+
+    impl GraphqlTransport for StoredResponses {
+        async fn execute(&self, _: &str, _: &Value) -> Result<Value, CommandError> {
+            *self.requests.borrow_mut() += 1;
+            Ok(self.data.clone())
+        }
+
+        async fn list(&self, _: ListRequest) -> Result<Vec<Value>, CommandError> {
+            *self.requests.borrow_mut() += 1;
+            Ok(Vec::new())
+        }
+    }
+
+    fn session(data: Value) -> CommandSession<StoredResponses> {
+        CommandSession {
+            transport: StoredResponses {
+                data,
+                requests: RefCell::default(),
+            },
+            output: OutputFormat::Table,
+            has_headers: true,
+            catalogs: Vec::new(),
+            limit: usize::MAX,
+            help: HelpCommands {
+                list_catalogs: "",
+                list_bundles: "",
+            },
+        }
+    }
+
+    /// Runs a future that waits for nothing.
+    fn ready<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("the transport answers at once"),
+        }
+    }
+
+    #[test]
+    fn of_several_catalogs_the_one_with_the_highest_priority_has_the_package() {
+        let node = |catalog, priority| json!({ "name": "etcd", "catalog": { "name": catalog, "priority": priority } });
+        let nodes = |nodes: [Value; 2]| json!({ "packages": { "nodes": nodes } });
+        let chosen = session(nodes([node("a", 0), node("b", 1)]));
+        let chosen = ready(chosen.choose("etcd")).map(|chosen| chosen.full_name());
+        assert_eq!(chosen, Ok("b/etcd".to_owned()));
+
+        let tie = session(nodes([node("a", 0), node("b", 0)]));
+        let error = ready(tie.choose("etcd")).expect_err("both have it");
+        assert_eq!(
+            (error.status, error.hint.as_deref()),
+            (ExitStatus::NotFound, Some("write a/etcd"))
+        );
+    }
+
+    #[test]
+    fn names_that_a_response_shows_cost_no_request() {
+        let session = session(json!({ "catalogs": [{ "name": "a" }] }));
+        let found = [json!({ "channelNames": ["stable", "beta"] })];
+        let channels = ["beta".to_owned(), "stable".to_owned()];
+        assert_eq!(
+            ready(session.check_channels("etcd", &channels, &found)),
+            Ok(())
+        );
+        assert_eq!(ready(session.check_catalogs(&[])), Ok(()));
+        assert_eq!(*session.transport.requests.borrow(), 0);
+
+        let error = ready(session.check_catalogs(&["b".to_owned()]));
+        let error = error.expect_err("it is not served");
+        assert_eq!(error.hint.as_deref(), Some("the served catalogs are a"));
+    }
 }

@@ -60,6 +60,7 @@ pub async fn solve<T: GraphqlTransport>(
     match answer {
         SolveAnswer::Solution { .. } => Ok(ExitStatus::Success),
         SolveAnswer::SolveConflict(_) => {
+            // OLM's conflict about an unknown package does not say that no catalog has it.
             hint_at_similar(session, args).await;
             Ok(ExitStatus::Negative)
         }

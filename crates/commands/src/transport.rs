@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::CommandError;
 
-/// Page of a GraphQL connection, read to its end or to a limit.
+/// Request for the items of a GraphQL connection.
 #[derive(Clone, Debug)]
 pub struct ListRequest {
     /// Document with the variables `$first` and `$after`, and the fields `pageInfo` and
@@ -36,7 +36,8 @@ pub trait GraphqlTransport {
     /// Returns the `nodes` of a connection, all of one content.
     async fn list(&self, request: ListRequest) -> Result<Vec<Value>, CommandError>;
 
-    /// Returns names of catalogs, or `None` if they are unknown because the transport is offline.
+    /// Executes a document on the served catalogs. Returns `None` if they are unknown because the
+    /// transport is offline.
     fn served(
         &self,
         document: &'static str,

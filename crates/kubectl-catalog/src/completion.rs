@@ -1,4 +1,4 @@
-//! Completion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
+//! ShellCompletion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
 //! words of the line, the last one unfinished, and takes candidates as cobra prints them: one a
 //! line with its description after a tab, then a directive.
 
@@ -31,7 +31,7 @@ const TIME: Duration = Duration::from_millis(300);
 const MAX_PACKAGES: usize = 200;
 
 /// Text of a completion with its description, which may be empty.
-type Completion = (String, String);
+type ShellCompletion = (String, String);
 
 /// Returns `true` if kubectl started the program to complete a line.
 pub(crate) fn is_completion(program: Option<&OsStr>) -> bool {
@@ -59,7 +59,7 @@ pub(crate) async fn complete(words: &[String]) -> String {
     out + NO_FILES + "\n"
 }
 
-async fn candidates(before: &[String], last: &str) -> Vec<Completion> {
+async fn candidates(before: &[String], last: &str) -> Vec<ShellCompletion> {
     let mut program = PluginArgs::command().ignore_errors(true);
     program.build();
     let (command, positionals, flag) = position(&program, before);
@@ -134,7 +134,7 @@ async fn values(
     before: &[String],
     last: &str,
     positionals: &[String],
-) -> Vec<Completion> {
+) -> Vec<ShellCompletion> {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
         let help = |value: &clap::builder::PossibleValue| {
@@ -172,7 +172,7 @@ async fn server_values(
     last: &str,
     positionals: &[String],
     is_offline: bool,
-) -> Result<Vec<Completion>, CommandError> {
+) -> Result<Vec<ShellCompletion>, CommandError> {
     let line = std::iter::once("kubectl-catalog").chain(before.iter().map(String::as_str));
     let matches = PluginArgs::command()
         .ignore_errors(true)
@@ -205,7 +205,7 @@ fn is_path(before: &[String]) -> bool {
     before.iter().any(|word| word == "path")
 }
 
-async fn catalogs(session: &ServerSession) -> Result<Vec<Completion>, CommandError> {
+async fn catalogs(session: &ServerSession) -> Result<Vec<ShellCompletion>, CommandError> {
     let data = session.data(SERVED, &Value::Null).await?;
     let catalogs = data["catalogs"].as_array().into_iter().flatten();
     Ok(catalogs
@@ -213,7 +213,10 @@ async fn catalogs(session: &ServerSession) -> Result<Vec<Completion>, CommandErr
         .collect())
 }
 
-async fn packages(session: &ServerSession, last: &str) -> Result<Vec<Completion>, CommandError> {
+async fn packages(
+    session: &ServerSession,
+    last: &str,
+) -> Result<Vec<ShellCompletion>, CommandError> {
     let (catalogs, word) = session.split(last);
     let prefix = &last[..last.len() - word.len()];
     if word.is_empty() {
@@ -249,7 +252,10 @@ async fn packages(session: &ServerSession, last: &str) -> Result<Vec<Completion>
         .collect())
 }
 
-async fn versions(session: &ServerSession, package: &str) -> Result<Vec<Completion>, CommandError> {
+async fn versions(
+    session: &ServerSession,
+    package: &str,
+) -> Result<Vec<ShellCompletion>, CommandError> {
     let (catalogs, package) = session.split(package);
     let variables = json!({ "catalogs": catalogs, "packages": [package] });
     let bundles = session
@@ -261,7 +267,10 @@ async fn versions(session: &ServerSession, package: &str) -> Result<Vec<Completi
         .collect())
 }
 
-async fn channels(session: &ServerSession, package: &str) -> Result<Vec<Completion>, CommandError> {
+async fn channels(
+    session: &ServerSession,
+    package: &str,
+) -> Result<Vec<ShellCompletion>, CommandError> {
     let (catalogs, package) = session.split(package);
     let variables = json!({ "catalogs": catalogs, "names": [package] });
     let packages = session.walk_all(CHANNELS, variables, "/packages").await?;
@@ -278,7 +287,7 @@ async fn channels(session: &ServerSession, package: &str) -> Result<Vec<Completi
         .collect())
 }
 
-async fn apis(session: &ServerSession, last: &str) -> Result<Vec<Completion>, CommandError> {
+async fn apis(session: &ServerSession, last: &str) -> Result<Vec<ShellCompletion>, CommandError> {
     let word = last.rsplit('/').next().unwrap_or_default();
     let variables = json!({ "text": word, "catalogs": session.catalogs, "kinds": ["API"] });
     let data = session.data(SUGGEST, &variables).await?;

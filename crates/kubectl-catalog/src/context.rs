@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use catalogql_client::{Builder, Cache, Client, ClusterOptions, ClusterRoute, Error};
+use catalogql_client::{Builder, Client, ClientCache, ClientError, ClusterOptions, ClusterRoute};
 use commands::documents::SERVED;
 use commands::output::hint;
 use commands::{
@@ -69,7 +69,7 @@ impl GraphqlTransport for ServerTransport {
     async fn served(&self, document: &'static str) -> Result<Option<Value>, CommandError> {
         match self.client.execute(document, &Value::Null).await {
             // Offline, the served catalogs may be unknown.
-            Err(Error::NotCached) => Ok(None),
+            Err(ClientError::NotCached) => Ok(None),
             response => Ok(Some(response.map_err(server_error)?.data)),
         }
     }
@@ -114,7 +114,7 @@ impl ServerCommand {
             .leave_out_unknown_fields(true)
             .offline(args.offline);
         if let Some(folder) = cache_folder() {
-            builder = builder.cache(Cache::at(folder));
+            builder = builder.cache(ClientCache::at(folder));
         }
         if let Some(token) = &args.token {
             builder = builder.bearer_token(token);
@@ -306,7 +306,7 @@ async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, Comma
         } else {
             ClusterRoute::ServiceProxy
         },
-        cache: cache_folder().map(Cache::at),
+        cache: cache_folder().map(ClientCache::at),
         refresh: route == ServerRoute::FoundService,
         offline: args.offline,
         ..cluster_options(args)

@@ -1,6 +1,6 @@
 //! Errors of the client as errors of a command: exit status, message and hint.
 
-use catalogql_client::Error;
+use catalogql_client::ClientError;
 use commands::{CommandError, ExitStatus};
 
 /// Code of the error for a document that the schema of the server does not allow.
@@ -8,52 +8,55 @@ const INVALID: &str = "GRAPHQL_VALIDATION_FAILED";
 
 /// Returns the error of a command for an error of the client.
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
-pub(crate) fn server_error(error: Error) -> CommandError {
+pub(crate) fn server_error(error: ClientError) -> CommandError {
     let status = match &error {
-        Error::Changed => ExitStatus::Changed,
-        Error::Ambiguous(_) => ExitStatus::NotFound,
+        ClientError::Changed => ExitStatus::Changed,
+        ClientError::Ambiguous(_) => ExitStatus::NotFound,
         // A proxy has answered, and no server.
-        Error::Refused {
+        ClientError::Refused {
             code: None,
             status: 502..=504,
             ..
         } => ExitStatus::NoServer,
-        Error::Refused { .. } => ExitStatus::Refused,
+        ClientError::Refused { .. } => ExitStatus::Refused,
         _ => ExitStatus::NoServer,
     };
     let is_proxy_error = matches!(
         &error,
-        Error::Refused {
+        ClientError::Refused {
             code: None,
             status: 500..=504,
             ..
         }
     );
-    let is_route =
-        is_proxy_error || matches!(&error, Error::NotAllowed { .. } | Error::NotFound { .. });
+    let is_route = is_proxy_error
+        || matches!(
+            &error,
+            ClientError::NotAllowed { .. } | ClientError::NotFound { .. }
+        );
     let hint = match &error {
-        Error::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
-        Error::NotAllowed { status: 403, .. } => Some(
+        ClientError::NotAllowed { status: 401, .. } => Some("--token gives a bearer token"),
+        ClientError::NotAllowed { status: 403, .. } => Some(
             "the Roles `catalogql-viewer` and `catalogql-port-forward` have the rights: docs/how-to/kubectl-catalog.md",
         ),
-        Error::Refused {
+        ClientError::Refused {
             code: Some(code), ..
         } if code == INVALID => Some(
             "the server may be older or newer than this program: `kubectl catalog version` shows both",
         ),
-        Error::Unreachable { .. } if is_certificate_error(&error) => Some(
+        ClientError::Unreachable { .. } if is_certificate_error(&error) => Some(
             "--certificate-authority names the authority of the server's certificate, --insecure-skip-tls-verify takes any",
         ),
-        Error::Unreachable { .. } if is_plain_http(&error) => Some(
+        ClientError::Unreachable { .. } if is_plain_http(&error) => Some(
             "the server seems to speak plain HTTP: write its URL with http:// instead of https://",
         ),
-        Error::Unreachable { .. } => Some("--server names another URL"),
-        Error::Ambiguous(_) => Some("name one with --namespace"),
-        Error::NotCached => Some("run the command once without --offline"),
+        ClientError::Unreachable { .. } => Some("--server names another URL"),
+        ClientError::Ambiguous(_) => Some("name one with --namespace"),
+        ClientError::NotCached => Some("run the command once without --offline"),
         _ => None,
     };
     let code = match &error {
-        Error::Refused {
+        ClientError::Refused {
             code: Some(code), ..
         } => format!(" ({code})"),
         _ => String::new(),
@@ -68,12 +71,12 @@ pub(crate) fn server_error(error: Error) -> CommandError {
 
 /// Returns `true` if the certificate of the server is not trusted. The libraries have a type each
 /// for this error, but the same words.
-fn is_certificate_error(error: &Error) -> bool {
+fn is_certificate_error(error: &ClientError) -> bool {
     chain(error).contains("invalid peer certificate")
 }
 
 /// Returns `true` if the peer does not speak TLS, in the words of rustls.
-fn is_plain_http(error: &Error) -> bool {
+fn is_plain_http(error: &ClientError) -> bool {
     chain(error).contains("InvalidContentType")
 }
 

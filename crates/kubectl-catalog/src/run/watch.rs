@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use catalogql_client::{Change, ChangeEvent};
+use catalogql_client::{ChangeEvent, ContentChange};
 use commands::CommandError;
 use commands::output::{is_structured, print_while_read};
 use futures_util::TryStreamExt as _;
@@ -26,10 +26,10 @@ pub(super) async fn watch(session: &ServerSession) -> Result<(), CommandError> {
     while let Some(event) = changes.try_next().await.map_err(server_error)? {
         let counts = counts(session, &event).await?;
         let change = match &event.change {
-            Change::Added => "added",
-            Change::Removed => "removed",
-            Change::Changed => "changed",
-            Change::Other(name) => name,
+            ContentChange::Added => "added",
+            ContentChange::Removed => "removed",
+            ContentChange::Changed => "changed",
+            ContentChange::Other(name) => name,
         };
         // Whole seconds.
         let time = Timestamp::from_second(Timestamp::now().as_second())
