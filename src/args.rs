@@ -10,7 +10,6 @@ mod kube_api;
 mod observe;
 mod queries;
 mod server;
-mod solve;
 mod validate;
 mod values;
 
@@ -18,10 +17,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use controller::LeaseDurations;
-use fbc::catalog::PlatformVersion;
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
@@ -37,14 +35,12 @@ pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use queries::{
-    CatalogArgs, DiffArgs, DiffOutput, ListArgs, ListKind, OutputFormat, QueryArgs, SearchArgs,
-    ShowArgs,
+    CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
+    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, SummaryFormat,
 };
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
-pub use solve::{PolicyArg, SolveArgs, SolveOutput, WantedArg};
 pub use validate::{ValidateArgs, ValidateOutput};
-pub(crate) use values::parse_installed;
-pub use values::{ByteSize, EditableArg, InstalledArg};
+pub use values::{ByteSize, EditableArg};
 
 pub(crate) use values::parse_duration;
 use values::{parse_editable, parse_external_address};
@@ -87,15 +83,15 @@ pub enum Command {
     /// Execute a GraphQL request over catalogs, without a server
     ///
     /// The exit status is 1 if the response has errors.
-    Query(QueryArgs),
+    Query(LocalQueryArgs),
     /// List the catalogs, packages, channels or bundles of sources
-    List(ListArgs),
+    List(LocalListArgs),
     /// Show a package or a bundle
-    Show(ShowArgs),
+    Show(LocalShowArgs),
     /// Find packages by words in their names, descriptions and keywords
-    Search(SearchArgs),
+    Search(LocalSearchArgs),
     /// Show which packages, channels and bundles differ between two catalogs
-    Diff(DiffArgs),
+    Diff(LocalDiffArgs),
     /// Print the blobs of bundles and catalogs, as `opm render` does
     Render(RenderArgs),
     /// Change the files of a catalog: add, remove and deprecate bundles, channels and packages
@@ -121,17 +117,17 @@ pub enum Command {
     ///
     /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if
     /// no sequence of upgrades leads from it to the head of its channel.
-    Graph(GraphArgs),
+    Graph(LocalGraphArgs),
     /// Show which bundle an install or an upgrade of a package would choose, and why
     ///
     /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be
     /// chosen.
-    Resolve(ResolveArgs),
+    Resolve(LocalResolveArgs),
     /// Show what would have to be installed together, with dependencies, or why nothing fits
     ///
-    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 2 if the
+    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the
     /// request cannot be solved as it stands.
-    Solve(SolveArgs),
+    Solve(LocalSolveArgs),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the
@@ -142,7 +138,7 @@ pub enum Command {
     Version {
         /// Format of the output
         #[arg(long, short, value_enum, default_value_t)]
-        output: OutputFormat,
+        output: SummaryFormat,
     },
     /// Print the licences of the program and of what it is made of
     Licenses,
@@ -301,9 +297,17 @@ fn set_variables(command: clap::Command) -> clap::Command {
         let Some(name) = arg.get_long().filter(|_| arg.get_env().is_none()) else {
             return arg;
         };
+        let name = match name {
+            // In CATALOGQL_VERSION, scripts keep which version of the program they install.
+            "version" => "version-range",
+            name => name,
+        };
         let variable = VARIABLE_PREFIX.to_owned() + &name.to_uppercase().replace('-', "_");
         let arg = arg.env(variable).hide_env(true);
-        if matches!(arg.get_action(), ArgAction::Append) {
+        // The value of `--var` is JSON, which has commas of its own.
+        let is_list =
+            matches!(arg.get_action(), ArgAction::Append) && arg.get_long() != Some("var");
+        if is_list {
             arg.value_delimiter(',')
         } else {
             arg
@@ -366,10 +370,10 @@ impl DocumentArgs {
 #[command(next_help_heading = "Limits of a request")]
 pub struct LimitArgs {
     /// Maximum size of a request body
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().body_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().body_bytes))]
     pub max_body: ByteSize,
     /// Maximum size of the query string of a URL
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().url_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().url_bytes))]
     pub max_url: ByteSize,
     /// Maximum number of tokens of a document
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
@@ -397,22 +401,22 @@ pub struct LimitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
     pub max_page_size: usize,
     /// Maximum size of a response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().response_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().response_bytes))]
     pub max_answer: ByteSize,
     /// Maximum size of all responses in flight
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().in_flight_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().in_flight_bytes))]
     pub max_in_flight: ByteSize,
     /// Time limit for producing a response in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
     pub max_seconds: u64,
     /// Maximum size of a response that is compressed
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().compressed_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().compressed_bytes))]
     pub max_compressed: ByteSize,
     /// Memory for cached responses, compressed forms included; 0 disables the cache
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().cache_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cache_bytes))]
     pub cache_size: ByteSize,
     /// Maximum size of a cached response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().cached_response_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cached_response_bytes))]
     pub max_cached_response: ByteSize,
     /// Maximum number of concurrent streams: event streams and WebSocket operations
     #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]
@@ -446,83 +450,6 @@ impl LimitArgs {
             ..Limits::default()
         }
     }
-}
-
-/// Flags of `graph`.
-#[derive(Debug, clap::Args)]
-pub struct GraphArgs {
-    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or
-    /// PATH
-    #[arg(value_hint = ValueHint::AnyPath)]
-    pub source: String,
-    /// Name of the package
-    pub package: String,
-    /// Only this channel. May be repeated
-    #[arg(long, value_name = "NAME")]
-    pub channel: Vec<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: GraphOutput,
-    #[command(flatten)]
-    pub images: ImageArgs,
-}
-
-/// Output format of an update graph.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum GraphOutput {
-    /// Table of the entries of each channel
-    #[default]
-    Table,
-    /// JSON: bundles and single upgrades
-    Json,
-    /// Mermaid source, which Mermaid draws
-    Mermaid,
-    /// DOT source, which Graphviz draws
-    Dot,
-    /// Picture with a lane for each channel
-    Svg,
-    /// The same with letters, for a terminal
-    Lanes,
-}
-
-/// Flags of `resolve`.
-#[derive(Debug, clap::Args)]
-pub struct ResolveArgs {
-    #[command(flatten)]
-    pub catalogs: CatalogArgs,
-    /// Name of the package
-    pub package: String,
-    /// Only versions in this range, such as `>=1.2, <2`
-    // In CATALOGQL_VERSION, scripts keep which version of the program they install.
-    #[arg(
-        long,
-        value_name = "RANGE",
-        env = "CATALOGQL_VERSION_RANGE",
-        hide_env = true
-    )]
-    pub version: Option<String>,
-    /// Only bundles and upgrades of this channel. May be repeated
-    #[arg(long, value_name = "NAME")]
-    pub channel: Vec<String>,
-    /// Bundle that is installed now
-    #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
-    pub installed: Option<InstalledArg>,
-    /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not
-    /// check this
-    #[arg(long, value_name = "VERSION")]
-    pub kubernetes: Option<PlatformVersion>,
-    /// Only bundles that support this version of `OpenShift`, such as `4.18`. The controller does
-    /// not check this
-    #[arg(long, value_name = "VERSION")]
-    pub openshift: Option<PlatformVersion>,
-    /// Only bundles for this CPU architecture, such as `arm64`. The controller does not check this
-    #[arg(long, value_name = "NAME")]
-    pub architecture: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: OutputFormat,
-    #[command(flatten)]
-    pub images: ImageArgs,
 }
 
 const STYLES: Styles = Styles::styled()

@@ -5,25 +5,20 @@ mod background;
 mod certificate;
 mod configuration;
 mod controller;
-mod diff;
 mod edit;
 mod edits;
-mod graph;
 mod grpc;
 mod kube_api;
 mod lines;
+mod local;
 mod metrics;
 mod once;
 mod output;
 mod push;
-mod queries;
 mod registries;
 mod render;
-mod resolve;
 mod serve;
 mod server;
-mod show;
-mod similar;
 mod solve;
 mod sources;
 mod template;
@@ -44,11 +39,11 @@ pub fn run(args: Args) -> ExitCode {
         Command::Serve(args) => serve::serve(*args),
         Command::Controller(args) => controller::controller(*args),
         Command::Validate(args) => validate::validate(&args),
-        Command::Query(args) => queries::query(&args),
-        Command::List(args) => queries::list(&args),
-        Command::Show(args) => show::show(&args),
-        Command::Search(args) => queries::search(&args),
-        Command::Diff(args) => queries::diff(&args),
+        Command::Query(args) => local::query(&args),
+        Command::List(args) => local::list(&args),
+        Command::Show(args) => local::show(&args),
+        Command::Search(args) => local::search(&args),
+        Command::Diff(args) => local::diff(&args),
         Command::Render(args) => render::render(&args),
         Command::Edit(args) => edit::edit(&args),
         Command::Push(args) => push::push(&args),
@@ -56,8 +51,8 @@ pub fn run(args: Args) -> ExitCode {
         Command::ConvertTemplate(args) => template::convert_template(&args),
         Command::Init(args) => template::init(&args),
         Command::Migrate(args) => template::migrate(&args),
-        Command::Graph(args) => graph::graph(&args),
-        Command::Resolve(args) => resolve::resolve(&args),
+        Command::Graph(args) => local::graph(&args),
+        Command::Resolve(args) => local::resolve(&args),
         Command::Solve(args) => solve::solve(&args),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),

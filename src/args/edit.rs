@@ -7,7 +7,7 @@ use edit::bundle::Migration;
 use edit::operation::ReplacedPolicy;
 use edit::template::TemplateKind;
 
-use super::{ImageArgs, OutputFormat, RegistryArgs};
+use super::{ImageArgs, RegistryArgs, SummaryFormat};
 
 /// Flags of `render`.
 #[derive(Debug, clap::Args)]
@@ -205,7 +205,7 @@ pub struct EditArgs {
     pub patch: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value_t, global = true)]
-    pub output: OutputFormat,
+    pub output: SummaryFormat,
     #[command(flatten)]
     pub registries: RegistryArgs,
     #[command(subcommand)]

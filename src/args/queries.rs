@@ -1,12 +1,17 @@
-//! Flags of the commands that are one GraphQL request over catalogs which are loaded for it.
+//! Flags of the commands over catalogs that are loaded for them: the arguments of the operation,
+//! which the plugin of kubectl has too, with sources and access to images.
+
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ValueEnum, ValueHint};
-use serde::Serialize;
+use commands::args::{
+    DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
+};
 
 use super::ImageArgs;
 
-/// The catalogs that a command reads.
+/// Sources of the catalogs that a command reads.
 #[derive(Debug, clap::Args)]
 pub struct CatalogArgs {
     /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
@@ -17,109 +22,65 @@ pub struct CatalogArgs {
 
 /// Flags of `query`.
 #[derive(Debug, clap::Args)]
-pub struct QueryArgs {
+pub struct LocalQueryArgs {
     #[command(flatten)]
     pub catalogs: CatalogArgs,
     /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard
     /// input
     pub document: String,
-    /// Values of the variables of the operation: a JSON object
-    #[arg(long, value_name = "JSON")]
-    pub variables: Option<String>,
-    /// Name of the operation to execute, if the document has several
-    #[arg(long, value_name = "NAME")]
-    pub operation: Option<String>,
+    #[command(flatten)]
+    pub operation: OperationArgs,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
 /// Flags of `list`.
 #[derive(Debug, clap::Args)]
-pub struct ListArgs {
-    /// What to list
-    pub kind: ListKind,
+pub struct LocalListArgs {
+    #[command(flatten)]
+    pub list: ListArgs,
     #[command(flatten)]
     pub catalogs: CatalogArgs,
-    /// Only this package, its channels or its bundles. May be repeated
-    #[arg(long, value_name = "NAME")]
-    pub package: Vec<String>,
-    /// Only packages whose default channel provides this API at its head, or bundles that provide
-    /// it
-    #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
-    pub provides: Option<ApiArg>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    #[command(flatten)]
+    pub output: OutputArgs,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// An API of Kubernetes in any version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ApiArg {
-    /// Its group; empty for the core group.
-    pub group: String,
-    /// Its kind.
-    pub kind: String,
-}
-
-fn parse_api(text: &str) -> Result<ApiArg, String> {
-    let (group, kind) = text
-        .split_once('/')
-        .ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
-    Ok(ApiArg {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-    })
-}
-
-/// Kind of objects that `list` lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ListKind {
-    /// The catalogs themselves
-    Catalogs,
-    /// Packages with the heads of their default channels
-    Packages,
-    /// Channels with their heads
-    Channels,
-    /// Bundles with their versions
-    Bundles,
-}
-
 /// Flags of `search`.
 #[derive(Debug, clap::Args)]
-pub struct SearchArgs {
+pub struct LocalSearchArgs {
     #[command(flatten)]
     pub catalogs: CatalogArgs,
     /// Words; each must be found, and a typo is forgiven
     pub text: String,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    #[command(flatten)]
+    pub filter: SearchArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
 /// Flags of `show`.
 #[derive(Debug, clap::Args)]
-pub struct ShowArgs {
+pub struct LocalShowArgs {
     #[command(flatten)]
     pub catalogs: CatalogArgs,
-    /// Name of the package
+    /// Name of the package, as NAME or CATALOG/NAME
     pub package: String,
     /// Show this bundle of the package
     #[arg(long, value_name = "NAME")]
     pub bundle: Option<String>,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: OutputFormat,
+    #[command(flatten)]
+    pub output: OutputArgs,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
 /// Flags of `diff`.
 #[derive(Debug, clap::Args)]
-pub struct DiffArgs {
+pub struct LocalDiffArgs {
     /// The older catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH,
     /// dir:PATH or PATH
     #[arg(value_hint = ValueHint::AnyPath)]
@@ -127,40 +88,76 @@ pub struct DiffArgs {
     /// The newer catalog, likewise
     #[arg(value_hint = ValueHint::AnyPath)]
     pub to: String,
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    pub output: DiffOutput,
-    /// Exit with status 1 if the catalogs differ
-    #[arg(long)]
-    pub exit_code: bool,
+    #[command(flatten)]
+    pub diff: DiffArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// Output format of `diff`.
+/// Flags of `graph`.
+#[derive(Debug, clap::Args)]
+pub struct LocalGraphArgs {
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
+    #[command(flatten)]
+    pub graph: GraphArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Flags of `resolve`.
+#[derive(Debug, clap::Args)]
+pub struct LocalResolveArgs {
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
+    #[command(flatten)]
+    pub resolve: ResolveArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Flags of `solve`.
+#[derive(Debug, clap::Args)]
+pub struct LocalSolveArgs {
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "request")]
+    pub sources: Vec<String>,
+    #[command(flatten)]
+    pub solve: SolveArgs,
+    /// JSON file with catalogs (`metas`, or the `path` of a directory), subscriptions and installed
+    /// operators. The answer is JSON: `operators`, `unsatisfiable` or `error`
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["sources", "want", "installed", "policy", "explain"]
+    )]
+    pub request: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Output format of commands that print no objects of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum DiffOutput {
+pub enum SummaryFormat {
     /// For people
     #[default]
     Table,
     /// For programs
     Json,
-    /// For a comment of a pull request
-    Markdown,
 }
 
-/// Output format of most commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// For people
-    #[default]
-    Table,
-    /// For programs
-    Json,
-}
-
-/// Adds what follows the sources to an error that only they are missing: clap takes a single
-/// argument for the last one.
+/// Adds the argument behind the sources to an error that names only missing sources: clap takes a
+/// single argument for the last one.
 pub(super) fn name_missing(mut error: clap::Error) -> clap::Error {
     const SOURCES: &str = "<[NAME=]SOURCE>...";
     let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string);

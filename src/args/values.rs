@@ -7,7 +7,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use fbc::version::Version;
 use jiff::SignedDuration;
 
 /// The address that a port alone stands for.
@@ -29,15 +28,6 @@ const UNITS: [(&str, u64); 8] = [
 /// A number of bytes, written as a quantity of Kubernetes: `4096`, `64Ki` or `10G`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteSize(pub u64);
-
-/// A bundle that is installed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstalledArg {
-    /// Name of the bundle.
-    pub name: String,
-    /// Its version, as it was written.
-    pub version: String,
-}
 
 /// A directory whose catalog may be edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +53,7 @@ pub(super) fn parse_editable(text: &str) -> Result<EditableArg, String> {
 
 impl ByteSize {
     /// The size of this number of bytes.
-    pub(super) fn of(bytes: usize) -> Self {
+    pub(super) fn from_bytes(bytes: usize) -> Self {
         Self(bytes as u64)
     }
 
@@ -192,18 +182,6 @@ pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
         "write a host with its port, such as catalogql.olm.svc:8080 or https://catalogql.olm.svc"
             .to_owned(),
     )
-}
-
-pub(crate) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
-    let (name, version) = text
-        .rsplit_once('@')
-        .ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
-    Version::parse(version)
-        .map_err(|_| format!("`{version}` is not a semantic version, such as 0.9.4"))?;
-    Ok(InstalledArg {
-        name: name.to_owned(),
-        version: version.to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use edit_directory::{CatalogDirectory, DirectoryEditError, EditPlan, FolderError
 use similar::TextDiff;
 
 use super::output::{self, ignore_closed_pipe, table};
-use crate::args::{EditArgs, OutputFormat};
+use crate::args::{EditArgs, SummaryFormat};
 
 /// Exit status when the catalog or the operations cannot be read.
 const UNREADABLE: u8 = 2;
@@ -98,9 +98,9 @@ fn print(args: &EditArgs, plan: &EditPlan) -> io::Result<()> {
             .try_for_each(|change| write!(out, "{}", patch(change)));
     }
     match args.output {
-        OutputFormat::Json => output::json(&mut out, summary),
-        OutputFormat::Table if summary.is_empty() => Ok(()),
-        OutputFormat::Table => {
+        SummaryFormat::Json => output::json(&mut out, summary),
+        SummaryFormat::Table if summary.is_empty() => Ok(()),
+        SummaryFormat::Table => {
             write!(
                 out,
                 "{}",

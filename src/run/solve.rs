@@ -1,43 +1,42 @@
-//! `catalogql solve`: prints what would have to be installed together, and why, or why nothing
-//! fits.
+//! `catalogql solve`: the operation over sources, or over a whole world in a file.
+//!
+//! The file is no request of the API: it has namespaces, Subscriptions and inline catalogs, as the
+//! vectors of OLM's resolver have them, and its answer has their form.
 
-mod cluster;
 mod request;
-mod text;
 
-use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use fbc::catalog::Package;
+use anyhow::Context as _;
+use commands::ExitStatus;
 use fbc::work::Work;
 use serde::Serialize;
 use solve::{Solution, SolveOutcome, SourceCatalog, solve as solve_request};
 
-use self::request::Input;
-use super::output::{self, ignore_closed_pipe, json, stdout};
-use super::similar::similar_names;
-use crate::args::{SolveArgs, SolveOutput, WantedArg};
-
-/// Exit status when the request cannot be solved as it stands.
-const REFUSED: u8 = 2;
+use self::request::LoadedRequest;
+use super::local;
+use super::output::{ignore_closed_pipe, json, stdout};
+use crate::args::{ImageArgs, LocalSolveArgs};
 
 /// Maximum work of a request, in nanoseconds as the account prices it: about a minute.
 const WORK: u64 = 60_000_000_000;
 
-/// The output for programs.
+/// Answer to a request in a file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum JsonAnswer<'a> {
-    /// What is newly installed or upgraded, by package.
-    Operators(Vec<JsonOperator<'a>>),
-    /// Why there is no solution.
+enum RequestFileAnswer<'a> {
+    /// Operators to install or to upgrade, by package.
+    Operators(Vec<SolvedOperator<'a>>),
+    /// Reasons against every solution.
     Unsatisfiable(Vec<&'a str>),
-    /// Why the request cannot be solved.
+    /// Fault of the request.
     Error(&'a str),
 }
 
+/// Operator of an answer.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct JsonOperator<'a> {
+struct SolvedOperator<'a> {
     package: &'a str,
     name: &'a str,
     catalog: &'a str,
@@ -51,81 +50,52 @@ struct JsonOperator<'a> {
     starting_csv: Option<&'a str>,
 }
 
-/// Prints the solution of a request. The exit status is 0 if there is one, 1 if there is none, and
-/// 2 if the request cannot be solved as it stands.
-pub(super) fn solve(args: &SolveArgs) -> anyhow::Result<ExitCode> {
-    if args.request.is_none() && args.want.is_empty() && args.installed.is_empty() {
-        let message =
-            "cannot solve: nothing is wanted and nothing is installed: name a package with --want";
-        // Nothing is left to do when it cannot be printed.
-        let _ = writeln!(output::stderr(), "{} {message}", output::error());
-        return Ok(ExitCode::from(REFUSED));
+/// Prints the solution of a request, or the reasons why there is none.
+pub(super) fn solve(args: &LocalSolveArgs) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.request {
+        return solve_file(path, &args.images);
     }
-    let input = Input::read(args)?;
-    let catalogs = input.catalogs();
+    let session = local::session(&args.sources, &args.output, &args.images)?;
+    local::end(commands::solve::solve(&session, &args.solve))
+}
+
+/// Solves a request in a file and prints the answer as JSON.
+fn solve_file(path: &Path, images: &ImageArgs) -> anyhow::Result<ExitCode> {
+    let loaded = LoadedRequest::read(path, images)
+        .with_context(|| format!("cannot read the request `{}`", path.display()))?;
+    let catalogs = loaded.catalogs();
     let work = Work::unlimited();
-    let outcome = solve_request(&input.request, &catalogs, WORK, &work)
+    let outcome = solve_request(&loaded.request, &catalogs, WORK, &work)
         .expect("an account without limit stops nothing");
-    let mut out = stdout();
-    let printed = match args.output {
-        SolveOutput::Json => json(&mut out, &json_answer(&outcome, &catalogs)),
-        SolveOutput::Table => {
-            text::shown(&outcome, &catalogs, args.explain).print(&mut out, true, args.explain)
+    let (answer, status) = match &outcome {
+        SolveOutcome::Solution(solution) => {
+            let operators = operators(solution, &catalogs);
+            (RequestFileAnswer::Operators(operators), ExitStatus::Success)
         }
-        SolveOutput::Mermaid => text::shown(&outcome, &catalogs, false).draw(&mut out),
+        SolveOutcome::Conflict(conflict) => {
+            let messages = vec![&*conflict.message];
+            (
+                RequestFileAnswer::Unsatisfiable(messages),
+                ExitStatus::Negative,
+            )
+        }
+        SolveOutcome::Refusal(refusal) => (
+            RequestFileAnswer::Error(&refusal.message),
+            ExitStatus::Refused,
+        ),
     };
-    ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
-    hint_at_similar(&args.want, &catalogs);
-    Ok(match outcome {
-        SolveOutcome::Solution(_) => ExitCode::SUCCESS,
-        SolveOutcome::Conflict(_) => ExitCode::FAILURE,
-        SolveOutcome::Refusal(_) => ExitCode::from(REFUSED),
-    })
-}
-
-/// Prints a hint for each wanted package that no catalog has, if some package has a similar name.
-fn hint_at_similar(wanted: &[WantedArg], catalogs: &[SourceCatalog<'_>]) {
-    for WantedArg { package, .. } in wanted {
-        let similar = similar_names(
-            package,
-            catalogs
-                .iter()
-                .flat_map(|one| one.catalog.packages().map(Package::name)),
-        );
-        if !similar.is_empty()
-            && catalogs
-                .iter()
-                .all(|one| one.catalog.package(package).is_none())
-        {
-            // A hint, not data; and nothing is left to do when it cannot be printed.
-            let _ = writeln!(
-                output::stderr(),
-                "{} package {package:?} not found{similar}",
-                output::warning()
-            );
-        }
-    }
-}
-
-fn json_answer<'a>(
-    outcome: &'a SolveOutcome<'_>,
-    catalogs: &[SourceCatalog<'a>],
-) -> JsonAnswer<'a> {
-    match outcome {
-        SolveOutcome::Solution(solution) => JsonAnswer::Operators(operators(solution, catalogs)),
-        SolveOutcome::Conflict(conflict) => JsonAnswer::Unsatisfiable(vec![&conflict.message]),
-        SolveOutcome::Refusal(refusal) => JsonAnswer::Error(&refusal.message),
-    }
+    ignore_closed_pipe(json(&mut stdout(), &answer))?;
+    Ok(status.into())
 }
 
 fn operators<'a>(
     solution: &'a Solution<'_>,
     catalogs: &[SourceCatalog<'a>],
-) -> Vec<JsonOperator<'a>> {
+) -> Vec<SolvedOperator<'a>> {
     let steps = solution.steps.iter().map(|step| {
         let bundle = step.placed.bundle();
         let catalog = catalogs[step.placed.catalog];
-        JsonOperator {
+        SolvedOperator {
             package: bundle.package().name(),
             name: bundle.name(),
             catalog: catalog.name,

@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use serde::Serialize;
 
 use super::output;
-use crate::args::{Args, COMMIT, OutputFormat};
+use crate::args::{Args, COMMIT, SummaryFormat};
 
 /// The licences of what it is made of, compressed by gzip; empty where they were not collected
 /// before it was built.
@@ -40,11 +40,11 @@ pub(super) fn build_info() -> BuildInfo {
 }
 
 /// Prints the version.
-pub(super) fn version(format: OutputFormat) -> anyhow::Result<ExitCode> {
+pub(super) fn version(format: SummaryFormat) -> anyhow::Result<ExitCode> {
     let build = build_info();
     let printed = match format {
-        OutputFormat::Json => output::json(&mut io::stdout(), &build),
-        OutputFormat::Table => {
+        SummaryFormat::Json => output::json(&mut io::stdout(), &build),
+        SummaryFormat::Table => {
             let commit = build.commit.unwrap_or("unknown");
             writeln!(
                 io::stdout(),

@@ -274,15 +274,17 @@ fn graphs_have_the_edges_of_opm() {
             if command.stdout.matches("subgraph").count() == 0 {
                 continue;
             }
-            let names: Vec<Value> = serde_json::from_str(&stdout(
-                &folders,
-                &["list", "packages", catalog, "-o", "json"],
-            ))
-            .unwrap();
-            for name in names.iter().filter_map(|node| node["name"].as_str()) {
+            let json = |arguments: &[&str]| -> Value {
+                serde_json::from_str(&stdout(&folders, &[arguments, &["-o", "json"]].concat()))
+                    .unwrap()
+            };
+            let names = texts(&json(&["list", "packages", catalog])["items"], "name");
+            for name in names {
                 if package.as_deref().is_none_or(|package| package == name) {
-                    let graph = stdout(&folders, &["graph", catalog, name, "-o", "json"]);
-                    ours.extend(edges_of(name, &serde_json::from_str(&graph).unwrap()));
+                    let bundles = json(&["list", "bundles", catalog, "--package", &name]);
+                    let bundles = texts(&bundles["items"], "name");
+                    let graph = json(&["graph", catalog, &name]);
+                    ours.extend(edges_of(&name, &graph["updateGraph"], &bundles));
                 }
             }
         }
@@ -297,14 +299,45 @@ fn graphs_have_the_edges_of_opm() {
 /// An edge: package, channel, the two bundles, and why.
 type Edge = [String; 5];
 
-fn edges_of(package: &str, graph: &Value) -> Vec<Edge> {
-    let edges = graph["edges"].as_array().unwrap().iter();
-    let edge = |edge: &Value| {
-        let [channel, from, to, reason] =
-            ["channel", "from", "to", "reason"].map(|field| edge[field].as_str().unwrap());
-        [package, channel, from, to, reason].map(str::to_owned)
+/// The edges of an update graph. `bundles` are the bundles of the package, highest version first,
+/// which the spans of skip ranges are runs of.
+fn edges_of(package: &str, graph: &Value, bundles: &[String]) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    let mut add = |edge: &Value, from: &str, reason: &str| {
+        let to = edge["toName"].as_str().unwrap();
+        for channel in edge["channelNames"].as_array().unwrap() {
+            let channel = channel.as_str().unwrap();
+            if from != to {
+                edges.push([package, channel, from, to, reason].map(str::to_owned));
+            }
+        }
     };
-    edges.map(edge).collect()
+    for (list, reason) in [("replaces", "REPLACES"), ("skips", "SKIPS")] {
+        for edge in graph[list].as_array().unwrap() {
+            add(edge, edge["fromName"].as_str().unwrap(), reason);
+        }
+    }
+    for range in graph["skipRanges"].as_array().unwrap() {
+        for span in range["spans"].as_array().unwrap() {
+            let position = |end: &str| {
+                let mut bundles = bundles.iter();
+                let end = span[end]["name"].as_str().unwrap();
+                bundles.position(|bundle| bundle == end).unwrap()
+            };
+            for from in &bundles[position("highest")..=position("lowest")] {
+                add(range, from, "SKIP_RANGE");
+            }
+        }
+    }
+    edges
+}
+
+/// The texts of a field of each item.
+fn texts(items: &Value, field: &str) -> Vec<String> {
+    let items = items.as_array().unwrap().iter();
+    items
+        .map(|item| item[field].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// The edges of a drawing by opm.

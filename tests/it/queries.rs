@@ -40,41 +40,36 @@ fn prints(arguments: &[&str], expected: &str) {
 fn catalogs_packages_channels_and_bundles_are_listed() {
     let all = ["@old", "@new"];
     let list = |kind, more: &[&'static str]| [&["list", kind][..], &all, more].concat();
-    prints(
-        &list("catalogs", &[]),
-        "\
-NAME  PACKAGES  BUNDLES  PRIORITY  IMAGE
-new   1         3        0
-old   2         3        0
-",
-    );
+    // Not the table, which says when the sources were read.
+    let template = "jsonpath={range .items[*]}{.name} {.packageCount} {.bundleCount}{\"\\n\"}{end}";
+    prints(&list("catalogs", &["-o", template]), "new 1 3\nold 2 3\n");
     prints(
         &list("packages", &[]),
         "\
-NAME  HEAD   CHANNEL  CATALOG  DISPLAY NAME
-etcd  1.2.0  stable   new      etcd
-etcd  1.1.0  stable   old      etcd
-zoo   0.1.0  beta     old      zoo
+NAME  DISPLAY-NAME  CATALOG  CHANNEL  VERSION  DEPRECATED
+etcd  etcd          new      stable   1.2.0    false
+etcd  etcd          old      stable   1.1.0    false
+zoo   zoo           old      beta     0.1.0    false
 ",
     );
     prints(
         &list("channels", &["--package", "etcd"]),
         "\
-PACKAGE  CHANNEL    HEAD   ENTRIES  DEFAULT  CATALOG
-etcd     candidate  1.2.0  1                 new
-etcd     stable     1.2.0  3        yes      new
-etcd     stable     1.1.0  2        yes      old
+PACKAGE  CHANNEL    DEFAULT  HEAD         VERSION  ENTRIES  DEPRECATED  CATALOG
+etcd     candidate  false    etcd.v1.2.0  1.2.0    1        false       new
+etcd     stable     true     etcd.v1.2.0  1.2.0    3        false       new
+etcd     stable     true     etcd.v1.1.0  1.1.0    2        false       old
 ",
     );
     prints(
         &list("bundles", &["--package", "etcd"]),
         "\
-NAME         VERSION  PACKAGE  CATALOG  CHANNELS
-etcd.v1.2.0  1.2.0    etcd     new      candidate, stable
-etcd.v1.1.0  1.1.0    etcd     new      stable
-etcd.v1.1.0  1.1.0    etcd     old      stable
-etcd.v1.0.0  1.0.0    etcd     new      stable
-etcd.v1.0.0  1.0.0    etcd     old      stable
+BUNDLE       VERSION  CHANNELS           DEPRECATED  CREATED  CATALOG
+etcd.v1.2.0  1.2.0    candidate, stable  false       <none>   new
+etcd.v1.1.0  1.1.0    stable             false       <none>   new
+etcd.v1.1.0  1.1.0    stable             false       <none>   old
+etcd.v1.0.0  1.0.0    stable             false       <none>   new
+etcd.v1.0.0  1.0.0    stable             false       <none>   old
 ",
     );
 }
@@ -83,17 +78,21 @@ etcd.v1.0.0  1.0.0    etcd     old      stable
 fn a_package_and_a_bundle_are_shown_for_each_catalog_that_has_them() {
     let output = ask(&["show", "@old", "@new", "etcd"]);
     let expected = "\
-etcd (package etcd of catalog new)
+Name:               etcd
+Catalog:            new
+Display name:       etcd
 Default channel:    stable
-Its head:           etcd.v1.2.0
+Head:               etcd.v1.2.0
 Version:            1.2.0
 Image:              quay.io/example/etcd:v1.2.0
 Channels:           candidate 1.2.0
                     stable 1.2.0 (default)
 
-etcd (package etcd of catalog old)
+Name:               etcd
+Catalog:            old
+Display name:       etcd
 Default channel:    stable
-Its head:           etcd.v1.1.0
+Head:               etcd.v1.1.0
 Version:            1.1.0
 Image:              quay.io/example/etcd:v1.1.0
 Channels:           stable 1.1.0 (default)
@@ -111,33 +110,33 @@ Channels:           stable 1.1.0 (default)
         "json",
     ]);
     let shown: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
-    let names: Vec<_> = shown
+    let names: Vec<_> = shown["items"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|item| [&item["catalog"]["name"], &item["bundle"]["name"]])
+        .map(|item| [&item["catalog"]["name"], &item["name"]])
         .collect();
     assert_eq!(names, [["new", "etcd.v1.2.0"]]);
+    let list =
+        "hint: `catalogql list bundles SOURCE --package PACKAGE` lists the bundles of a package\n";
+    let no_bundle = format!("error: bundle `none` not found\n{list}");
     for (arguments, expected) in [
         (
             &["show", "@old", "none"][..],
-            "error: package \"none\" not found\n",
+            "error: package `none` not found\n",
         ),
-        (
-            &["show", "@old", "etcd", "--bundle", "none"],
-            "error: package \"etcd\", bundle \"none\" not found\n",
-        ),
+        (&["show", "@old", "etcd", "--bundle", "none"], &no_bundle),
         (
             &["show", "@old", "ectd"],
-            "error: package \"ectd\" not found; did you mean \"etcd\"?\n",
+            "error: package `ectd` not found\nhint: did you mean etcd?\n",
+        ),
+        (
+            &["show", "@old", "ectd", "--bundle", "etcd.v1.0.0"],
+            "error: package `ectd` not found\nhint: did you mean etcd?\n",
         ),
         (
             &["list", "bundles", "@old", "--package", "zo"],
-            "error: package \"zo\" not found; did you mean \"zoo\"?\n",
-        ),
-        (
-            &["show", "@old", "etcd", "--bundle", "etcd.v1.0"],
-            "error: package \"etcd\", bundle \"etcd.v1.0\" not found; did you mean \"etcd.v1.0.0\" or \"etcd.v1.1.0\"?\n",
+            "error: package `zo` not found\nhint: did you mean zoo?\n",
         ),
     ] {
         let output = ask(arguments);
@@ -147,7 +146,7 @@ Channels:           stable 1.1.0 (default)
                 output.stdout.as_str(),
                 output.stderr.as_str()
             ),
-            (Some(1), "", expected)
+            (Some(4), "", expected)
         );
     }
 }
@@ -156,9 +155,18 @@ Channels:           stable 1.1.0 (default)
 fn lists_are_json_when_asked() {
     let output = ask(&["search", "@old", "@new", "zoo", "-o", "json"]);
     let found: Value = serde_json::from_str(&output.stdout).expect("it is JSON");
+    let items = found["items"].as_array();
     assert_eq!(
-        (found.as_array().map(Vec::len), &found[0]["catalog"]),
-        (Some(1), &json!({"name": "old"}))
+        (
+            &found["kind"],
+            items.map(Vec::len),
+            &found["items"][0]["catalog"]["name"]
+        ),
+        (&json!("PackageList"), Some(1), &json!("old"))
+    );
+    prints(
+        &["list", "packages", "@old", "-o", "name"],
+        "package/old/etcd\npackage/old/zoo\n",
     );
 }
 
@@ -166,15 +174,14 @@ fn lists_are_json_when_asked() {
 fn a_difference_is_a_line_for_each_package_channel_and_bundle() {
     prints(
         &["diff", "@old", "@new"],
-        "\
-CHANGE   KIND     NAME         PACKAGE  HEADS
-changed  package  etcd         etcd
-added    channel  candidate    etcd      -> etcd.v1.2.0
-changed  channel  stable       etcd     etcd.v1.1.0 -> etcd.v1.2.0
-added    bundle   etcd.v1.2.0  etcd
-removed  package  zoo          zoo
-removed  channel  beta         zoo      zoo.v0.1.0 ->
-removed  bundle   zoo.v0.1.0   zoo
+        "   KIND     PACKAGE  NAME         BEFORE       AFTER
+~  package  etcd     etcd         <none>       <none>
++  channel  etcd     candidate    <none>       etcd.v1.2.0
+~  channel  etcd     stable       etcd.v1.1.0  etcd.v1.2.0
++  bundle   etcd     etcd.v1.2.0  <none>       <none>
+-  package  zoo      zoo          beta         <none>
+-  channel  zoo      beta         zoo.v0.1.0   <none>
+-  bundle   zoo      zoo.v0.1.0   <none>       <none>
 ",
     );
     prints(
@@ -198,14 +205,23 @@ Packages: 0 added, 1 removed, 1 changed.
 | bundle | `zoo.v0.1.0` | removed |
 ",
     );
-    prints(&["diff", "@old", "@old"], "no differences\n");
+    let same = ask(&["diff", "@old", "@old"]);
+    assert_eq!(
+        (same.status, &*same.stdout, &*same.stderr),
+        (Some(0), "", "no differences\n")
+    );
     prints(
         &["diff", "@old", "@old", "-o", "markdown", "--exit-code"],
         "The catalogs do not differ.\n",
     );
     let status = |new: &str| ask(&["diff", "@old", new, "--exit-code"]).status;
     assert_eq!((status("@old"), status("@new")), (Some(0), Some(1)));
-    prints(&["diff", "@old", "@old", "-o", "json"], "[]\n");
+    let same = ask(&["diff", "@old", "@old", "-o", "json"]);
+    let same: Value = serde_json::from_str(&same.stdout).expect("it is JSON");
+    assert_eq!(
+        (&same["kind"], &same["packages"]),
+        (&json!("CatalogDiff"), &json!([]))
+    );
 }
 
 #[test]
@@ -237,6 +253,20 @@ fn a_query_is_executed_without_a_server_and_errors_are_an_exit_status() {
     );
     let empty = [&query[..], &["--operation", "B"]].concat();
     assert!(ask(&empty).stdout.contains("\"labels\": []\n"));
+    let named = ask(&[
+        "query",
+        "@new",
+        document,
+        "--operation",
+        "A",
+        "--var",
+        "name=new",
+    ]);
+    assert!(
+        named.stdout.contains("\"totalCount\": 1"),
+        "{}",
+        named.stdout
+    );
     let wrong = ask(&["query", "@new", "{ none }"]);
     assert_eq!((wrong.status, wrong.stderr.as_str()), (Some(1), ""));
     assert!(
@@ -245,7 +275,7 @@ fn a_query_is_executed_without_a_server_and_errors_are_an_exit_status() {
         wrong.stdout
     );
     let wrong = ask(&["query", "@new", "{ __typename }", "--variables", "1"]);
-    assert_eq!(wrong.status, Some(1));
+    assert_eq!(wrong.status, Some(2));
     assert!(
         wrong
             .stderr

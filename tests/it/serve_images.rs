@@ -67,10 +67,10 @@ fn every_command_takes_an_image() {
     );
     let graph = run(catalogql().args(["graph", "--output=json", &source, "etcd"]));
     let graph: Value = serde_json::from_str(&graph.stdout).unwrap();
-    assert_eq!(graph["package"], "etcd");
+    assert_eq!(graph["name"], "etcd");
     let resolved = run(catalogql().args(["resolve", "--output=json", &source, "etcd"]));
     let resolved: Value = serde_json::from_str(&resolved.stdout).unwrap();
-    assert_eq!(resolved["resolution"]["bundle"], "etcd.v0.9.4");
+    assert_eq!(resolved["bundle"]["name"], "etcd.v0.9.4");
     let elsewhere = run(catalogql().args(["validate", "--configs-dir=/other", &source]));
     assert_eq!(elsewhere.status, Some(1));
     assert!(elsewhere.stdout.contains("/other"), "{}", elsewhere.stdout);

@@ -59,11 +59,12 @@ const ALLOWED: [(&str, &[&str]); 27] = [
         ],
     ),
     ("pages", &["http-facts", "serving"]),
-    ("printing", &["drawing"]),
+    ("printing", &[]),
+    ("commands", &["drawing", "printing"]),
     ("catalogql-client", &[]),
     (
         "kubectl-catalog",
-        &["catalogql-client", "drawing", "printing"],
+        &["catalogql-client", "commands", "printing"],
     ),
     ("testing", &["fbc"]),
     (
@@ -133,7 +134,7 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("batsat", &["solve"]),
     ("cel", &["solve"]),
     ("strsim", &["fbc", "graphql"]),
-    ("clap", &["catalogql", "kubectl-catalog"]),
+    ("clap", &["catalogql", "commands", "kubectl-catalog"]),
     ("anyhow", &["catalogql"]),
     ("tracing-subscriber", &["catalogql"]),
     // Commands print; rooms return what they found.

@@ -1,6 +1,6 @@
 //! Documents for servers that lack a field of them: older ones, and newer ones that removed it.
 
-use crate::Error;
+use crate::ClientError;
 
 /// Code of the error for a document that the schema of the server does not allow.
 const INVALID: &str = "GRAPHQL_VALIDATION_FAILED";
@@ -18,8 +18,8 @@ pub(crate) struct Adapted {
 
 /// Leaves the part out that an error is about, if it says that the document is invalid there and
 /// something is left without the part. The document is on one line.
-pub(crate) fn adapted(document: &str, error: &Error) -> Option<Adapted> {
-    let Error::Refused {
+pub(crate) fn adapted(document: &str, error: &ClientError) -> Option<Adapted> {
+    let ClientError::Refused {
         code,
         location: Some((1, column)),
         ..
@@ -62,7 +62,7 @@ fn without(document: &str, begin: usize) -> Option<Adapted> {
     })
 }
 
-/// Whether an offset is among the fields of an operation, and not of one of its objects.
+/// Returns `true` for an offset among the root fields of an operation.
 fn is_root(document: &str, offset: usize) -> bool {
     let mut depth = 0_usize;
     let mut definition = "";
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn only_what_the_server_says_is_invalid_is_left_out() {
-        let error = |code: &str, line: usize| Error::Refused {
+        let error = |code: &str, line: usize| ClientError::Refused {
             status: 400,
             code: Some(code.to_owned()),
             message: "m".to_owned(),
@@ -198,6 +198,6 @@ mod tests {
         );
         assert_eq!(adapted("{ o { a b } }", &error("BAD_USER_INPUT", 1)), None);
         assert_eq!(adapted("{ o { a b } }", &error(INVALID, 2)), None);
-        assert_eq!(adapted("{ o { a b } }", &Error::Changed), None);
+        assert_eq!(adapted("{ o { a b } }", &ClientError::Changed), None);
     }
 }

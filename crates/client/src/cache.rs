@@ -1,5 +1,5 @@
-//! Responses on disk, by the server and the request that they are of. What cannot be read or
-//! written is as if it were not there: a cache fails no request.
+//! Responses on disk, by server and request. A file that cannot be read counts as absent, and a
+//! response that cannot be written is not cached: a cache fails no request.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,21 +18,21 @@ pub const MAX_CACHE_BYTES: u64 = 64 << 20;
 
 /// A folder with responses, which only its user may read. Several processes may use it at a time.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct ClientCache {
     folder: PathBuf,
     max_bytes: u64,
 }
 
 /// A cached response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) head: EntryHeader,
+pub(crate) struct CachedEntry {
+    pub(crate) head: CachedEntryHeader,
     pub(crate) body: Vec<u8>,
 }
 
-/// What is known of a cached response; the first line of its file.
+/// Validator and lifetime of a cached response; the first line of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EntryHeader {
+pub(crate) struct CachedEntryHeader {
     /// Entity tag to revalidate it with.
     pub(crate) etag: String,
     /// When the server last sent or confirmed it, in seconds since the epoch.
@@ -41,7 +41,7 @@ pub(crate) struct EntryHeader {
     pub(crate) fresh_until: u64,
 }
 
-impl Cache {
+impl ClientCache {
     /// Uses this folder, which is created when something is first stored.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Cache {
     }
 
     /// Returns the response to a request, whatever its age.
-    pub(crate) fn get(&self, key: &str) -> Option<Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<CachedEntry> {
         let path = self.path(key);
         let bytes = fs::read(&path).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
@@ -61,20 +61,20 @@ impl Cache {
             .append(true)
             .open(&path)
             .and_then(|file| file.set_modified(SystemTime::now()));
-        Some(Entry {
+        Some(CachedEntry {
             head,
             body: bytes[end + 1..].to_vec(),
         })
     }
 
     /// Stores the response to a request, in place of an earlier one.
-    pub(crate) fn put(&self, key: &str, entry: &Entry) {
+    pub(crate) fn put(&self, key: &str, entry: &CachedEntry) {
         if (entry.body.len() as u64) < self.max_bytes && self.try_put(key, entry).is_ok() {
             let _ = self.evict();
         }
     }
 
-    fn try_put(&self, key: &str, entry: &Entry) -> io::Result<()> {
+    fn try_put(&self, key: &str, entry: &CachedEntry) -> io::Result<()> {
         create_private(&self.folder)?;
         // It is created for its owner alone, on every system that knows of owners.
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
@@ -87,7 +87,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Removes what was not used for longest until the rest is within the limit.
+    /// Removes least recently used responses until the rest is within the limit.
     fn evict(&self) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -113,10 +113,10 @@ impl Cache {
     }
 }
 
-impl Entry {
-    /// The entry for a response with these headers; `None` for one that has no entity tag or must
+impl CachedEntry {
+    /// Makes an entry for a response with these headers; `None` for one that has no entity tag or must
     /// not be stored.
-    pub(crate) fn of(headers: &HeaderMap, body: &[u8]) -> Option<Self> {
+    pub(crate) fn from_response(headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let etag = headers.get(ETAG)?.to_str().ok()?.to_owned();
         let control = cache_control(headers);
         if control.contains("no-store") {
@@ -124,7 +124,7 @@ impl Entry {
         }
         let now = seconds(SystemTime::now());
         Some(Self {
-            head: EntryHeader {
+            head: CachedEntryHeader {
                 etag,
                 validated: now,
                 fresh_until: now + max_age(&control),
@@ -133,12 +133,12 @@ impl Entry {
         })
     }
 
-    /// The entry for what the client found out by itself, which may be used for this time.
+    /// Makes an entry for data that no server sent, which is fresh for this time.
     #[cfg(feature = "kube")]
-    pub(crate) fn found(body: Vec<u8>, max_age: Duration) -> Self {
+    pub(crate) fn from_data(body: Vec<u8>, max_age: Duration) -> Self {
         let now = seconds(SystemTime::now());
         Self {
-            head: EntryHeader {
+            head: CachedEntryHeader {
                 etag: String::new(),
                 validated: now,
                 fresh_until: now + max_age.as_secs(),
@@ -153,7 +153,7 @@ impl Entry {
         self.head.fresh_until = self.head.validated + max_age(&cache_control(headers));
     }
 
-    /// Whether it may be used without asking.
+    /// Returns `true` while the response may be used without revalidation.
     pub(crate) fn is_fresh(&self) -> bool {
         seconds(SystemTime::now()) < self.head.fresh_until
     }
@@ -164,7 +164,8 @@ impl Entry {
     }
 }
 
-/// The name of the response to a request: the hash of who asks whom, and of what.
+/// Returns the name of the file for a request: a hash of the caller with the server, and of the
+/// request.
 pub(crate) fn key(identity: &str, request: &str) -> String {
     let digest = Sha256::new()
         .chain_update(identity)
@@ -220,9 +221,9 @@ mod tests {
 
     use super::*;
 
-    fn entry(bytes: usize) -> Entry {
-        Entry {
-            head: EntryHeader {
+    fn entry(bytes: usize) -> CachedEntry {
+        CachedEntry {
+            head: CachedEntryHeader {
                 etag: "\"a\"".to_owned(),
                 validated: 7,
                 fresh_until: 9,
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn a_response_is_found_again_and_only_by_its_owner() {
         let folders = Folders::new();
-        let cache = Cache::at(folders.path("a/client"));
+        let cache = ClientCache::at(folders.path("a/client"));
         assert_eq!(cache.get("key"), None);
         cache.put("key", &entry(3));
         assert_eq!(cache.get("key"), Some(entry(3)));
@@ -255,9 +256,9 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_is_removed_beyond_the_limit() {
         let folders = Folders::new();
-        let cache = Cache {
+        let cache = ClientCache {
             max_bytes: 3_500,
-            ..Cache::at(folders.path("client"))
+            ..ClientCache::at(folders.path("client"))
         };
         for (at, key) in ["one", "two", "three"].into_iter().enumerate() {
             cache.put(key, &entry(1_000));
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn a_damaged_file_is_as_if_it_were_not_there() {
         let folders = Folders::new();
-        let cache = Cache::at(folders.path("client"));
+        let cache = ClientCache::at(folders.path("client"));
         folders.write("client/key", "nothing");
         assert_eq!(cache.get("key"), None);
         folders.write("client/key", "{}\nbody");
@@ -296,13 +297,13 @@ mod tests {
                 (ETAG, HeaderValue::from_static("\"a\"")),
                 (CACHE_CONTROL, HeaderValue::from_static(control)),
             ];
-            let entry = Entry::of(&HeaderMap::from_iter(headers), b"{}")?;
+            let entry = CachedEntry::from_response(&HeaderMap::from_iter(headers), b"{}")?;
             Some(entry.head.fresh_until - entry.head.validated)
         };
         assert_eq!(stored("public, no-cache"), Some(0));
         assert_eq!(stored("public, max-age=86400, immutable"), Some(86_400));
         assert_eq!(stored("no-store"), None);
-        assert_eq!(Entry::of(&HeaderMap::new(), b"{}"), None);
+        assert_eq!(CachedEntry::from_response(&HeaderMap::new(), b"{}"), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::client::DocumentRequest;
 use crate::documents::{self, changes, served};
 use crate::retry::backoff;
 use crate::transport::{OpenResponse, OutgoingRequest};
-use crate::types::{Change, ChangeEvent};
+use crate::types::{ChangeEvent, ContentChange};
 use crate::{Client, Result};
 
 /// Time without a byte after which a stream counts as cut: the server sends a comment every 12
@@ -28,15 +28,15 @@ type Digests = BTreeMap<String, String>;
 struct ChangeStream<'a> {
     client: &'a Client,
     names: Vec<String>,
-    events: Option<EventStream>,
-    /// What was reported; `None` before the first connection.
+    events: Option<ServerSentEvents>,
+    /// Digests that were reported last; `None` before the first connection.
     known: Option<Digests>,
     queue: VecDeque<ChangeEvent>,
     failures: u32,
 }
 
 /// Server-sent events of one response.
-struct EventStream {
+struct ServerSentEvents {
     response: OpenResponse,
     buffer: Vec<u8>,
 }
@@ -62,7 +62,7 @@ impl Client {
         })
     }
 
-    async fn subscribe(&self, names: &[String]) -> Result<EventStream> {
+    async fn subscribe(&self, names: &[String]) -> Result<ServerSentEvents> {
         let body = documents::Changes::build_query(changes::Variables {
             names: Some(names.to_vec()),
         });
@@ -78,7 +78,7 @@ impl Client {
         let sent = timeout(self.timeout(), self.transport().send(outgoing)).await;
         let mut response = self.in_time(sent)?;
         if response.status == 200 {
-            return Ok(EventStream {
+            return Ok(ServerSentEvents {
                 response,
                 buffer: Vec::new(),
             });
@@ -178,9 +178,9 @@ impl ChangeStream<'_> {
             None => known.remove(name),
         };
         let change = match (&before, &digest) {
-            (None, Some(_)) => Change::Added,
-            (Some(_), None) => Change::Removed,
-            (Some(before), Some(now)) if before != now => Change::Changed,
+            (None, Some(_)) => ContentChange::Added,
+            (Some(_), None) => ContentChange::Removed,
+            (Some(before), Some(now)) if before != now => ContentChange::Changed,
             _ => return,
         };
         let event = ChangeEvent {
@@ -193,7 +193,7 @@ impl ChangeStream<'_> {
     }
 }
 
-impl EventStream {
+impl ServerSentEvents {
     /// Waits for the data of the next event.
     async fn next(&mut self) -> std::result::Result<String, crate::transport::BoxError> {
         loop {
@@ -304,8 +304,8 @@ mod tests {
             .chain(once(async { "event: next\ndata: 1\n\n" }))
             .chain(pending());
         let response = http::Response::new(reqwest::Body::wrap(Chunks(Box::pin(chunks))));
-        let mut events = EventStream {
-            response: OpenResponse::of(response.into()),
+        let mut events = ServerSentEvents {
+            response: OpenResponse::from_http(response.into()),
             buffer: Vec::new(),
         };
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The client: who is asked, and how one document becomes a response, through the cache and with
-//! repetitions.
+//! The client: sends a document to its server and returns the response, through the cache and with
+//! retries.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,11 +15,11 @@ use tokio::time::error::Elapsed;
 use tokio::time::{sleep, timeout};
 
 use crate::adapt::{MAX_LEFT_OUT, adapted};
-use crate::cache::{self, Cache, Entry};
+use crate::cache::{self, CachedEntry, ClientCache};
 use crate::error::is_retryable_status;
 use crate::retry::{MAX_RETRIES, MAX_RETRY_WAIT, backoff, retry_after};
-use crate::transport::{BoxError, OutgoingRequest, ReceivedResponse, Transport};
-use crate::{Error, Result};
+use crate::transport::{BoxError, ClientTransport, OutgoingRequest, ReceivedResponse};
+use crate::{ClientError, Result};
 
 /// Time for one attempt of a request, unless the builder says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -44,36 +44,36 @@ pub struct Client {
 
 #[derive(Debug)]
 struct ClientState {
-    transport: Transport,
-    /// What messages call the server.
+    transport: ClientTransport,
+    /// Name of the server in messages.
     endpoint: String,
-    /// Who asks whom, so that no cached response is given to another.
+    /// Caller and server; part of the cache key, so that no caller gets the response of another.
     identity: String,
     token: Option<Token>,
-    cache: Option<Cache>,
+    cache: Option<ClientCache>,
     timeout: Duration,
     is_offline: bool,
-    /// What the server lacks; `None` if that is an error.
-    left_out: Option<Mutex<LeftOut>>,
+    /// Fields that the server lacks; `None` if an unknown field is an error.
+    left_out: Option<Mutex<UnsupportedFields>>,
     /// Greatest age of a cached response that was used without a request.
     cached_age: Mutex<Option<Duration>>,
     _kept_alive: Option<KeptAlive>,
 }
 
-/// What a server lacks.
+/// Fields that a server lacks, and the documents without them.
 #[derive(Clone, Debug, Default)]
-struct LeftOut {
-    /// Documents without what the server lacks, by their texts.
+struct UnsupportedFields {
+    /// Documents without the fields, by their texts.
     documents: BTreeMap<String, String>,
     fields: Vec<String>,
 }
 
-/// What makes a client.
+/// Settings of a client.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    target: Target,
+    target: ClientTarget,
     token: Option<Token>,
-    cache: Option<Cache>,
+    cache: Option<ClientCache>,
     authorities: Vec<u8>,
     is_insecure: bool,
     address: Option<SocketAddr>,
@@ -84,19 +84,18 @@ pub struct Builder {
     kept_alive: Option<KeptAlive>,
 }
 
-/// What a client needs and does not look into, such as a forwarded port; dropped with its last
-/// clone.
+/// Resource of a client, such as a forwarded port; dropped with the last clone of the client.
 type KeptAlive = Arc<dyn std::fmt::Debug + Send + Sync>;
 
-/// The server that is meant.
+/// Address of the server.
 #[derive(Clone, Debug)]
-pub(crate) enum Target {
+pub(crate) enum ClientTarget {
     Url(String),
     #[cfg(feature = "kube")]
     Proxy(crate::cluster::ServiceProxy),
 }
 
-/// Where a bearer token comes from.
+/// Source of a bearer token.
 #[derive(Clone, Debug)]
 enum Token {
     Text(String),
@@ -106,17 +105,17 @@ enum Token {
 
 /// A response with data and without errors.
 #[derive(Clone, Debug)]
-pub struct Response {
+pub struct ClientResponse {
     /// The value of each root field.
     pub data: Value,
-    /// What the server adds, such as `suggestions` for names that are not there; `null` where it
-    /// adds nothing.
+    /// Extensions of the response, such as `suggestions` for unknown names; `null` if there are
+    /// none.
     pub extensions: Value,
-    /// Where it comes from.
+    /// Origin of the response.
     pub origin: ResponseOrigin,
 }
 
-/// Where a response comes from.
+/// Origin of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseOrigin {
     /// The server sent it.
@@ -128,7 +127,7 @@ pub enum ResponseOrigin {
 }
 
 impl Builder {
-    pub(crate) fn new(target: Target) -> Self {
+    pub(crate) fn new(target: ClientTarget) -> Self {
         Self {
             target,
             token: None,
@@ -144,7 +143,7 @@ impl Builder {
         }
     }
 
-    /// Says who asks whom, where the URL alone does not.
+    /// Sets the caller and the server for the cache key, where the URL alone does not tell.
     #[cfg(feature = "kube")]
     pub(crate) fn identity(mut self, identity: String) -> Self {
         self.identity = Some(identity);
@@ -173,7 +172,7 @@ impl Builder {
 
     /// Keeps responses in this cache.
     #[must_use]
-    pub fn cache(mut self, cache: Cache) -> Self {
+    pub fn cache(mut self, cache: ClientCache) -> Self {
         self.cache = Some(cache);
         self
     }
@@ -225,12 +224,12 @@ impl Builder {
     /// Makes the client. Fails on an invalid URL or certificate; connects to nothing.
     pub fn build(self) -> Result<Client> {
         let (transport, endpoint, identity) = match &self.target {
-            Target::Url(url) => {
+            ClientTarget::Url(url) => {
                 let url = endpoint_url(url)?;
                 let client = self.http_client(&url)?;
                 let identity = self.identity.clone().unwrap_or_else(|| url.to_string());
                 (
-                    Transport::Http {
+                    ClientTransport::Http {
                         client,
                         url: url.clone(),
                     },
@@ -239,8 +238,8 @@ impl Builder {
                 )
             }
             #[cfg(feature = "kube")]
-            Target::Proxy(proxy) => (
-                Transport::Proxy(proxy.clone()),
+            ClientTarget::Proxy(proxy) => (
+                ClientTransport::Proxy(proxy.clone()),
                 proxy.endpoint.clone(),
                 proxy.identity.clone(),
             ),
@@ -295,7 +294,7 @@ impl Builder {
 /// The URL of the endpoint: a server's own URL, or its path `/graphql`.
 fn endpoint_url(text: &str) -> Result<reqwest::Url> {
     let invalid = || {
-        Error::Setup(format!(
+        ClientError::Setup(format!(
             "`{text}` is not a URL: write it as https://HOST[:PORT][/PREFIX]"
         ))
     };
@@ -311,21 +310,21 @@ fn endpoint_url(text: &str) -> Result<reqwest::Url> {
     Ok(url)
 }
 
-fn setup(what: &str, error: &dyn std::error::Error) -> Error {
+fn setup(what: &str, error: &dyn std::error::Error) -> ClientError {
     let cause = error
         .source()
         .map(|source| format!(": {source}"))
         .unwrap_or_default();
-    Error::Setup(format!("{what}: {error}{cause}"))
+    ClientError::Setup(format!("{what}: {error}{cause}"))
 }
 
 impl Client {
     /// Begins a client for the server at this URL, such as `https://catalogql.example.com`.
     pub fn builder(endpoint: impl Into<String>) -> Builder {
-        Builder::new(Target::Url(endpoint.into()))
+        Builder::new(ClientTarget::Url(endpoint.into()))
     }
 
-    /// Returns what messages call the server.
+    /// Returns the name of the server in messages.
     pub fn endpoint(&self) -> &str {
         &self.shared.endpoint
     }
@@ -338,7 +337,7 @@ impl Client {
     }
 
     /// Executes a document of one operation. Variables that are `null` are not sent.
-    pub async fn execute(&self, document: &str, variables: &Value) -> Result<Response> {
+    pub async fn execute(&self, document: &str, variables: &Value) -> Result<ClientResponse> {
         let Some(left_out) = &self.shared.left_out else {
             return self.execute_operation(document, None, variables).await;
         };
@@ -400,7 +399,7 @@ impl Client {
         document: &str,
         operation: Option<&str>,
         variables: &Value,
-    ) -> Result<Response> {
+    ) -> Result<ClientResponse> {
         let request = DocumentRequest::new(document, operation, variables);
         let Some(cache) = self
             .shared
@@ -409,7 +408,7 @@ impl Client {
             .filter(|_| request.body.is_none())
         else {
             if self.shared.is_offline {
-                return Err(Error::NotCached);
+                return Err(ClientError::NotCached);
             }
             return self.decode(&self.send(&request, None).await?, ResponseOrigin::Server);
         };
@@ -429,7 +428,7 @@ impl Client {
             return self.decode_body(&entry.body, ResponseOrigin::Cache(age));
         }
         if self.shared.is_offline {
-            return Err(Error::NotCached);
+            return Err(ClientError::NotCached);
         }
         let received = self
             .send(
@@ -442,8 +441,8 @@ impl Client {
             cache.put(&key, entry);
             return self.decode_body(&entry.body, ResponseOrigin::Revalidated);
         }
-        if let Some(entry) =
-            Entry::of(&received.headers, &received.body).filter(|_| received.status == 200)
+        if let Some(entry) = CachedEntry::from_response(&received.headers, &received.body)
+            .filter(|_| received.status == 200)
         {
             cache.put(&key, &entry);
         }
@@ -464,7 +463,7 @@ impl Client {
                     let asked = retry_after(&received.headers, SystemTime::now());
                     asked.unwrap_or_default().max(backoff(attempt))
                 }
-                Err(Error::Unreachable { .. }) => backoff(attempt),
+                Err(ClientError::Unreachable { .. }) => backoff(attempt),
                 _ => return outcome,
             };
             if attempt == MAX_RETRIES || wait > MAX_RETRY_WAIT {
@@ -517,12 +516,12 @@ impl Client {
     pub(crate) fn headers(&self, accept: &'static str) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let mut headers = vec![(ACCEPT, HeaderValue::from_static(accept))];
         // The API server takes the header for its own, and passes none on.
-        let is_direct = matches!(self.shared.transport, Transport::Http { .. });
+        let is_direct = matches!(self.shared.transport, ClientTransport::Http { .. });
         let token = match self.shared.token.as_ref().filter(|_| is_direct) {
             None => return Ok(headers),
             Some(Token::Text(text)) => text.clone(),
             Some(Token::File(path)) => std::fs::read_to_string(path).map_err(|error| {
-                Error::Setup(format!(
+                ClientError::Setup(format!(
                     "cannot read the token in {}: {error}",
                     path.display()
                 ))
@@ -530,32 +529,36 @@ impl Client {
         };
         let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
         let mut value = value.map_err(|_| {
-            Error::Setup("the bearer token has characters that no header has".to_owned())
+            ClientError::Setup("the bearer token has characters that no header has".to_owned())
         })?;
         value.set_sensitive(true);
         headers.push((AUTHORIZATION, value));
         Ok(headers)
     }
 
-    pub(crate) fn transport(&self) -> &Transport {
+    pub(crate) fn transport(&self) -> &ClientTransport {
         &self.shared.transport
     }
 
-    pub(crate) fn unreachable(&self, source: BoxError) -> Error {
-        Error::Unreachable {
+    pub(crate) fn unreachable(&self, source: BoxError) -> ClientError {
+        ClientError::Unreachable {
             endpoint: self.shared.endpoint.clone(),
             source,
         }
     }
 
-    pub(crate) fn undecodable(&self, source: serde_json::Error) -> Error {
-        Error::Decode {
+    pub(crate) fn undecodable(&self, source: serde_json::Error) -> ClientError {
+        ClientError::Decode {
             endpoint: self.shared.endpoint.clone(),
             source,
         }
     }
 
-    fn decode(&self, received: &ReceivedResponse, origin: ResponseOrigin) -> Result<Response> {
+    fn decode(
+        &self,
+        received: &ReceivedResponse,
+        origin: ResponseOrigin,
+    ) -> Result<ClientResponse> {
         if received.status == 200 {
             return self.decode_body(&received.body, origin);
         }
@@ -563,7 +566,7 @@ impl Client {
     }
 
     /// The error of a response that has another status than 200.
-    pub(crate) fn refusal(&self, status: u16, body: &[u8]) -> Error {
+    pub(crate) fn refusal(&self, status: u16, body: &[u8]) -> ClientError {
         let endpoint = self.shared.endpoint.clone();
         let value: Value = serde_json::from_slice(body).unwrap_or_default();
         if let Some(error) = first_error(&value, status).filter(|_| !matches!(status, 401 | 403)) {
@@ -586,13 +589,13 @@ impl Client {
             message
         };
         match status {
-            401 | 403 => Error::NotAllowed {
+            401 | 403 => ClientError::NotAllowed {
                 endpoint,
                 status,
                 message,
             },
-            404 | 405 | 301..=308 => Error::NotFound { endpoint, message },
-            _ => Error::Refused {
+            404 | 405 | 301..=308 => ClientError::NotFound { endpoint, message },
+            _ => ClientError::Refused {
                 status,
                 code: None,
                 message,
@@ -602,7 +605,11 @@ impl Client {
         }
     }
 
-    pub(crate) fn decode_body(&self, body: &[u8], origin: ResponseOrigin) -> Result<Response> {
+    pub(crate) fn decode_body(
+        &self,
+        body: &[u8],
+        origin: ResponseOrigin,
+    ) -> Result<ClientResponse> {
         let mut value: Value =
             serde_json::from_slice(body).map_err(|source| self.undecodable(source))?;
         if let Some(error) = first_error(&value, 200) {
@@ -612,12 +619,12 @@ impl Client {
         let extensions = value["extensions"].take();
         if !data.is_object() {
             let message = "what answers is JSON without `data`".to_owned();
-            return Err(Error::NotFound {
+            return Err(ClientError::NotFound {
                 endpoint: self.shared.endpoint.clone(),
                 message,
             });
         }
-        Ok(Response {
+        Ok(ClientResponse {
             data,
             extensions,
             origin,
@@ -626,14 +633,14 @@ impl Client {
 }
 
 /// The first error of a GraphQL response.
-fn first_error(response: &Value, status: u16) -> Option<Error> {
+fn first_error(response: &Value, status: u16) -> Option<ClientError> {
     let error = response.get("errors")?.get(0)?;
     let code = error
         .pointer("/extensions/code")
         .and_then(Value::as_str)
         .map(str::to_owned);
     if code.as_deref() == Some("CATALOG_CHANGED") {
-        return Some(Error::Changed);
+        return Some(ClientError::Changed);
     }
     let segment = |segment: &Value| {
         segment
@@ -649,7 +656,7 @@ fn first_error(response: &Value, status: u16) -> Option<Error> {
         .join("/");
     let number = |name: &str| usize::try_from(error["locations"][0][name].as_u64()?).ok();
     let location = number("line").zip(number("column"));
-    Some(Error::Refused {
+    Some(ClientError::Refused {
         status,
         code,
         message: error["message"].as_str()?.to_owned(),
@@ -691,7 +698,7 @@ impl DocumentRequest {
     }
 }
 
-/// Why there is no response.
+/// Returns the error of an attempt that took too long.
 pub(crate) fn late(timeout: Duration) -> BoxError {
     format!("no response within {} s", timeout.as_secs()).into()
 }
@@ -763,7 +770,7 @@ mod tests {
             .expect("the URL is valid");
         let shown = |status, body: &str| client.refusal(status, body.as_bytes()).to_string();
         let error = r#"{"errors": [{"message": "too much", "path": ["a", 0], "extensions": {"code": "TOO_MUCH"}}]}"#;
-        let Error::Refused {
+        let ClientError::Refused {
             status,
             code,
             message,
@@ -781,7 +788,7 @@ mod tests {
             r#"{"errors": [{"message": "m", "extensions": {"code": "CATALOG_CHANGED"}}]}"#;
         assert!(matches!(
             client.decode_body(changed.as_bytes(), ResponseOrigin::Server),
-            Err(Error::Changed)
+            Err(ClientError::Changed)
         ));
         let forbidden = r#"{"kind": "Status", "message": "services is forbidden"}"#;
         assert_eq!(
@@ -801,11 +808,11 @@ mod tests {
         );
         assert!(matches!(
             client.decode_body(b"{}", ResponseOrigin::Server),
-            Err(Error::NotFound { .. })
+            Err(ClientError::NotFound { .. })
         ));
         assert!(matches!(
             client.decode_body(b"<html>", ResponseOrigin::Server),
-            Err(Error::Decode { .. })
+            Err(ClientError::Decode { .. })
         ));
     }
 }

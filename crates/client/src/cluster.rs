@@ -16,12 +16,12 @@ use serde_json::Value;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use crate::cache::{self, Cache, Entry};
-use crate::client::{Builder, Client, DEFAULT_TIMEOUT, Target, late};
+use crate::cache::{self, CachedEntry, ClientCache};
+use crate::client::{Builder, Client, ClientTarget, DEFAULT_TIMEOUT, late};
 use crate::error::chain;
-use crate::port_forward::{Pods, PortForward};
+use crate::port_forward::{PortForward, ServicePods};
 use crate::transport::{BoxError, OutgoingRequest};
-use crate::{Error, Result};
+use crate::{ClientError, Result};
 
 /// Labels of a Service of catalogql.
 const LABELS: &str = "app.kubernetes.io/name=catalogql";
@@ -44,7 +44,7 @@ pub const MAX_SERVICE_AGE: Duration = Duration::from_hours(24);
 /// it.
 const AUTHORITY: (&str, &str) = ("catalogql-ca", "ca.crt");
 
-/// Which cluster is meant, as kubectl's flags say it.
+/// Cluster and user, in the terms of kubectl's flags.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterOptions {
     /// The kubeconfig file; that of `KUBECONFIG`, or else of the home folder, when `None`.
@@ -61,20 +61,19 @@ pub struct ClusterOptions {
     pub impersonate: Option<String>,
     /// Groups to impersonate.
     pub impersonate_groups: Vec<String>,
-    /// How the server is reached.
+    /// Route to the server.
     pub route: ClusterRoute,
-    /// Where the Service that was found is remembered.
-    pub cache: Option<Cache>,
-    /// Whether the Service is looked for although one is remembered.
+    /// Cache of the Service that was found.
+    pub cache: Option<ClientCache>,
+    /// Finds the Service again although one is cached.
     pub refresh: bool,
-    /// Whether nothing is asked: the Service is one that is remembered, however long ago it was
-    /// found.
+    /// Sends no requests: the Service is the cached one, whatever its age.
     pub offline: bool,
     /// Time for each request to the API server; [`DEFAULT_TIMEOUT`] when `None`.
     pub timeout: Option<Duration>,
 }
 
-/// How the server of a cluster is reached.
+/// Route to the server of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClusterRoute {
     /// Through the API server's proxy of Services. It passes no bearer token on, and tells the
@@ -91,9 +90,9 @@ pub(crate) struct ServiceProxy {
     pub(crate) client: kube::Client,
     /// Path of the endpoint.
     pub(crate) path: String,
-    /// What messages call it.
+    /// Name of the server in messages.
     pub(crate) endpoint: String,
-    /// Who asks whom.
+    /// Caller and server; part of the cache key.
     pub(crate) identity: String,
 }
 
@@ -141,7 +140,8 @@ impl ForwardedServer {
     pub async fn start(options: &ClusterOptions) -> Result<Self> {
         let cluster = Cluster::new(options).await?;
         let (service, object) = cluster.find(options).await?;
-        let pods = Pods::of(&cluster.client, cluster.server, &object, &service.scheme)?;
+        let pods =
+            ServicePods::from_service(&cluster.client, cluster.server, &object, &service.scheme)?;
         let forward = PortForward::start(pods).await?;
         let url = format!("{}://{}", service.scheme, forward.address);
         let certificate_name = format!("{}.{}.svc", service.name, service.namespace);
@@ -169,21 +169,21 @@ pub fn current_context(options: &ClusterOptions) -> Option<String> {
 /// A cluster and its user.
 struct Cluster {
     client: kube::Client,
-    server: ApiServer,
-    /// Who asks whom.
+    server: ClusterApiServer,
+    /// Caller and server; part of the cache key.
     identity: String,
 }
 
-/// What is known of the API server of a cluster.
+/// Address of an API server and the time limit of its requests.
 #[derive(Clone, Debug)]
-pub(crate) struct ApiServer {
+pub(crate) struct ClusterApiServer {
     /// Its URL.
     pub(crate) url: String,
     /// Time for each request.
     timeout: Duration,
 }
 
-impl ApiServer {
+impl ClusterApiServer {
     /// Waits for what it answers to a request; kube's own client would wait for ever.
     pub(crate) async fn answer<T>(
         &self,
@@ -193,21 +193,21 @@ impl ApiServer {
         match timeout(self.timeout, request).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(kube::Error::Api(status))) => Err(match status.code {
-                404 => Error::NotFound {
+                404 => ClientError::NotFound {
                     endpoint: endpoint(),
                     message: status.message,
                 },
-                status_code => Error::NotAllowed {
+                status_code => ClientError::NotAllowed {
                     endpoint: endpoint(),
                     status: status_code,
                     message: status.message,
                 },
             }),
-            Ok(Err(error)) => Err(Error::Unreachable {
+            Ok(Err(error)) => Err(ClientError::Unreachable {
                 endpoint: endpoint(),
                 source: Box::new(error),
             }),
-            Err(Elapsed { .. }) => Err(Error::Unreachable {
+            Err(Elapsed { .. }) => Err(ClientError::Unreachable {
                 endpoint: endpoint(),
                 source: late(self.timeout),
             }),
@@ -221,11 +221,12 @@ impl Cluster {
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let (config, identity) = config(options).await?;
         let timeout = options.timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let server = ApiServer {
+        let server = ClusterApiServer {
             url: config.cluster_url.to_string(),
             timeout,
         };
-        let client = kube::Client::try_from(config).map_err(|error| Error::Setup(chain(&error)))?;
+        let client =
+            kube::Client::try_from(config).map_err(|error| ClientError::Setup(chain(&error)))?;
         Ok(Self {
             client,
             server,
@@ -244,7 +245,7 @@ impl Cluster {
         );
         let endpoint = format!("{}{path}", self.server.url.trim_end_matches('/'));
         let identity = service.identity(&self.identity);
-        Ok(Builder::new(Target::Proxy(ServiceProxy {
+        Ok(Builder::new(ClientTarget::Proxy(ServiceProxy {
             client: self.client,
             path,
             endpoint,
@@ -254,16 +255,16 @@ impl Cluster {
 
     async fn through_pods(self, options: &ClusterOptions) -> Result<Builder> {
         if options.offline {
-            let service = self.remembered(options).ok_or(Error::NotCached)?;
-            return Ok(
-                Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity))
-            );
+            let service = self.remembered(options).ok_or(ClientError::NotCached)?;
+            return Ok(Builder::new(ClientTarget::Url(service.url()))
+                .identity(service.identity(&self.identity)));
         }
         let (service, object) = self.find(options).await?;
-        let pods = Pods::of(&self.client, self.server.clone(), &object, &service.scheme)?;
+        let pods =
+            ServicePods::from_service(&self.client, self.server.clone(), &object, &service.scheme)?;
         let forward = PortForward::start(pods).await?;
-        let builder =
-            Builder::new(Target::Url(service.url())).identity(service.identity(&self.identity));
+        let builder = Builder::new(ClientTarget::Url(service.url()))
+            .identity(service.identity(&self.identity));
         let builder = builder
             .connect_to(forward.address)
             .keep_alive(Arc::new(forward));
@@ -288,7 +289,7 @@ impl Cluster {
     /// Finds the Service, and remembers it.
     async fn find(&self, options: &ClusterOptions) -> Result<(ServicePort, Service)> {
         if options.offline {
-            return Err(Error::NotCached);
+            return Err(ClientError::NotCached);
         }
         let (found, object) =
             find(&self.client, &self.server, options.namespace.as_deref()).await?;
@@ -296,7 +297,7 @@ impl Cluster {
             let body = serde_json::to_vec(&found).expect("names are JSON");
             cache.put(
                 &self.memory_key(options),
-                &Entry::found(body, MAX_SERVICE_AGE),
+                &CachedEntry::from_data(body, MAX_SERVICE_AGE),
             );
         }
         Ok((found, object))
@@ -356,7 +357,7 @@ impl ServicePort {
         format!("{}://{}.{}.svc", self.scheme, self.name, self.namespace)
     }
 
-    /// Who asks whom, whatever the route.
+    /// Returns the caller and the server for the cache key, the same for every route.
     fn identity(&self, user: &str) -> String {
         format!("{user}\n{}", self.url())
     }
@@ -364,7 +365,7 @@ impl ServicePort {
 
 /// The configuration of the cluster, and who its user is.
 async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
-    let invalid = |error: kube::config::KubeconfigError| Error::Setup(chain(&error));
+    let invalid = |error: kube::config::KubeconfigError| ClientError::Setup(chain(&error));
     let kubeconfig = match &options.kubeconfig {
         Some(path) => Kubeconfig::read_from(path),
         None => Kubeconfig::read(),
@@ -388,7 +389,7 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
     }
     // Hashed before it is written anywhere.
     let user = serde_json::to_string(&config.auth_info)
-        .map_err(|error| Error::Setup(error.to_string()))?;
+        .map_err(|error| ClientError::Setup(error.to_string()))?;
     let identity = format!("{}\n{user}", config.cluster_url);
     Ok((config, identity))
 }
@@ -396,7 +397,7 @@ async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
 /// Finds the one Service of catalogql.
 async fn find(
     client: &kube::Client,
-    server: &ApiServer,
+    server: &ClusterApiServer,
     namespace: Option<&str>,
 ) -> Result<(ServicePort, Service)> {
     let places: Vec<_> = match namespace {
@@ -422,20 +423,20 @@ async fn find(
                     let names = found
                         .iter()
                         .map(|(found, _)| format!("{}/{}", found.namespace, found.name));
-                    return Err(Error::Ambiguous(names.collect::<Vec<_>>().join(", ")));
+                    return Err(ClientError::Ambiguous(names.collect::<Vec<_>>().join(", ")));
                 }
                 if let Some(found) = found.pop() {
                     return Ok(found);
                 }
             }
-            Err(error @ (Error::NotAllowed { .. } | Error::NotFound { .. })) => {
+            Err(error @ (ClientError::NotAllowed { .. } | ClientError::NotFound { .. })) => {
                 refusal.get_or_insert(error);
             }
             Err(error) => return Err(error),
         }
     }
     let message = format!("no Service has the label {LABELS}");
-    Err(refusal.unwrap_or(Error::NotFound {
+    Err(refusal.unwrap_or(ClientError::NotFound {
         endpoint: server.url.clone(),
         message,
     }))
@@ -453,7 +454,7 @@ fn port_of(service: &Service) -> Option<ServicePort> {
     })
 }
 
-/// What is installed in a cluster by one object.
+/// Package that an object of a cluster installs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledObject {
     /// `ClusterExtension` (OLM v1) or `Subscription` (OLM v0).
@@ -484,7 +485,7 @@ pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>>
     let Cluster { client, server, .. } = Cluster::new(options).await?;
     let mut found = Vec::new();
     for object in items(&get(&client, &server, EXTENSIONS).await?) {
-        found.extend(of_extension(object));
+        found.extend(extension_object(object));
     }
     for object in items(&get(&client, &server, &format!("{OLM_V0}/subscriptions")).await?) {
         let namespace = text(object, "/metadata/namespace");
@@ -510,7 +511,7 @@ pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>>
     Ok(found)
 }
 
-fn of_extension(object: &Value) -> Option<InstalledObject> {
+fn extension_object(object: &Value) -> Option<InstalledObject> {
     let bundle = object.pointer("/status/install/bundle")?;
     let channels = object
         .pointer("/spec/source/catalog/channels")
@@ -532,12 +533,12 @@ fn of_extension(object: &Value) -> Option<InstalledObject> {
 }
 
 /// An object of the API server; `null` where there is none, or no such kind.
-async fn get(client: &kube::Client, server: &ApiServer, path: &str) -> Result<Value> {
+async fn get(client: &kube::Client, server: &ClusterApiServer, path: &str) -> Result<Value> {
     let request = Request::get(path)
         .body(Vec::new())
-        .map_err(|error| Error::Setup(error.to_string()))?;
+        .map_err(|error| ClientError::Setup(error.to_string()))?;
     match server.answer(client.request(request)).await {
-        Err(Error::NotFound { .. }) => Ok(Value::Null),
+        Err(ClientError::NotFound { .. }) => Ok(Value::Null),
         answered => answered,
     }
 }

@@ -1,4 +1,4 @@
-//! The documents of this crate, and what a server must know of documents to trust them.
+//! Documents of this crate, and the list of documents for servers that execute trusted ones only.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,8 +21,8 @@ pub const DOCUMENTS: [&str; 8] = [
     include_str!("../documents/upgrade_path.graphql"),
 ];
 
-/// Returns documents as they are sent, each by the SHA-256 of its text: what a server trusts that
-/// executes no others.
+/// Returns documents as they are sent, each by the SHA-256 of its text: the trusted documents of a
+/// server.
 pub fn trusted_documents<'d>(
     documents: impl IntoIterator<Item = &'d str>,
 ) -> BTreeMap<String, String> {

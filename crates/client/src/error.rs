@@ -1,11 +1,11 @@
-//! What can go wrong, by what a caller would do about it.
+//! Errors of requests, one variant for each reaction of a caller.
 
 use std::error::Error as StdError;
 
 /// Error of a request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ClientError {
     /// There is no connection, or it ended before the response did.
     #[error("cannot reach {endpoint}")]
     Unreachable {
@@ -50,7 +50,7 @@ pub enum Error {
     NotFound {
         /// URL of the request.
         endpoint: String,
-        /// What answered instead.
+        /// Description of the unexpected response.
         message: String,
     },
     /// The response is not what the document asks for.
@@ -73,7 +73,7 @@ pub enum Error {
     Setup(String),
 }
 
-impl Error {
+impl ClientError {
     /// Returns whether the same request may succeed later without a change.
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -96,7 +96,7 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// Whether a status says that the server is busy or away: 429, 502, 503, 504.
+/// Returns `true` for the statuses of a server that is busy or away: 429, 502, 503, 504.
 pub(crate) fn is_retryable_status(status: u16) -> bool {
     matches!(status, 429 | 502..=504)
 }

@@ -1,11 +1,11 @@
 //! Client for catalogql: typed queries over served catalogs of the Operator Lifecycle Manager.
 //!
 //! ```no_run
-//! # async fn example() -> Result<(), catalogql_client::Error> {
-//! use catalogql_client::{Client, PackageFilter};
+//! # async fn example() -> Result<(), catalogql_client::ClientError> {
+//! use catalogql_client::{Client, PackageQuery};
 //!
 //! let client = Client::builder("https://catalogql.example.com").build()?;
-//! let found = client.packages(&PackageFilter { search: Some("postgres".to_owned()), ..PackageFilter::default() });
+//! let found = client.packages(&PackageQuery { search: Some("postgres".to_owned()), ..PackageQuery::default() });
 //! for package in found.all().await? {
 //!     println!("{} {}", package.name, package.version.unwrap_or_default());
 //! }
@@ -39,10 +39,11 @@ mod transport;
 mod types;
 mod walk;
 
-pub use cache::{Cache, MAX_CACHE_BYTES};
+pub use cache::{ClientCache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
 pub use client::{
-    Builder, Client, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES, Response, ResponseOrigin,
+    Builder, Client, ClientResponse, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES,
+    ResponseOrigin,
 };
 #[cfg(feature = "kube")]
 pub use cluster::{
@@ -53,11 +54,11 @@ pub use documents::{DOCUMENTS, trusted_documents};
 pub use error::Error;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{
-    Bundle, BundleFilter, CatalogDiff, Change, ChangeEvent, ChannelHead, ContentRef,
-    InstalledBundle, ObjectChange, Package, PackageFilter, Resolution, ResolutionFailure,
-    ResolveRequest, ResolveResult, UpgradeStep,
+    BundleQuery, BundleResolution, BundleResolutionFailure, ChangeEvent, ChannelHead,
+    ContentChange, ContentDiff, ContentRef, InstalledVersion, ListedBundle, ListedPackage,
+    ObjectChange, PackageQuery, ResolveRequest, ResolveResult, UpgradeStep,
 };
-pub use walk::{MAX_PAGE_SIZE, Walk};
+pub use walk::{MAX_PAGE_SIZE, PageWalk};
 
 /// Result of a request.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T> = std::result::Result<T, ClientError>;

@@ -8,16 +8,17 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::documents::{self, bundles, diff, heads, packages, resolve, upgrade_path};
 use crate::types::{
-    Bundle, BundleFilter, CatalogDiff, Change, ChannelHead, ContentRef, ObjectChange, Package,
-    PackageFilter, Resolution, ResolutionFailure, ResolveRequest, ResolveResult, UpgradeStep,
+    BundleQuery, BundleResolution, BundleResolutionFailure, ChannelHead, ContentChange,
+    ContentDiff, ContentRef, ListedBundle, ListedPackage, ObjectChange, PackageQuery,
+    ResolveRequest, ResolveResult, UpgradeStep,
 };
-use crate::walk::Walk;
-use crate::{Error, Result};
+use crate::walk::PageWalk;
+use crate::{ClientError, Result};
 
 impl Client {
     /// Returns the packages that match, by relevance if they are searched for and by name
     /// otherwise.
-    pub fn packages(&self, filter: &PackageFilter) -> Walk<Package> {
+    pub fn packages(&self, filter: &PackageQuery) -> PageWalk<ListedPackage> {
         let variables = packages::Variables {
             catalogs: Some(filter.catalogs.clone()),
             filter: Some(packages::PackageFilter {
@@ -31,7 +32,7 @@ impl Client {
             ..packages::Variables::default()
         };
         let body = documents::Packages::build_query(variables);
-        Walk::new(
+        PageWalk::new(
             self,
             body.query,
             encoded(&body.variables),
@@ -60,7 +61,7 @@ impl Client {
     }
 
     /// Returns the bundles that match, by package, then highest version first.
-    pub fn bundles(&self, filter: &BundleFilter) -> Walk<Bundle> {
+    pub fn bundles(&self, filter: &BundleQuery) -> PageWalk<ListedBundle> {
         let provides = filter.provides.clone();
         let variables = bundles::Variables {
             catalogs: Some(filter.catalogs.clone()),
@@ -79,7 +80,7 @@ impl Client {
             ..bundles::Variables::default()
         };
         let body = documents::Bundles::build_query(variables);
-        Walk::new(
+        PageWalk::new(
             self,
             body.query,
             encoded(&body.variables),
@@ -92,18 +93,18 @@ impl Client {
     }
 
     /// Returns the heads of channels that provide an API in any version.
-    pub fn providers(&self, group: &str, kind: &str) -> Walk<Bundle> {
+    pub fn providers(&self, group: &str, kind: &str) -> PageWalk<ListedBundle> {
         let provides = Some((group.to_owned(), kind.to_owned()));
-        self.bundles(&BundleFilter {
+        self.bundles(&BundleQuery {
             provides,
             only_heads: true,
-            ..BundleFilter::default()
+            ..BundleQuery::default()
         })
     }
 
     /// Returns the references of all images of the bundles that match, sorted, each once: what to
     /// mirror.
-    pub async fn images(&self, filter: &BundleFilter) -> Result<Vec<String>> {
+    pub async fn images(&self, filter: &BundleQuery) -> Result<Vec<String>> {
         let bundles = self.bundles(filter).all().await?;
         let images = bundles
             .into_iter()
@@ -152,13 +153,13 @@ impl Client {
                     .to_owned();
                 let message = failure.message;
                 let similar_names = failure.similar_names;
-                Ok(ResolveResult::ResolutionFailure(ResolutionFailure {
+                Ok(ResolveResult::ResolutionFailure(BundleResolutionFailure {
                     code,
                     message,
                     similar_names,
                 }))
             }
-            _ => Err(Error::NotFound {
+            _ => Err(ClientError::NotFound {
                 endpoint: self.endpoint().to_owned(),
                 message: "the server gives a result of a kind that this client does not know"
                     .to_owned(),
@@ -193,7 +194,7 @@ impl Client {
 
     /// Returns what differs between two contents; `None` if a digest is neither served nor
     /// remembered.
-    pub async fn diff(&self, from: &ContentRef, to: &ContentRef) -> Result<Option<CatalogDiff>> {
+    pub async fn diff(&self, from: &ContentRef, to: &ContentRef) -> Result<Option<ContentDiff>> {
         let side = |content: &ContentRef| match content {
             ContentRef::Name(name) => diff::CatalogRef::Name(name.clone()),
             ContentRef::Digest(digest) => diff::CatalogRef::Digest(digest.clone()),
@@ -203,7 +204,7 @@ impl Client {
             to: side(to),
         };
         let found = self.typed::<documents::Diff>(variables).await?.diff;
-        Ok(found.map(|found| CatalogDiff {
+        Ok(found.map(|found| ContentDiff {
             from_digest: found.from_digest,
             to_digest: found.to_digest,
             packages: found.packages.into_iter().map(package_diff).collect(),
@@ -233,8 +234,8 @@ fn list(items: &[String]) -> Option<Vec<String>> {
     Some(items.to_vec()).filter(|items| !items.is_empty())
 }
 
-fn package(node: packages::PackagesPackagesNodes) -> Package {
-    Package {
+fn package(node: packages::PackagesPackagesNodes) -> ListedPackage {
+    ListedPackage {
         catalog: node.catalog.name,
         name: node.name,
         display_name: node.display_name,
@@ -271,8 +272,8 @@ fn heads_of(node: heads::HeadsPackagesNodes) -> impl Iterator<Item = ChannelHead
     })
 }
 
-fn bundle(node: bundles::BundlesBundlesNodes) -> Bundle {
-    Bundle {
+fn bundle(node: bundles::BundlesBundlesNodes) -> ListedBundle {
+    ListedBundle {
         catalog: node.catalog.name,
         package: node.package.name,
         name: node.name,
@@ -288,9 +289,9 @@ fn bundle(node: bundles::BundlesBundlesNodes) -> Bundle {
     }
 }
 
-fn resolution(found: resolve::ResolveResolveOnResolution) -> Resolution {
+fn resolution(found: resolve::ResolveResolveOnResolution) -> BundleResolution {
     let bundle = found.bundle;
-    Resolution {
+    BundleResolution {
         catalog: bundle.catalog.name,
         package: bundle.package.name,
         bundle: bundle.name,
@@ -330,11 +331,11 @@ fn package_diff(package: diff::DiffDiffPackages) -> (ObjectChange, Vec<ObjectCha
     )
 }
 
-fn change(change: diff::Change) -> Change {
+fn change(change: diff::Change) -> ContentChange {
     match change {
-        diff::Change::ADDED => Change::Added,
-        diff::Change::REMOVED => Change::Removed,
-        diff::Change::CHANGED => Change::Changed,
-        diff::Change::Other(name) => Change::Other(name),
+        diff::Change::ADDED => ContentChange::Added,
+        diff::Change::REMOVED => ContentChange::Removed,
+        diff::Change::CHANGED => ContentChange::Changed,
+        diff::Change::Other(name) => ContentChange::Other(name),
     }
 }

@@ -12,21 +12,21 @@ use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::cluster::ApiServer;
-use crate::{Error, Result};
+use crate::cluster::ClusterApiServer;
+use crate::{ClientError, Result};
 
 /// A port of loopback whose connections end at pods; closed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct PortForward {
-    /// Where it listens.
+    /// Address of the listener.
     pub(crate) address: SocketAddr,
     task: JoinHandle<()>,
 }
 
 /// The pods of a Service and the port of theirs that is forwarded to.
-pub(crate) struct Pods {
+pub(crate) struct ServicePods {
     api: Api<Pod>,
-    server: ApiServer,
+    server: ClusterApiServer,
     /// Labels of the pods.
     selector: String,
     port: IntOrString,
@@ -40,9 +40,10 @@ impl Drop for PortForward {
 
 impl PortForward {
     /// Begins to forward. Connects to a pod once, so that a refusal of the API server is seen here.
-    pub(crate) async fn start(pods: Pods) -> Result<Self> {
-        let unusable =
-            |error: std::io::Error| Error::Setup(format!("cannot listen on 127.0.0.1: {error}"));
+    pub(crate) async fn start(pods: ServicePods) -> Result<Self> {
+        let unusable = |error: std::io::Error| {
+            ClientError::Setup(format!("cannot listen on 127.0.0.1: {error}"))
+        };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .map_err(unusable)?;
@@ -71,15 +72,15 @@ impl PortForward {
     }
 }
 
-impl Pods {
-    /// The pods behind a port of a Service.
-    pub(crate) fn of(
+impl ServicePods {
+    /// Selects the pods behind a port of a Service.
+    pub(crate) fn from_service(
         client: &kube::Client,
-        server: ApiServer,
+        server: ClusterApiServer,
         service: &Service,
         port: &str,
     ) -> Result<Self> {
-        let missing = |what: &str| Error::NotFound {
+        let missing = |what: &str| ClientError::NotFound {
             endpoint: server.url.clone(),
             message: what.to_owned(),
         };
@@ -131,7 +132,7 @@ impl Pods {
             .min();
         let Some((name, port)) = found else {
             let message = format!("no pod with the labels {} is ready", self.selector);
-            return Err(Error::NotFound {
+            return Err(ClientError::NotFound {
                 endpoint: self.server.url.clone(),
                 message,
             });

@@ -1,15 +1,15 @@
-//! How long to wait before a request is repeated.
+//! Backoff between retries of a request.
 
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
 
-/// Number of times that a request is repeated while the server is busy or away.
+/// Maximum number of retries of a request while the server is busy or away.
 pub const MAX_RETRIES: u32 = 3;
 
-/// Longest wait before a request is repeated; a server that asks for more gets no further request,
-/// and the caller its refusal.
+/// Maximum wait before a retry. If `Retry-After` is longer, the request is not retried and the
+/// caller gets the error.
 pub const MAX_RETRY_WAIT: Duration = Duration::from_secs(10);
 
 /// Wait before the first repetition; it doubles with each.

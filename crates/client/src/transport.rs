@@ -9,12 +9,12 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::client::MAX_RESPONSE_BYTES;
 
-/// Why there is no response.
+/// Error of a transport.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The way to a server.
+/// Connection to a server.
 #[derive(Clone, Debug)]
-pub(crate) enum Transport {
+pub(crate) enum ClientTransport {
     /// Straight to its URL.
     Http {
         client: reqwest::Client,
@@ -56,7 +56,7 @@ enum Body {
     Proxy(std::pin::Pin<Box<kube::client::Body>>),
 }
 
-impl Transport {
+impl ClientTransport {
     /// Sends a request and waits for the head of the response.
     pub(crate) async fn send(&self, request: OutgoingRequest) -> Result<OpenResponse, BoxError> {
         match self {
@@ -79,7 +79,9 @@ impl Transport {
                     .send()
                     .await;
                 // The URL holds the document, which would bury the reason.
-                Ok(OpenResponse::of(sent.map_err(reqwest::Error::without_url)?))
+                Ok(OpenResponse::from_http(
+                    sent.map_err(reqwest::Error::without_url)?,
+                ))
             }
             #[cfg(feature = "kube")]
             Self::Proxy(proxy) => {
@@ -125,8 +127,8 @@ impl Transport {
 }
 
 impl OpenResponse {
-    /// A response that came straight from its URL.
-    pub(crate) fn of(response: reqwest::Response) -> Self {
+    /// Makes a response that came straight from its URL.
+    pub(crate) fn from_http(response: reqwest::Response) -> Self {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         Self {

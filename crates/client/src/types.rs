@@ -1,8 +1,8 @@
-//! What requests take and return: small types by hand, which stay when documents grow.
+//! Types of requests and results, written by hand: they stay as they are when documents grow.
 
 /// Conditions on packages; all must be met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PackageFilter {
+pub struct PackageQuery {
     /// Only these catalogs; every catalog when empty.
     pub catalogs: Vec<String>,
     /// Words that must all be found in names, keywords, providers or descriptions; the best match
@@ -20,7 +20,7 @@ pub struct PackageFilter {
 
 /// A package of one catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Package {
+pub struct ListedPackage {
     /// Name of its catalog.
     pub catalog: String,
     /// Its name, unique in the catalog.
@@ -29,13 +29,13 @@ pub struct Package {
     pub display_name: String,
     /// One or two sentences.
     pub summary: Option<String>,
-    /// Short name of who provides it.
+    /// Short name of its provider.
     pub provider: Option<String>,
     /// Name of its default channel.
     pub default_channel: Option<String>,
     /// Version at the head of its default channel.
     pub version: Option<String>,
-    /// Why it should no longer be used; `None` when it is not deprecated.
+    /// Message of its deprecation; `None` if it is not deprecated.
     pub deprecation: Option<String>,
 }
 
@@ -48,19 +48,19 @@ pub struct ChannelHead {
     pub package: String,
     /// Name of the channel.
     pub channel: String,
-    /// Whether it is the default channel of the package.
+    /// `true` for the default channel of the package.
     pub is_default: bool,
     /// Name of the bundle at its head; `None` unless it has exactly one head.
     pub bundle: Option<String>,
     /// Version of that bundle.
     pub version: Option<String>,
-    /// Why the channel should no longer be used; `None` when it is not deprecated.
+    /// Message of the deprecation of the channel; `None` if it is not deprecated.
     pub deprecation: Option<String>,
 }
 
 /// Conditions on bundles; all must be met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BundleFilter {
+pub struct BundleQuery {
     /// Only these catalogs; every catalog when empty.
     pub catalogs: Vec<String>,
     /// Only these packages; every package when empty.
@@ -78,7 +78,7 @@ pub struct BundleFilter {
 
 /// A bundle of one catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bundle {
+pub struct ListedBundle {
     /// Name of its catalog.
     pub catalog: String,
     /// Name of its package.
@@ -93,11 +93,11 @@ pub struct Bundle {
     pub channels: Vec<String>,
     /// References of the images that it uses.
     pub related_images: Vec<String>,
-    /// Why it should no longer be used; `None` when it is not deprecated.
+    /// Message of its deprecation; `None` if it is not deprecated.
     pub deprecation: Option<String>,
 }
 
-/// What to resolve: the fields of a `ClusterExtension` that matter to it.
+/// Fields of a `ClusterExtension` that a resolution depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolveRequest {
     /// Name of the package.
@@ -110,33 +110,33 @@ pub struct ResolveRequest {
     pub catalogs: Vec<String>,
     /// Only catalogs with labels that match, in the syntax of `kubectl -l`.
     pub selector: Option<String>,
-    /// What is installed now.
-    pub installed: Option<InstalledBundle>,
-    /// Whether an upgrade need not follow the update graph.
+    /// Installed bundle, if the resolution is an upgrade.
+    pub installed: Option<InstalledVersion>,
+    /// Allows upgrades that do not follow the update graph.
     pub self_certified: bool,
 }
 
 /// An installed bundle, which need not be in a catalog any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InstalledBundle {
+pub struct InstalledVersion {
     /// Name of the bundle.
     pub name: String,
     /// Its version.
     pub version: String,
 }
 
-/// Result of a resolution. Both are results: that nothing would be installed is no error.
+/// Result of a resolution. A resolution that finds no bundle is a result, not an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolveResult {
     /// The bundle to install.
-    Resolution(Resolution),
-    /// Why no bundle would be installed.
-    ResolutionFailure(ResolutionFailure),
+    Resolution(BundleResolution),
+    /// Reason why no bundle would be installed.
+    ResolutionFailure(BundleResolutionFailure),
 }
 
 /// The bundle to install.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolution {
+pub struct BundleResolution {
     /// Name of its catalog.
     pub catalog: String,
     /// Name of its package.
@@ -151,9 +151,9 @@ pub struct Resolution {
     pub deprecations: Vec<String>,
 }
 
-/// Why no bundle would be installed.
+/// Reason why no bundle would be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResolutionFailure {
+pub struct BundleResolutionFailure {
     /// Stable code, such as `PACKAGE_NOT_FOUND`.
     pub code: String,
     /// Description in English.
@@ -171,7 +171,7 @@ pub struct UpgradeStep {
     pub to: String,
     /// Its version.
     pub version: Option<String>,
-    /// What allows it: `REPLACES`, `SKIPS`, `SKIP_RANGE`, or what a newer server knows.
+    /// Reasons that allow it: `REPLACES`, `SKIPS`, `SKIP_RANGE`, or a name of a newer server.
     pub reasons: Vec<String>,
     /// Names of the channels that allow it.
     pub channels: Vec<String>,
@@ -180,7 +180,7 @@ pub struct UpgradeStep {
 /// A content of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentRef {
-    /// What the catalog of this name serves now.
+    /// Current content of the catalog of this name.
     Name(String),
     /// The content with this digest, served or remembered.
     Digest(String),
@@ -188,7 +188,7 @@ pub enum ContentRef {
 
 /// Differences between two contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CatalogDiff {
+pub struct ContentDiff {
     /// Digest of the older side.
     pub from_digest: String,
     /// Digest of the newer side.
@@ -203,19 +203,19 @@ pub struct ObjectChange {
     /// Its name.
     pub name: String,
     /// Kind of change.
-    pub change: Change,
+    pub change: ContentChange,
 }
 
 /// Kind of change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ContentChange {
     /// It is new.
     Added,
     /// It no longer exists.
     Removed,
     /// It is different.
     Changed,
-    /// What a newer server knows.
+    /// Name that only a newer server knows.
     Other(String),
 }
 
@@ -225,7 +225,7 @@ pub struct ChangeEvent {
     /// Name of the catalog.
     pub catalog: String,
     /// Kind of change.
-    pub change: Change,
+    pub change: ContentChange,
     /// Digest before; `None` when it was added.
     pub from_digest: Option<String>,
     /// Digest now; `None` when it was removed.

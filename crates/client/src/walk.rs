@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::stream::{Stream, try_unfold};
 use serde_json::Value;
 
-use crate::{Client, Error, Result};
+use crate::{Client, ClientError, Result};
 
 /// Items of a page, which is the server's limit.
 pub const MAX_PAGE_SIZE: usize = 500;
@@ -15,7 +15,7 @@ pub const MAX_PAGE_SIZE: usize = 500;
 /// Its document takes `$first` and `$after`, and has the fields `served: catalogs { name digest }`
 /// and `pageInfo { hasNextPage endCursor }`. Nothing is sent before the list is read.
 #[derive(Clone, Debug)]
-pub struct Walk<T> {
+pub struct PageWalk<T> {
     client: Client,
     document: &'static str,
     variables: Value,
@@ -28,7 +28,7 @@ pub struct Walk<T> {
 /// The catalogs of a page with their digests.
 type Served = BTreeMap<String, String>;
 
-/// What has been read of a walk.
+/// Progress of a walk.
 #[derive(Clone, Debug, Default)]
 struct Position {
     after: Option<String>,
@@ -45,17 +45,17 @@ impl Client {
         document: &'static str,
         variables: Value,
         connection: &'static str,
-    ) -> Walk<Value> {
+    ) -> PageWalk<Value> {
         let decode = |mut connection: Value| {
             Ok(std::mem::take(
                 connection["nodes"].as_array_mut().unwrap_or(&mut vec![]),
             ))
         };
-        Walk::new(self, document, variables, connection, decode)
+        PageWalk::new(self, document, variables, connection, decode)
     }
 }
 
-impl<T> Walk<T> {
+impl<T> PageWalk<T> {
     /// `decode` makes items of the data of a page.
     pub(crate) fn new(
         client: &Client,
@@ -85,13 +85,13 @@ impl<T> Walk<T> {
     /// beginning.
     pub async fn all(&self) -> Result<Vec<T>> {
         match self.read().await {
-            Err(Error::Changed) => self.read().await,
+            Err(ClientError::Changed) => self.read().await,
             read => read,
         }
     }
 
     /// Reads the list page by page. If the content changes meanwhile, the stream ends with
-    /// [`Error::Changed`].
+    /// [`ClientError::Changed`].
     pub fn pages(&self) -> impl Stream<Item = Result<Vec<T>>> + '_ {
         try_unfold(Position::default(), move |position| async move {
             if position.is_done {
@@ -125,7 +125,7 @@ impl<T> Walk<T> {
             .as_ref()
             .is_some_and(|before| *before != served)
         {
-            return Err(Error::Changed);
+            return Err(ClientError::Changed);
         }
         let connection = data
             .pointer_mut(self.connection)

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use commands::args::{
+    ApiArg, DiffArgs, GraphArgs, InstalledArg, ListArgs, OperationArgs, OutputArgs, ResolveArgs,
+    SearchArgs, SolveArgs, parse_api, parse_installed,
+};
 use jiff::SignedDuration;
-
-use crate::output::{OutputFormat, parse_output};
 
 /// Colours of the help, as cargo has them.
 const STYLES: Styles = Styles::styled()
@@ -21,17 +23,16 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-catalog", bin_name = "kubectl catalog", version, styles = STYLES, max_term_width = 100)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
-pub(crate) struct Args {
+pub(crate) struct PluginArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: PluginCommand,
 }
 
 /// Flags of every command.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct CommonArgs {
     /// URL of the server, such as `https://catalogql.example.com`
     #[arg(
@@ -42,7 +43,7 @@ pub(crate) struct CommonArgs {
         value_name = "URL"
     )]
     pub(crate) server: Option<String>,
-    /// How to reach the server: `direct` by --server, `service` through the API server's proxy,
+    /// Route to the server: `direct` by --server, `service` through the API server's proxy,
     /// `port-forward` through a forwarded port of a pod; `auto` is the first of these that is
     /// possible
     #[arg(
@@ -61,21 +62,8 @@ pub(crate) struct CommonArgs {
     /// Only catalogs with labels that match, such as `tier=demo`
     #[arg(long, short = 'l', global = true, value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
-    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `images` also has lines,
-    /// `graph` lanes, mermaid, dot and svg, `solve` mermaid
-    #[arg(
-        long,
-        short,
-        global = true,
-        value_name = "FORMAT",
-        default_value = "table",
-        hide_default_value = true
-    )]
-    #[arg(value_parser = parse_output)]
-    pub(crate) output: OutputFormat,
-    /// Print tables without their headers
-    #[arg(long, global = true)]
-    pub(crate) no_headers: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Print no colours; so does the variable `NO_COLOR`
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
@@ -115,8 +103,8 @@ pub(crate) struct CommonArgs {
     pub(crate) request_timeout: Duration,
 }
 
-/// Flags of kubectl that say which cluster is meant, and as whom.
-#[derive(Clone, Debug, ClapArgs)]
+/// Flags of kubectl that select the cluster and the user.
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
     /// The kubeconfig file [default: that of `KUBECONFIG`, or of the home folder]
@@ -142,7 +130,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) impersonate_groups: Vec<String>,
 }
 
-/// How a server is reached.
+/// Route to a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Via {
     /// By --server if it is given, otherwise through the API server
@@ -158,11 +146,21 @@ pub(crate) enum Via {
 
 /// A subcommand.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum PluginCommand {
     /// Find packages by words in their names, descriptions and keywords
-    Search(SearchArgs),
+    Search {
+        /// Words; each must be found
+        text: Vec<String>,
+        #[command(flatten)]
+        filter: SearchArgs,
+    },
     /// List objects of one kind
-    Get(GetArgs),
+    Get {
+        #[command(flatten)]
+        list: ListArgs,
+        /// Names of objects; every object when absent
+        names: Vec<String>,
+    },
     /// List the channels of packages with their heads
     Heads {
         /// Names of packages, each as NAME or CATALOG/NAME
@@ -173,7 +171,7 @@ pub(crate) enum Command {
     Versions(VersionsArgs),
     /// Show all that catalogs say of a package or a bundle
     Describe {
-        /// What it is
+        /// Kind of the object
         kind: DescribeKind,
         /// Name of the package, or of the bundle
         name: String,
@@ -202,7 +200,8 @@ pub(crate) enum Command {
     Resolve(ResolveArgs),
     /// Show what would have to be installed together, with dependencies, or why nothing fits
     ///
-    /// The exit status is 1 if there is no solution.
+    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the
+    /// request cannot be solved as it stands.
     Solve(SolveArgs),
     /// List the images of a package, for mirroring
     Images(ImagesArgs),
@@ -213,7 +212,14 @@ pub(crate) enum Command {
         api: ApiArg,
     },
     /// Show which packages, channels and bundles differ between two contents
-    Diff(DiffArgs),
+    Diff {
+        /// The older content: name of a catalog, or a digest
+        from: String,
+        /// The newer content, likewise
+        to: String,
+        #[command(flatten)]
+        diff: DiffArgs,
+    },
     /// Compare two bundles of a package
     Compare {
         /// Name of the package, as NAME or CATALOG/NAME
@@ -224,13 +230,7 @@ pub(crate) enum Command {
         b: String,
     },
     /// Show the update graph of a package
-    Graph {
-        /// Name of the package, as NAME or CATALOG/NAME
-        package: String,
-        /// Only this channel. May be repeated
-        #[arg(long, value_name = "NAME")]
-        channel: Vec<String>,
-    },
+    Graph(GraphArgs),
     /// List what is installed in a cluster, with what it can be upgraded to
     ///
     /// Reads `ClusterExtensions` and `Subscriptions` of all namespaces.
@@ -254,7 +254,16 @@ pub(crate) enum Command {
         range: Option<String>,
     },
     /// Execute a GraphQL document and print its data
-    Query(QueryArgs),
+    Query {
+        /// The document, such as `{ catalogs { name } }`; `-` reads it from standard input
+        #[arg(required_unless_present = "file")]
+        document: Option<String>,
+        /// File with the document
+        #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "document")]
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        operation: OperationArgs,
+    },
     /// Print each change of a catalog as it happens
     Watch,
     /// Print the address of the explorer, and forward a port to it if the server is in a cluster
@@ -276,54 +285,8 @@ pub(crate) enum Command {
     Version,
 }
 
-/// Flags of `search`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SearchArgs {
-    /// Words; each must be found
-    pub(crate) text: Vec<String>,
-    /// Only packages of this category: the whole value with its case, such as `Database`. May be
-    /// repeated
-    #[arg(long, value_name = "NAME")]
-    pub(crate) category: Vec<String>,
-    /// Only packages of this provider: the whole name with its case. May be repeated
-    #[arg(long, value_name = "NAME")]
-    pub(crate) provider: Vec<String>,
-    /// Only packages with this keyword: the whole word with its case. May be repeated
-    #[arg(long, value_name = "WORD")]
-    pub(crate) keyword: Vec<String>,
-    /// Only packages of this capability level. May be repeated
-    #[arg(long, value_enum)]
-    pub(crate) level: Vec<Level>,
-    /// Only packages whose default channel provides this API at its head
-    #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
-    pub(crate) provides: Option<ApiArg>,
-    /// Whether to list deprecated packages
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true)]
-    #[arg(
-        default_value = "include",
-        default_missing_value = "include",
-        hide_default_value = true
-    )]
-    pub(crate) deprecated: Deprecated,
-}
-
-/// Flags of `get`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct GetArgs {
-    /// What to list
-    pub(crate) kind: GetKind,
-    /// Names of objects; every object when absent
-    pub(crate) names: Vec<String>,
-    /// Only objects of this package. May be repeated
-    #[arg(long, short, value_name = "NAME")]
-    pub(crate) package: Vec<String>,
-    /// Only blobs of this schema
-    #[arg(long, value_name = "NAME")]
-    pub(crate) schema: Option<String>,
-}
-
 /// Flags of `versions`.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Args)]
 pub(crate) struct VersionsArgs {
     /// Name of the package, as NAME or CATALOG/NAME
     pub(crate) package: String,
@@ -336,7 +299,7 @@ pub(crate) struct VersionsArgs {
 }
 
 /// Flags of `path`.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Args)]
 pub(crate) struct PathArgs {
     /// Name of the package, as NAME or CATALOG/NAME
     pub(crate) package: String,
@@ -349,49 +312,8 @@ pub(crate) struct PathArgs {
     pub(crate) channel: Vec<String>,
 }
 
-/// Flags of `resolve`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ResolveArgs {
-    /// Name of the package, as NAME or CATALOG/NAME
-    pub(crate) package: String,
-    /// Only versions in this range
-    #[arg(long, value_name = "RANGE")]
-    pub(crate) version: Option<String>,
-    /// Only bundles of this channel. May be repeated
-    #[arg(long, value_name = "NAME")]
-    pub(crate) channel: Vec<String>,
-    /// What is installed now
-    #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
-    pub(crate) installed: Option<InstalledArg>,
-    /// Allow any other version, as the upgrade constraint policy `SelfCertified` does
-    #[arg(long)]
-    pub(crate) self_certified: bool,
-}
-
-/// Flags of `solve`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SolveArgs {
-    /// Package to install or to upgrade, as NAME or CATALOG/NAME, from any channel unless one is
-    /// named, beginning with a bundle if one is named; by the rules of OLM v1 a range of versions.
-    /// May be repeated
-    #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
-    #[arg(required_unless_present = "installed")]
-    pub(crate) want: Vec<WantedArg>,
-    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription`
-    /// objects as `kubectl get csv,subscription -o json` prints them; `-` reads standard input. May
-    /// be repeated
-    #[arg(long, value_name = "NAME@VERSION|FILE", value_hint = ValueHint::AnyPath)]
-    pub(crate) installed: Vec<String>,
-    /// Rules to follow
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) policy: SolvePolicy,
-    /// Also show which better bundles were impossible, and why
-    #[arg(long)]
-    pub(crate) explain: bool,
-}
-
 /// Flags of `images`.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Args)]
 pub(crate) struct ImagesArgs {
     /// Name of the package, as NAME or CATALOG/NAME
     pub(crate) package: String,
@@ -404,75 +326,6 @@ pub(crate) struct ImagesArgs {
     /// Images of every bundle, and not only of those at the head of a channel
     #[arg(long)]
     pub(crate) all: bool,
-}
-
-/// Flags of `diff`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct DiffArgs {
-    /// The older content: name of a catalog, or a digest
-    pub(crate) from: String,
-    /// The newer content, likewise
-    pub(crate) to: String,
-    /// Only this package. May be repeated
-    #[arg(long, short, value_name = "NAME")]
-    pub(crate) package: Vec<String>,
-    /// Exit with status 1 if the contents differ
-    #[arg(long)]
-    pub(crate) exit_code: bool,
-}
-
-/// Flags of `query`.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct QueryArgs {
-    /// The document, such as `{ catalogs { name } }`; `-` reads it from standard input
-    #[arg(required_unless_present = "file")]
-    pub(crate) document: Option<String>,
-    /// File with the document
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "document")]
-    pub(crate) file: Option<PathBuf>,
-    /// Value of a variable: JSON, or else a text. May be repeated
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_variable)]
-    pub(crate) variables: Vec<(String, serde_json::Value)>,
-    /// Name of the operation to execute, if the document has several
-    #[arg(long, value_name = "NAME")]
-    pub(crate) operation: Option<String>,
-}
-
-/// Rules of `solve`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SolvePolicy {
-    /// OLM v0: dependencies are installed together with what needs them
-    #[default]
-    OlmV0,
-    /// OLM v1, which installs no dependencies: what would have to be installed beforehand
-    OlmV1,
-}
-
-/// A package that `solve` is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WantedArg {
-    pub(crate) package: String,
-    /// Any when absent.
-    pub(crate) channel: Option<String>,
-    /// Name of the bundle to begin with, or a range of versions.
-    pub(crate) version: Option<String>,
-}
-
-/// Kind of objects that `get` lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GetKind {
-    /// Catalogs that are served
-    Catalogs,
-    /// Packages with the heads of their default channels
-    Packages,
-    /// Channels with their heads
-    Channels,
-    /// Bundles with their versions
-    Bundles,
-    /// Blobs of any schema
-    Metas,
-    /// Faults in the contents of catalogs
-    Problems,
 }
 
 /// Kind of object that `describe` describes.
@@ -497,112 +350,6 @@ pub(crate) enum ManifestKind {
     ClusterCatalog,
 }
 
-/// Degree of an operator's automation, also by the name that the API has and tables show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
-    /// Basic Install
-    #[value(alias = "BASIC_INSTALL")]
-    BasicInstall,
-    /// Seamless Upgrades
-    #[value(alias = "SEAMLESS_UPGRADES")]
-    SeamlessUpgrades,
-    /// Full Lifecycle
-    #[value(alias = "FULL_LIFECYCLE")]
-    FullLifecycle,
-    /// Deep Insights
-    #[value(alias = "DEEP_INSIGHTS")]
-    DeepInsights,
-    /// Auto Pilot
-    #[value(alias = "AUTO_PILOT")]
-    AutoPilot,
-}
-
-/// Whether deprecated packages are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Deprecated {
-    /// Also those
-    Include,
-    /// Only those
-    Only,
-    /// None of those
-    Exclude,
-}
-
-/// An API of Kubernetes in any version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ApiArg {
-    pub(crate) group: String,
-    pub(crate) kind: String,
-}
-
-/// A bundle that is installed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InstalledArg {
-    pub(crate) name: String,
-    pub(crate) version: String,
-}
-
-impl Level {
-    /// The name that the API has.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::BasicInstall => "BASIC_INSTALL",
-            Self::SeamlessUpgrades => "SEAMLESS_UPGRADES",
-            Self::FullLifecycle => "FULL_LIFECYCLE",
-            Self::DeepInsights => "DEEP_INSIGHTS",
-            Self::AutoPilot => "AUTO_PILOT",
-        }
-    }
-}
-
-fn parse_api(text: &str) -> Result<ApiArg, String> {
-    let (group, kind) = text
-        .split_once('/')
-        .ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
-    Ok(ApiArg {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-    })
-}
-
-pub(crate) fn parse_installed(text: &str) -> Result<InstalledArg, String> {
-    let (name, version) = text
-        .rsplit_once('@')
-        .ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
-    Ok(InstalledArg {
-        name: name.to_owned(),
-        version: version.to_owned(),
-    })
-}
-
-fn parse_wanted(text: &str) -> Result<WantedArg, String> {
-    let split = |text: &str, separator| match str::split_once(text, separator) {
-        Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
-        None => (text.to_owned(), None),
-    };
-    let (rest, version) = split(text, '@');
-    let (package, channel) = split(&rest, ':');
-    if package.is_empty() {
-        let form = "write PACKAGE[:CHANNEL][@BUNDLE|@RANGE], such as etcd:stable, etcd@etcd.v0.9.4 or etcd@>=0.9";
-        return Err(form.to_owned());
-    }
-    Ok(WantedArg {
-        package,
-        channel,
-        version,
-    })
-}
-
-fn parse_variable(text: &str) -> Result<(String, serde_json::Value), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("write NAME=VALUE, such as name=etcd")?;
-    Ok((
-        name.to_owned(),
-        serde_json::from_str(value).unwrap_or_else(|_| value.into()),
-    ))
-}
-
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed: Option<SignedDuration> = text.parse().ok();
     let duration = parsed
@@ -619,12 +366,12 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Args::command().debug_assert();
+        PluginArgs::command().debug_assert();
     }
 
     #[test]
     fn values_of_flags_have_forms() {
-        let is_read = |line: &str| Args::try_parse_from(line.split_whitespace()).is_ok();
+        let is_read = |line: &str| PluginArgs::try_parse_from(line.split_whitespace()).is_ok();
         for line in [
             "x search --level FULL_LIFECYCLE --level deep-insights",
             "x heads a b -o wide",
@@ -633,7 +380,7 @@ mod tests {
         ] {
             assert!(is_read(line), "{line}");
         }
-        let unknown = Args::try_parse_from(["x", "graph", "a", "-o", "foo"])
+        let unknown = PluginArgs::try_parse_from(["x", "graph", "a", "-o", "foo"])
             .expect_err("it is no format")
             .to_string();
         assert!(

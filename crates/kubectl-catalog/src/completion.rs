@@ -1,4 +1,4 @@
-//! Completion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
+//! ShellCompletion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
 //! words of the line, the last one unfinished, and takes candidates as cobra prints them: one a
 //! line with its description after a tab, then a directive.
 
@@ -8,14 +8,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
+use commands::documents::{CHANNELS, PACKAGES, SERVED};
+use commands::{CommandError, GraphqlTransport as _, ListRequest};
 use printing::text;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::args::{Args, CommonArgs};
-use crate::context::{CommandContext, ServerRoute};
-use crate::documents::{BUNDLE_NAMES, CHANNELS, PACKAGES, SERVED, SUGGEST};
-use crate::error::CommandError;
+use crate::args::{CommonArgs, PluginArgs};
+use crate::context::{ServerCommand, ServerRoute, ServerSession};
+use crate::documents::{BUNDLE_NAMES, SUGGEST};
 
 /// Name by which kubectl runs it.
 const PROGRAM: &str = "kubectl_complete-catalog";
@@ -29,11 +30,11 @@ const TIME: Duration = Duration::from_millis(300);
 /// Number of packages that are offered for an empty word.
 const MAX_PACKAGES: usize = 200;
 
-/// A text with its description, which may be empty.
-type Candidate = (String, String);
+/// Text of a completion with its description, which may be empty.
+type ShellCompletion = (String, String);
 
-/// Whether the program was started to complete a line.
-pub(crate) fn is_asked(program: Option<&OsStr>) -> bool {
+/// Returns `true` if kubectl started the program to complete a line.
+pub(crate) fn is_completion(program: Option<&OsStr>) -> bool {
     program
         .map(Path::new)
         .and_then(Path::file_stem)
@@ -58,8 +59,8 @@ pub(crate) async fn complete(words: &[String]) -> String {
     out + NO_FILES + "\n"
 }
 
-async fn candidates(before: &[String], last: &str) -> Vec<Candidate> {
-    let mut program = Args::command().ignore_errors(true);
+async fn candidates(before: &[String], last: &str) -> Vec<ShellCompletion> {
+    let mut program = PluginArgs::command().ignore_errors(true);
     program.build();
     let (command, positionals, flag) = position(&program, before);
     if let Some(flag) = flag {
@@ -133,7 +134,7 @@ async fn values(
     before: &[String],
     last: &str,
     positionals: &[String],
-) -> Vec<Candidate> {
+) -> Vec<ShellCompletion> {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
         let help = |value: &clap::builder::PossibleValue| {
@@ -155,9 +156,9 @@ async fn values(
     };
     match arg.get_id().as_str() {
         "output" => fixed(&["table", "wide", "json", "yaml", "name", "jsonpath="]),
-        id => match timeout(TIME, ask(id, before, last, positionals, false)).await {
+        id => match timeout(TIME, server_values(id, before, last, positionals, false)).await {
             Ok(Ok(found)) => found,
-            _ => ask(id, before, last, positionals, true)
+            _ => server_values(id, before, last, positionals, true)
                 .await
                 .unwrap_or_default(),
         },
@@ -165,59 +166,69 @@ async fn values(
 }
 
 /// The values that the server knows.
-async fn ask(
+async fn server_values(
     id: &str,
     before: &[String],
     last: &str,
     positionals: &[String],
     is_offline: bool,
-) -> Result<Vec<Candidate>, CommandError> {
+) -> Result<Vec<ShellCompletion>, CommandError> {
     let line = std::iter::once("kubectl-catalog").chain(before.iter().map(String::as_str));
-    let matches = Args::command().ignore_errors(true).get_matches_from(line);
+    let matches = PluginArgs::command()
+        .ignore_errors(true)
+        .get_matches_from(line);
     let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else {
         return Ok(Vec::new());
     };
     crate::config::complete(&mut common)?;
     common.offline |= is_offline;
-    let context = CommandContext::begin(&common, ServerRoute::of(&common)[0]).await?;
+    let command = ServerCommand::begin(&common, ServerRoute::from_args(&common)[0]).await?;
+    let session = &command.session;
     let package = positionals.first().map(String::as_str).unwrap_or_default();
     match id {
-        "package" | "packages" | "name" => packages(&context, last).await,
-        "catalog" => catalogs(&context).await,
+        "package" | "packages" | "name" => packages(session, last).await,
+        "catalog" => catalogs(session).await,
         "from" | "to"
             if package.is_empty() || id == "to" && positionals.len() == 1 && !is_path(before) =>
         {
-            catalogs(&context).await
+            catalogs(session).await
         }
-        "from" | "to" | "a" | "b" | "version" | "range" => versions(&context, package).await,
-        "channel" => channels(&context, package).await,
-        "api" | "provides" => apis(&context, last).await,
+        "from" | "to" | "a" | "b" | "version" | "range" => versions(session, package).await,
+        "channel" => channels(session, package).await,
+        "api" | "provides" => apis(session, last).await,
         _ => Ok(Vec::new()),
     }
 }
 
-/// Whether the line is of `path`, whose FROM and TO are bundles; those of `diff` are catalogs.
+/// Returns `true` for a line of `path`, whose FROM and TO are bundles; those of `diff` are catalogs.
 fn is_path(before: &[String]) -> bool {
     before.iter().any(|word| word == "path")
 }
 
-async fn catalogs(context: &CommandContext) -> Result<Vec<Candidate>, CommandError> {
-    let data = context.client.execute(SERVED, &Value::Null).await?.data;
+async fn catalogs(session: &ServerSession) -> Result<Vec<ShellCompletion>, CommandError> {
+    let data = session.data(SERVED, &Value::Null).await?;
     let catalogs = data["catalogs"].as_array().into_iter().flatten();
     Ok(catalogs
         .map(|catalog| (text(catalog, "/name"), String::new()))
         .collect())
 }
 
-async fn packages(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, CommandError> {
-    let (catalogs, word) = context.split(last);
+async fn packages(
+    session: &ServerSession,
+    last: &str,
+) -> Result<Vec<ShellCompletion>, CommandError> {
+    let (catalogs, word) = session.split(last);
     let prefix = &last[..last.len() - word.len()];
     if word.is_empty() {
-        let walk = context
-            .client
-            .walk(PACKAGES, json!({ "catalogs": catalogs }), "/packages")
-            .limit(MAX_PACKAGES);
-        let found = walk.all().await?;
+        let found = session
+            .transport
+            .list(ListRequest {
+                document: PACKAGES,
+                variables: json!({ "catalogs": catalogs }),
+                connection: "/packages",
+                limit: MAX_PACKAGES,
+            })
+            .await?;
         return Ok(found
             .iter()
             .map(|item| {
@@ -229,7 +240,7 @@ async fn packages(context: &CommandContext, last: &str) -> Result<Vec<Candidate>
             .collect());
     }
     let variables = json!({ "text": word, "catalogs": catalogs, "kinds": ["PACKAGE"] });
-    let data = context.client.execute(SUGGEST, &variables).await?.data;
+    let data = session.data(SUGGEST, &variables).await?;
     let found = data["suggest"].as_array().into_iter().flatten();
     Ok(found
         .map(|item| {
@@ -241,13 +252,14 @@ async fn packages(context: &CommandContext, last: &str) -> Result<Vec<Candidate>
         .collect())
 }
 
-async fn versions(context: &CommandContext, package: &str) -> Result<Vec<Candidate>, CommandError> {
-    let (catalogs, package) = context.split(package);
+async fn versions(
+    session: &ServerSession,
+    package: &str,
+) -> Result<Vec<ShellCompletion>, CommandError> {
+    let (catalogs, package) = session.split(package);
     let variables = json!({ "catalogs": catalogs, "packages": [package] });
-    let bundles = context
-        .client
-        .walk(BUNDLE_NAMES, variables, "/bundles")
-        .all()
+    let bundles = session
+        .walk_all(BUNDLE_NAMES, variables, "/bundles")
         .await?;
     Ok(bundles
         .iter()
@@ -255,14 +267,13 @@ async fn versions(context: &CommandContext, package: &str) -> Result<Vec<Candida
         .collect())
 }
 
-async fn channels(context: &CommandContext, package: &str) -> Result<Vec<Candidate>, CommandError> {
-    let (catalogs, package) = context.split(package);
+async fn channels(
+    session: &ServerSession,
+    package: &str,
+) -> Result<Vec<ShellCompletion>, CommandError> {
+    let (catalogs, package) = session.split(package);
     let variables = json!({ "catalogs": catalogs, "names": [package] });
-    let packages = context
-        .client
-        .walk(CHANNELS, variables, "/packages")
-        .all()
-        .await?;
+    let packages = session.walk_all(CHANNELS, variables, "/packages").await?;
     let channels = packages
         .iter()
         .flat_map(|package| package["channels"].as_array().into_iter().flatten());
@@ -276,10 +287,10 @@ async fn channels(context: &CommandContext, package: &str) -> Result<Vec<Candida
         .collect())
 }
 
-async fn apis(context: &CommandContext, last: &str) -> Result<Vec<Candidate>, CommandError> {
+async fn apis(session: &ServerSession, last: &str) -> Result<Vec<ShellCompletion>, CommandError> {
     let word = last.rsplit('/').next().unwrap_or_default();
-    let variables = json!({ "text": word, "catalogs": context.catalogs, "kinds": ["API"] });
-    let data = context.client.execute(SUGGEST, &variables).await?.data;
+    let variables = json!({ "text": word, "catalogs": session.catalogs, "kinds": ["API"] });
+    let data = session.data(SUGGEST, &variables).await?;
     let found = data["suggest"].as_array().into_iter().flatten();
     // A shell keeps what begins with the word: a kind is completed once its group is written.
     Ok(found

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::{fs, io};
 
 use catalogql_client::current_context;
+use commands::{CommandError, ExitStatus};
 use serde::Deserialize;
 
 use crate::args::{CommonArgs, Via};
 use crate::context::{cluster_options, folder};
-use crate::error::{CommandError, ExitStatus};
 
 /// Variables of the environment that name the folder of configurations, and where the file is below
 /// each.
@@ -19,13 +19,13 @@ const FILES: [(&str, &str); 3] = [
     ("APPDATA", "catalogql/config.yaml"),
 ];
 
-/// The file.
+/// Configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Configuration {
+struct ConfigurationFile {
     /// URL of the server, for contexts that are not named.
     server: Option<String>,
-    /// What differs, by the names of contexts of the kubeconfig file.
+    /// Settings of contexts of the kubeconfig file, by their names.
     contexts: BTreeMap<String, ContextConfiguration>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn complete(args: &mut CommonArgs) -> Result<(), CommandError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.map_err(|error| unreadable(&path, &error.to_string()))?,
     };
-    let configuration: Configuration = serde_saphyr::from_str(&text).map_err(|error| {
+    let configuration: ConfigurationFile = serde_saphyr::from_str(&text).map_err(|error| {
         unreadable(
             &path,
             &error.without_snippet().to_string().replace('\n', " "),

@@ -24,7 +24,7 @@ impl LabelSelector {
         })
     }
 
-    /// Whether labels meet it.
+    /// Returns `true` if labels meet the selector.
     pub(crate) fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|condition| {
             let value = labels.get(&condition.key);

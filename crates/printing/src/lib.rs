@@ -1,7 +1,6 @@
-//! Output of commands: tables, JSON, colours, output whose reader went away, and what several
-//! programs show in the same words. It knows nothing of how catalogs are read.
+//! Output of commands: tables, JSON, colours, and output whose reader is gone. It knows nothing of
+//! catalogs.
 
-pub mod solution;
 mod terminal;
 
 use std::io;
@@ -15,8 +14,8 @@ use serde_json::Value;
 
 pub use terminal::{TerminalWriter, stderr, stdout};
 
-/// Turns the error of a reader that closed our output early, as `head` does, into success: what was
-/// asked for was computed all the same, and the exit status says how it went.
+/// Turns the error of a reader that closed our output early, as `head` does, into success: the exit
+/// status tells the result of the command, and the result does not depend on its reader.
 pub fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
     printed.or_else(|error| {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -27,12 +26,12 @@ pub fn ignore_closed_pipe(printed: io::Result<()>) -> io::Result<()> {
     })
 }
 
-/// The word before an error on the standard error output.
+/// Returns the word before an error on the standard error output.
 pub fn error() -> StyledObject<&'static str> {
     style("error:").for_stderr().red().bold()
 }
 
-/// The word before a warning on the standard error output.
+/// Returns the word before a warning on the standard error output.
 pub fn warning() -> StyledObject<&'static str> {
     style("warning:").for_stderr().yellow().bold()
 }
@@ -44,7 +43,7 @@ pub fn json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The value at a JSON pointer as text; empty where it is `null`, and the texts of a list separated
+/// Returns the value at a JSON pointer as text; empty where it is `null`, and the texts of a list separated
 /// by commas.
 pub fn text(item: &Value, pointer: &str) -> String {
     match item.pointer(pointer) {

@@ -10,7 +10,8 @@ use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 pub struct TerminalWriter<W: Write> {
     inner: W,
     is_terminal: bool,
-    /// Of a line that has not ended: a sequence may come in parts.
+    /// Begin of a line whose end has not been written. An escape sequence may come in parts, so that
+    /// it is judged with its whole line.
     line: Vec<u8>,
 }
 

@@ -1,40 +1,30 @@
-//! The request of `catalogql solve`: of its flags, or of a file with a whole world.
+//! Files with a whole world: a request of the solver and its catalogs.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use fbc::origin::FileOrigin;
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use fbc::{Catalog, Origins};
-use loading::LoadError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serving::Content;
-use solve::{
-    InstalledOperator, OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription,
-};
+use solve::{SolveRequest, SourceCatalog};
 
-use super::cluster::ClusterObjects;
-use crate::args::{PolicyArg, SolveArgs, WantedArg, parse_installed};
+use crate::args::ImageArgs;
 use crate::run::once;
-use crate::run::sources::{self, SourceReference};
+use crate::run::sources::SourceReference;
 
-/// The namespace of everything that the command line names.
-const NAMESPACE: &str = "olm";
-
-/// A request with the catalogs that it is about.
-pub(super) struct Input {
+/// Request with its catalogs.
+pub(super) struct LoadedRequest {
     pub(super) request: SolveRequest,
     catalogs: Vec<LoadedCatalog>,
 }
 
 struct LoadedCatalog {
-    name: String,
-    namespace: String,
-    priority: i32,
-    labels: BTreeMap<String, String>,
+    catalog: RequestCatalog,
     content: LoadedContent,
 }
 
@@ -43,7 +33,7 @@ enum LoadedContent {
     Blobs(Box<Catalog>),
 }
 
-/// A file with a whole world.
+/// File with a whole world.
 #[derive(Deserialize)]
 struct RequestFile {
     catalogs: Vec<RequestCatalog>,
@@ -65,45 +55,21 @@ struct RequestCatalog {
     path: Option<String>,
 }
 
-impl Input {
-    /// Reads the catalogs and what is wanted and installed.
-    pub(super) fn read(args: &SolveArgs) -> anyhow::Result<Self> {
-        match &args.request {
-            Some(path) => Self::read_file(path, args)
-                .with_context(|| format!("cannot read the request `{}`", path.display())),
-            None => Self::read_flags(args),
-        }
-    }
-
-    /// Returns the catalogs as values.
-    pub(super) fn catalogs(&self) -> Vec<SourceCatalog<'_>> {
-        self.catalogs.iter().map(LoadedCatalog::source).collect()
-    }
-
-    fn read_file(path: &Path, args: &SolveArgs) -> anyhow::Result<Self> {
+impl LoadedRequest {
+    /// Reads a file and loads its catalogs.
+    pub(super) fn read(path: &Path, images: &ImageArgs) -> anyhow::Result<Self> {
         let file: RequestFile = serde_json::from_slice(&fs::read(path)?)?;
         let mut catalogs = Vec::new();
-        for RequestCatalog {
-            name,
-            namespace,
-            priority,
-            labels,
-            metas,
-            path,
-        } in file.catalogs
-        {
-            let content = match (metas, path) {
-                (Some(metas), None) => LoadedContent::Blobs(Box::new(index(&metas)?)),
-                (None, Some(path)) => load(&name, &path, args)?,
-                _ => bail!("the catalog `{name}` must have either `metas` or a `path`"),
+        for catalog in file.catalogs {
+            let content = match (&catalog.metas, &catalog.path) {
+                (Some(metas), None) => LoadedContent::Blobs(Box::new(index(metas)?)),
+                (None, Some(path)) => load(&catalog.name, path, images)?,
+                _ => bail!(
+                    "the catalog `{}` must have either `metas` or a `path`",
+                    catalog.name
+                ),
             };
-            catalogs.push(LoadedCatalog {
-                name,
-                namespace,
-                priority,
-                labels,
-                content,
-            });
+            catalogs.push(LoadedCatalog { catalog, content });
         }
         Ok(Self {
             request: file.request,
@@ -111,127 +77,9 @@ impl Input {
         })
     }
 
-    fn read_flags(args: &SolveArgs) -> anyhow::Result<Self> {
-        let wanted = sources::catalogs(&args.sources, None, args.images.configs_dir.as_deref())?;
-        let named = wanted
-            .iter()
-            .map(|entry| (entry.name.as_str(), &entry.reference));
-        let mut catalogs = Vec::new();
-        for (entry, content) in wanted.iter().zip(once::load(named, &args.images)?) {
-            let content = content.map_err(|error| cannot_load(entry.name.as_str(), &error))?;
-            catalogs.push(LoadedCatalog {
-                name: entry.name.to_string(),
-                namespace: NAMESPACE.to_owned(),
-                priority: entry.metadata.priority,
-                labels: entry.metadata.labels.clone(),
-                content: LoadedContent::Source(content),
-            });
-        }
-        let mut input = Self {
-            request: SolveRequest::default(),
-            catalogs,
-        };
-        input.request.namespaces = vec![NAMESPACE.to_owned()];
-        input.request.policy = match args.policy {
-            PolicyArg::OlmV0 => SolvePolicy::OlmV0,
-            PolicyArg::OlmV1 => SolvePolicy::OlmV1,
-        };
-        for installed in &args.installed {
-            input.add_installed(installed)?;
-        }
-        input.add_wanted(&args.want);
-        Ok(input)
-    }
-
-    /// Adds a bundle of the catalogs as installed, or the objects of a file.
-    fn add_installed(&mut self, text: &str) -> anyhow::Result<()> {
-        if Path::new(text).is_file() {
-            let objects = fs::read(text)
-                .map_err(anyhow::Error::from)
-                .and_then(|json| ClusterObjects::read(&json));
-            let objects = objects
-                .with_context(|| format!("cannot read the installed operators in `{text}`"))?;
-            self.request.installed.extend(objects.installed);
-            let own = |subscription| Subscription {
-                catalog_namespace: NAMESPACE.to_owned(),
-                ..subscription
-            };
-            self.request
-                .subscriptions
-                .extend(objects.subscriptions.into_iter().map(own));
-            return Ok(());
-        }
-        let installed = parse_installed(text).map_err(|reason| {
-            anyhow!("`{text}` is neither a file nor an installed bundle: {reason}")
-        })?;
-        let properties = self.properties_of(&installed.name);
-        self.request.installed.push(InstalledOperator {
-            name: installed.name,
-            version: installed.version,
-            properties,
-            ..InstalledOperator::default()
-        });
-        Ok(())
-    }
-
-    /// The properties that OLM writes to the operator of a bundle: those of the bundle but its
-    /// manifests.
-    fn properties_of(&self, bundle: &str) -> Option<Vec<OperatorProperty>> {
-        let catalogs = self.catalogs();
-        let found = catalogs
-            .iter()
-            .flat_map(|catalog| catalog.catalog.bundles())
-            .find(|one| one.name() == bundle)?;
-        let properties = found.properties().filter_map(|property| {
-            let type_name = property.type_name().to_owned();
-            let is_shown = !matches!(&*type_name, "olm.bundle.object" | "olm.csv.metadata");
-            let value = serde_json::from_slice(property.value()?.raw()).ok();
-            value
-                .filter(|_| is_shown)
-                .map(|value| OperatorProperty { type_name, value })
-        });
-        Some(properties.collect())
-    }
-
-    /// Adds a subscription for each wanted package. It owns what is installed of that package.
-    fn add_wanted(&mut self, wanted: &[WantedArg]) {
-        let is_v1 = self.request.policy == SolvePolicy::OlmV1;
-        for WantedArg {
-            package,
-            channel,
-            version,
-        } in wanted
-        {
-            let owned = self
-                .request
-                .installed
-                .iter()
-                .find(|operator| states_package(operator, package));
-            let subscription = Subscription {
-                name: package.clone(),
-                package: package.clone(),
-                channel: channel.clone(),
-                starting_csv: if is_v1 {
-                    String::new()
-                } else {
-                    version.clone()
-                },
-                version: if is_v1 {
-                    version.clone()
-                } else {
-                    String::new()
-                },
-                installed_csv: owned
-                    .map(|operator| operator.name.clone())
-                    .unwrap_or_default(),
-                ..Subscription::default()
-            };
-            // What a file says of the package gives way to the command line.
-            self.request
-                .subscriptions
-                .retain(|one| one.package != *package);
-            self.request.subscriptions.push(subscription);
-        }
+    /// Returns the catalogs as values.
+    pub(super) fn catalogs(&self) -> Vec<SourceCatalog<'_>> {
+        self.catalogs.iter().map(LoadedCatalog::source).collect()
     }
 }
 
@@ -242,42 +90,21 @@ impl LoadedCatalog {
             LoadedContent::Blobs(catalog) => catalog,
         };
         SourceCatalog {
-            name: &self.name,
-            namespace: &self.namespace,
-            priority: self.priority,
-            labels: Some(&self.labels),
+            name: &self.catalog.name,
+            namespace: &self.catalog.namespace,
+            priority: self.catalog.priority,
+            labels: Some(&self.catalog.labels),
             catalog,
         }
     }
 }
 
-/// Whether an operator says that it is of a package.
-fn states_package(operator: &InstalledOperator, package: &str) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct PackageValue {
-        package_name: String,
-    }
-    let mut properties = operator
-        .properties
-        .iter()
-        .flatten()
-        .filter(|property| property.type_name == "olm.package");
-    properties.any(|property| {
-        serde_json::from_str::<PackageValue>(property.value.get())
-            .is_ok_and(|value| value.package_name == package)
-    })
-}
-
-fn load(name: &str, path: &str, args: &SolveArgs) -> anyhow::Result<LoadedContent> {
-    let reference = SourceReference::parse(path, args.images.configs_dir.as_deref())?;
-    let content = once::load([(name, &reference)], &args.images)?.remove(0);
-    let content = content.map_err(|error| cannot_load(name, &error))?;
+fn load(name: &str, path: &str, images: &ImageArgs) -> anyhow::Result<LoadedContent> {
+    let reference = SourceReference::parse(path, images.configs_dir.as_deref())?;
+    let content = once::load([(name, &reference)], images)?.remove(0);
+    let content =
+        content.map_err(|error| anyhow!("cannot load the catalog `{name}`: {}", error.chain()))?;
     Ok(LoadedContent::Source(content))
-}
-
-fn cannot_load(name: &str, error: &LoadError) -> anyhow::Error {
-    anyhow!("cannot load the catalog `{name}`: {}", error.chain())
 }
 
 /// Indexes a list of blobs.

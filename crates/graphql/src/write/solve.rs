@@ -21,6 +21,9 @@ use crate::filter::{items, texts};
 /// Maximum work of one `solve`, in nanoseconds: the weight of the field.
 const BUDGET: u64 = 50_000 * UNIT;
 
+/// The same where the work of a request is not limited: about a minute.
+const UNLIMITED_BUDGET: u64 = 60_000_000 * UNIT;
+
 /// The namespace of all catalogs and operators: a request has one.
 const NAMESPACE: &str = "olm";
 
@@ -87,7 +90,13 @@ impl<'a> ResponseWriter<'a> {
         }
         let catalogs: Vec<_> = served.iter().map(|served| source(served)).collect();
         let request = read.unwrap_or_default();
-        let outcome = solve::solve(&request, &catalogs, BUDGET, self.work)?;
+        // A command that executes one request on the user's machine sets no limit.
+        let budget = if self.context.limits.work == u64::MAX {
+            UNLIMITED_BUDGET
+        } else {
+            BUDGET
+        };
+        let outcome = solve::solve(&request, &catalogs, budget, self.work)?;
         let served = &*served;
         match &outcome {
             SolveOutcome::Solution(solution) => self.object(

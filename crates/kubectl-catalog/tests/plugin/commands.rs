@@ -32,7 +32,7 @@ fn json_of(server: &Server, arguments: &[&str]) -> Value {
 fn every_document_is_one_of_the_schema() {
     let schema = include_str!("../../../../schema.graphql");
     let schema = Schema::parse_and_validate(schema, "schema.graphql").expect("the schema is valid");
-    for folder in ["documents", "../client/documents"] {
+    for folder in ["documents", "../client/documents", "../commands/documents"] {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         for entry in std::fs::read_dir(folder).expect("there are documents") {
             let path = entry.expect("it can be read").path();

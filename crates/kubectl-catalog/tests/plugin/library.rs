@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use catalogql_client::{
-    Bundle, BundleFilter, Change, ChannelHead, Client, ContentRef, Error, PackageFilter,
-    ResolveRequest, ResolveResult,
+    BundleQuery, ChannelHead, Client, ClientError, ContentChange, ContentRef, ListedBundle,
+    PackageQuery, ResolveRequest, ResolveResult,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::Value;
@@ -47,9 +47,9 @@ fn typed_requests_are_answered() {
     server.serve_fixture("community", TWO, 0);
     let client = client(&server);
     block_on(async {
-        let packages = client.packages(&PackageFilter {
+        let packages = client.packages(&PackageQuery {
             search: Some("etcd".to_owned()),
-            ..PackageFilter::default()
+            ..PackageQuery::default()
         });
         let packages = packages.all().await.unwrap();
         assert_eq!(
@@ -66,12 +66,12 @@ fn typed_requests_are_answered() {
             deprecation: None,
         };
         assert_eq!(client.heads("etcd", &[]).await.unwrap(), [head]);
-        let filter = BundleFilter {
+        let filter = BundleQuery {
             packages: vec!["etcd".to_owned()],
             only_heads: true,
-            ..BundleFilter::default()
+            ..BundleQuery::default()
         };
-        let bundles: Vec<Bundle> = client.bundles(&filter).all().await.unwrap();
+        let bundles: Vec<ListedBundle> = client.bundles(&filter).all().await.unwrap();
         assert_eq!(
             bundles
                 .iter()
@@ -139,11 +139,14 @@ fn pages_are_of_one_content_and_a_list_is_read_once_more_when_it_changes() {
     server.serve_fixture("many", &many("v1.0.0"), 0);
     let client = client(&server);
     block_on(async {
-        let walk = client.packages(&PackageFilter::default());
+        let walk = client.packages(&PackageQuery::default());
         let mut pages = pin!(walk.pages());
         assert_eq!(pages.next().await.unwrap().unwrap().len(), 500);
         server.serve_fixture("many", &many("v2.0.0"), 0);
-        assert!(matches!(pages.next().await, Some(Err(Error::Changed))));
+        assert!(matches!(
+            pages.next().await,
+            Some(Err(ClientError::Changed))
+        ));
         // The next page is of another content for a proxy that has kept the first one.
         let versions = walk
             .all()
@@ -155,9 +158,9 @@ fn pages_are_of_one_content_and_a_list_is_read_once_more_when_it_changes() {
         assert!(versions.len() == 700 && versions.iter().all(|version| version == "2.0.0"));
         assert_eq!(walk.clone().limit(501).all().await.unwrap().len(), 501);
         // A change of a catalog that is not read is none.
-        let filter = PackageFilter {
+        let filter = PackageQuery {
             catalogs: vec!["many".to_owned()],
-            ..PackageFilter::default()
+            ..PackageQuery::default()
         };
         let walk = client.packages(&filter);
         let mut pages = pin!(walk.pages());
@@ -183,7 +186,7 @@ fn a_busy_server_is_asked_again_when_it_says_and_no_more_than_three_times() {
         let busy = r#"{"errors": [{"message": "busy", "extensions": {"code": "A"}}]}"#;
         (0..4).for_each(|_| server.refuse_next(503, &[], busy));
         let error = client.heads("etcd", &[]).await.unwrap_err();
-        let is_busy = matches!(&error, Error::Refused { code: Some(code), message, .. } if code == "A" && message == "busy");
+        let is_busy = matches!(&error, ClientError::Refused { code: Some(code), message, .. } if code == "A" && message == "busy");
         assert!(is_busy && error.is_retryable(), "{error:?}");
         assert_eq!(server.statuses().len(), 3 + 4);
         // One that asks for longer than a caller waits gets no second request.
@@ -199,7 +202,7 @@ fn a_walk_survives_a_restart_of_the_server() {
     server.serve_fixture("many", &many("v1.0.0"), 0);
     let client = client(&server);
     block_on(async {
-        let walk = client.packages(&PackageFilter::default());
+        let walk = client.packages(&PackageQuery::default());
         let mut pages = pin!(walk.pages());
         assert_eq!(pages.next().await.unwrap().unwrap().len(), 500);
         server.stop();
@@ -225,7 +228,7 @@ fn changes_are_reported_also_those_of_the_time_without_a_connection() {
         let event = changes.try_next().await.unwrap().unwrap();
         assert_eq!(
             (event.catalog.as_str(), &event.change),
-            ("community", &Change::Changed)
+            ("community", &ContentChange::Changed)
         );
         server.stop();
         server.serve_fixture("community", ONE, 0);
@@ -235,12 +238,12 @@ fn changes_are_reported_also_those_of_the_time_without_a_connection() {
         let event = changes.try_next().await.unwrap().unwrap();
         assert_eq!(
             (event.catalog.as_str(), event.change, event.from_digest),
-            ("community", Change::Changed, digest)
+            ("community", ContentChange::Changed, digest)
         );
         let event = changes.try_next().await.unwrap().unwrap();
         assert_eq!(
             (event.catalog.as_str(), event.change, event.from_digest),
-            ("other", Change::Added, None)
+            ("other", ContentChange::Added, None)
         );
     });
 }
@@ -261,14 +264,17 @@ fn what_is_no_catalogql_is_named() {
             )
         );
         server.refuse_next(200, &[], "<html>");
-        assert!(matches!(ask().await.unwrap_err(), Error::Decode { .. }));
+        assert!(matches!(
+            ask().await.unwrap_err(),
+            ClientError::Decode { .. }
+        ));
         let nobody = Client::builder("http://127.0.0.1:1").build().unwrap();
         let error = nobody
             .query::<Value>("{ catalogs { name } }", &Value::Null)
             .await
             .unwrap_err();
         assert!(
-            matches!(error, Error::Unreachable { .. }) && error.is_retryable(),
+            matches!(error, ClientError::Unreachable { .. }) && error.is_retryable(),
             "{error:?}"
         );
     });
@@ -286,12 +292,12 @@ fn a_server_that_says_nothing_is_waited_for_no_longer_than_the_caller_says() {
     block_on(async {
         assert!(matches!(
             client.heads("etcd", &[]).await.unwrap_err(),
-            Error::Unreachable { .. }
+            ClientError::Unreachable { .. }
         ));
         let mut changes = pin!(client.changes(&[]));
         assert!(matches!(
             changes.try_next().await.unwrap_err(),
-            Error::Unreachable { .. }
+            ClientError::Unreachable { .. }
         ));
     });
 }

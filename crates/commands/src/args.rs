@@ -1,0 +1,381 @@
+//! Arguments of the operations: what a user may write. Nothing is checked here beyond form.
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::output::{OutputFormat, parse_output};
+use crate::{CommandError, ExitStatus};
+
+/// Flags of the output.
+#[derive(Clone, Debug, Args)]
+pub struct OutputArgs {
+    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `diff` also has markdown,
+    /// `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines
+    #[arg(
+        long,
+        short,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "table",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = parse_output)]
+    pub output: OutputFormat,
+    /// Print tables without their headers
+    #[arg(long, global = true)]
+    pub no_headers: bool,
+}
+
+/// Flags of `search`, besides its words.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Only packages of this category: the whole value with its case, such as `Database`. May be
+    /// repeated
+    #[arg(long, value_name = "NAME")]
+    pub category: Vec<String>,
+    /// Only packages of this provider: the whole name with its case. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub provider: Vec<String>,
+    /// Only packages with this keyword: the whole word with its case. May be repeated
+    #[arg(long, value_name = "WORD")]
+    pub keyword: Vec<String>,
+    /// Only packages of this capability level. May be repeated
+    #[arg(long, value_enum)]
+    pub level: Vec<CapabilityLevelArg>,
+    /// Only packages whose default channel provides this API at its head
+    #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
+    pub provides: Option<ApiArg>,
+    /// List deprecated packages too, alone, or not at all
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(
+        default_value = "include",
+        default_missing_value = "include",
+        hide_default_value = true
+    )]
+    pub deprecated: DeprecatedArg,
+}
+
+/// Kind of the objects of a list, and flags that select them.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Kind of objects
+    pub kind: ListKind,
+    /// Only objects of this package. May be repeated
+    #[arg(long, short, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// Only packages whose default channel provides this API at its head, or bundles that provide
+    /// it
+    #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
+    pub provides: Option<ApiArg>,
+    /// Only blobs of this schema
+    #[arg(long, value_name = "NAME")]
+    pub schema: Option<String>,
+}
+
+/// Kind of objects that are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ListKind {
+    /// Catalogs that are served
+    Catalogs,
+    /// Packages with the heads of their default channels
+    Packages,
+    /// Channels with their heads
+    Channels,
+    /// Bundles with their versions
+    Bundles,
+    /// Blobs of any schema
+    Metas,
+    /// Faults in the contents of catalogs
+    Problems,
+}
+
+/// Flags of `diff`, besides the two contents.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Only this package. May be repeated
+    #[arg(long, short, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// Exit with status 1 if the contents differ
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// Flags of `graph`.
+#[derive(Debug, Args)]
+pub struct GraphArgs {
+    /// Name of the package, as NAME or CATALOG/NAME
+    pub package: String,
+    /// Only this channel. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub channel: Vec<String>,
+}
+
+/// Flags of `resolve`.
+#[derive(Debug, Args)]
+pub struct ResolveArgs {
+    /// Name of the package, as NAME or CATALOG/NAME
+    pub package: String,
+    /// Only versions in this range, such as `>=1.2, <2`
+    #[arg(long, value_name = "RANGE")]
+    pub version: Option<String>,
+    /// Only bundles and upgrades of this channel. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub channel: Vec<String>,
+    /// Bundle that is installed now
+    #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
+    pub installed: Option<InstalledArg>,
+    /// Allow any other version, as the upgrade constraint policy `SelfCertified` does
+    #[arg(long)]
+    pub self_certified: bool,
+    /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not
+    /// check this
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes: Option<String>,
+    /// Only bundles that support this version of `OpenShift`, such as `4.18`. The controller does
+    /// not check this
+    #[arg(long, value_name = "VERSION")]
+    pub openshift: Option<String>,
+    /// Only bundles for this CPU architecture, such as `arm64`. The controller does not check this
+    #[arg(long, value_name = "NAME")]
+    pub architecture: Option<String>,
+}
+
+/// Flags of `solve`.
+#[derive(Debug, Args)]
+pub struct SolveArgs {
+    /// Package to install or to upgrade, as NAME or CATALOG/NAME, from any channel unless one is
+    /// named, beginning with a bundle if one is named; by the rules of OLM v1 a range of versions.
+    /// May be repeated
+    #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
+    pub want: Vec<WantedArg>,
+    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription`
+    /// objects as `kubectl get csv,subscription -o json` prints them (`-` is the standard input).
+    /// May be repeated
+    #[arg(long, value_name = "NAME@VERSION|FILE")]
+    pub installed: Vec<String>,
+    /// Rules to follow
+    #[arg(long, value_enum, default_value_t)]
+    pub policy: SolvePolicyArg,
+    /// Also show which better bundles were impossible, and why
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// Variables and name of the operation of `query`.
+#[derive(Debug, Args)]
+pub struct OperationArgs {
+    /// Values of variables: a JSON object
+    #[arg(long, value_name = "JSON")]
+    pub variables: Option<String>,
+    /// Value of one variable: JSON, or else a text. May be repeated
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_variable)]
+    pub variable: Vec<VariableArg>,
+    /// Name of the operation to execute, if the document has several
+    #[arg(long, value_name = "NAME")]
+    pub operation: Option<String>,
+}
+
+/// Rules of `solve`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SolvePolicyArg {
+    /// OLM v0: dependencies are installed together with what needs them
+    #[default]
+    OlmV0,
+    /// OLM v1, which installs no dependencies: what would have to be installed beforehand
+    OlmV1,
+}
+
+/// Degree of an operator's automation, also by its name in the API, which tables show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CapabilityLevelArg {
+    /// Basic Install
+    #[value(alias = "BASIC_INSTALL")]
+    BasicInstall,
+    /// Seamless Upgrades
+    #[value(alias = "SEAMLESS_UPGRADES")]
+    SeamlessUpgrades,
+    /// Full Lifecycle
+    #[value(alias = "FULL_LIFECYCLE")]
+    FullLifecycle,
+    /// Deep Insights
+    #[value(alias = "DEEP_INSIGHTS")]
+    DeepInsights,
+    /// Auto Pilot
+    #[value(alias = "AUTO_PILOT")]
+    AutoPilot,
+}
+
+/// Treatment of deprecated packages in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeprecatedArg {
+    /// Also those
+    Include,
+    /// Only those
+    Only,
+    /// None of those
+    Exclude,
+}
+
+/// API of Kubernetes in any version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ApiArg {
+    /// Its group; empty for the core group.
+    pub group: String,
+    /// Its kind.
+    pub kind: String,
+}
+
+/// Installed bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InstalledArg {
+    /// Name of the bundle.
+    pub name: String,
+    /// Its version, as it was written.
+    pub version: String,
+}
+
+/// Package that `solve` installs or keeps up to date.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedArg {
+    /// Name of the package, as NAME or CATALOG/NAME.
+    pub package: String,
+    /// Name of the channel; any channel if absent.
+    pub channel: Option<String>,
+    /// Name of the bundle to begin with, or by the rules of OLM v1 a range of versions.
+    pub version: Option<String>,
+}
+
+/// Variable of a GraphQL operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableArg {
+    /// Name without `$`.
+    pub name: String,
+    /// Value.
+    pub value: Value,
+}
+
+impl CapabilityLevelArg {
+    /// Returns the name in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BasicInstall => "BASIC_INSTALL",
+            Self::SeamlessUpgrades => "SEAMLESS_UPGRADES",
+            Self::FullLifecycle => "FULL_LIFECYCLE",
+            Self::DeepInsights => "DEEP_INSIGHTS",
+            Self::AutoPilot => "AUTO_PILOT",
+        }
+    }
+}
+
+impl OperationArgs {
+    /// Returns the variables by name. `--var` wins over `--variables`.
+    pub fn variables(&self) -> Result<Map<String, Value>, CommandError> {
+        let text = self.variables.as_deref().unwrap_or("{}");
+        let mut variables: Map<_, _> = serde_json::from_str(text).map_err(|error| {
+            let message = format!(
+                "cannot use --variables: write a JSON object, such as {{\"name\": \"etcd\"}}: {error}"
+            );
+            CommandError::new(ExitStatus::Usage, message)
+        })?;
+        let named = self.variable.iter();
+        variables.extend(named.map(|variable| (variable.name.clone(), variable.value.clone())));
+        Ok(variables)
+    }
+}
+
+/// Parses `GROUP/KIND`.
+pub fn parse_api(text: &str) -> Result<ApiArg, String> {
+    let (group, kind) = text
+        .split_once('/')
+        .ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
+    Ok(ApiArg {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+    })
+}
+
+/// Parses `NAME@VERSION`. The server checks the version.
+pub fn parse_installed(text: &str) -> Result<InstalledArg, String> {
+    let (name, version) = text
+        .rsplit_once('@')
+        .ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
+    Ok(InstalledArg {
+        name: name.to_owned(),
+        version: version.to_owned(),
+    })
+}
+
+fn parse_wanted(text: &str) -> Result<WantedArg, String> {
+    let split = |text: &str, separator| match str::split_once(text, separator) {
+        Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
+        None => (text.to_owned(), None),
+    };
+    let (rest, version) = split(text, '@');
+    let (package, channel) = split(&rest, ':');
+    if package.is_empty() {
+        let form = "write PACKAGE[:CHANNEL][@BUNDLE|@RANGE], such as etcd:stable, etcd@etcd.v0.9.4 or etcd@>=0.9";
+        return Err(form.to_owned());
+    }
+    Ok(WantedArg {
+        package,
+        channel,
+        version,
+    })
+}
+
+fn parse_variable(text: &str) -> Result<VariableArg, String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("write NAME=VALUE, such as name=etcd")?;
+    Ok(VariableArg {
+        name: name.to_owned(),
+        value: serde_json::from_str(value).unwrap_or_else(|_| value.into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_wanted_package_may_have_a_channel_and_a_version() {
+        let parsed = |text| {
+            let wanted = parse_wanted(text)?;
+            Ok((wanted.package, wanted.channel, wanted.version))
+        };
+        let text = |text: &str| Some(text.to_owned());
+        for (argument, package, channel, version) in [
+            ("etcd", "etcd", None, None),
+            ("a/etcd:stable", "a/etcd", text("stable"), None),
+            ("etcd@>=0.9", "etcd", None, text(">=0.9")),
+            (
+                "etcd:stable@etcd.v1",
+                "etcd",
+                text("stable"),
+                text("etcd.v1"),
+            ),
+        ] {
+            let expected: Result<_, String> = Ok((package.to_owned(), channel, version));
+            assert_eq!(parsed(argument), expected, "{argument}");
+        }
+        assert!(parsed(":stable").is_err());
+    }
+
+    #[test]
+    fn a_variable_wins_over_the_object_of_variables() {
+        let mut args = OperationArgs {
+            variables: Some(r#"{"name": "a", "first": 1}"#.to_owned()),
+            variable: vec![parse_variable("name=etcd").expect("it is a variable")],
+            operation: None,
+        };
+        let variables = args.variables().map(Value::Object);
+        assert_eq!(variables, Ok(json!({"name": "etcd", "first": 1})));
+
+        args.variables = Some("1".to_owned());
+        let error = args.variables().expect_err("it is no object");
+        assert_eq!(error.status, ExitStatus::Usage);
+    }
+}

@@ -1,0 +1,55 @@
+//! GraphQL documents of the commands, one operation in each. Their texts never vary, so that a
+//! server that executes trusted documents only can list them.
+
+/// Fields of bundles for a description.
+pub const BUNDLE: &str = include_str!("../documents/bundle.graphql");
+/// Properties of bundles by name.
+pub const BUNDLE_PROPERTIES: &str = include_str!("../documents/bundle_properties.graphql");
+/// List of bundles.
+pub const BUNDLES: &str = include_str!("../documents/bundles.graphql");
+/// List of catalogs.
+pub const CATALOGS: &str = include_str!("../documents/catalogs.graphql");
+/// Channels of packages.
+pub const CHANNELS: &str = include_str!("../documents/channels.graphql");
+/// Differences between two contents.
+pub const DIFF: &str = include_str!("../documents/diff.graphql");
+/// Update graph of a package.
+pub const GRAPH: &str = include_str!("../documents/graph.graphql");
+/// List of blobs.
+pub const METAS: &str = include_str!("../documents/metas.graphql");
+/// Fields of packages for a description.
+pub const PACKAGE: &str = include_str!("../documents/package.graphql");
+/// Catalogs that have a package.
+pub const PACKAGE_NAMES: &str = include_str!("../documents/package_names.graphql");
+/// List of packages.
+pub const PACKAGES: &str = include_str!("../documents/packages.graphql");
+/// List of problems of a catalog.
+pub const PROBLEMS: &str = include_str!("../documents/problems.graphql");
+/// Resolution of an installation or an upgrade.
+pub const RESOLVE: &str = include_str!("../documents/resolve.graphql");
+/// Served catalogs with their digests and labels.
+pub const SERVED: &str = include_str!("../documents/served.graphql");
+/// Packages with names similar to an unknown one.
+pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.graphql");
+/// Solution of dependencies.
+pub const SOLVE: &str = include_str!("../documents/solve.graphql");
+
+/// All of them.
+pub const ALL: [&str; 16] = [
+    BUNDLE,
+    BUNDLE_PROPERTIES,
+    BUNDLES,
+    CATALOGS,
+    CHANNELS,
+    DIFF,
+    GRAPH,
+    METAS,
+    PACKAGE,
+    PACKAGE_NAMES,
+    PACKAGES,
+    PROBLEMS,
+    RESOLVE,
+    SERVED,
+    SIMILAR_PACKAGES,
+    SOLVE,
+];

@@ -1,0 +1,89 @@
+//! The end of a command: its exit status and, if it failed, a message and a hint.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+/// Exit status of a command. Every program that has these commands uses the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// The command did its work.
+    Success = 0,
+    /// Negative answer: no path, nothing would be installed, contents differ.
+    Negative = 1,
+    /// Wrong command line.
+    Usage = 2,
+    /// The server was not found, cannot be reached, or denies access.
+    NoServer = 3,
+    /// A named object does not exist, or several objects have its name.
+    NotFound = 4,
+    /// No catalog has the content that the command line pins.
+    Changed = 5,
+    /// The request was refused.
+    Refused = 6,
+}
+
+/// Failure of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandError {
+    /// Exit status of the program.
+    pub status: ExitStatus,
+    /// Message on one line.
+    pub message: String,
+    /// Advice for the user.
+    pub hint: Option<String>,
+    /// `true` if the route to the server failed, so that another route may succeed.
+    pub is_route: bool,
+}
+
+impl ExitStatus {
+    /// Returns [`Self::Negative`] if a condition holds, and [`Self::Success`] otherwise.
+    pub fn negative_if(is_negative: bool) -> Self {
+        if is_negative {
+            Self::Negative
+        } else {
+            Self::Success
+        }
+    }
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+impl CommandError {
+    /// Makes an error without a hint.
+    pub fn new(status: ExitStatus, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            hint: None,
+            is_route: false,
+        }
+    }
+
+    /// Adds a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Prints the message and the hint to the standard error output; returns the exit status.
+    pub fn report(&self) -> ExitStatus {
+        let mut err = printing::stderr();
+        // Nothing is left to do if the message cannot be printed.
+        let _ = writeln!(err, "{} {}", printing::error(), self.message);
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(err, "hint: {hint}");
+        }
+        self.status
+    }
+}
+
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        Self::new(ExitStatus::Usage, format!("cannot print: {error}"))
+    }
+}

@@ -1,0 +1,395 @@
+//! State of one command: where its requests go, how it prints, and which catalogs it is about;
+//! and how names on the command line become objects of the API.
+
+use std::cmp::Reverse;
+
+use printing::text;
+use serde_json::{Value, json};
+
+use crate::documents::{CHANNELS, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
+use crate::output::{OutputFormat, hint};
+use crate::transport::{GraphqlTransport, ListRequest};
+use crate::{CommandError, ExitStatus};
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct CommandSession<T> {
+    /// Executor of the requests.
+    pub transport: T,
+    /// Format of the output.
+    pub output: OutputFormat,
+    /// `false` prints tables without their headers.
+    pub has_headers: bool,
+    /// Names of the selected catalogs; every catalog if empty.
+    pub catalogs: Vec<String>,
+    /// Maximum number of items of a list that is printed.
+    pub limit: usize,
+    /// Commands that hints name.
+    pub help: HelpCommands,
+}
+
+/// Commands of a program that hints name.
+#[derive(Clone, Copy, Debug)]
+pub struct HelpCommands {
+    /// Lists catalogs with their digests.
+    pub list_catalogs: &'static str,
+    /// Lists the bundles of a package.
+    pub list_bundles: &'static str,
+}
+
+/// Package of one catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenPackage {
+    /// Name of the catalog.
+    pub catalog: String,
+    /// Name of the package.
+    pub package: String,
+}
+
+impl ChosenPackage {
+    /// Returns the name in the form CATALOG/PACKAGE.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.catalog, self.package)
+    }
+}
+
+impl<T: GraphqlTransport> CommandSession<T> {
+    /// Executes a document and returns its data.
+    pub async fn data(&self, document: &str, variables: &Value) -> Result<Value, CommandError> {
+        self.transport.execute(document, variables).await
+    }
+
+    /// Reads a list to its end, or to the limit of the session; a hint says if it was cut.
+    pub async fn walk(
+        &self,
+        document: &'static str,
+        variables: Value,
+        connection: &'static str,
+    ) -> Result<Vec<Value>, CommandError> {
+        // The item behind the limit tells that the list is longer, without a request for its length.
+        let mut items = self
+            .list(ListRequest {
+                document,
+                variables,
+                connection,
+                limit: self.limit.saturating_add(1),
+            })
+            .await?;
+
+        if items.len() > self.limit {
+            items.truncate(self.limit);
+            hint(&format!(
+                "these are the first {}: --limit 0 prints all",
+                self.limit
+            ));
+        }
+        Ok(items)
+    }
+
+    /// As [`Self::walk`], without a limit.
+    pub async fn walk_all(
+        &self,
+        document: &'static str,
+        variables: Value,
+        connection: &'static str,
+    ) -> Result<Vec<Value>, CommandError> {
+        self.list(ListRequest {
+            document,
+            variables,
+            connection,
+            limit: usize::MAX,
+        })
+        .await
+    }
+
+    /// Reads a list. Fails on an empty list if one of its catalogs is not served.
+    pub async fn list(&self, request: ListRequest) -> Result<Vec<Value>, CommandError> {
+        let catalogs: Vec<_> = request.variables["catalogs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
+        let items = self.transport.list(request).await?;
+        if items.is_empty() {
+            self.check_catalogs(&catalogs).await?;
+        }
+        Ok(items)
+    }
+
+    /// Splits CATALOG/PACKAGE; returns the catalogs to search and the name of the package.
+    pub fn split<'a>(&self, package: &'a str) -> (Vec<String>, &'a str) {
+        match package.split_once('/') {
+            Some((catalog, package)) => (vec![catalog.to_owned()], package),
+            None => (self.catalogs.clone(), package),
+        }
+    }
+
+    /// Finds the package of this name in the catalog with the highest priority.
+    pub async fn choose(&self, package: &str) -> Result<ChosenPackage, CommandError> {
+        let (catalogs, name) = self.split(package);
+        let variables = json!({ "catalogs": catalogs, "names": [name] });
+        let data = self.data(PACKAGE_NAMES, &variables).await?;
+        let mut found: Vec<_> = data["packages"]["nodes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .collect();
+        let priority =
+            |package: &Value| package["catalog"]["priority"].as_i64().unwrap_or_default();
+        found.sort_by_key(|package| Reverse(priority(package)));
+        let names: Vec<_> = found
+            .iter()
+            .map(|package| text(package, "/catalog/name"))
+            .collect();
+
+        let Some(first) = found.first() else {
+            return Err(self.no_package(package).await);
+        };
+        let is_ambiguous = found
+            .get(1)
+            .is_some_and(|second| priority(second) == priority(first));
+        if is_ambiguous {
+            let message = format!(
+                "package `{name}` is in several catalogs of one priority: {}",
+                names.join(", ")
+            );
+            let error = CommandError::new(ExitStatus::NotFound, message);
+            return Err(error.hint(format!("write {}/{name}", names[0])));
+        }
+        if let [chosen, others @ ..] = &names[..]
+            && !others.is_empty()
+        {
+            hint(&format!(
+                "package `{name}` of catalog {chosen}, which has the highest priority; also in {}",
+                others.join(", ")
+            ));
+        }
+        Ok(ChosenPackage {
+            catalog: names[0].clone(),
+            package: name.to_owned(),
+        })
+    }
+
+    /// Returns the error for a package, as NAME or CATALOG/NAME, that no catalog has, with similar
+    /// names; or the error for its catalog if that is not served.
+    pub async fn no_package(&self, package: &str) -> CommandError {
+        let (catalogs, name) = self.split(package);
+        if let Err(error) = self.check_catalogs(&catalogs).await {
+            return error;
+        }
+        let error = CommandError::new(ExitStatus::NotFound, format!("package `{name}` not found"));
+        let similar = self.similar_packages(&catalogs, name).await;
+        if similar.is_empty() {
+            error
+        } else {
+            error.hint(format!("did you mean {}?", similar.join(" or ")))
+        }
+    }
+
+    /// Returns names of packages that are spelled like a name that no catalog has. A request that
+    /// fails is no error: the names are for a hint only.
+    pub async fn similar_packages(&self, catalogs: &[String], name: &str) -> Vec<String> {
+        let request = json!({ "packageName": name, "catalogs": catalogs });
+        let variables = json!({ "request": request });
+        let data = self.transport.execute(SIMILAR_PACKAGES, &variables).await;
+        let data = data.unwrap_or_default();
+        strings(&data["resolve"]["similarNames"])
+    }
+
+    /// Fails if one of these catalogs is not served. Sends no request if the list is empty.
+    pub async fn check_catalogs(&self, names: &[String]) -> Result<(), CommandError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        // Offline, a name that cannot be checked is no error: the cache may have its responses.
+        let Some(data) = self.transport.served(SERVED).await? else {
+            return Ok(());
+        };
+        let served: Vec<_> = data["catalogs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|catalog| text(catalog, "/name"))
+            .collect();
+        let Some(unknown) = names.iter().find(|name| !served.contains(name)) else {
+            return Ok(());
+        };
+
+        let message = format!("no catalog `{unknown}` is served");
+        let error = CommandError::new(ExitStatus::NotFound, message);
+        Err(if served.is_empty() {
+            error.hint("the server has no catalogs")
+        } else {
+            error.hint(format!("the served catalogs are {}", served.join(", ")))
+        })
+    }
+
+    /// Fails if one of these packages is in no selected catalog. Sends no request for names that
+    /// are among the `found` ones.
+    pub async fn check_packages(
+        &self,
+        names: &[String],
+        found: impl Iterator<Item = String>,
+    ) -> Result<(), CommandError> {
+        let found: Vec<_> = found.collect();
+        let missing: Vec<_> = names.iter().filter(|name| !found.contains(name)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // A filter may have excluded packages that exist.
+        let variables = json!({ "catalogs": self.catalogs, "names": missing });
+        let data = self.data(PACKAGE_NAMES, &variables).await?;
+        let known: Vec<_> = data["packages"]["nodes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|package| text(package, "/name"))
+            .collect();
+        match missing.into_iter().find(|name| !known.contains(name)) {
+            Some(name) => Err(self.no_package(name).await),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if a package, as NAME or CATALOG/NAME, does not have one of these channels. `found`
+    /// are the items found in them; a request is sent only if they do not show each channel.
+    pub async fn check_channels(
+        &self,
+        package: &str,
+        channels: &[String],
+        found: &[Value],
+    ) -> Result<(), CommandError> {
+        let is_shown = |channel: &String| {
+            let is_named = found
+                .iter()
+                .any(|item| strings(&item["channelNames"]).contains(channel));
+            is_named || (channels.len() == 1 && !found.is_empty())
+        };
+        if channels.iter().all(is_shown) {
+            return Ok(());
+        }
+
+        let (catalogs, name) = self.split(package);
+        let variables = json!({ "catalogs": catalogs, "names": [name] });
+        let packages = self.walk_all(CHANNELS, variables, "/packages").await?;
+        if packages.is_empty() {
+            return Err(self.no_package(package).await);
+        }
+        let mut known: Vec<_> = packages
+            .iter()
+            .filter_map(|package| package["channels"].as_array())
+            .flatten()
+            .map(|channel| text(channel, "/name"))
+            .collect();
+        known.sort();
+        known.dedup();
+        match channels.iter().find(|channel| !known.contains(channel)) {
+            Some(unknown) => Err(no_channel(name, unknown, &known)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the error for a channel that a package does not have, with those that it has.
+pub fn no_channel(package: &str, channel: &str, known: &[String]) -> CommandError {
+    let message = format!("package `{package}` has no channel `{channel}`");
+    CommandError::new(ExitStatus::NotFound, message)
+        .hint(format!("its channels are {}", known.join(", ")))
+}
+
+/// Returns the texts of a JSON array.
+pub(crate) fn strings(list: &Value) -> Vec<String> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// Transport that has its data at hand, and counts the requests.
+    struct StoredResponses {
+        data: Value,
+        requests: RefCell<usize>,
+    }
+
+    impl GraphqlTransport for StoredResponses {
+        async fn execute(&self, _: &str, _: &Value) -> Result<Value, CommandError> {
+            *self.requests.borrow_mut() += 1;
+            Ok(self.data.clone())
+        }
+
+        async fn list(&self, _: ListRequest) -> Result<Vec<Value>, CommandError> {
+            *self.requests.borrow_mut() += 1;
+            Ok(Vec::new())
+        }
+    }
+
+    fn session(data: Value) -> CommandSession<StoredResponses> {
+        CommandSession {
+            transport: StoredResponses {
+                data,
+                requests: RefCell::default(),
+            },
+            output: OutputFormat::Table,
+            has_headers: true,
+            catalogs: Vec::new(),
+            limit: usize::MAX,
+            help: HelpCommands {
+                list_catalogs: "",
+                list_bundles: "",
+            },
+        }
+    }
+
+    /// Runs a future that waits for nothing.
+    fn ready<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("the transport answers at once"),
+        }
+    }
+
+    #[test]
+    fn of_several_catalogs_the_one_with_the_highest_priority_has_the_package() {
+        let node = |catalog, priority| json!({ "name": "etcd", "catalog": { "name": catalog, "priority": priority } });
+        let nodes = |nodes: [Value; 2]| json!({ "packages": { "nodes": nodes } });
+        let chosen = session(nodes([node("a", 0), node("b", 1)]));
+        let chosen = ready(chosen.choose("etcd")).map(|chosen| chosen.full_name());
+        assert_eq!(chosen, Ok("b/etcd".to_owned()));
+
+        let tie = session(nodes([node("a", 0), node("b", 0)]));
+        let error = ready(tie.choose("etcd")).expect_err("both have it");
+        assert_eq!(
+            (error.status, error.hint.as_deref()),
+            (ExitStatus::NotFound, Some("write a/etcd"))
+        );
+    }
+
+    #[test]
+    fn names_that_a_response_shows_cost_no_request() {
+        let session = session(json!({ "catalogs": [{ "name": "a" }] }));
+        let found = [json!({ "channelNames": ["stable", "beta"] })];
+        let channels = ["beta".to_owned(), "stable".to_owned()];
+        assert_eq!(
+            ready(session.check_channels("etcd", &channels, &found)),
+            Ok(())
+        );
+        assert_eq!(ready(session.check_catalogs(&[])), Ok(()));
+        assert_eq!(*session.transport.requests.borrow(), 0);
+
+        let error = ready(session.check_catalogs(&["b".to_owned()]));
+        let error = error.expect_err("it is not served");
+        assert_eq!(error.hint.as_deref(), Some("the served catalogs are a"));
+    }
+}

@@ -1,0 +1,128 @@
+//! One function for each command of the plugin alone; the others are operations of `commands`.
+
+mod compare;
+mod lists;
+mod manifest;
+mod open;
+mod outdated;
+mod query;
+mod upgrades;
+mod watch;
+
+use commands::diff::{DiffSides, diff};
+use commands::graph::graph;
+use commands::list::{list, search};
+use commands::output::print;
+use commands::resolve::resolve;
+use commands::solve::solve;
+use commands::{CommandError, ExitStatus, describe};
+
+use crate::args::{DescribeKind, PluginArgs, PluginCommand};
+use crate::context::{ServerCommand, ServerRoute, ServerSession};
+use crate::documents;
+
+/// Runs the command that the arguments name.
+pub(crate) async fn run(args: &PluginArgs) -> Result<ExitStatus, CommandError> {
+    // Before any request: the version of the client is known without a server.
+    if matches!(args.command, PluginCommand::Version) {
+        query::client_version(&args.common.output.output)?;
+    }
+    match &args.command {
+        PluginCommand::Open { package, browser } => {
+            return open::open(&args.common, package.as_deref(), *browser).await;
+        }
+        PluginCommand::Documents => {
+            print(&documents::trusted())?;
+            return Ok(ExitStatus::Success);
+        }
+        _ => {}
+    }
+    let mut first = None;
+    for route in ServerRoute::from_args(&args.common) {
+        match attempt(args, *route).await {
+            // Nothing was printed: the server did not answer.
+            Err(failure) if failure.is_route => first = first.or(Some(failure)),
+            ended => return ended,
+        }
+    }
+    Err(first.expect("there is a route"))
+}
+
+async fn attempt(args: &PluginArgs, route: ServerRoute) -> Result<ExitStatus, CommandError> {
+    let command = ServerCommand::begin(&args.common, route).await?;
+    let ended = execute(&command.session, args).await;
+    command.print_age();
+    let ended = ended?;
+    command.end().await?;
+    Ok(ended)
+}
+
+async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatus, CommandError> {
+    match &args.command {
+        PluginCommand::Search { text, filter } => search(session, &text.join(" "), filter).await?,
+        PluginCommand::Get { list: args, names } => list(session, args, names).await?,
+        PluginCommand::Heads { packages } => lists::heads(session, packages).await?,
+        PluginCommand::Versions(args) => lists::versions(session, args).await?,
+        PluginCommand::Images(args) => lists::images(session, args).await?,
+        PluginCommand::Providers { api } => lists::providers(session, api).await?,
+        PluginCommand::Describe {
+            kind: DescribeKind::Package,
+            name,
+            ..
+        } => describe::package(session, name).await?,
+        PluginCommand::Describe {
+            kind: DescribeKind::Bundle,
+            name,
+            package,
+        } => describe::bundle(session, name, package.as_deref()).await?,
+        PluginCommand::Path(args) => upgrades::path(session, args).await?,
+        PluginCommand::Successors {
+            package,
+            installed,
+            channel,
+        } => upgrades::successors(session, package, installed, channel).await?,
+        PluginCommand::Resolve(args) => return resolve(session, args).await,
+        PluginCommand::Solve(args) => return solve(session, args).await,
+        PluginCommand::Diff {
+            from,
+            to,
+            diff: args,
+        } => return diff(session, DiffSides { from, to }, args).await,
+        PluginCommand::Compare { package, a, b } => {
+            compare::compare(session, package, a, b).await?;
+        }
+        PluginCommand::Graph(args) => graph(session, args).await?,
+        PluginCommand::Manifest {
+            package,
+            kind,
+            channel,
+            range,
+        } => {
+            manifest::manifest(
+                session,
+                package,
+                *kind,
+                channel.as_deref(),
+                range.as_deref(),
+            )
+            .await?;
+        }
+        PluginCommand::Outdated { exit_code } => {
+            return outdated::outdated(session, &args.common, *exit_code).await;
+        }
+        PluginCommand::Query {
+            document,
+            file,
+            operation,
+        } => {
+            let document = query::read_document(document.as_deref(), file.as_deref())?;
+            query::query(session, &document, operation).await?;
+        }
+        PluginCommand::Watch => watch::watch(session).await?,
+        PluginCommand::Version => query::version(session).await?,
+        PluginCommand::Completion { .. }
+        | PluginCommand::Open { .. }
+        | PluginCommand::Documents => {}
+    }
+    Ok(ExitStatus::Success)
+}

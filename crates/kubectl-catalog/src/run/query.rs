@@ -1,0 +1,85 @@
+//! `query` and `version`: any document, and the versions of both sides.
+
+use std::path::Path;
+use std::{fs, io};
+
+use commands::args::OperationArgs;
+use commands::output::{OutputFormat, is_structured, print, print_object, print_value};
+use commands::{CommandError, ExitStatus};
+use printing::text;
+use serde_json::{Value, json};
+
+use crate::context::ServerSession;
+use crate::documents::SERVER;
+use crate::error::server_error;
+
+/// Version of this program.
+const CLIENT: &str = env!("CARGO_PKG_VERSION");
+
+/// The argument that stands for standard input.
+const STDIN: &str = "-";
+
+/// Executes a document and prints its data.
+pub(super) async fn query(
+    session: &ServerSession,
+    document: &str,
+    args: &OperationArgs,
+) -> Result<(), CommandError> {
+    let variables = Value::Object(args.variables()?);
+    let client = &session.transport.client;
+    let response = client
+        .execute_operation(document, args.operation.as_deref(), &variables)
+        .await
+        .map_err(server_error)?;
+    let output = if is_structured(&session.output) {
+        &session.output
+    } else {
+        &OutputFormat::Json
+    };
+    print_value(&response.data, output)
+}
+
+/// Reads the document of the command line, of a file, or of the standard input.
+pub(super) fn read_document(
+    document: Option<&str>,
+    file: Option<&Path>,
+) -> Result<String, CommandError> {
+    let read = match (file, document) {
+        (Some(path), _) => fs::read_to_string(path),
+        (None, Some(STDIN)) => io::read_to_string(io::stdin()),
+        (None, document) => Ok(document.unwrap_or_default().to_owned()),
+    };
+    read.map_err(|error| {
+        let message = format!("cannot read the document: {error}");
+        CommandError::new(ExitStatus::Usage, message)
+    })
+}
+
+/// Prints the version of this program, before the server is asked for its own.
+pub(super) fn client_version(output: &OutputFormat) -> Result<(), CommandError> {
+    if is_structured(output) {
+        Ok(())
+    } else {
+        print(&format!("client  {CLIENT}\n"))
+    }
+}
+
+/// Prints the version of the server; as data, with that of this program.
+pub(super) async fn version(session: &ServerSession) -> Result<(), CommandError> {
+    let data = session.data(SERVER, &Value::Null).await?;
+    let server = &data["server"];
+    if is_structured(&session.output) {
+        return print_object(
+            "Version",
+            &json!({ "client": { "version": CLIENT }, "server": server }),
+            &session.output,
+        );
+    }
+    print(&format!(
+        "server  {} at {}\ncommit  {}\nschema  {}\n",
+        text(server, "/version"),
+        session.transport.client.endpoint(),
+        text(server, "/commit"),
+        text(server, "/schemaDigest"),
+    ))
+}

@@ -1,0 +1,249 @@
+//! The operations of `commands` over catalogs that are loaded for one command, without a server.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use commands::args::OutputArgs;
+use commands::diff::DiffSides;
+use commands::{
+    ChannelName, CommandError, CommandSession, ExitStatus, GraphqlTransport, HelpCommands,
+    ListRequest, describe,
+};
+use fbc::Catalog;
+use fbc::graph::stranded;
+use graphql::errors::Outcome;
+use graphql::limits::Limits;
+use graphql::{Engine, Request};
+use serde_json::Value;
+use serving::{Served, catalogs};
+use tokio::runtime;
+
+use super::once;
+use super::output::{ignore_closed_pipe, indented, stdout};
+use super::server::ANSWERS_BUILD;
+use super::sources::{self, SourceReference};
+use crate::args::{
+    ImageArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
+    LocalSearchArgs, LocalShowArgs,
+};
+
+/// Argument that stands for the standard input.
+const STDIN: &str = "-";
+
+/// Commands that hints name.
+const HELP: HelpCommands = HelpCommands {
+    list_catalogs: "catalogql list catalogs SOURCE",
+    list_bundles: "catalogql list bundles SOURCE --package PACKAGE",
+};
+
+/// An engine in this process, with the catalogs that it serves.
+pub(super) struct LocalTransport {
+    engine: Engine,
+    by_name: BTreeMap<String, Arc<Catalog>>,
+}
+
+impl LocalTransport {
+    /// Loads catalogs into an engine.
+    pub(super) fn load(sources: &[String], images: &ImageArgs) -> anyhow::Result<Self> {
+        let entries = sources::catalogs(sources, None, images.configs_dir.as_deref())?;
+        let references: Vec<(&str, &SourceReference)> = entries
+            .iter()
+            .map(|entry| (entry.name.as_str(), &entry.reference))
+            .collect();
+        let contents = once::load(references, images)?;
+
+        let (mut writer, reader) = catalogs();
+        let mut by_name = BTreeMap::new();
+        for ((entry, content), source) in entries.iter().zip(contents).zip(sources) {
+            let name = entry.name.as_str();
+            // The names of the sides of `diff` are not the user's: messages quote the source alone.
+            let source = source
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('='))
+                .unwrap_or(source);
+            let content = content.map_err(|error| {
+                anyhow!("cannot load catalog {name} (`{source}`): {}", error.chain())
+            })?;
+            by_name.insert(name.to_owned(), Arc::clone(&content.catalog));
+            writer.publish(Served::new(name, content, entry.metadata.clone()));
+        }
+
+        // No other request waits for this one, so that only the machine limits it.
+        let limits = Limits {
+            cost: u64::MAX,
+            work: u64::MAX,
+            page_size: usize::MAX,
+            response_bytes: usize::MAX,
+            time: Duration::from_hours(1),
+            ..Limits::default()
+        };
+        Ok(Self {
+            engine: Engine::new(reader, ANSWERS_BUILD, limits),
+            by_name,
+        })
+    }
+}
+
+impl GraphqlTransport for LocalTransport {
+    async fn execute(&self, document: &str, variables: &Value) -> Result<Value, CommandError> {
+        let mut variables = variables.as_object().cloned().unwrap_or_default();
+        variables.retain(|_, value| !value.is_null());
+        let response = self.engine.execute(&Request {
+            query: Some(document.into()),
+            variables: Some(variables),
+            ..Request::default()
+        });
+        let mut response: Value = serde_json::from_slice(&response.body).map_err(|error| {
+            let message = format!("cannot read the response of the engine: {error}");
+            CommandError::new(ExitStatus::Refused, message)
+        })?;
+        let Some(error) = response.pointer("/errors/0") else {
+            return Ok(response["data"].take());
+        };
+        let message = error["message"].as_str().unwrap_or_default();
+        Err(CommandError::new(ExitStatus::Refused, message))
+    }
+
+    async fn list(&self, request: ListRequest) -> Result<Vec<Value>, CommandError> {
+        let mut variables = request.variables;
+        // One page holds every item: the engine was made without a maximum page size, and nothing
+        // replaces its content between two pages.
+        variables["first"] = i32::try_from(request.limit).unwrap_or(i32::MAX).into();
+        let mut data = self.execute(request.document, &variables).await?;
+        let nodes = data
+            .pointer_mut(request.connection)
+            .map(|connection| connection["nodes"].take());
+        match nodes {
+            Some(Value::Array(items)) => Ok(items),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn stranded(&self, channel: ChannelName<'_>) -> Vec<String> {
+        let catalog = self.by_name.get(channel.catalog);
+        let package = catalog.and_then(|catalog| catalog.package(channel.package));
+        let channel = package.and_then(|package| package.channel(channel.channel));
+        let names = channel.map(stranded).unwrap_or_default();
+        names.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Executes a GraphQL request and prints its response.
+///
+/// Unlike the plugin's, it prints the whole response with its errors, because it is a way to try a
+/// document.
+pub(super) fn query(args: &LocalQueryArgs) -> anyhow::Result<ExitCode> {
+    let document = match args.document.as_str() {
+        STDIN => io::read_to_string(io::stdin())
+            .context("cannot read the document from standard input")?,
+        file if Path::new(file).is_file() => {
+            bail!(
+                "cannot execute `{file}`: it is a file, not a document: write `- < {file}` to read the document from it"
+            )
+        }
+        document => document.to_owned(),
+    };
+    let variables = match args.operation.variables() {
+        Ok(variables) => variables,
+        Err(error) => return Ok(error.report().into()),
+    };
+    let transport = LocalTransport::load(&args.catalogs.sources, &args.images)?;
+    let response = transport.engine.execute(&Request {
+        query: Some(document.into()),
+        operation_name: args.operation.operation.as_deref().map(Into::into),
+        variables: Some(variables),
+        ..Request::default()
+    });
+    ignore_closed_pipe(stdout().write_all(&indented(&response.body)))?;
+    let has_errors = response.outcome != Outcome::Complete;
+    Ok(ExitStatus::negative_if(has_errors).into())
+}
+
+/// Lists objects of one kind.
+pub(super) fn list(args: &LocalListArgs) -> anyhow::Result<ExitCode> {
+    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    end(async {
+        commands::list::list(&session, &args.list, &[]).await?;
+        Ok(ExitStatus::Success)
+    })
+}
+
+/// Finds packages by words.
+pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
+    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    end(async {
+        commands::list::search(&session, &args.text, &args.filter).await?;
+        Ok(ExitStatus::Success)
+    })
+}
+
+/// Prints all that catalogs say of a package, or of one of its bundles.
+pub(super) fn show(args: &LocalShowArgs) -> anyhow::Result<ExitCode> {
+    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    end(async {
+        match &args.bundle {
+            Some(bundle) => describe::bundle(&session, bundle, Some(&args.package)).await?,
+            None => describe::package(&session, &args.package).await?,
+        }
+        Ok(ExitStatus::Success)
+    })
+}
+
+/// Prints the differences between two catalogs.
+pub(super) fn diff(args: &LocalDiffArgs) -> anyhow::Result<ExitCode> {
+    let sides = DiffSides {
+        from: "from",
+        to: "to",
+    };
+    let sources = [
+        format!("{}={}", sides.from, args.from),
+        format!("{}={}", sides.to, args.to),
+    ];
+    let session = session(&sources, &args.output, &args.images)?;
+    end(commands::diff::diff(&session, sides, &args.diff))
+}
+
+/// Prints the update graph of a package.
+pub(super) fn graph(args: &LocalGraphArgs) -> anyhow::Result<ExitCode> {
+    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    end(async {
+        commands::graph::graph(&session, &args.graph).await?;
+        Ok(ExitStatus::Success)
+    })
+}
+
+/// Prints which bundle would be installed.
+pub(super) fn resolve(args: &LocalResolveArgs) -> anyhow::Result<ExitCode> {
+    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    end(commands::resolve::resolve(&session, &args.resolve))
+}
+
+/// Loads the catalogs of a command.
+pub(super) fn session(
+    sources: &[String],
+    output: &OutputArgs,
+    images: &ImageArgs,
+) -> anyhow::Result<CommandSession<LocalTransport>> {
+    Ok(CommandSession {
+        transport: LocalTransport::load(sources, images)?,
+        output: output.output.clone(),
+        has_headers: !output.no_headers,
+        catalogs: Vec::new(),
+        limit: usize::MAX,
+        help: HELP,
+    })
+}
+
+/// Runs an operation to its end; prints its error.
+pub(super) fn end(
+    operation: impl Future<Output = Result<ExitStatus, CommandError>>,
+) -> anyhow::Result<ExitCode> {
+    let runtime = runtime::Builder::new_current_thread().build()?;
+    let ended = runtime.block_on(operation);
+    Ok(ended.unwrap_or_else(|error| error.report()).into())
+}
