@@ -1,4 +1,4 @@
-//! Flags of `render` and `edit`, which make catalogs.
+//! Flags of the commands that create and edit catalogs.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ pub struct RenderArgs {
     /// (images, oci:PATH, dir:PATH or PATH)
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
-    /// Image of the bundle, where one bundle directory is rendered
+    /// Image reference of the bundle, if SOURCE is a single bundle directory
     #[arg(long, value_name = "REF")]
     pub image: Option<String>,
-    /// What becomes of the manifests of bundles that have an image
+    /// Migration of the manifests of bundles that have an image
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Output format
@@ -35,10 +35,10 @@ pub struct PushArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// Where the image is pushed to, such as quay.io/me/catalog:latest
+    /// Reference to push the image to, such as quay.io/me/catalog:latest
     #[arg(value_name = "IMAGE")]
     pub image: String,
-    /// Push a catalog that `opm validate` would refuse; its files must be readable all the same
+    /// Push a catalog that `opm validate` would reject. Its files must still be readable
     #[arg(long)]
     pub skip_validation: bool,
     #[command(flatten)]
@@ -51,14 +51,14 @@ pub struct RenderTemplateArgs {
     /// File of the template, JSON or YAML; `-` is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub template: PathBuf,
-    /// Kind of template [default: by its schema]
+    /// Kind of template [default: detected by schema]
     #[arg(long, value_enum)]
     pub r#type: Option<TemplateType>,
-    /// Directory of a bundle that the template names by its image, which is then not pulled. May be
+    /// Directory to read a bundle of the template from, instead of pulling its image. May be
     /// repeated
     #[arg(long, value_name = "IMAGE=DIR")]
     pub bundle: Vec<String>,
-    /// What becomes of the manifests of bundles
+    /// Migration of the manifests of bundles
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Output format
@@ -85,11 +85,11 @@ pub struct ConvertTemplateArgs {
 /// Kind of template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TemplateType {
-    /// A catalog whose bundles have nothing but an image
+    /// Catalog whose bundles have only an image
     Basic,
-    /// Bundles in channels by their versions
+    /// Bundles that are sorted into channels by version
     Semver,
-    /// A catalog with bundles that stand in for others
+    /// Catalog with bundles that substitute others
     Substitutes,
 }
 
@@ -129,10 +129,10 @@ pub struct MigrateArgs {
     /// PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
-    /// Directory to write to; it must be empty, or not there
+    /// Directory to write to; it must be empty or not exist
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// What becomes of the manifests of bundles that have an image
+    /// Migration of the manifests of bundles that have an image
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Format of the files
@@ -142,15 +142,15 @@ pub struct MigrateArgs {
     pub images: ImageArgs,
 }
 
-/// What becomes of the manifests of bundles.
+/// Migration of the manifests of bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MigrateLevel {
-    /// They stay `olm.bundle.object`
+    /// Keep `olm.bundle.object`
     #[default]
     None,
-    /// They become one `olm.csv.metadata`
+    /// Convert them to one `olm.csv.metadata`
     BundleObjectToCsvMetadata,
-    /// Every migration there is
+    /// Apply all migrations
     All,
 }
 
@@ -168,7 +168,7 @@ impl MigrateLevel {
 /// Format of blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BlobFormat {
-    /// JSON objects one after the other
+    /// Sequence of JSON objects
     #[default]
     Json,
     /// YAML documents
@@ -194,10 +194,10 @@ pub struct EditArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// File of operations, all of which are done or none: a JSON array; `-` is standard input
+    /// File with a JSON array of operations, applied atomically; `-` is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ops: Option<PathBuf>,
-    /// Show what would change, and write nothing
+    /// Show the changes without writing them
     #[arg(long, global = true)]
     pub dry_run: bool,
     /// Show the changed lines of files, as a patch
@@ -212,23 +212,23 @@ pub struct EditArgs {
     pub operation: Option<EditOperation>,
 }
 
-/// An operation of the command line. Files of operations have more.
+/// An operation on the command line. Files of operations support more.
 #[derive(Debug, Subcommand)]
 pub enum EditOperation {
-    /// Add bundles; their order does not count
+    /// Add bundles, in any order
     Add {
-        /// Images of bundles, which are pulled, or whose directories with `manifests` and
-        /// `metadata` are read
+        /// Images of bundles to pull, or with `=DIR` to read from directories with `manifests` and
+        /// `metadata`
         #[arg(value_name = "IMAGE[=DIR]", required = true)]
         bundles: Vec<String>,
-        /// How bundles get their edges: `replaces` (from their CSVs), `semver` or
-        /// `semver-skippatch` (by version)
+        /// Source of the upgrade edges: `replaces` (from CSVs), `semver` or `semver-skippatch` (by
+        /// version)
         #[arg(long, value_name = "MODE", default_value = "replaces")]
         mode: String,
         /// Replace a bundle of the same name that is the head of its channels
         #[arg(long)]
         overwrite_latest: bool,
-        /// Let bundles stand in for others (`olm.substitutesFor`)
+        /// Let bundles substitute others (`olm.substitutesFor`)
         #[arg(long)]
         enable_alpha: bool,
         /// Remove bundles that are in no channel afterwards
@@ -240,7 +240,7 @@ pub enum EditOperation {
         /// Names of packages
         #[arg(required = true)]
         packages: Vec<String>,
-        /// Ignore packages that there are not
+        /// Ignore packages that do not exist
         #[arg(long)]
         permissive: bool,
     },
@@ -249,7 +249,7 @@ pub enum EditOperation {
         /// Names of packages
         #[arg(required = true)]
         packages: Vec<String>,
-        /// Allow to remove every package
+        /// Allow removing every package
         #[arg(long)]
         allow_empty: bool,
     },
@@ -279,7 +279,7 @@ pub enum EditOperation {
         package: String,
         /// Name of the bundle
         bundle: String,
-        /// What becomes of entries that replace it
+        /// Handling of entries that replace the bundle
         #[arg(long, value_enum, default_value_t)]
         policy: Policy,
     },
@@ -288,14 +288,14 @@ pub enum EditOperation {
         /// Images of the bundles
         #[arg(required = true)]
         images: Vec<String>,
-        /// Remove a package whose heads are all listed
+        /// Allow removing a package whose heads are all listed
         #[arg(long)]
         allow_package_removal: bool,
-        /// Ignore images that there are not
+        /// Ignore images that do not exist
         #[arg(long)]
         permissive: bool,
     },
-    /// Set a message of deprecation
+    /// Set a deprecation message
     Deprecate {
         /// Name of the package
         package: String,
@@ -337,27 +337,27 @@ pub enum EditOperation {
         channel: String,
         /// Name of the bundle
         bundle: String,
-        /// The bundle that it replaces
+        /// Bundle that the entry replaces
         #[arg(long, value_name = "NAME", default_value = "")]
         replaces: String,
-        /// A bundle that it skips. May be repeated
+        /// Bundle that the entry skips. May be repeated
         #[arg(long, value_name = "NAME")]
         skips: Vec<String>,
-        /// Range of versions that it skips
+        /// Range of versions that the entry skips
         #[arg(long, value_name = "RANGE", default_value = "")]
         skip_range: String,
     },
 }
 
-/// What becomes of entries that replace a bundle which is removed.
+/// Handling of entries that replace a removed bundle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Policy {
-    /// The bundle is not removed
+    /// Fail, and keep the bundle
     #[default]
     Refuse,
-    /// They replace what the bundle replaced, and skip it
+    /// Replace what the bundle replaced, and skip the bundle
     Reconnect,
-    /// They replace a bundle that is not there any more
+    /// Keep `replaces`, although the bundle no longer exists
     Dangle,
 }
 
