@@ -1,7 +1,7 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run pages explorer playground licenses test bench bench-pages bench-http soak conformance format image regenerate-graphql-js
+.PHONY: help run pages explorer playground licenses test test-cluster test-all bench bench-pages bench-http soak conformance format image regenerate-graphql-js
 
 # Where cargo leaves what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
@@ -33,20 +33,36 @@ playground: playground/dist/site/index.html.gz ## Build the page at /playground/
 licenses: release/dist/third-party.txt.gz ## Collect what `catalogql licenses` prints (the next build of catalogql has it)
 	@:
 
+# Prints each step with how long it takes.
+STEP := tests/step.sh
+
 # Tests wait for processes and clocks longer than they compute.
-test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
-test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run every test
-	tests/setup.sh
+test test-cluster: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+test test-cluster: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
+
+test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run the tests that need Rust, Node and Python
+	@tests/setup.sh
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
-	CATALOGQL_SKIPPED_TESTS=$(SKIPPED) cargo test --workspace --locked
-	npm --prefix tests/js run check
-	npm --prefix tests/js run audit
-	npm --prefix tests/js test
-	npm --prefix tests/js run differential
-	npm --prefix tests/js/tools test
-	npm --prefix playground test
-	npm --prefix explorer test
+	@$(STEP) 'Rust' '9 minutes, 15 with an empty cache' cargo test --workspace --locked
+	@$(STEP) 'recorded answers of graphql-js' 'seconds' npm --prefix tests/js run check
+	@$(STEP) 'GraphQL over HTTP audit' 'seconds' npm --prefix tests/js run audit
+	@$(STEP) 'schema, paging and streams in JavaScript' 'half a minute' npm --prefix tests/js test
+	@$(STEP) 'mutated documents against graphql-js' 'a minute' npm --prefix tests/js run differential
+	@$(STEP) 'clients and tools of GraphQL' '2 minutes' npm --prefix tests/js/tools test
+	@$(STEP) 'playground in Chromium' 'half a minute' npm --prefix playground test
+	@$(STEP) 'explorer in Chromium' '2 minutes' npm --prefix explorer test
 	@tests/skipped.sh $(SKIPPED)
+
+test-cluster: pages licenses ## Run the tests against a real kube-apiserver, Helm and Go clients (needs Go)
+	@tests/setup.sh
+	@tests/setup.sh cluster
+	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
+	@$(STEP) 'Kubernetes' '7 minutes' cargo test --workspace --locked --test cluster
+	@tests/skipped.sh $(SKIPPED)
+
+test-all: ## Run every test
+	@$(MAKE) --no-print-directory test-cluster
+	@$(MAKE) --no-print-directory test
 
 bench: ## Measure loading, look-ups and execution
 	cargo bench --workspace --locked

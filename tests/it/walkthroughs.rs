@@ -216,3 +216,11 @@ fn a_catalog_is_made_served_updated_and_published_as_the_page_says() {
     let replaced = [("127.0.0.1:8080", &*address), ("quay.io", &*host)];
     assert_eq!(Walkthrough::new(&folders, &replaced).follow(&text), 9);
 }
+
+#[test]
+fn templates_are_rendered_and_catalogs_converted_as_the_page_says() {
+    let folders = Folders::new();
+    fs::create_dir(folders.path("work")).expect("folders can be made");
+    let page = page("use-templates");
+    assert_eq!(Walkthrough::new(&folders, &[]).follow(&page), 6);
+}

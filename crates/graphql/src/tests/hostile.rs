@@ -210,13 +210,33 @@ fn long_lists_in_arguments_are_read_once_however_often_their_fragment_is_spread(
     assert!(taken < QUICK, "{taken:?}");
 }
 
+fn accepts(engine: &Engine, document: &str) {
+    let body = ask(engine, document);
+    assert_eq!(body.get("errors"), None, "{document}");
+    assert!(body["data"].is_object(), "{document}");
+}
+
 #[test]
-fn nested_lists_are_refused_by_their_cost() {
+fn nested_lists_are_refused_by_their_cost_and_shorter_ones_accepted() {
     let engine = engine(Limits::default());
-    let nested = "{ packages(first: 500) { nodes { channels { entries { bundle { properties { type } } } } } } }";
-    refuses(&engine, nested, "COST_ESTIMATED_TOO_EXPENSIVE");
-    let connections = "{ catalogs { packages(first: 500) { nodes { bundles(first: 500) { nodes { name } } } } } }";
-    refuses(&engine, connections, "COST_ESTIMATED_TOO_EXPENSIVE");
+    let nested = |first: usize| {
+        format!(
+            "{{ packages(first: {first}) {{ nodes {{ channels {{ entries {{ bundle {{ properties {{ type }} }} }} }} \
+             }} }} }}"
+        )
+    };
+    refuses(&engine, &nested(500), "COST_ESTIMATED_TOO_EXPENSIVE");
+    accepts(&engine, &nested(5));
+
+    let connections = |first: usize| {
+        format!(
+            "{{ catalogs {{ packages(first: {first}) {{ nodes {{ bundles(first: {first}) {{ nodes {{ name }} }} }} \
+             }} }} }}"
+        )
+    };
+    refuses(&engine, &connections(500), "COST_ESTIMATED_TOO_EXPENSIVE");
+    accepts(&engine, &connections(20));
+
     let schema = "{ __schema { types { fields { args { type { name } } type { fields { type { fields { name } } } } } } } }";
     refuses(&engine, schema, "MAX_DEPTH_LIMIT");
     let field = "fields { args { type { ofType { ofType { ofType { name } } } } } }";
