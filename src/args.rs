@@ -366,10 +366,10 @@ impl DocumentArgs {
 #[command(next_help_heading = "Limits of a request")]
 pub struct LimitArgs {
     /// Maximum size of a request body
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().body_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().body_bytes))]
     pub max_body: ByteSize,
     /// Maximum size of the query string of a URL
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().url_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().url_bytes))]
     pub max_url: ByteSize,
     /// Maximum number of tokens of a document
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
@@ -396,22 +396,22 @@ pub struct LimitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
     pub max_page_size: usize,
     /// Maximum size of a response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().response_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().response_bytes))]
     pub max_answer: ByteSize,
     /// Maximum total size of responses in flight
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().in_flight_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().in_flight_bytes))]
     pub max_in_flight: ByteSize,
     /// Maximum time to produce a response, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
     pub max_seconds: u64,
     /// Maximum size of a response to compress; larger ones are sent uncompressed
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().compressed_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().compressed_bytes))]
     pub max_compressed: ByteSize,
     /// Size of the response cache in memory, compressed forms included; `0` disables it
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().cache_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().cache_bytes))]
     pub cache_size: ByteSize,
     /// Maximum size of a cached response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::of(Limits::default().cached_response_bytes))]
+    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_usize(Limits::default().cached_response_bytes))]
     pub max_cached_response: ByteSize,
     /// Maximum number of concurrent streams: event streams and WebSocket operations
     #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]
@@ -456,7 +456,7 @@ pub struct GraphArgs {
     pub source: String,
     /// Name of the package
     pub package: String,
-    /// Show only this channel. May be repeated
+    /// Only this channel. May be repeated
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
     /// Output format
@@ -472,15 +472,15 @@ pub enum GraphOutput {
     /// Table of the entries of each channel
     #[default]
     Table,
-    /// JSON: bundles and the upgrades between them
+    /// JSON: bundles and single upgrades
     Json,
-    /// Graph in Mermaid syntax
+    /// Mermaid source, which Mermaid draws
     Mermaid,
-    /// Graph in DOT syntax, for Graphviz
+    /// DOT source, which Graphviz draws
     Dot,
-    /// SVG image with one lane for each channel
+    /// Picture with a lane for each channel
     Svg,
-    /// The same lanes in text, for a terminal
+    /// The same with letters, for a terminal
     Lanes,
 }
 
@@ -491,8 +491,8 @@ pub struct ResolveArgs {
     pub catalogs: CatalogArgs,
     /// Name of the package
     pub package: String,
-    /// Consider only versions in this range, such as `>=1.2, <2`
-    // Install scripts use CATALOGQL_VERSION for the version of the program itself.
+    /// Only versions in this range, such as `>=1.2, <2`
+    // In CATALOGQL_VERSION, scripts keep which version of the program they install.
     #[arg(
         long,
         value_name = "RANGE",
@@ -500,22 +500,21 @@ pub struct ResolveArgs {
         hide_env = true
     )]
     pub version: Option<String>,
-    /// Consider only bundles and upgrades of this channel. May be repeated
+    /// Only bundles and upgrades of this channel. May be repeated
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
-    /// Installed bundle to upgrade from
+    /// Bundle that is installed now
     #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
     pub installed: Option<InstalledArg>,
-    /// Consider only bundles that run on this version of Kubernetes, such as `1.31`. The OLM v1
-    /// controller does not check this
+    /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not
+    /// check this
     #[arg(long, value_name = "VERSION")]
     pub kubernetes: Option<PlatformVersion>,
-    /// Consider only bundles that support this version of `OpenShift`, such as `4.18`. The OLM v1
-    /// controller does not check this
+    /// Only bundles that support this version of `OpenShift`, such as `4.18`. The controller does
+    /// not check this
     #[arg(long, value_name = "VERSION")]
     pub openshift: Option<PlatformVersion>,
-    /// Consider only bundles for this CPU architecture, such as `arm64`. The OLM v1 controller does
-    /// not check this
+    /// Only bundles for this CPU architecture, such as `arm64`. The controller does not check this
     #[arg(long, value_name = "NAME")]
     pub architecture: Option<String>,
     /// Output format

@@ -1,4 +1,4 @@
-//! Flags of the commands that create and edit catalogs.
+//! Flags of `render` and `edit`, which make catalogs.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ pub struct RenderArgs {
     /// (images, oci:PATH, dir:PATH or PATH)
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
-    /// Image reference of the bundle, if SOURCE is a single bundle directory
+    /// Image of the bundle, where one bundle directory is rendered
     #[arg(long, value_name = "REF")]
     pub image: Option<String>,
-    /// Migration of the manifests of bundles that have an image
+    /// What becomes of the manifests of bundles that have an image
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Output format
@@ -35,10 +35,10 @@ pub struct PushArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// Reference to push the image to, such as quay.io/me/catalog:latest
+    /// Where the image is pushed to, such as quay.io/me/catalog:latest
     #[arg(value_name = "IMAGE")]
     pub image: String,
-    /// Push a catalog that `opm validate` would reject. Its files must still be readable
+    /// Push a catalog that `opm validate` would refuse; its files must be readable all the same
     #[arg(long)]
     pub skip_validation: bool,
     #[command(flatten)]
@@ -51,14 +51,14 @@ pub struct RenderTemplateArgs {
     /// File of the template, JSON or YAML; `-` is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub template: PathBuf,
-    /// Kind of template [default: detected by schema]
+    /// Kind of template [default: by its schema]
     #[arg(long, value_enum)]
     pub r#type: Option<TemplateType>,
-    /// Directory to read a bundle of the template from, instead of pulling its image. May be
+    /// Directory of a bundle that the template names by its image, which is then not pulled. May be
     /// repeated
     #[arg(long, value_name = "IMAGE=DIR")]
     pub bundle: Vec<String>,
-    /// Migration of the manifests of bundles
+    /// What becomes of the manifests of bundles
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Output format
@@ -85,11 +85,11 @@ pub struct ConvertTemplateArgs {
 /// Kind of template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TemplateType {
-    /// Catalog whose bundles have only an image
+    /// A catalog whose bundles have nothing but an image
     Basic,
-    /// Bundles that are sorted into channels by version
+    /// Bundles in channels by their versions
     Semver,
-    /// Catalog with bundles that substitute others
+    /// A catalog with bundles that stand in for others
     Substitutes,
 }
 
@@ -129,10 +129,10 @@ pub struct MigrateArgs {
     /// PATH
     #[arg(value_hint = ValueHint::AnyPath)]
     pub source: String,
-    /// Directory to write to; it must be empty or not exist
+    /// Directory to write to; it must be empty, or not there
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// Migration of the manifests of bundles that have an image
+    /// What becomes of the manifests of bundles that have an image
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     pub migrate_level: MigrateLevel,
     /// Format of the files
@@ -142,15 +142,15 @@ pub struct MigrateArgs {
     pub images: ImageArgs,
 }
 
-/// Migration of the manifests of bundles.
+/// What becomes of the manifests of bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MigrateLevel {
-    /// Keep `olm.bundle.object`
+    /// They stay `olm.bundle.object`
     #[default]
     None,
-    /// Convert them to one `olm.csv.metadata`
+    /// They become one `olm.csv.metadata`
     BundleObjectToCsvMetadata,
-    /// Apply all migrations
+    /// Every migration there is
     All,
 }
 
@@ -168,7 +168,7 @@ impl MigrateLevel {
 /// Format of blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum BlobFormat {
-    /// Sequence of JSON objects
+    /// JSON objects one after the other
     #[default]
     Json,
     /// YAML documents
@@ -194,10 +194,10 @@ pub struct EditArgs {
     /// Directory of the catalog
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// File with a JSON array of operations, applied atomically; `-` is standard input
+    /// File of operations, all of which are done or none: a JSON array; `-` is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ops: Option<PathBuf>,
-    /// Show the changes without writing them
+    /// Show what would change, and write nothing
     #[arg(long, global = true)]
     pub dry_run: bool,
     /// Show the changed lines of files, as a patch
@@ -212,23 +212,23 @@ pub struct EditArgs {
     pub operation: Option<EditOperation>,
 }
 
-/// An operation on the command line. Files of operations support more.
+/// An operation of the command line. Files of operations have more.
 #[derive(Debug, Subcommand)]
 pub enum EditOperation {
-    /// Add bundles, in any order
+    /// Add bundles; their order does not count
     Add {
-        /// Images of bundles to pull, or with `=DIR` to read from directories with `manifests` and
-        /// `metadata`
+        /// Images of bundles, which are pulled, or whose directories with `manifests` and
+        /// `metadata` are read
         #[arg(value_name = "IMAGE[=DIR]", required = true)]
         bundles: Vec<String>,
-        /// Source of the upgrade edges: `replaces` (from CSVs), `semver` or `semver-skippatch` (by
-        /// version)
+        /// How bundles get their edges: `replaces` (from their CSVs), `semver` or
+        /// `semver-skippatch` (by version)
         #[arg(long, value_name = "MODE", default_value = "replaces")]
         mode: String,
         /// Replace a bundle of the same name that is the head of its channels
         #[arg(long)]
         overwrite_latest: bool,
-        /// Let bundles substitute others (`olm.substitutesFor`)
+        /// Let bundles stand in for others (`olm.substitutesFor`)
         #[arg(long)]
         enable_alpha: bool,
         /// Remove bundles that are in no channel afterwards
@@ -240,7 +240,7 @@ pub enum EditOperation {
         /// Names of packages
         #[arg(required = true)]
         packages: Vec<String>,
-        /// Ignore packages that do not exist
+        /// Ignore packages that there are not
         #[arg(long)]
         permissive: bool,
     },
@@ -249,7 +249,7 @@ pub enum EditOperation {
         /// Names of packages
         #[arg(required = true)]
         packages: Vec<String>,
-        /// Allow removing every package
+        /// Allow to remove every package
         #[arg(long)]
         allow_empty: bool,
     },
@@ -279,7 +279,7 @@ pub enum EditOperation {
         package: String,
         /// Name of the bundle
         bundle: String,
-        /// Handling of entries that replace the bundle
+        /// What becomes of entries that replace it
         #[arg(long, value_enum, default_value_t)]
         policy: Policy,
     },
@@ -288,14 +288,14 @@ pub enum EditOperation {
         /// Images of the bundles
         #[arg(required = true)]
         images: Vec<String>,
-        /// Allow removing a package whose heads are all listed
+        /// Remove a package whose heads are all listed
         #[arg(long)]
         allow_package_removal: bool,
-        /// Ignore images that do not exist
+        /// Ignore images that there are not
         #[arg(long)]
         permissive: bool,
     },
-    /// Set a deprecation message
+    /// Set a message of deprecation
     Deprecate {
         /// Name of the package
         package: String,
@@ -337,27 +337,27 @@ pub enum EditOperation {
         channel: String,
         /// Name of the bundle
         bundle: String,
-        /// Bundle that the entry replaces
+        /// The bundle that it replaces
         #[arg(long, value_name = "NAME", default_value = "")]
         replaces: String,
-        /// Bundle that the entry skips. May be repeated
+        /// A bundle that it skips. May be repeated
         #[arg(long, value_name = "NAME")]
         skips: Vec<String>,
-        /// Range of versions that the entry skips
+        /// Range of versions that it skips
         #[arg(long, value_name = "RANGE", default_value = "")]
         skip_range: String,
     },
 }
 
-/// Handling of entries that replace a removed bundle.
+/// What becomes of entries that replace a bundle which is removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Policy {
-    /// Fail, and keep the bundle
+    /// The bundle is not removed
     #[default]
     Refuse,
-    /// Replace what the bundle replaced, and skip the bundle
+    /// They replace what the bundle replaced, and skip it
     Reconnect,
-    /// Keep `replaces`, although the bundle no longer exists
+    /// They replace a bundle that is not there any more
     Dangle,
 }
 

@@ -1,4 +1,4 @@
-//! Flags of the commands that load catalogs and execute one GraphQL request over them.
+//! Flags of the commands that are one GraphQL request over catalogs which are loaded for it.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ValueEnum, ValueHint};
@@ -9,8 +9,8 @@ use super::ImageArgs;
 /// The catalogs that a command reads.
 #[derive(Debug, clap::Args)]
 pub struct CatalogArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH.
-    /// The default NAME is the last part of the path
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
     pub sources: Vec<String>,
 }
@@ -36,15 +36,15 @@ pub struct QueryArgs {
 /// Flags of `list`.
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
-    /// Kind of objects to list
+    /// What to list
     pub kind: ListKind,
     #[command(flatten)]
     pub catalogs: CatalogArgs,
-    /// List only this package, its channels or its bundles. May be repeated
+    /// Only this package, its channels or its bundles. May be repeated
     #[arg(long, value_name = "NAME")]
     pub package: Vec<String>,
-    /// List only packages whose default channel provides this API at its head, or bundles that
-    /// provide it
+    /// Only packages whose default channel provides this API at its head, or bundles that provide
+    /// it
     #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
     pub provides: Option<ApiArg>,
     /// Output format
@@ -91,7 +91,7 @@ pub enum ListKind {
 pub struct SearchArgs {
     #[command(flatten)]
     pub catalogs: CatalogArgs,
-    /// Words, all of which must occur; one typo per word is tolerated
+    /// Words; each must be found, and a typo is forgiven
     pub text: String,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
@@ -140,22 +140,22 @@ pub struct DiffArgs {
 /// Output format of `diff`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum DiffOutput {
-    /// Table
+    /// For people
     #[default]
     Table,
-    /// JSON
+    /// For programs
     Json,
-    /// Markdown, for a comment on a pull request
+    /// For a comment of a pull request
     Markdown,
 }
 
 /// Output format of most commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// Table
+    /// For people
     #[default]
     Table,
-    /// JSON
+    /// For programs
     Json,
 }
 

@@ -9,15 +9,15 @@ use super::ImageArgs;
 /// Flags of `solve`.
 #[derive(Debug, clap::Args)]
 pub struct SolveArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH.
-    /// The default NAME is the last part of the path
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "request")]
     pub sources: Vec<String>,
-    /// Package to install or upgrade, optionally with its channel and a first bundle. With
-    /// `--policy=olm-v1`, `@` precedes a range of versions. May be repeated
+    /// Package to install or to upgrade, from any channel unless one is named, beginning with a
+    /// bundle if one is named; by the rules of OLM v1 a range of versions. May be repeated
     #[arg(long, value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
     pub want: Vec<WantedArg>,
-    /// Installed bundle, or a file with `ClusterServiceVersion` and `Subscription`
+    /// Bundle that is installed now, or a file with `ClusterServiceVersion` and `Subscription`
     /// objects as `kubectl get csv,subscription -o json` prints them. May be repeated
     #[arg(long, value_name = "NAME@VERSION|FILE", value_hint = ValueHint::AnyPath)]
     pub installed: Vec<String>,
@@ -33,7 +33,7 @@ pub struct SolveArgs {
     /// Rules to follow
     #[arg(long, value_enum, default_value_t)]
     pub policy: PolicyArg,
-    /// Also explain why better bundles were not possible
+    /// Also show which better bundles were impossible, and why
     #[arg(long)]
     pub explain: bool,
     /// Output format
@@ -46,22 +46,22 @@ pub struct SolveArgs {
 /// Rules of `solve`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PolicyArg {
-    /// OLM v0: dependencies are installed together with the bundles that require them
+    /// OLM v0: dependencies are installed together with what needs them
     #[default]
     OlmV0,
-    /// OLM v1, which installs no dependencies: show what to install beforehand
+    /// OLM v1, which installs no dependencies: what would have to be installed beforehand
     OlmV1,
 }
 
 /// Output format of a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SolveOutput {
-    /// Table of bundles to install, or the reasons of a conflict
+    /// Table of what to install, or the reasons of a conflict
     #[default]
     Table,
     /// JSON: `operators`, `unsatisfiable` or `error`
     Json,
-    /// Dependency graph in Mermaid syntax
+    /// Mermaid source of who requires whom, which Mermaid draws
     Mermaid,
 }
 
