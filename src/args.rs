@@ -1,5 +1,5 @@
-//! Subcommands and flags: what a user may write, and what its help says. Nothing is opened or
-//! checked here beyond form.
+//! Subcommands, flags and their help texts. This module checks the form of values only; it opens no
+//! file except the configuration file.
 
 mod access;
 mod edit;
@@ -45,10 +45,10 @@ pub use values::{ByteSize, EditableArg};
 pub(crate) use values::parse_duration;
 use values::{parse_editable, parse_external_address};
 
-/// The version, with the commit that it was built from if that is known.
+/// Version of the program, with the commit of the build if it is known.
 pub const VERSION: &str = env!("CATALOGQL_VERSION");
 
-/// The commit that it was built from, in 12 hexadecimal digits; empty if that is not known.
+/// Commit of the build in 12 hexadecimal digits; empty if it is unknown.
 pub const COMMIT: &str = env!("CATALOGQL_COMMIT");
 
 /// One GraphQL endpoint over file-based catalogs of the Operator Lifecycle Manager.
@@ -60,12 +60,12 @@ pub struct Args {
     pub command: Command,
 }
 
-/// Prefix of the environment variables that stand for flags.
+/// Prefix of the environment variables that set flags.
 const VARIABLE_PREFIX: &str = "CATALOGQL_";
 
 const VARIABLES_HELP: &str = "Each flag has an environment variable: CATALOGQL_ and its name in capitals, such as \
-     CATALOGQL_STORE_QUOTA for --store-quota. A flag on the command line wins. Values of a flag that may be repeated \
-     are separated by commas.";
+     CATALOGQL_STORE_QUOTA for --store-quota. Flags on the command line take precedence. Commas separate the values of \
+     a flag that may be repeated.";
 
 /// A subcommand.
 #[derive(Debug, Subcommand)]
@@ -74,11 +74,11 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Serve the catalogs of a Kubernetes cluster and report their status
     ///
-    /// The catalogs are those of its `ClusterCatalog` objects. Every replica serves all of them.
+    /// `ClusterCatalog` objects define the catalogs. Every replica serves all of them.
     Controller(Box<ControllerArgs>),
     /// List the problems of a catalog
     ///
-    /// The exit status is 1 if `opm validate` would refuse the catalog, and 0 otherwise.
+    /// The exit status is 1 if `opm validate` would reject the catalog, and 0 otherwise.
     Validate(ValidateArgs),
     /// Execute a GraphQL request over catalogs, without a server
     ///
@@ -96,60 +96,59 @@ pub enum Command {
     Render(RenderArgs),
     /// Change the files of a catalog: add, remove and deprecate bundles, channels and packages
     ///
-    /// Unchanged blobs keep their formatting. The exit status is 1 if the edit is refused, and 2 if
-    /// the catalog or the operations cannot be read; nothing is written then.
+    /// Unchanged blobs keep their formatting. The exit status is 1 if the edit is rejected, and 2
+    /// if the catalog or the operations cannot be read; in both cases nothing is written.
     Edit(EditArgs),
     /// Push the files of a catalog to a registry, as an image that catalogd and OLM v0 read
     ///
-    /// Prints the reference of the image by its digest, which depends on the files alone. A catalog
-    /// that `opm validate` would refuse is not pushed unless that is asked for.
+    /// Prints the image reference with its digest, which depends only on the files. A catalog that
+    /// `opm validate` would reject is not pushed unless `--skip-validation` is given.
     Push(PushArgs),
     /// Print the blobs of a template (`olm.template.basic`, `olm.semver`,
     /// `olm.template.substitutes`)
     RenderTemplate(RenderTemplateArgs),
-    /// Print a template that gives a catalog
+    /// Convert a catalog to a template
     ConvertTemplate(ConvertTemplateArgs),
-    /// Print the blob of a new package
+    /// Print the `olm.package` blob of a new package
     Init(InitArgs),
-    /// Write a catalog into a folder for each package
+    /// Write a catalog to a directory, with one folder for each package
     Migrate(MigrateArgs),
     /// Show the update graph of a package
     ///
     /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if
     /// no sequence of upgrades leads from it to the head of its channel.
     Graph(LocalGraphArgs),
-    /// Show which bundle an install or an upgrade of a package would choose, and why
+    /// Show which bundle an install or an upgrade of a package selects, and why
     ///
-    /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle would be
-    /// chosen.
+    /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle is selected.
     Resolve(LocalResolveArgs),
-    /// Show what would have to be installed together, with dependencies, or why nothing fits
+    /// Resolve packages with their dependencies, or explain why there is no solution
     ///
     /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the
-    /// request cannot be solved as it stands.
+    /// request is rejected.
     Solve(LocalSolveArgs),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
-    /// The Secret is of the type `kubernetes.io/tls`. Its certificate is valid for a year, for the
-    /// names of the Service in its cluster. It is issued by an authority that is made for it alone:
-    /// clients trust `ca.crt` of the Secret.
+    /// The Secret has the type `kubernetes.io/tls`. Its certificate is valid for one year, for the
+    /// Service's names in the cluster. A new authority issues only this certificate; clients trust
+    /// `ca.crt` of the Secret.
     Certificate(CertificateArgs),
-    /// Print the version, the commit that it was built from, and the platform
+    /// Print the version, the commit of the build, and the platform
     Version {
-        /// Format of the output
+        /// Output format
         #[arg(long, short, value_enum, default_value_t)]
         output: SummaryFormat,
     },
-    /// Print the licences of the program and of what it is made of
+    /// Print the licences of the program and of its dependencies
     Licenses,
     /// Print the manual page of the program, or of one of its commands (roff)
     Man {
-        /// The command
+        /// Name of the command
         command: Option<String>,
     },
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: Shell,
     },
 }
@@ -157,23 +156,24 @@ pub enum Command {
 /// Flags of `serve`.
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
-    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
-    /// named after the last part of the path unless NAME says otherwise
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH.
+    /// The default NAME is the last part of the path
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath)]
     #[arg(required_unless_present_any = ["config", "editable"])]
     pub sources: Vec<String>,
-    /// Catalog in a directory that requests to `/catalogs/NAME/edits` change. May be repeated
+    /// Catalog in a directory that clients may change through `/catalogs/NAME/edits`. May be
+    /// repeated
     #[arg(long, value_name = "NAME=DIR", value_parser = parse_editable)]
     pub editable: Vec<EditableArg>,
-    /// More catalogs, with priorities, labels, display names and publishers, and flags by their
-    /// names in camel case (YAML)
+    /// Configuration file (YAML): flags by their names in camel case, and more catalogs with
+    /// priorities, labels, display names and publishers
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
     /// Reload a catalog when its directory changes, and the configuration file when it changes
     #[arg(long)]
     pub watch: bool,
-    /// Interval between two polls of the tag of an image, such as `30s`, `10m` or `1h`; `0` never
-    /// polls
+    /// Interval at which the tag of an image is checked for a new digest, such as `30s`, `10m` or
+    /// `1h`; `0` disables it
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = parse_duration)]
     pub poll: Duration,
     #[command(flatten)]
@@ -184,7 +184,7 @@ pub struct ServeArgs {
     pub documents: DocumentArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// The flags that the configuration file sets.
+    /// Flags that the configuration file sets.
     #[arg(skip)]
     pub file_flags: FileFlags,
 }
@@ -193,15 +193,15 @@ pub struct ServeArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cluster")]
 pub struct ControllerArgs {
-    /// Flags by their names in camel case (YAML)
+    /// Configuration file (YAML): flags by their names in camel case
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Options")]
     pub config: Option<PathBuf>,
-    /// File that says how to reach the API server [default: the one that KUBECONFIG names, or else
-    /// the cluster of the pod]
+    /// Kubeconfig of the API server [default: the file that KUBECONFIG names, or else the cluster
+    /// of the pod]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub kubeconfig: Option<PathBuf>,
-    /// Namespace of the controller: of its Lease, its `ServiceAccount`, and the pull secrets that
-    /// catalogs name [default: the namespace of the pod]
+    /// Namespace of the Lease, the `ServiceAccount`, and the pull secrets that catalogs name
+    /// [default: the namespace of the pod]
     #[arg(
         long,
         env = "POD_NAMESPACE",
@@ -209,34 +209,34 @@ pub struct ControllerArgs {
         value_name = "NAME"
     )]
     pub namespace: Option<String>,
-    /// Address that clients reach the server at, which `status.urls.base` begins with; the scheme
-    /// is `https` if the server has a certificate and `http` otherwise, unless it is given
-    /// [default: catalogql.NAMESPACE.svc]
+    /// Address of the server for clients, with which `status.urls.base` begins. The default scheme
+    /// is `https` if the server has a certificate, and `http` otherwise [default:
+    /// catalogql.NAMESPACE.svc]
     #[arg(long, value_name = "[SCHEME://]HOST[:PORT]", value_parser = parse_external_address)]
     pub external_address: Option<String>,
-    /// Load what the specs of `ClusterCatalogs` ask for, and write their status; `false` loads what
-    /// catalogd has written to their status, and writes nothing
+    /// Load catalogs from the spec of each `ClusterCatalog` and write its status. `false` loads the
+    /// images that catalogd resolved in the status, and writes nothing
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
     #[arg(require_equals = true, action = ArgAction::Set)]
     pub manage: bool,
-    /// Let one of several replicas write status, the one that holds a Lease; `false` is for a
-    /// process beside which no other ever runs, not even during a rollout
+    /// Elect the replica that writes status with a Lease. `false` is for a single process that
+    /// never overlaps with another, not even during a rollout
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1)]
     #[arg(require_equals = true, action = ArgAction::Set, help_heading = "Leader election")]
     pub leader_elect: bool,
-    /// Time since the last renewal of the Lease after which another replica takes it
+    /// Time after the last renewal of the Lease at which another replica may acquire it
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
     #[arg(help_heading = "Leader election")]
     pub leader_elect_lease_duration: Duration,
-    /// Time since the last renewal of the Lease after which its holder stops writing
+    /// Time after the last renewal of the Lease at which its holder stops writing
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
     #[arg(help_heading = "Leader election")]
     pub leader_elect_renew_deadline: Duration,
-    /// Time between two attempts to take or to renew the Lease
+    /// Interval between attempts to acquire or renew the Lease
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
     #[arg(help_heading = "Leader election")]
     pub leader_elect_retry_period: Duration,
-    /// Serve the images of `CatalogSources` too (OLM v0), as NAMESPACE.NAME
+    /// Also serve the images of `CatalogSources` (OLM v0), as NAMESPACE.NAME
     #[arg(long)]
     pub catalog_sources: bool,
     #[command(flatten)]
@@ -247,30 +247,30 @@ pub struct ControllerArgs {
     pub documents: DocumentArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Features of catalogd, for its command lines; all of them are always there
+    /// Accepted and ignored, for compatibility with catalogd: all features are enabled
     #[arg(long, value_name = "GATES", hide = true)]
     pub feature_gates: Option<String>,
 }
 
-/// Trusted documents and introspection.
+/// Flags for trusted documents and introspection.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Documents")]
 pub struct DocumentArgs {
-    /// Trusted documents by id: a JSON object as relay-compiler and codegen write it. May be
-    /// repeated
+    /// File with trusted documents: a JSON object of documents by id, as relay-compiler and codegen
+    /// write it. May be repeated
     #[arg(long = "documents", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     /// Execute only trusted documents
     #[arg(long, requires = "files")]
     pub trusted_only: bool,
-    /// Refuse introspection, and do not serve the schema
+    /// Reject introspection, and do not serve the schema
     #[arg(long)]
     pub no_introspection: bool,
 }
 
 impl Args {
-    /// Parses the command line, the environment and the configuration file; ends the process with a
-    /// message if one of them is wrong.
+    /// Parses the command line, the environment and the configuration file. Prints a message and
+    /// exits if one of them is invalid.
     pub fn read() -> Self {
         let command = Self::with_variables();
         let line: Vec<_> = std::env::args_os().collect();
@@ -284,14 +284,14 @@ impl Args {
         args
     }
 
-    /// The commands, their flags also set by environment variables.
+    /// Returns the commands, with an environment variable for each flag.
     pub fn with_variables() -> clap::Command {
         set_variables(Self::command())
     }
 }
 
-/// Gives each flag of a command and its subcommands the environment variable of its name, unless it
-/// has another.
+/// Gives each flag of a command and its subcommands an environment variable, unless it already has
+/// one.
 fn set_variables(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| {
         let Some(name) = arg.get_long().filter(|_| arg.get_env().is_none()) else {
@@ -317,7 +317,7 @@ fn set_variables(command: clap::Command) -> clap::Command {
 }
 
 impl ControllerArgs {
-    /// Returns the URL that clients reach the server at, for a controller in this namespace.
+    /// Returns the server's base URL for clients, for a controller in this namespace.
     pub fn base_url(&self, namespace: &str) -> String {
         let address = self
             .external_address
@@ -335,7 +335,7 @@ impl ControllerArgs {
         }
     }
 
-    /// Returns how replicas take turns; `None` for one that is alone.
+    /// Returns the durations of leader election; `None` if it is disabled.
     pub fn lease(&self) -> Option<LeaseDurations> {
         self.leader_elect.then_some(LeaseDurations {
             lease: self.leader_elect_lease_duration,
@@ -346,7 +346,7 @@ impl ControllerArgs {
 }
 
 impl DocumentArgs {
-    /// Returns which documents may be executed.
+    /// Returns the policy for executing documents.
     pub fn policy(&self) -> DocumentPolicy {
         if self.trusted_only {
             DocumentPolicy::TrustedOnly
@@ -390,11 +390,10 @@ pub struct LimitArgs {
     /// Maximum number of directives
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().directives)]
     pub max_directives: u64,
-    /// Maximum cost of a request: the objects that it may produce by its page sizes
+    /// Maximum cost of a request: the number of objects that its page sizes allow
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().cost)]
     pub max_cost: u64,
-    /// Maximum work of a request in units: the objects that it produces and what it takes to find
-    /// them
+    /// Maximum work of a request in units: the objects that it returns and the effort to find them
     #[arg(long, value_name = "UNITS", default_value_t = Limits::default().work)]
     pub max_work: u64,
     /// Maximum page size
@@ -403,16 +402,16 @@ pub struct LimitArgs {
     /// Maximum size of a response
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().response_bytes))]
     pub max_answer: ByteSize,
-    /// Maximum size of all responses in flight
+    /// Maximum total size of responses in flight
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().in_flight_bytes))]
     pub max_in_flight: ByteSize,
-    /// Time limit for producing a response in seconds
+    /// Maximum time to produce a response, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
     pub max_seconds: u64,
-    /// Maximum size of a response that is compressed
+    /// Maximum size of a response to compress; larger ones are sent uncompressed
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().compressed_bytes))]
     pub max_compressed: ByteSize,
-    /// Memory for cached responses, compressed forms included; 0 disables the cache
+    /// Size of the response cache in memory, compressed forms included; `0` disables it
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cache_bytes))]
     pub cache_size: ByteSize,
     /// Maximum size of a cached response
@@ -424,7 +423,7 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// Returns these limits, with the defaults of those that have no flag.
+    /// Returns the limits; those without a flag have their default.
     pub fn limits(&self) -> Limits {
         Limits {
             body_bytes: self.max_body.in_memory(),
@@ -486,8 +485,8 @@ mod tests {
                 variables.push(variable.to_owned());
             }
         }
-        // Of a Service `catalogql`, the kubelet tells each pod of its namespace in variables of
-        // these names.
+        // For a Service `catalogql`, the kubelet sets variables of these names in each pod of its
+        // namespace. A flag with such a name would be set by accident.
         let is_taken = |name: &String| {
             let rest = name.strip_prefix(VARIABLE_PREFIX).unwrap_or_default();
             rest == "PORT"

@@ -1,4 +1,4 @@
-//! Composes the parts of the program: one function for each command, each in its own file.
+//! Entry point of each command: one function in one file.
 
 mod access;
 mod background;
@@ -33,7 +33,7 @@ pub use self::controller::SETTINGS_INTERVAL;
 
 use crate::args::{Args, Command};
 
-/// Runs the command that the arguments name. Errors are printed.
+/// Runs a command. Prints its error, if any, to standard error.
 pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Serve(args) => serve::serve(*args),
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Completions { shell } => completions(shell),
     };
     done.unwrap_or_else(|error| {
-        // Nothing is left to do when this cannot be printed either.
+        // A failed write to standard error cannot be reported anywhere.
         let _ = writeln!(output::stderr(), "{} {error:#}", output::error());
         ExitCode::FAILURE
     })

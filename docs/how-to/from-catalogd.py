@@ -21,11 +21,11 @@ INTRODUCTION = """\
 
 Clients of catalogd's HTTP API work with catalogql unchanged: `/catalogs/NAME/api/v1/all` and `/metas` are the same
 ([reference](../reference/http.md)). So do clients of its alpha GraphQL, `/catalogs/NAME/api/v1/graphql`
-([reference](../reference/http.md#catalogds-alpha-graphql)). This page shows how to replace downloads of whole catalogs by
-queries to `/graphql`.
+([reference](../reference/http.md#catalogds-alpha-graphql)). This page shows how to replace downloads of whole catalogs
+with queries to `/graphql`.
 
-From catalogd's GraphQL to `/graphql` it is a change of names: a schema is a type with relations, pages are connections, and
-what was text of JSON has fields.
+To move from catalogd's GraphQL to `/graphql`, change names: a schema is a type with relations, pages are connections,
+and JSON texts are objects with fields.
 
 | catalogd's GraphQL of the catalog `NAME` | `/graphql` |
 |---|---|

@@ -1,33 +1,33 @@
-//! Flags that say who may see which catalogs.
+//! Access flags: which catalogs a caller sees.
 
 use clap::ValueEnum;
 
-/// Who may see which catalogs.
+/// Access flags of every server.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Access")]
 pub struct AccessArgs {
-    /// Who may see which catalogs. Metrics have a flag of their own
-    #[arg(long, value_name = "WHO", value_enum, default_value_t)]
+    /// Authorization of requests for catalogs; `--metrics-auth` applies to metrics
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     pub auth: AuthMode,
-    /// Audience that the tokens of callers must be for, with `--auth=delegated`. May be repeated
-    /// [default: the API server]
+    /// Audience that callers' tokens must have, with `--auth=delegated`. May be repeated [default:
+    /// the audience of the API server]
     #[arg(long, value_name = "AUDIENCE")]
     pub token_audience: Vec<String>,
 }
 
-/// Who may see which catalogs.
+/// Authorization mode of requests for catalogs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AuthMode {
-    /// Everybody who can connect sees every catalog
+    /// No authorization: every caller sees every catalog
     #[default]
     None,
-    /// Bearers of a token, and everybody else, see the catalogs of which the API server lets them
-    /// `get` `clustercatalogs/content`
+    /// Each caller sees the catalogs for which a `SubjectAccessReview` allows `get` on
+    /// `clustercatalogs/content`. Callers without credentials are `system:anonymous`
     Delegated,
 }
 
 impl AccessArgs {
-    /// Returns whether the API server decides who may see which catalogs.
+    /// Returns whether the API server authorizes requests for catalogs.
     pub fn is_delegated(&self) -> bool {
         self.auth == AuthMode::Delegated
     }

@@ -1,6 +1,6 @@
-//! The configuration file as a source of flags: a member is a flag by its name in camel case, such
-//! as `tlsCertFile`. It counts unless the command line or the environment sets the flag. Catalogs,
-//! its member `sources`, are read elsewhere.
+//! Flags from the configuration file. A member is a flag by its name in camel case, such as
+//! `tlsCertFile`; the command line and the environment take precedence. The member `sources`, the
+//! list of catalogs, is read elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -17,16 +17,16 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
 
-/// The member that names catalogs.
+/// Name of the member with the list of catalogs.
 const SOURCES: &str = "sources";
 
-/// Flags that only a command line can set.
+/// Flags that only the command line can set.
 const NOT_IN_FILES: [&str; 4] = ["config", "help", "version", "editable"];
 
-/// The members of a file, each with the place of its value.
+/// Members of a file, each with the position of its value.
 type Members = BTreeMap<String, Spanned<Value>>;
 
-/// A value of a member.
+/// Value of a member.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Value {
@@ -44,29 +44,28 @@ enum Scalar {
     Text(String),
 }
 
-/// The flags that a configuration file sets: those of its members that neither the command line nor
-/// the environment sets.
+/// Flags that a configuration file sets and neither the command line nor the environment overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFlags {
-    /// Name of the subcommand that they are flags of; empty without a configuration file.
+    /// Name of the subcommand of the flags; empty without a configuration file.
     subcommand: String,
-    /// Flags by their members.
+    /// Flags by member name.
     by_member: BTreeMap<String, Vec<OsString>>,
 }
 
 impl FileFlags {
-    /// Reads the configuration file that the command line of this process names. Its text may be
-    /// another one than when the process started.
-    pub fn of_process() -> Result<Self, clap::Error> {
+    /// Reads the configuration file that the command line of this process names, in its current
+    /// version.
+    pub fn read_again() -> Result<Self, clap::Error> {
         Self::read(
             &super::Args::with_variables(),
             &std::env::args_os().collect::<Vec<_>>(),
         )
     }
 
-    /// Reads the configuration file that a command line names; there are no flags if it names none.
+    /// Reads the configuration file that a command line names; returns no flags if it names none.
     pub(super) fn read(command: &Command, line: &[OsString]) -> Result<Self, clap::Error> {
-        // What is wrong on the command line is reported when all of it is parsed.
+        // The complete parse afterwards reports errors of the command line.
         let Ok(matches) = command
             .clone()
             .ignore_errors(true)
@@ -88,7 +87,7 @@ impl FileFlags {
                 "cannot use the configuration `{}`: {error}\n",
                 path.display()
             );
-            // Not with the usage, which is that of the command line.
+            // Without the usage: it describes the command line, not the file.
             clap::Error::raw(ErrorKind::InvalidValue, message).with_cmd(command)
         })?;
         Ok(Self {
@@ -97,7 +96,7 @@ impl FileFlags {
         })
     }
 
-    /// Adds the flags to the command line that they were read for.
+    /// Inserts the flags into the command line, after the subcommand.
     pub(super) fn add_to(&self, mut line: Vec<OsString>) -> Vec<OsString> {
         let command = line
             .iter()
@@ -109,7 +108,7 @@ impl FileFlags {
         line
     }
 
-    /// Returns the members that differ, sorted.
+    /// Returns the names of members with different values, sorted.
     pub fn changed_members(&self, other: &Self) -> Vec<String> {
         let all: BTreeSet<&String> = self
             .by_member
@@ -122,7 +121,7 @@ impl FileFlags {
     }
 }
 
-/// Returns the flags of a file that nothing else sets, by their members.
+/// Returns the flags of a file that nothing overrides, by member name.
 fn flags(
     command: &Command,
     matches: &ArgMatches,
@@ -151,14 +150,14 @@ fn flags(
             .find(|arg| member(arg).as_deref() == Some(&*name));
         let arg = arg.ok_or_else(|| {
             let (line, column) =
-                place_of_key(&text, &name, place.line()).unwrap_or((place.line(), place.column()));
+                key_position(&text, &name, place.line()).unwrap_or((place.line(), place.column()));
             format!(
                 "line {line}, column {column}: {}",
                 unknown_member(command, &name, has_sources)
             )
         })?;
         let own =
-            of_member(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
+            member_flags(arg, value, path.parent().unwrap_or(path)).map_err(|error| at(&error))?;
         check(command, &own).map_err(|error| at(&error))?;
         let source = matches.value_source(arg.get_id().as_str());
         let is_set_elsewhere = matches!(
@@ -172,8 +171,8 @@ fn flags(
     Ok(flags)
 }
 
-/// Returns the line and the column of a member that begins a line, given the line of its value.
-fn place_of_key(text: &str, name: &str, value_line: u64) -> Option<(u64, u64)> {
+/// Returns the line and column of a member's name, searching upwards from the line of its value.
+fn key_position(text: &str, name: &str, value_line: u64) -> Option<(u64, u64)> {
     let is_key = |line: &str| {
         line.strip_prefix(name)
             .is_some_and(|rest| rest.trim_start().starts_with(':'))
@@ -184,27 +183,26 @@ fn place_of_key(text: &str, name: &str, value_line: u64) -> Option<(u64, u64)> {
     keys.last().map(|(number, _)| (number, 1))
 }
 
-/// Returns the message about a name that is not a member, with the members that are spelled like
-/// it.
+/// Returns the error message for an unknown member, with similar names.
 fn unknown_member(command: &Command, name: &str, has_sources: bool) -> String {
     let mut members: Vec<_> = command.get_arguments().filter_map(member).collect();
-    let mut fault = format!("`{name}` is not the name of a flag in camel case");
+    let mut message = format!("`{name}` is not the name of a flag in camel case");
     if has_sources {
         members.push(SOURCES.to_owned());
-        fault = format!(
+        message = format!(
             "`{name}` is neither `{SOURCES}`, the list of catalogs, nor the name of a flag in camel case"
         );
     }
     let similar = similar_names(name, members.iter().map(String::as_str), &Work::unlimited())
         .unwrap_or_default();
     if similar.is_empty() || NOT_IN_FILES.contains(&name) {
-        return fault;
+        return message;
     }
     let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
-    format!("{fault}; did you mean {}?", names.join(" or "))
+    format!("{message}; did you mean {}?", names.join(" or "))
 }
 
-/// Returns the member that sets a flag.
+/// Returns the member name of a flag; `None` if only the command line can set it.
 fn member(arg: &Arg) -> Option<String> {
     let long = arg.get_long().filter(|long| !NOT_IN_FILES.contains(long))?;
     let mut words = long.split('-');
@@ -214,9 +212,9 @@ fn member(arg: &Arg) -> Option<String> {
     }))
 }
 
-/// Returns the flags that stand for a member. Relative paths start at the folder of the file, as
-/// those of catalogs do.
-fn of_member(arg: &Arg, value: Value, folder: &Path) -> Result<Vec<OsString>, String> {
+/// Returns the command line flags for a member. Paths are relative to the folder of the file, as
+/// those of catalogs.
+fn member_flags(arg: &Arg, value: Value, folder: &Path) -> Result<Vec<OsString>, String> {
     let (values, is_list) = match value {
         Value::One(value) => (vec![value], false),
         Value::Many(values) => (values, true),
@@ -254,7 +252,7 @@ fn of_member(arg: &Arg, value: Value, folder: &Path) -> Result<Vec<OsString>, St
     flags.collect()
 }
 
-/// Checks the value of a flag by itself, so that an error can say where the value stands.
+/// Checks the value of one flag, so that an error can name its position in the file.
 fn check(command: &Command, flags: &[OsString]) -> Result<(), String> {
     let line = [OsString::from(command.get_name())]
         .into_iter()

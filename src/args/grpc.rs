@@ -9,29 +9,29 @@ use super::values::parse_listen;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "gRPC")]
 pub struct GrpcArgs {
-    /// Address to serve OLM v0's gRPC API on, such as `:50051`: of all catalogs, or with `CATALOG=`
-    /// of one. With `/auth=none`, `/auth=delegated` or `/plaintext` behind it, the flags below are
-    /// so for this address alone. May be repeated
+    /// Address to serve OLM v0's gRPC API on, such as `:50051`. It serves all catalogs, or one with
+    /// `CATALOG=`. `/auth=none`, `/auth=delegated` and `/plaintext` override --grpc-auth and
+    /// --grpc-plaintext for this address. May be repeated
     #[arg(long, value_name = "[CATALOG=]HOST:PORT[/OPTION…]", value_parser = parse_grpc)]
     pub grpc: Vec<GrpcAddress>,
-    /// Who may see which catalogs over gRPC; OLM v0 sends no credentials [default: as --auth]
-    #[arg(long, value_name = "WHO", value_enum, requires = "grpc")]
+    /// Authorization of gRPC calls. OLM v0 sends no credentials [default: the value of --auth]
+    #[arg(long, value_name = "MODE", value_enum, requires = "grpc")]
     pub grpc_auth: Option<AuthMode>,
-    /// Serve gRPC without TLS, as OLM v0 expects it, whatever the other listeners do
+    /// Serve gRPC without TLS, as OLM v0 expects, even if the server has a certificate
     #[arg(long, requires = "grpc")]
     pub grpc_plaintext: bool,
 }
 
-/// An address to serve gRPC on.
+/// A listen address of the gRPC API, with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrpcAddress {
-    /// The catalog that its calls are about; `None` where they say so.
+    /// Catalog that calls on this address query; `None` if each call names its catalog.
     pub catalog: Option<String>,
     /// `HOST:PORT`.
     pub listen: String,
-    /// Who may see which catalogs there; `None` for who may see them at all addresses.
+    /// Authorization mode of this address; `None` applies `--grpc-auth`.
     pub auth: Option<AuthMode>,
-    /// Whether it is served without TLS, even where the others are not.
+    /// Serve this address without TLS, whatever `--grpc-plaintext` says.
     pub is_plaintext: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Flags that say how a server is observed: metrics, traces and the access log.
+//! Flags for metrics, traces and the access log of a server.
 
 use axum::http::Uri;
 use clap::ValueEnum;
@@ -6,33 +6,32 @@ use clap::ValueEnum;
 use super::values::{parse_listen, parse_ratio};
 use crate::traces::{TraceOptions, parse_endpoint};
 
-/// Metrics, traces and the access log of a server.
+/// Flags for metrics, traces and the access log.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Metrics")]
 pub struct ObserveArgs {
-    /// Address to serve metrics on, such as `:7443`, at the path `/metrics` and with the
-    /// certificate of the server if it has one [default: none]
+    /// Address to serve metrics on, at the path `/metrics`, such as `:7443`. It uses the server's
+    /// certificate if there is one [default: none]
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
     pub metrics_listen: Option<String>,
-    /// Who may read metrics
-    #[arg(long, value_name = "WHO", value_enum, default_value_t)]
+    /// Authorization of requests for metrics
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     pub metrics_auth: MetricsAuth,
-    /// Write a line of JSON to the standard error output for each request, when its response has
-    /// ended
+    /// Write one line of JSON to standard error for each request, when its response ends
     #[arg(long, help_heading = "Logs")]
     pub access_log: bool,
-    /// Collector to send traces to by OTLP over HTTP, such as `http://collector:4318`, which
-    /// receives them at the path `/v1/traces` [default: none]
+    /// Base URL of the collector that receives traces by OTLP over HTTP, such as
+    /// `http://collector:4318`. Traces are sent to its path `/v1/traces` [default: none]
     #[arg(long, value_name = "URL", value_parser = parse_endpoint, help_heading = "Traces")]
     pub otlp_endpoint: Option<Uri>,
-    /// Part of the traces to send, from 0 to 1, of those that begin here; whether others are sent,
-    /// their client has decided
+    /// Fraction of new traces to sample, from 0 to 1. The sampling decision in a caller's
+    /// `traceparent` header is honoured
     #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_ratio, help_heading = "Traces")]
     pub otlp_sampling_ratio: f64,
 }
 
 impl ObserveArgs {
-    /// Returns where traces are sent, if they are.
+    /// Returns the options of the trace exporter; `None` without an endpoint.
     pub fn traces(&self) -> Option<TraceOptions> {
         Some(TraceOptions {
             endpoint: self.otlp_endpoint.clone()?,
@@ -41,12 +40,12 @@ impl ObserveArgs {
     }
 }
 
-/// Who may read metrics.
+/// Authorization mode of requests for metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MetricsAuth {
-    /// Bearers of a token whose user the API server lets `get` the path `/metrics`
+    /// Requests need a bearer token for which a `SubjectAccessReview` allows `get` on `/metrics`
     #[default]
     Delegated,
-    /// Everybody who can connect
+    /// No authorization: every caller reads metrics
     None,
 }

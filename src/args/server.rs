@@ -1,4 +1,4 @@
-//! Flags of every server: where it listens, and what it keeps.
+//! Flags of every server: listeners, TLS, the store and the embedded pages.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,55 +16,56 @@ use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
 use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
 
-/// Flags of every server: where it listens, and what it keeps.
+/// Flags that `serve` and `controller` share.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
-    /// Address to listen on; `:PORT` is every address, `PORT` the loopback address, and port 0 any
-    /// that is free
+    /// Address to listen on. `:PORT` listens on every address and `PORT` on the loopback address;
+    /// port 0 takes any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     pub listen: String,
     /// Second address for `/healthz` and `/readyz`, always over plain HTTP, such as `:8081`
+    /// [default: none]
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_listen)]
     pub health_probe_bind_address: Option<String>,
-    /// Host that requests may name, besides the names of the loopback address if the server listens
-    /// on one; `*` allows every host. May be repeated [default: every host, unless the server
-    /// listens on a loopback address]
+    /// Host that requests may name in the `Host` header; `*` allows every host. A server on a
+    /// loopback address also allows the names of that address. May be repeated [default: every
+    /// host, unless the server listens on a loopback address]
     #[arg(long, value_name = "HOST", value_parser = parse_host)]
     pub allowed_host: Vec<String>,
-    /// Maximum number of open connections from one address or IPv6 /64 network; raise it behind a
-    /// proxy that opens more
+    /// Maximum number of open connections from one IPv4 address or IPv6 /64 network. Raise it
+    /// behind a proxy that opens more
     #[arg(long, value_name = "COUNT", default_value_t = ConnectionLimits::default().peer_connections)]
     pub max_peer_connections: usize,
-    /// Folder in which contents are stored between runs [default: catalogql/store in the user's
-    /// cache folder]
+    /// Folder of the store, which keeps catalogs between runs [default: catalogql/store in the
+    /// user's cache folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(help_heading = "Store")]
     pub store: Option<PathBuf>,
-    /// Maximum size of the store
+    /// Maximum size of the store on disk
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize(DEFAULT_QUOTA_BYTES))]
     #[arg(help_heading = "Store")]
     pub store_quota: ByteSize,
-    /// Time after which a new content is compressed for downloads of the whole catalog, such as
-    /// `30s` or `1m`; a content that is replaced sooner is never compressed
+    /// Delay before a new catalog content is compressed for downloads of the whole catalog, such as
+    /// `30s` or `1m`. A content that is replaced sooner is not compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     #[arg(help_heading = "Store")]
     pub compress_after: Duration,
-    /// Interval between two checks of the digests of all contents that are served, such as `30m` or
-    /// `1h`; `0` never checks them
+    /// Interval at which the digests of all served contents are verified, such as `30m` or `1h`;
+    /// `0` disables it
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
     #[arg(help_heading = "Store")]
     pub store_check_interval: Duration,
-    /// Time after which the server is ready without the catalogs that are still loading for the
-    /// first time, such as `30s` or `2m`
+    /// Maximum time that readiness waits for catalogs that load for the first time, such as `30s`
+    /// or `2m`
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
     pub ready_after: Duration,
     /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*`
-    /// allows every origin. May be repeated
+    /// allows every origin. May be repeated [default: none]
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
-    /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`;
-    /// `--trusted-only` turns it off as well
+    /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`.
+    /// `--trusted-only` implies this flag
     #[arg(long)]
     pub no_alpha_graphql: bool,
     #[command(flatten)]
@@ -81,28 +82,28 @@ pub struct ServerArgs {
     pub grpc: GrpcArgs,
 }
 
-/// TLS of the server, or plain HTTP.
+/// TLS flags of the server.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TLS")]
 pub struct TlsArgs {
-    /// Certificate of the server, followed by those of intermediate authorities (PEM). A new
-    /// certificate is used as soon as the files change
+    /// Certificate of the server, followed by intermediate certificates (PEM). The files are
+    /// reloaded when they change
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Lowest version of TLS
+    /// Minimum version of TLS
     #[arg(long, value_name = "VERSION", value_enum, default_value_t)]
     pub tls_min_version: TlsVersion,
-    /// Serve plain HTTP on an address that is not a loopback address, such as behind a proxy with
-    /// TLS
+    /// Allow plain HTTP on an address that is not a loopback address, such as behind a proxy that
+    /// terminates TLS
     #[arg(long, conflicts_with = "tls_cert_file")]
     pub plain_http: bool,
 }
 
 impl TlsArgs {
-    /// Returns the files of the certificate, if there is one.
+    /// Returns the certificate and key files; `None` if the server has no certificate.
     pub fn files(&self) -> Option<TlsFiles> {
         let certificate = self.tls_cert_file.clone()?;
         let private_key = self.tls_private_key_file.clone()?;
@@ -116,18 +117,18 @@ impl TlsArgs {
 /// Flags of `certificate`.
 #[derive(Debug, clap::Args)]
 pub struct CertificateArgs {
-    /// Service that the certificate is for, such as `catalogql.olm`; the Secret is named after the
-    /// first one. May be repeated
+    /// Service to issue the certificate for, such as `catalogql.olm`. The Secret has the name of
+    /// the first Service. May be repeated
     #[arg(long = "for", value_name = "SERVICE.NAMESPACE", value_parser = parse_service, required = true)]
     pub services: Vec<ServiceName>,
 }
 
-/// The name of a Service with its namespace.
+/// Name and namespace of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceName {
     /// Name of the Service.
     pub service: String,
-    /// Its namespace.
+    /// Namespace of the Service.
     pub namespace: String,
 }
 
@@ -150,7 +151,7 @@ fn parse_service(text: &str) -> Result<ServiceName, String> {
     })
 }
 
-/// Pages for people.
+/// Flags of the embedded web pages.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pages")]
 pub struct PageArgs {
@@ -163,8 +164,8 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// Returns which pages are served. The documents of the explorer are known when the program is
-    /// built, so they can be trusted; those of the playground cannot.
+    /// Returns the pages to serve. With `--trusted-only`, the explorer works because its documents
+    /// are known at build time; the playground does not, because users write its documents.
     pub fn pages(&self, documents: &DocumentArgs) -> Pages {
         let offer = |is_off| {
             if is_off {

@@ -21,13 +21,13 @@ pub struct ValidateArgs {
 /// Output format of `validate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ValidateOutput {
-    /// For people
+    /// Table of problems
     #[default]
     Table,
-    /// For programs
+    /// JSON: one object
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Annotations of a workflow of GitHub
+    /// Workflow commands that annotate a GitHub pull request
     Github,
 }

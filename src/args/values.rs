@@ -1,4 +1,4 @@
-//! Values of flags as users write them: durations, sizes, addresses, hosts and origins.
+//! Parsers for the values of flags: durations, sizes, addresses, hosts and origins.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,11 +9,11 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use jiff::SignedDuration;
 
-/// The address that a port alone stands for.
+/// Host of a listen address that is only a port.
 const LOOPBACK: &str = "127.0.0.1";
 
-/// Suffixes of sizes with their factors, as in quantities of Kubernetes. A size is written with the
-/// largest that divides it.
+/// Suffixes of sizes with their factors, as in Kubernetes quantities. A size is displayed with the
+/// largest factor that divides it.
 const UNITS: [(&str, u64); 8] = [
     ("Ti", 1 << 40),
     ("Gi", 1 << 30),
@@ -25,11 +25,11 @@ const UNITS: [(&str, u64); 8] = [
     ("k", 1_000),
 ];
 
-/// A number of bytes, written as a quantity of Kubernetes: `4096`, `64Ki` or `10G`.
+/// A number of bytes, written as a Kubernetes quantity: `4096`, `64Ki` or `10G`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteSize(pub u64);
 
-/// A directory whose catalog may be edited.
+/// A catalog that clients may edit, `NAME=DIR`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditableArg {
     /// Name of the catalog.
@@ -52,12 +52,12 @@ pub(super) fn parse_editable(text: &str) -> Result<EditableArg, String> {
 }
 
 impl ByteSize {
-    /// The size of this number of bytes.
+    /// Creates a size from a number of bytes.
     pub(super) fn from_bytes(bytes: usize) -> Self {
         Self(bytes as u64)
     }
 
-    /// The size for what is in memory; more than that can be is everything.
+    /// Returns the size as a length in memory; saturates at `usize::MAX`.
     pub fn in_memory(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
@@ -80,7 +80,7 @@ impl FromStr for ByteSize {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-        // Users write `K` as often as `k`, which is the one that Kubernetes has.
+        // Kubernetes accepts only `k`, but users write `K` as often.
         let factor = match &text[digits.len()..] {
             "" => Some(1),
             "K" => Some(1_000),
@@ -102,7 +102,7 @@ impl FromStr for ByteSize {
     }
 }
 
-/// Parses a duration with its unit, or 0.
+/// Parses a duration with its unit, such as `30s`, or `0`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -112,15 +112,15 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number with its unit, such as 30s, 10m or 1h".to_owned())
 }
 
-/// Returns `HOST:PORT` for an address to listen on. A port alone is one of the loopback address; a
-/// colon and a port stand for every address, as they do for servers written in Go.
+/// Returns `HOST:PORT` for a listen address. `PORT` means the loopback address; `:PORT` means every
+/// address, as in Go.
 pub(super) fn parse_listen(text: &str) -> Result<String, String> {
     let is_port =
         |port: &str| port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
     match text.rsplit_once(':') {
         None if is_port(text) => Ok(format!("{LOOPBACK}:{text}")),
         Some(("", port)) if is_port(port) => Ok(format!("[::]:{port}")),
-        // The colons of an IPv6 address are told from that of the port by brackets.
+        // Brackets separate an IPv6 address from its port.
         Some((host, port)) if is_port(port) && (!host.contains(':') || host.starts_with('[')) => {
             Ok(text.to_owned())
         }
@@ -130,7 +130,7 @@ pub(super) fn parse_listen(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a part of a whole.
+/// Parses a fraction from 0 to 1.
 pub(super) fn parse_ratio(text: &str) -> Result<f64, String> {
     let ratio = text
         .parse()
@@ -139,7 +139,7 @@ pub(super) fn parse_ratio(text: &str) -> Result<f64, String> {
     ratio.ok_or_else(|| "write a number from 0 to 1, such as 0.1".to_owned())
 }
 
-/// Checks that this is a host without its scheme and port.
+/// Checks that the text is a host without scheme and port.
 pub(super) fn parse_host(text: &str) -> Result<String, String> {
     let is_address = text.parse::<IpAddr>().is_ok();
     let is_bracketed = text
@@ -155,7 +155,7 @@ pub(super) fn parse_host(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks an origin as browsers write it: a scheme and a host, without a path.
+/// Parses an origin as browsers send it: a scheme and a host, without a path; or `*`.
 pub(super) fn parse_origin(text: &str) -> Result<HeaderValue, String> {
     let host = text
         .split_once("://")
@@ -171,7 +171,7 @@ pub(super) fn parse_origin(text: &str) -> Result<HeaderValue, String> {
     })
 }
 
-/// Checks an address without a path.
+/// Checks an external address: an optional scheme and a host, without a path.
 pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
     let (scheme, address) = text.split_once("://").unwrap_or(("https", text));
     let is_address = !address.is_empty() && !address.contains(['/', ' ', '?', '#']);

@@ -51,7 +51,7 @@ impl Configuration {
     /// Reads all files again, as [`Configuration::read`] does, and warns of flags that wait for a
     /// restart.
     pub(super) fn reload(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
-        let flags = FileFlags::of_process().map_err(|error| anyhow!("{}", message(&error)))?;
+        let flags = FileFlags::read_again().map_err(|error| anyhow!("{}", message(&error)))?;
         let specs = self.read()?;
         let changed = flags.changed_members(&self.args.file_flags);
         if !changed.is_empty() {

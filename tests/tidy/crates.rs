@@ -293,7 +293,7 @@ fn every_dependency_has_its_reason() {
 }
 
 /// Where each dependency is argued for.
-const REASONS: &str = "docs/decisions/0004-dependencies.md";
+const REASONS: &str = "docs/decisions/dependencies.md";
 
 /// Dependencies without a reason, and reasons without a dependency.
 fn reasons(tree: &Tree) -> Faults {
