@@ -171,7 +171,8 @@ fn suggestions_stand_beside_the_cost() {
     };
     let body: Value =
         serde_json::from_slice(&engine(Limits::default()).execute(&request).body).unwrap();
-    let similar = json!([{"path": ["package"], "argument": "name", "value": "ectd", "similar": ["etcd"]}]);
+    let similar =
+        json!([{"path": ["package"], "argument": "name", "value": "ectd", "similar": ["etcd"]}]);
     assert_eq!(body["extensions"]["suggestions"], similar);
     assert!(body["extensions"]["cost"]["requestedQueryCost"].is_number());
 }
