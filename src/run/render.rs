@@ -22,8 +22,8 @@ use crate::args::RenderArgs;
 
 pub(super) use image::BundleImages;
 
-/// Number of blobs that one thread writes as text at a time, typically some hundred kilobytes: large
-/// enough for the hand-over to cost nothing, and small enough to be held for each thread.
+/// Number of blobs that one thread writes as text at a time, typically some hundred kilobytes:
+/// large enough for the hand-over to cost nothing, and small enough to be held for each thread.
 const BLOBS_AT_ONCE: usize = 32;
 
 /// A canonical line with the key that it is sorted by.

@@ -20,8 +20,8 @@ pub enum CatalogReadError {
     File(#[from] FileError),
 }
 
-/// A directory was not edited. Its files are as they were, unless [`Self::Write`] says that a change
-/// was interrupted: the next edit finishes it then.
+/// A directory was not edited. Its files are as they were, unless [`Self::Write`] says that a
+/// change was interrupted: the next edit finishes it then.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryEditError {
     /// The directory cannot be locked, or an interrupted change of it cannot be finished.

@@ -1,11 +1,12 @@
 //! Replaces files of a directory, all or none. After a kill at any step, the next edit finishes the
 //! change or discards it.
 //!
-//! Every file in a directory is part of its catalog, so that nothing can be prepared there: new files
-//! are written to a sibling folder, `.NAME.edit`, with a plan of their targets. The change is
+//! Every file in a directory is part of its catalog, so that nothing can be prepared there: new
+//! files are written to a sibling folder, `.NAME.edit`, with a plan of their targets. The change is
 //! committed when the plan is written: files are then renamed to their targets one by one, removed
 //! ones into the folder, and the next edit continues with a plan that it finds. The plan has the
-//! digests of each file before and after the change: work of others after a kill is not overwritten.
+//! digests of each file before and after the change: work of others after a kill is not
+//! overwritten.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};

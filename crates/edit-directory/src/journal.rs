@@ -1,8 +1,8 @@
 //! Journal of idempotency keys: the responses to requests that had one, so that a request which is
 //! sent again is not applied again.
 //!
-//! The journal is a sibling file of the directory. It is replaced together with the files of an edit,
-//! all or none, so that it has a key exactly if the edit is done.
+//! The journal is a sibling file of the directory. It is replaced together with the files of an
+//! edit, all or none, so that it has a key exactly if the edit is done.
 
 use std::collections::VecDeque;
 use std::fs;

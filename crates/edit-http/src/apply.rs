@@ -41,8 +41,8 @@ struct ResponseBody {
     summary: Option<EditSummary>,
 }
 
-/// Applies a batch to a directory. Unless it is a dry run, it is durable when this function returns.
-/// It blocks.
+/// Applies a batch to a directory. Unless it is a dry run, it is durable when this function
+/// returns. It blocks.
 pub(crate) fn apply(
     root: &Path,
     request: &EditRequest,

@@ -1,4 +1,5 @@
-//! The catalogs that can be edited. Each has a queue, and one batch at a time is applied and served.
+//! The catalogs that can be edited. Each has a queue, and one batch at a time is applied and
+//! served.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -164,8 +165,8 @@ impl EditableCatalogs {
         task.await?
     }
 
-    /// Serves the content that a batch has made. The next batch waits for it, so that the files that
-    /// are loaded are those that the batch was checked with.
+    /// Serves the content that a batch has made. The next batch waits for it, so that the files
+    /// that are loaded are those that the batch was checked with.
     async fn publish(&self, catalog: &EditableCatalog, response: EditResponse) -> EditResponse {
         let Some(digest) = response.digest else {
             return response;
@@ -237,8 +238,8 @@ impl EditableCatalog {
 fn recover(name: &str, directory: &Path) -> Result<PathBuf, OpenError> {
     match LockedFolder::lock(directory) {
         Ok(folder) => Ok(folder.root().to_owned()),
-        // An operator has to decide which files count. Until then the catalog is served, and edits are
-        // refused.
+        // An operator has to decide which files count. Until then the catalog is served, and edits
+        // are refused.
         Err(error @ FolderError::Interrupted { .. }) => {
             tracing::error!(catalog = name, %error, "cannot edit the catalog");
             directory.canonicalize().map_err(|source| OpenError::Path {

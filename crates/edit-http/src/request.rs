@@ -82,8 +82,8 @@ fn media_type(headers: &HeaderMap) -> Option<&str> {
         .map(str::trim)
 }
 
-/// Returns the length of a body. It must be declared, so that the batch can be admitted before it is
-/// read.
+/// Returns the length of a body. It must be declared, so that the batch can be admitted before it
+/// is read.
 fn content_length(headers: &HeaderMap) -> Result<usize, EditRequestError> {
     let length = headers
         .get(CONTENT_LENGTH)

@@ -121,8 +121,8 @@ fn check_form(
         let placement = bundle.placement.clone().unwrap_or_default();
         if placement.channels.iter().all(String::is_empty) {
             errors.push(EditError::NoChannels(bundle.name.clone()));
-        // `opm` stores a channel without a name, and refuses to read it.
         } else if placement.channels.iter().any(String::is_empty) {
+            // `opm` stores a channel without a name, and refuses to read it.
             errors.push(EditError::UnnamedChannel(bundle.name.clone()));
         }
         if !placement.substitutes_for.is_empty() && !request.enable_alpha {

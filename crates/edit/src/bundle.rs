@@ -110,8 +110,8 @@ pub enum BundleError {
     TooLarge,
 }
 
-/// Files of a bundle that were not read, with the reasons: what is missing may be in one of them. The
-/// text begins with a colon, and is empty where every file was read.
+/// Files of a bundle that were not read, with the reasons: what is missing may be in one of them.
+/// The text begins with a colon, and is empty where every file was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreadFiles(Vec<String>);
 

@@ -137,8 +137,8 @@ impl CatalogBlobs {
             .blobs
             .iter()
             .filter(|blob| packages.contains(&*blob.package));
-        // Packages are checked by themselves, as a catalog of their own: no rule needs another
-        // package.
+        // Only these packages are indexed: an index of all would cost as much as a load of the
+        // catalog.
         let lines: Vec<&str> = blobs.map(|blob| &*blob.line).collect();
         if lines.is_empty() {
             return Ok(Vec::new());

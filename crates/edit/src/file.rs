@@ -1,5 +1,5 @@
-//! Files of a catalog by their blobs, and their changes when the catalog is edited. Blobs that do not
-//! change keep their bytes.
+//! Files of a catalog by their blobs, and their changes when the catalog is edited. Blobs that do
+//! not change keep their bytes.
 
 mod layout;
 
@@ -98,8 +98,8 @@ impl LineReader {
             })? {
                 ReadEvent::Blob(blob) => {
                     let line = blob.line.trim_ascii_end();
-                    // The reader writes valid text. `from_utf8_lossy` would take a seventh of the time
-                    // of `render`.
+                    // The reader writes valid text. `from_utf8_lossy` would take a seventh of the
+                    // time of `render`.
                     let text = str::from_utf8(line)
                         .map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
                     each(&text, blob.at);
@@ -198,8 +198,8 @@ struct BlobChanges {
     added: Vec<BlobValue>,
 }
 
-/// Returns the digest of the content of files: the SHA-256 of their canonical lines, in the order of
-/// the files.
+/// Returns the digest of the content of files: the SHA-256 of their canonical lines, in the order
+/// of the files.
 pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
     let mut hash = Sha256::new();
     for line in files.iter().flat_map(|file| file.borrow().lines()) {

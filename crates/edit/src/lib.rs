@@ -1,8 +1,8 @@
 //! Edits file-based catalogs: renders bundles to blobs, applies operations to catalogs, and writes
 //! blobs as `opm` does.
 //!
-//! The crate is pure: bytes go in, blobs and bytes come out, and a catalog never changes in place. It
-//! opens no file. Errors that `opm` has too have its messages.
+//! The crate is pure: bytes go in, blobs and bytes come out, and a catalog never changes in place.
+//! It opens no file. Errors that `opm` has too have its messages.
 //!
 //! | module | contents |
 //! |---|---|

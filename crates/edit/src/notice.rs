@@ -17,7 +17,8 @@ pub enum EditNotice {
         /// The part, and the reason for which it was not used.
         text: String,
     },
-    /// A package to keep does not exist: its name may be misspelled, so that `prune` has removed it.
+    /// A package to keep does not exist: its name may be misspelled, so that `prune` has removed
+    /// it.
     NothingToKeep(String),
     /// A bundle was replaced by one of the same name.
     Overwritten(String),

@@ -49,9 +49,9 @@ pub(crate) fn add_bundle(
             hint.clone()
         };
         package.set_default_channel(&chosen);
-    // Only a new highest version moves the default channel, so that a fix of an old version does
-    // not. `opm` takes the one of the bundle that comes last.
     } else if is_highest && !hint.is_empty() && package.default_channel() != hint {
+        // A fix of an old version does not move the default channel. In `opm` the bundle that comes
+        // last does.
         package.set_default_channel(hint);
     }
     let default = package.default_channel().to_owned();

@@ -1,5 +1,5 @@
-//! Substitutes of bundles (`olm.substitutesFor`): a substitute takes over the edges that lead to its
-//! base, and skips the base.
+//! Substitutes of bundles (`olm.substitutesFor`): a substitute takes over the edges that lead to
+//! its base, and skips the base.
 
 use std::collections::BTreeSet;
 

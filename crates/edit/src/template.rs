@@ -126,8 +126,8 @@ impl TemplateKind {
         Ok(sorted.iter().map(|blob| blobs[blob.id].clone()).collect())
     }
 
-    /// Converts the blobs of a catalog to a template; `None` for a semver template, which no catalog
-    /// can be converted to.
+    /// Converts the blobs of a catalog to a template; `None` for a semver template, which no
+    /// catalog can be converted to.
     pub fn convert(self, mut blobs: Vec<BlobValue>) -> Option<BlobValue> {
         let rank = |blob: &BlobValue| match blob.str("schema") {
             "olm.package" => 0,

@@ -43,8 +43,8 @@ pub struct BlobValueError;
 impl BlobValue {
     /// Parses JSON text. Of several members with one key the last counts.
     pub fn parse(text: &str) -> Result<Self, BlobValueError> {
-        // One pass is enough for a text without fractions and exponents, which most blobs are. Other
-        // numbers lose digits in it, so that such a text is read again level by level.
+        // One pass is enough for a text without fractions and exponents, which most blobs are.
+        // Other numbers lose digits in it, so that such a text is read again level by level.
         if let Ok(IntegersOnly(value)) = serde_json::from_str(text) {
             return Ok(value);
         }

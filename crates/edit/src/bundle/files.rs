@@ -22,8 +22,8 @@ enum DocumentError {
     TooLarge,
 }
 
-/// Parts of the manifests of a bundle that rendering needs. The manifests themselves are dropped one
-/// by one: together they may be large.
+/// Parts of the manifests of a bundle that rendering needs. The manifests themselves are dropped
+/// one by one: together they may be large.
 pub(super) struct ParsedManifests {
     pub(super) csv: BlobValue,
     /// APIs of custom resource definitions.
@@ -63,10 +63,11 @@ pub(crate) fn first_document(bytes: &[u8]) -> Result<BlobValue, String> {
     read_document(bytes, &mut RenderBudget::unlimited()).map_err(DocumentError::into_text)
 }
 
-/// Reads a rendered blob by the rules for files of catalogs: it can be read from the file that it is
-/// written to.
+/// Reads a rendered blob by the rules for files of catalogs: it can be read from the file that it
+/// is written to.
 pub(crate) fn rendered_blob(json: &str) -> Result<BlobValue, String> {
-    // The reader takes any other text for YAML, and numbers beyond the range of a double for strings.
+    // The reader takes any other text for YAML, and numbers beyond the range of a double for
+    // strings.
     BlobValue::parse(json).map_err(|error| error.to_string())?;
     let limits = ReadLimits {
         depth: MAX_DEPTH,
@@ -97,7 +98,7 @@ fn read_within(
     loop {
         match reader.next().map_err(|error| unreadable(&error))? {
             ReadEvent::Blob(blob) => {
-                // The budget is spent before the text is parsed, because values take several times its bytes.
+                // Before the text is parsed, because values take several times its bytes.
                 budget.spend(blob.line.len())?;
                 let text = std::str::from_utf8(blob.line).map_err(|error| unreadable(&error))?;
                 return BlobValue::parse(text).map_err(|error| unreadable(&error));

@@ -64,7 +64,6 @@ pub(super) fn has_manifests(kind: &str) -> bool {
 /// Removes every `olm.package` but the last, as upstream does.
 fn keep_last_package(all: &mut Vec<BlobValue>) {
     let is_package = |property: &BlobValue| property.str("type") == "olm.package";
-    // `opm` writes two for a bundle with a release, and refuses to read them.
     let last = all.iter().rposition(is_package);
     let mut index = 0..;
     all.retain(|property| index.next() == last || !is_package(property));

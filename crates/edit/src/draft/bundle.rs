@@ -27,8 +27,8 @@ pub(crate) struct DraftBundle {
     pub(crate) placement: Option<Placement>,
 }
 
-/// The blob of a bundle. It is parsed when it is changed: bundles are nearly all bytes of a catalog,
-/// and a batch changes few of them.
+/// The blob of a bundle. It is parsed when it is changed: bundles are nearly all bytes of a
+/// catalog, and a batch changes few of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BundleBlob {
     Unparsed(CatalogBlob),

@@ -1,5 +1,5 @@
-//! Lookups in a package by name. Chains are followed with a lookup at each step, so that a search of
-//! lists would take the square of a channel's length.
+//! Lookups in a package by name. Chains are followed with a lookup at each step, so that a search
+//! of lists would take the square of a channel's length.
 
 use std::collections::HashMap;
 
@@ -90,8 +90,8 @@ impl<'p> PackageGraph<'p> {
             .collect()
     }
 
-    /// Returns the entry of a bundle in a channel: with the edges of its CSV if it is new, else with
-    /// those of its entry in this channel, else with those of its entries in others.
+    /// Returns the entry of a bundle in a channel: with the edges of its CSV if it is new, else
+    /// with those of its entry in this channel, else with those of its entries in others.
     ///
     /// # Errors
     /// If its entries in other channels differ: none of them is right for sure.

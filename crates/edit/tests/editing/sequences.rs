@@ -380,9 +380,9 @@ fn values(content: &CatalogBlobs) -> Vec<Value> {
         .collect()
 }
 
-/// Collects the compared facts of a catalog: default channels, entries, and the properties of bundles but
-/// those that opm's database loses. Bundles where a package was truncated are left out, as opm
-/// renders them; entries that others skip have no edges.
+/// Collects the compared facts of a catalog: default channels, entries, and the properties of
+/// bundles but those that opm's database loses. Bundles where a package was truncated are left out,
+/// as opm renders them; entries that others skip have no edges.
 fn facts(blobs: &[Value]) -> Facts {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let kinds = |bundle: &Value| -> BTreeSet<String> {
