@@ -167,6 +167,7 @@ impl CachedEntry {
 /// Returns the name of the file for a request: a hash of the caller with the server, and of the
 /// request.
 pub(crate) fn key(identity: &str, request: &str) -> String {
+    // With the caller, because a server may show each caller other catalogs.
     let digest = Sha256::new()
         .chain_update(identity)
         .chain_update([0])

@@ -235,6 +235,7 @@ impl Cluster {
     }
 
     async fn through_proxy(self, options: &ClusterOptions) -> Result<Builder> {
+        // To find the Service costs several requests to the API server, before each command.
         let service = match self.remembered(options) {
             Some(service) => service,
             None => self.find(options).await?.0,

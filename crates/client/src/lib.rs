@@ -51,7 +51,7 @@ pub use cluster::{
     current_context, installed,
 };
 pub use documents::{DOCUMENTS, trusted_documents};
-pub use error::Error;
+pub use error::ClientError;
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{
     BundleQuery, BundleResolution, BundleResolutionFailure, ChangeEvent, ChannelHead,

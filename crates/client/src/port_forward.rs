@@ -44,6 +44,8 @@ impl PortForward {
         let unusable = |error: std::io::Error| {
             ClientError::Setup(format!("cannot listen on 127.0.0.1: {error}"))
         };
+        // A port of loopback instead of a transport of its own: TLS, certificates and retries are
+        // then those of a URL.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .map_err(unusable)?;

@@ -100,6 +100,7 @@ impl ClientTransport {
         &self,
         mut request: OutgoingRequest,
     ) -> Result<ReceivedResponse, BoxError> {
+        // flate2 is in the tree already; decompression by reqwest would add three libraries.
         request
             .headers
             .push((ACCEPT_ENCODING, HeaderValue::from_static("gzip")));

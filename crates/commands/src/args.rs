@@ -343,8 +343,7 @@ mod tests {
     #[test]
     fn a_wanted_package_may_have_a_channel_and_a_version() {
         let parsed = |text| {
-            let wanted = parse_wanted(text)?;
-            Ok((wanted.package, wanted.channel, wanted.version))
+            parse_wanted(text).map(|wanted| (wanted.package, wanted.channel, wanted.version))
         };
         let text = |text: &str| Some(text.to_owned());
         for (argument, package, channel, version) in [
@@ -358,8 +357,8 @@ mod tests {
                 text("etcd.v1"),
             ),
         ] {
-            let expected: Result<_, String> = Ok((package.to_owned(), channel, version));
-            assert_eq!(parsed(argument), expected, "{argument}");
+            let expected = (package.to_owned(), channel, version);
+            assert_eq!(parsed(argument), Ok(expected), "{argument}");
         }
         assert!(parsed(":stable").is_err());
     }

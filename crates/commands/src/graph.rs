@@ -87,6 +87,7 @@ pub async fn graph<T: GraphqlTransport>(
     if let Some(channel) = args.channel.iter().find(|channel| !known.contains(channel)) {
         return Err(no_channel(&chosen.package, channel, &known));
     }
+    // Skip ranges stay ranges: single upgrades can be as many as pairs of bundles.
     if is_structured(&session.output) {
         return print_object("UpdateGraph", &data["package"], &session.output);
     }
@@ -94,6 +95,8 @@ pub async fn graph<T: GraphqlTransport>(
     package
         .channels
         .retain(|channel| args.channel.is_empty() || args.channel.contains(&channel.name));
+    // The API does not have stranded bundles, and the ranges that decide on them are not evaluated
+    // here: only a transport with the catalogs at hand knows them.
     for channel in &mut package.channels {
         channel.stranded = session.transport.stranded(ChannelName {
             catalog: &chosen.catalog,
@@ -182,6 +185,7 @@ fn tables(drawing: &Drawing<'_>, is_deprecated: bool, has_headers: bool) -> Stri
     };
     let package = style(drawing.package).bold();
     let mut out = format!("package {package}{}\n", deprecated(is_deprecated));
+    // A search for each entry would take quadratic time: channels can have thousands of entries.
     let positions: HashMap<_, _> = drawing
         .bundles
         .iter()

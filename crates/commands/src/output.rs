@@ -158,6 +158,7 @@ impl<T: Serialize> ObjectList<T> {
             }
             OutputFormat::Name => print(&lines(self.items.iter().map(self.name))),
             _ => {
+                // The envelope of Kubernetes' lists, so that scripts for kubectl read it.
                 let list = json!({
                     "apiVersion": API_VERSION, "kind": format!("{}List", self.kind), "items": self.items,
                 });

@@ -19,6 +19,7 @@ const MAX_CONSIDERED: usize = 100;
 const TYPE_NAME: &str = "__typename";
 
 /// Response of the API.
+// Every field but the bundle has a default: an older server lacks some.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "__typename")]
 enum ResolveAnswer {
@@ -113,6 +114,7 @@ pub async fn resolve<T: GraphqlTransport>(
         let message = format!("cannot read the response of the server: {error}");
         CommandError::new(ExitStatus::Refused, message)
     })?;
+    // To the API, a catalog that is not served is one that lacks the package.
     if matches!(answer, ResolveAnswer::ResolutionFailure { .. }) {
         session.check_catalogs(&catalogs).await?;
     }

@@ -100,7 +100,7 @@ fn colour(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// What a stream gets of these parts.
+    /// Returns the text that a stream receives for these parts.
     fn written(is_terminal: bool, parts: &[&str]) -> String {
         let mut out = Vec::new();
         let mut writer = TerminalWriter {

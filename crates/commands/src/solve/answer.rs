@@ -16,6 +16,8 @@ const NAMED_CANDIDATES: usize = 5;
 const REQUESTED_CANDIDATES: usize = 10;
 
 /// Response of the API.
+// Every field has a default: an older server lacks some, which the client then leaves out of the
+// document, and a newer one may have types that are not known here.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "__typename")]
 pub(super) enum SolveAnswer {

@@ -95,6 +95,7 @@ impl SolveRequestInput {
             starting_bundle,
             installed: owned.map(|operator| operator.name.clone()),
         };
+        // The command line wins over a Subscription in a file, and a request takes a name once.
         self.wanted.retain(|one| one.package_name != package);
         self.wanted.push(input);
     }

@@ -14,7 +14,7 @@ use crate::error::server_error;
 /// Number of installed packages that the server takes in one request.
 const MAX_INSTALLED: usize = 200;
 
-/// The reason for an object whose installed version nobody knows.
+/// Reason for an object whose installed version is unknown.
 const NO_VERSION: &str = "its ClusterServiceVersion is gone";
 
 const COLUMNS: [TableColumn; 10] = [

@@ -55,7 +55,7 @@ pub(super) fn read_document(
     })
 }
 
-/// Prints the version of this program, before the server is asked for its own.
+/// Prints the version of this program, before any request to the server.
 pub(super) fn client_version(output: &OutputFormat) -> Result<(), CommandError> {
     if is_structured(output) {
         Ok(())
