@@ -1,5 +1,5 @@
-//! The entries that a request can choose from: read from catalogs and installed operators, ordered
-//! by preference.
+//! The universe of a request: all entries of catalogs and installed operators that it can choose
+//! from, in order of preference. Catalogs are read as far as a request reaches them.
 
 mod candidates;
 mod extensions;
@@ -11,27 +11,29 @@ use std::rc::Rc;
 use fbc::catalog::{Channel, ChannelEntry, Package};
 use fbc::work::Step;
 
-use crate::channel_order::{ChainEntry, sort_channel};
-use crate::facts::{BundleFacts, RawProperty};
-use crate::meter::{Halt, Meter};
+use crate::budget::SolveBudget;
+use crate::channel_order::{ChainEntry, ChannelOrderError, sort_channel};
+use crate::entry_properties::EntryProperties;
+use crate::error::{ParseRequirementError, RequirementError, SolveError};
+use crate::property::RawProperty;
 use crate::request::{InstalledOperator, SolveRequest, SourceCatalog};
-use crate::requirement::{Fault, ParsedRequirement, Unreadable};
+use crate::requirement::ParsedRequirement;
 
-pub(crate) use candidates::{CandidateSearch, Pool};
+pub(crate) use candidates::{CandidateSearch, CandidateSet};
 
-/// Index of an entry in [`World::entries`].
+/// Index of an entry in [`Universe::entries`].
 pub(crate) type EntryId = usize;
 
 /// A bundle in one channel of one catalog, or an installed operator.
-pub(crate) struct Entry<'a> {
-    pub(crate) source: Source<'a>,
+pub(crate) struct CandidateEntry<'a> {
+    pub(crate) source: EntryOrigin<'a>,
     pub(crate) name: &'a str,
-    pub(crate) facts: Rc<BundleFacts<'a>>,
+    pub(crate) properties: Rc<EntryProperties<'a>>,
 }
 
-/// Where an entry comes from.
+/// Origin of an entry: a channel of a catalog, or the cluster.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum EntryOrigin<'a> {
     Catalog {
         at: usize,
         entry: ChannelEntry<'a>,
@@ -42,118 +44,132 @@ pub(crate) enum Source<'a> {
     },
 }
 
-/// Name of the catalog of installed operators.
+/// Name that upstream gives the virtual catalog of installed operators.
 const INSTALLED: &str = "@existing";
 
 /// The strategy that allows upgrades from failed operators.
 const FAIL_FORWARD: &str = "TechPreviewUnsafeFailForward";
 
-/// The entries of a channel, best first, or upstream's message if they cannot be ordered.
-pub(crate) type Ordered = Result<Rc<[EntryId]>, String>;
+/// Entries, best first.
+pub(crate) type SortedEntries = Result<Rc<[EntryId]>, ChannelOrderError>;
 
-/// The entries of a channel that have a bundle, in catalog order, and those that are in the order
-/// of the channel.
-type ChannelEntries = (Rc<[EntryId]>, Ordered);
+/// A channel of one of the catalogs of a request.
+#[derive(Clone, Copy)]
+struct CatalogChannel<'a> {
+    /// Index of the catalog.
+    catalog: usize,
+    channel: Channel<'a>,
+}
 
-/// Everything that can be chosen from, read as far as it is needed.
-pub(crate) struct World<'a> {
+/// The entries of a channel that have a bundle.
+#[derive(Clone)]
+struct ChannelEntrySet {
+    /// All of them, in catalog order.
+    all: Rc<[EntryId]>,
+    /// Those on the channel's chain of replacements.
+    sorted: SortedEntries,
+}
+
+/// The entries that a request can choose from.
+pub(crate) struct Universe<'a> {
     pub(crate) request: &'a SolveRequest,
     pub(crate) catalogs: &'a [SourceCatalog<'a>],
-    pub(crate) entries: Vec<Entry<'a>>,
+    pub(crate) entries: Vec<CandidateEntry<'a>>,
     /// Installed operators, by name.
     pub(crate) installed: Vec<EntryId>,
     pub(crate) requirements: Vec<ParsedRequirement>,
-    /// Indexes of the catalogs in the namespaces of the request.
-    looked_at: Vec<usize>,
-    facts: HashMap<(usize, usize), Rc<BundleFacts<'a>>>,
-    /// The entries of each channel, and those that are in its order.
-    channels: HashMap<ChannelKey<'a>, ChannelEntries>,
-    /// For each channel that OLM v1 looked at, its entries by name.
+    /// Indexes of the catalogs in the request's namespaces.
+    visible_catalogs: Vec<usize>,
+    properties: HashMap<(usize, usize), Rc<EntryProperties<'a>>>,
+    /// The entries of the channels that have been reached.
+    channels: HashMap<ChannelKey<'a>, ChannelEntrySet>,
+    /// Entries by name, of the channels that a search by the rules of OLM v1 has reached.
     named: HashMap<ChannelKey<'a>, HashMap<&'a str, EntryId>>,
-    requirement_ids: HashMap<RequirementKey<'a>, Result<usize, Fault>>,
-    candidates: HashMap<(usize, Option<usize>), Ordered>,
+    requirement_ids: HashMap<RequirementKey<'a>, Result<usize, RequirementError>>,
+    candidates: HashMap<(usize, Option<usize>), SortedEntries>,
     search: CandidateSearch,
-    /// Requirements whose search for candidates ended before all were found.
-    pub(crate) cut_off: HashSet<usize>,
-    /// Bundles that do not meet a requirement: its index, catalog and place.
+    /// Indexes of the requirements whose search for candidates ended at the limit.
+    pub(crate) truncated: HashSet<usize>,
+    /// Bundles that do not meet a requirement: index of the requirement, catalog, and place.
     unmet: HashSet<(usize, usize, usize)>,
 }
 
-/// Catalog, place of the package, and name of a channel.
+/// Index of the catalog, place of the package, and name of a channel.
 type ChannelKey<'a> = (usize, usize, &'a str);
 
 /// Type and value of the property that states a requirement.
 type RequirementKey<'a> = (Cow<'a, str>, Cow<'a, [u8]>);
 
-impl<'a> World<'a> {
-    /// Reads the installed operators; catalogs are read later, where they are reached.
+impl<'a> Universe<'a> {
+    /// Creates a universe of the installed operators. Catalogs are read when they are reached.
     pub(crate) fn new(
         request: &'a SolveRequest,
         catalogs: &'a [SourceCatalog<'a>],
         search: CandidateSearch,
     ) -> Self {
-        let is_looked_at = |at: &usize| {
+        let is_visible = |at: &usize| {
             request
                 .namespaces
                 .iter()
                 .any(|name| name == catalogs[*at].namespace)
         };
-        let mut world = Self {
+        let mut universe = Self {
             request,
             catalogs,
             entries: Vec::new(),
             installed: Vec::new(),
             requirements: Vec::new(),
-            looked_at: (0..catalogs.len()).filter(is_looked_at).collect(),
-            facts: HashMap::new(),
+            visible_catalogs: (0..catalogs.len()).filter(is_visible).collect(),
+            properties: HashMap::new(),
             channels: HashMap::new(),
             named: HashMap::new(),
             requirement_ids: HashMap::new(),
             candidates: HashMap::new(),
             search,
-            cut_off: HashSet::new(),
+            truncated: HashSet::new(),
             unmet: HashSet::new(),
         };
         let mut operators: Vec<_> = request.installed.iter().collect();
         operators.sort_by(|one, other| one.name.cmp(&other.name));
-        let left_out = replaced_by_failed(request);
+        let omitted = replaced_by_failed(request);
         for operator in operators
             .into_iter()
-            .filter(|operator| !left_out.contains(&&*operator.name))
+            .filter(|operator| !omitted.contains(&&*operator.name))
         {
-            world.install(operator);
+            universe.add_installed(operator);
         }
-        world
+        universe
     }
 
-    fn install(&mut self, operator: &'a InstalledOperator) {
+    fn add_installed(&mut self, operator: &'a InstalledOperator) {
         let subscriptions = &self.request.subscriptions;
         let is_own = |at: &usize| subscriptions[*at].installed_csv == operator.name;
         let own: Vec<usize> = (0..subscriptions.len()).filter(is_own).collect();
         let packages: HashSet<&str> = own.iter().map(|&at| &*subscriptions[at].package).collect();
+        // The package is known only if all subscriptions of the operator name the same one.
         let agreed = packages
             .iter()
             .next()
             .copied()
             .filter(|_| packages.len() == 1);
-        let facts = Rc::new(BundleFacts::of_operator(operator, agreed));
-        let source = Source::Installed {
+        let properties = Rc::new(EntryProperties::from_operator(operator, agreed));
+        let source = EntryOrigin::Installed {
             operator,
             subscription: own.first().copied(),
         };
         self.installed.push(self.entries.len());
-        self.entries.push(Entry {
+        self.entries.push(CandidateEntry {
             source,
             name: &operator.name,
-            facts,
+            properties,
         });
     }
 
-    /// Returns the identifier of an entry, as upstream writes it.
+    /// Returns the identifier of an entry in the format of upstream.
     pub(crate) fn identifier(&self, id: EntryId) -> String {
         let entry = &self.entries[id];
         match entry.source {
-            Source::Catalog { at, entry: place } => {
+            EntryOrigin::Catalog { at, entry: place } => {
                 let SourceCatalog {
                     name, namespace, ..
                 } = self.catalogs[at];
@@ -163,7 +179,7 @@ impl<'a> World<'a> {
                     entry.name
                 )
             }
-            Source::Installed { .. } => format!(
+            EntryOrigin::Installed { .. } => format!(
                 "{INSTALLED}/{}//{}",
                 self.request.own_namespace(),
                 entry.name
@@ -171,7 +187,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Returns the installed operator of a name.
+    /// Returns the installed operator with this name.
     pub(crate) fn installed_named(&self, name: &str) -> Option<EntryId> {
         self.installed
             .iter()
@@ -179,91 +195,94 @@ impl<'a> World<'a> {
             .find(|&id| self.entries[id].name == name)
     }
 
-    /// Reads a requirement, once for each value.
+    /// Parses a requirement and returns its index. Equal requirements are parsed once.
     pub(crate) fn requirement(
         &mut self,
         property: &RawProperty<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<Result<usize, Fault>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Result<usize, RequirementError>, SolveError<'static>> {
         let key = (property.type_name.clone(), property.value.clone());
         if let Some(known) = self.requirement_ids.get(&key) {
             return Ok(known.clone());
         }
-        let read = match ParsedRequirement::read(&property.type_name, &property.value, meter) {
+        let read = match ParsedRequirement::read(&property.type_name, &property.value, budget) {
             Ok(requirement) => {
                 self.requirements.push(requirement);
                 Ok(self.requirements.len() - 1)
             }
-            Err(Unreadable::Fault(fault)) => Err(fault),
-            Err(Unreadable::Halted(halt)) => return Err(halt),
+            Err(ParseRequirementError::Invalid(error)) => Err(error),
+            Err(ParseRequirementError::Stopped(error)) => return Err(error),
         };
         self.requirement_ids.insert(key, read.clone());
         Ok(read)
     }
 
-    /// Returns the entries of a channel that have a bundle, in catalog order, and those that are in
-    /// its order.
-    fn channel(
+    /// Reads the entries of a channel.
+    fn channel_entries(
         &mut self,
-        at: usize,
-        channel: Channel<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<ChannelEntries, Halt<'static>> {
-        let key = (at, channel.package().place(), channel.name());
-        if let Some((entries, ordered)) = self.channels.get(&key) {
-            return Ok((Rc::clone(entries), ordered.clone()));
+        channel: CatalogChannel<'a>,
+        budget: &SolveBudget<'_>,
+    ) -> Result<ChannelEntrySet, SolveError<'static>> {
+        if let Some(entries) = self.channels.get(&channel.key()) {
+            return Ok(entries.clone());
         }
-        let mut ids = Vec::new();
-        for entry in channel.entries() {
+        let mut all = Vec::new();
+        for entry in channel.channel.entries() {
             let Some(bundle) = entry.bundle() else {
                 continue;
             };
-            let facts = self.facts_of(at, bundle, meter)?;
-            ids.push(self.entries.len());
-            self.entries.push(Entry {
-                source: Source::Catalog { at, entry },
+            let properties = self.read_properties(channel.catalog, bundle, budget)?;
+            all.push(self.entries.len());
+            self.entries.push(CandidateEntry {
+                source: EntryOrigin::Catalog {
+                    at: channel.catalog,
+                    entry,
+                },
                 name: entry.name(),
-                facts,
+                properties,
             });
         }
-        let ordered = self.sort(&ids, channel, meter)?.map(Rc::from);
-        let ids: Rc<[EntryId]> = ids.into();
-        self.channels
-            .insert(key, (Rc::clone(&ids), ordered.clone()));
-        Ok((ids, ordered))
+        // An error is stored too: the channel may be reached again for another requirement.
+        let sorted = self.sort(&all, channel.channel, budget)?;
+        let entries = ChannelEntrySet {
+            all: all.into(),
+            sorted: sorted.map(Rc::from),
+        };
+        self.channels.insert(channel.key(), entries.clone());
+        Ok(entries)
     }
 
-    /// Reads the properties of a bundle, once.
-    fn facts_of(
+    /// Returns the properties of a bundle. Each bundle is read once.
+    fn read_properties(
         &mut self,
         at: usize,
         bundle: fbc::catalog::Bundle<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<Rc<BundleFacts<'a>>, Halt<'static>> {
-        meter.draw(Step::Bundle, 1)?;
+        budget: &SolveBudget<'_>,
+    ) -> Result<Rc<EntryProperties<'a>>, SolveError<'static>> {
+        budget.draw(Step::Bundle, 1)?;
         let key = (at, bundle.place());
-        if let Some(known) = self.facts.get(&key) {
+        if let Some(known) = self.properties.get(&key) {
             return Ok(Rc::clone(known));
         }
-        meter.draw(Step::Comparison, bundle.properties().len())?;
-        let facts = Rc::new(BundleFacts::of_bundle(bundle));
-        self.facts.insert(key, Rc::clone(&facts));
-        Ok(facts)
+        budget.draw(Step::Comparison, bundle.properties().len())?;
+        let properties = Rc::new(EntryProperties::from_bundle(bundle));
+        self.properties.insert(key, Rc::clone(&properties));
+        Ok(properties)
     }
 
-    /// Orders entries of a channel.
+    /// Sorts entries of a channel along its chain of replacements, best first.
     fn sort(
         &self,
         ids: &[EntryId],
         channel: Channel<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<Result<Vec<EntryId>, String>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Result<Vec<EntryId>, ChannelOrderError>, SolveError<'static>> {
         let mut links = Vec::new();
         for &id in ids {
-            let Source::Catalog { entry, .. } = self.entries[id].source else {
+            let EntryOrigin::Catalog { entry, .. } = self.entries[id].source else {
                 continue;
             };
-            meter.draw(Step::Edge, entry.skips().len() + 1)?;
+            budget.draw(Step::Edge, entry.skips().len() + 1)?;
             links.push(ChainEntry {
                 name: entry.name(),
                 replaces: entry.replaces(),
@@ -274,20 +293,27 @@ impl<'a> World<'a> {
         Ok(sorted.map(|places| places.into_iter().map(|at| ids[at]).collect()))
     }
 
-    /// Returns the channels of a package in the order of preference: the default one first, then by
-    /// name.
-    fn channels_of(package: Package<'a>) -> Vec<Channel<'a>> {
+    /// Returns the channels of a package in order of preference: the default one first, then by name.
+    fn sorted_channels(package: Package<'a>) -> Vec<Channel<'a>> {
         let mut channels: Vec<_> = package.channels().collect();
         channels.sort_by_key(|channel| !channel.is_default());
         channels
     }
 }
 
-/// Returns operators that are being replaced by one that failed, if upgrades may go on from there.
+impl<'a> CatalogChannel<'a> {
+    fn key(self) -> ChannelKey<'a> {
+        let package = self.channel.package().place();
+        (self.catalog, package, self.channel.name())
+    }
+}
+
+/// Returns the operators that are being replaced by a failed one, if the upgrade strategy allows
+/// upgrades from there. Upstream leaves them out.
 fn replaced_by_failed(request: &SolveRequest) -> HashSet<&str> {
-    let mut left_out = HashSet::new();
+    let mut omitted = HashSet::new();
     if request.upgrade_strategy.as_deref() != Some(FAIL_FORWARD) {
-        return left_out;
+        return omitted;
     }
     for operator in request
         .installed
@@ -306,8 +332,8 @@ fn replaced_by_failed(request: &SolveRequest) -> HashSet<&str> {
             last = next;
         }
         if last.phase == "Failed" {
-            left_out.insert(&*operator.name);
+            omitted.insert(&*operator.name);
         }
     }
-    left_out
+    omitted
 }

@@ -1,13 +1,13 @@
 //! Reads what a cluster prints for `ClusterServiceVersion` and `Subscription` objects as JSON.
 
 use serde::Deserialize;
-use solve::{InstalledOperator, OperatorApi, OperatorProperty, Subscription};
+use solve::{InstalledOperator, OperatorApi, OperatorProperty, PackageSubscription};
 
 /// The operators and subscriptions of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct ClusterObjects {
     pub(super) installed: Vec<InstalledOperator>,
-    pub(super) subscriptions: Vec<Subscription>,
+    pub(super) subscriptions: Vec<PackageSubscription>,
 }
 
 /// The annotation with the properties of an operator's bundle.
@@ -161,20 +161,20 @@ fn api(
     }
 }
 
-fn subscription(object: OlmObject) -> Subscription {
+fn subscription(object: OlmObject) -> PackageSubscription {
     let OlmObject {
         metadata,
         spec,
         status,
         ..
     } = object;
-    Subscription {
+    PackageSubscription {
         name: metadata.name,
         package: spec.name,
         channel: spec.channel,
         catalog: spec.source,
         starting_csv: spec.starting_csv,
         installed_csv: status.installed_csv,
-        ..Subscription::default()
+        ..PackageSubscription::default()
     }
 }

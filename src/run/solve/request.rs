@@ -13,7 +13,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serving::Content;
 use solve::{
-    InstalledOperator, OperatorProperty, SolvePolicy, SolveRequest, SourceCatalog, Subscription,
+    InstalledOperator, OperatorProperty, PackageSubscription, SolvePolicy, SolveRequest,
+    SourceCatalog,
 };
 
 use super::cluster::ClusterObjects;
@@ -152,7 +153,7 @@ impl Input {
             let objects = objects
                 .with_context(|| format!("cannot read the installed operators in `{text}`"))?;
             self.request.installed.extend(objects.installed);
-            let own = |subscription| Subscription {
+            let own = |subscription| PackageSubscription {
                 catalog_namespace: NAMESPACE.to_owned(),
                 ..subscription
             };
@@ -207,7 +208,7 @@ impl Input {
                 .installed
                 .iter()
                 .find(|operator| states_package(operator, package));
-            let subscription = Subscription {
+            let subscription = PackageSubscription {
                 name: package.clone(),
                 package: package.clone(),
                 channel: channel.clone(),
@@ -224,7 +225,7 @@ impl Input {
                 installed_csv: owned
                     .map(|operator| operator.name.clone())
                     .unwrap_or_default(),
-                ..Subscription::default()
+                ..PackageSubscription::default()
             };
             // What a file says of the package gives way to the command line.
             self.request

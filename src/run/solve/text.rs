@@ -6,8 +6,8 @@ use printing::solution::{
     ReasonSource, ShownBundle, ShownConflict, ShownConstraint, ShownOutcome, ShownReason, ShownStep,
 };
 use solve::{
-    Conflict, ConflictReason, MAX_PASSED_OVER, PassedOver, PlacedBundle, Solution, SolutionStep,
-    SolveOutcome, SourceCatalog, StepReason,
+    ChannelBundle, Conflict, ConflictReason, MAX_PASSED_OVER, PassedOverBundle, Solution,
+    SolutionStep, SolveOutcome, SourceCatalog, StepReason,
 };
 
 /// Returns what is shown; what was passed over only if that is asked for, because it is searched
@@ -47,7 +47,7 @@ fn shown_step<'a>(
     } else {
         Vec::new()
     };
-    let constraints = |better: &PassedOver<'_>| {
+    let constraints = |better: &PassedOverBundle<'_>| {
         better
             .reasons
             .iter()
@@ -123,7 +123,7 @@ fn constraint(reason: &ConflictReason<'_>, catalogs: &[SourceCatalog<'_>]) -> Sh
 }
 
 /// A bundle with its channel and catalog.
-fn placed(bundle: PlacedBundle<'_>, catalogs: &[SourceCatalog<'_>]) -> ShownBundle {
+fn placed(bundle: ChannelBundle<'_>, catalogs: &[SourceCatalog<'_>]) -> ShownBundle {
     ShownBundle {
         name: bundle.entry.name().to_owned(),
         channel: Some(bundle.channel().name().to_owned()),

@@ -1,4 +1,4 @@
-//! Which entries can serve a subscription or meet a requirement, in OLM v0's order of preference.
+//! The entries that can serve a subscription or meet a requirement, in OLM v0's order of preference.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -8,89 +8,123 @@ use fbc::range::BlangRange;
 use fbc::version::Version;
 use fbc::work::{Step, sort_steps};
 
-use super::{EntryId, Ordered, Source, World};
-use crate::meter::{Halt, Meter};
-use crate::request::{SolvePolicy, Subscription};
+use super::{CatalogChannel, ChannelEntrySet, EntryId, EntryOrigin, SortedEntries, Universe};
+use crate::budget::SolveBudget;
+use crate::channel_order::ChannelOrderError;
+use crate::error::SolveError;
+use crate::request::{PackageSubscription, SolvePolicy};
 use crate::requirement::Predicate;
 
-/// How far candidates are looked for where bundles all over a catalog may be some.
+/// Extent of the search for candidates of a requirement that any bundle of a catalog may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CandidateSearch {
-    /// Until there are so many.
+    /// The search ends after this number of candidates.
     First(usize),
-    /// Everywhere.
+    /// The search covers all bundles.
     All,
 }
 
-/// What a subscription can choose from.
-pub(crate) enum Pool {
+/// The entries that a subscription can choose from.
+pub(crate) enum CandidateSet {
     /// Entries, best first.
     Entries(Vec<EntryId>),
-    /// There is none: upstream's message.
+    /// There are none, with upstream's message.
     Nothing(String),
-    /// A channel cannot be ordered: upstream's message.
+    /// A channel cannot be ordered, with upstream's message.
     Unordered(String),
-    /// What is wanted is malformed, by the rules of OLM v1.
+    /// The subscription is malformed by the rules of OLM v1.
     Invalid(String),
 }
 
-impl<'a> World<'a> {
-    /// Returns the entries that a subscription can choose from; `installed` is its installed
+/// The last stage of the search for a subscription at which something was found. It determines
+/// upstream's message if there are no entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SearchStage {
+    /// No matching catalog has any package.
+    Start,
+    /// A matching catalog has packages.
+    Catalog,
+    /// The package has entries in another channel.
+    Package,
+    /// The channel has entries, but not the `startingCSV`.
+    Channel,
+    /// There are entries.
+    Entries,
+}
+
+/// The entries of one channel that a subscription can choose from.
+struct ChannelCandidates {
+    stage: SearchStage,
+    entries: Result<Vec<EntryId>, ChannelOrderError>,
+}
+
+impl<'a> Universe<'a> {
+    /// Returns the entries that a subscription can choose from. `installed` is its installed
     /// operator.
-    pub(crate) fn pool(
+    pub(crate) fn subscription_candidates(
         &mut self,
-        subscription: &'a Subscription,
+        subscription: &'a PackageSubscription,
         installed: Option<EntryId>,
-        meter: &Meter<'_>,
-    ) -> Result<Pool, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<CandidateSet, SolveError<'static>> {
         if self.request.policy == SolvePolicy::OlmV1 {
-            return self.extension_pool(subscription, installed, meter);
+            return self.extension_candidate_set(subscription, installed, budget);
         }
-        let mut catalogs = self.by_preference(None);
-        catalogs.retain(|&at| subscription.is_from(self.catalogs[at]));
-        let mut stage = 0;
-        let mut pool = Vec::new();
+        let mut catalogs = self.catalogs_by_preference(None);
+        catalogs.retain(|&at| subscription.allows(self.catalogs[at]));
+        let mut stage = SearchStage::Start;
+        let mut entries = Vec::new();
         for at in catalogs {
             let catalog = self.catalogs[at].catalog;
-            stage = stage.max(usize::from(catalog.packages().len() > 0));
+            if catalog.packages().len() > 0 {
+                stage = stage.max(SearchStage::Catalog);
+            }
             let Some(package) = catalog.package(&subscription.package) else {
                 continue;
             };
-            for channel in Self::channels_of(package) {
-                match self.pool_of_channel(at, channel, subscription, installed.is_none(), meter)? {
-                    (reached, Ok(entries)) => {
-                        stage = stage.max(reached);
-                        pool.extend(entries);
-                    }
-                    (_, Err(message)) => return Ok(Pool::Unordered(message)),
+            for channel in Self::sorted_channels(package) {
+                let channel = CatalogChannel {
+                    catalog: at,
+                    channel,
+                };
+                let is_new = installed.is_none();
+                let found = self.channel_candidates(channel, subscription, is_new, budget)?;
+                stage = stage.max(found.stage);
+                match found.entries {
+                    Ok(found) => entries.extend(found),
+                    Err(error) => return Ok(CandidateSet::Unordered(error.to_string())),
                 }
             }
         }
-        if pool.is_empty() && stage < FOUND {
-            return Ok(Pool::Nothing(nothing_found(subscription, stage)));
+        if entries.is_empty() && stage < SearchStage::Entries {
+            return Ok(CandidateSet::Nothing(nothing_found(subscription, stage)));
         }
         if let Some(installed) = installed {
-            pool = self.upgrades_of(installed, &pool, meter)?;
+            entries = self.upgrades(installed, &entries, budget)?;
         }
-        Ok(Pool::Entries(pool))
+        Ok(CandidateSet::Entries(entries))
     }
 
-    /// Returns how far a channel serves a subscription, and its entries, best first.
-    fn pool_of_channel(
+    /// Returns the entries of a channel that a subscription can choose from, best first. `is_new`
+    /// means that nothing is installed for it.
+    fn channel_candidates(
         &mut self,
-        at: usize,
-        channel: Channel<'a>,
-        subscription: &Subscription,
+        channel: CatalogChannel<'a>,
+        subscription: &PackageSubscription,
         is_new: bool,
-        meter: &Meter<'_>,
-    ) -> Result<(usize, Result<Vec<EntryId>, String>), Halt<'static>> {
-        if !subscription.channel.is_empty() && subscription.channel != channel.name() {
-            return Ok((2, Ok(Vec::new())));
+        budget: &SolveBudget<'_>,
+    ) -> Result<ChannelCandidates, SolveError<'static>> {
+        let found = |stage, entries| Ok(ChannelCandidates { stage, entries });
+        if !subscription.channel.is_empty() && subscription.channel != channel.channel.name() {
+            return found(SearchStage::Package, Ok(Vec::new()));
         }
-        let (entries, ordered) = self.channel(at, channel, meter)?;
-        let mut own = entries.to_vec();
+
+        let ChannelEntrySet { all, sorted } = self.channel_entries(channel, budget)?;
+        let mut own = all.to_vec();
+        // Upstream selects entries by their `olm.package` property, which may differ from the package
+        // of the blob.
         own.retain(|&id| {
-            let stated = &self.entries[id].facts;
+            let stated = &self.entries[id].properties;
             stated.package().is_none()
                 || stated
                     .stated_packages()
@@ -98,50 +132,47 @@ impl<'a> World<'a> {
                     .any(|name| *name == subscription.package)
         });
         if own.is_empty() {
-            return Ok((1, Ok(own)));
+            return found(SearchStage::Catalog, Ok(own));
         }
+
         if is_new && !subscription.starting_csv.is_empty() {
             own.retain(|&id| self.entries[id].name == subscription.starting_csv);
-            let reached = if own.is_empty() { 3 } else { FOUND };
-            return Ok((
-                reached,
-                if own.is_empty() {
-                    Ok(own)
-                } else {
-                    self.sort(&own, channel, meter)?
-                },
-            ));
+            if own.is_empty() {
+                return found(SearchStage::Channel, Ok(own));
+            }
+            let sorted = self.sort(&own, channel.channel, budget)?;
+            return found(SearchStage::Entries, sorted);
         }
-        let sorted = if own.len() == entries.len() {
-            ordered.map(|ids| ids.to_vec())
+        let sorted = if own.len() == all.len() {
+            sorted.map(|ids| ids.to_vec())
         } else {
-            self.sort(&own, channel, meter)?
+            self.sort(&own, channel.channel, budget)?
         };
-        Ok((FOUND, sorted))
+        found(SearchStage::Entries, sorted)
     }
 
     /// Returns those of the entries that an installed operator can be upgraded to.
-    fn upgrades_of(
+    fn upgrades(
         &self,
         installed: EntryId,
-        pool: &[EntryId],
-        meter: &Meter<'_>,
-    ) -> Result<Vec<EntryId>, Halt<'static>> {
-        let Source::Installed { operator, .. } = self.entries[installed].source else {
+        entries: &[EntryId],
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<EntryId>, SolveError<'static>> {
+        let EntryOrigin::Installed { operator, .. } = self.entries[installed].source else {
             return Ok(Vec::new());
         };
-        meter.draw(Step::ParsedByte, operator.version.len())?;
+        budget.draw(Step::ParsedByte, operator.version.len())?;
         let version = Version::parse(&operator.version).ok();
         let mut upgrades = Vec::new();
-        for &id in pool {
-            let Source::Catalog { entry, .. } = self.entries[id].source else {
+        for &id in entries {
+            let EntryOrigin::Catalog { entry, .. } = self.entries[id].source else {
                 continue;
             };
-            meter.draw(Step::Edge, 1 + entry.skips().len())?;
+            budget.draw(Step::Edge, 1 + entry.skips().len())?;
             let replaces = entry.replaces() == Some(&operator.name);
             if replaces
                 || entry.skips().any(|name| name == operator.name)
-                || is_skipped(entry, version, meter)?
+                || is_skipped(entry, version, budget)?
             {
                 upgrades.push(id);
             }
@@ -149,20 +180,20 @@ impl<'a> World<'a> {
         Ok(upgrades)
     }
 
-    /// Returns the entries that can meet a requirement, those of the catalog `own` before others.
-    pub(crate) fn candidates(
+    /// Returns the entries that can meet a requirement. Those of the catalog `own` come first.
+    pub(crate) fn requirement_candidates(
         &mut self,
         requirement: usize,
         own: Option<usize>,
-        meter: &Meter<'_>,
-    ) -> Result<Ordered, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<SortedEntries, SolveError<'static>> {
         if let Some(known) = self.candidates.get(&(requirement, own)) {
             return Ok(known.clone());
         }
-        let mut found = self.installed_candidates(requirement, meter)?;
-        let limit = self.limit_of(requirement);
+        let mut found = self.installed_candidates(requirement, budget)?;
+        let limit = self.candidate_limit(requirement);
         if self.request.policy == SolvePolicy::OlmV1 {
-            found.extend(self.extension_candidates(requirement, limit, meter)?);
+            found.extend(self.extension_candidates(requirement, limit, budget)?);
             self.candidates
                 .insert((requirement, own), Ok(Rc::from(&*found)));
             return Ok(Ok(found.into()));
@@ -170,37 +201,42 @@ impl<'a> World<'a> {
         let is_mandatory = |&id: &EntryId| {
             matches!(
                 self.entries[id].source,
-                Source::Installed {
+                EntryOrigin::Installed {
                     subscription: None,
                     ..
                 }
             )
         };
-        // It is chosen before everything else, and serves whatever it can.
+        // Such an operator is chosen before everything else, and serves every requirement that it
+        // meets: no other candidate would be chosen.
         if limit < usize::MAX && found.iter().any(is_mandatory) {
-            self.cut_off.insert(requirement);
+            self.truncated.insert(requirement);
             return Ok(Ok(found.into()));
         }
         let mut unordered = None;
-        'catalogs: for at in self.by_preference(own) {
-            for channel in self.channels_meeting(requirement, at, meter)? {
+        'catalogs: for at in self.catalogs_by_preference(own) {
+            for channel in self.channels_meeting(requirement, at, budget)? {
                 if found.len() >= limit {
-                    self.cut_off.insert(requirement);
+                    self.truncated.insert(requirement);
                     break 'catalogs;
                 }
-                match self.entries_meeting(requirement, at, channel, meter)? {
+                let channel = CatalogChannel {
+                    catalog: at,
+                    channel,
+                };
+                match self.entries_meeting(requirement, channel, budget)? {
                     Ok(entries) => found.extend(entries),
-                    Err(message) => unordered = unordered.or(Some(message)),
+                    Err(error) => unordered = unordered.or(Some(error)),
                 }
             }
         }
-        let found: Ordered = unordered.map_or_else(|| Ok(Rc::from(found)), Err);
+        let found: SortedEntries = unordered.map_or_else(|| Ok(Rc::from(found)), Err);
         self.candidates.insert((requirement, own), found.clone());
         Ok(found)
     }
 
-    /// Returns the number of candidates after which no further ones are looked for.
-    fn limit_of(&self, requirement: usize) -> usize {
+    /// Returns the number of candidates at which the search for further ones ends.
+    fn candidate_limit(&self, requirement: usize) -> usize {
         match self.search {
             CandidateSearch::First(limit)
                 if is_met_anywhere(&self.requirements[requirement].predicate) =>
@@ -211,64 +247,65 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Installed operators of equal package and subscription count once: upstream takes only one of
-    /// them.
+    /// Returns the installed operators that meet a requirement, by package and name.
     fn installed_candidates(
         &self,
         requirement: usize,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<EntryId>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<EntryId>, SolveError<'static>> {
+        // Of several operators with the same package and subscription, upstream takes only one.
         let mut sources = HashSet::new();
-        let mut found = self.meeting(requirement, &self.installed, meter)?;
+        let mut found = self.meeting(requirement, &self.installed, budget)?;
         found.retain(|&id| {
-            let Source::Installed { subscription, .. } = self.entries[id].source else {
+            let EntryOrigin::Installed { subscription, .. } = self.entries[id].source else {
                 return false;
             };
-            sources.insert((self.entries[id].facts.package(), subscription))
+            sources.insert((self.entries[id].properties.package(), subscription))
         });
-        meter.draw(Step::SortStep, sort_steps(found.len()))?;
-        let key = |id: EntryId| (self.entries[id].facts.package(), self.entries[id].name);
+        budget.draw(Step::SortStep, sort_steps(found.len()))?;
+        let key = |id: EntryId| (self.entries[id].properties.package(), self.entries[id].name);
         found.sort_by(|&one, &other| key(one).cmp(&key(other)));
         Ok(found)
     }
 
+    /// Returns those of the entries that meet a requirement.
     fn meeting(
         &self,
         requirement: usize,
         ids: &[EntryId],
-        meter: &Meter<'_>,
-    ) -> Result<Vec<EntryId>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<EntryId>, SolveError<'static>> {
         let predicate = &self.requirements[requirement].predicate;
         let mut found = Vec::new();
         for &id in ids {
-            if predicate.holds(&self.entries[id].facts, meter)? {
+            if predicate.holds(&self.entries[id].properties, budget)? {
                 found.push(id);
             }
         }
         Ok(found)
     }
 
-    /// Returns the channels of a catalog with a bundle that meets a requirement, in the order of
-    /// preference: default channels first, then by package and name. Of a requirement whose first
-    /// candidates are looked for, returns every channel.
+    /// Returns the channels of a catalog with a bundle that meets a requirement, in order of
+    /// preference: default channels first, then by package and name. If the search has a limit,
+    /// returns all channels.
     fn channels_meeting(
         &mut self,
         requirement: usize,
         at: usize,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<Channel<'a>>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<Channel<'a>>, SolveError<'static>> {
         let catalog: &'a Catalog = self.catalogs[at].catalog;
         let mut channels: Vec<Channel<'a>> = Vec::new();
-        if self.limit_of(requirement) == usize::MAX {
-            for bundle in self.bundles_meeting(requirement, at, meter)? {
-                meter.draw(Step::Edge, bundle.channel_entries().len())?;
+        if self.candidate_limit(requirement) == usize::MAX {
+            for bundle in self.bundles_meeting(requirement, at, budget)? {
+                budget.draw(Step::Edge, bundle.channel_entries().len())?;
                 channels.extend(bundle.channel_entries().map(ChannelEntry::channel));
             }
         } else {
             channels.extend(catalog.packages().flat_map(Package::channels));
-            meter.draw(Step::Edge, channels.len())?;
+            budget.draw(Step::Edge, channels.len())?;
         }
-        meter.draw(Step::SortStep, sort_steps(channels.len()))?;
+        budget.draw(Step::SortStep, sort_steps(channels.len()))?;
         channels.sort_by_key(|channel| {
             (
                 !channel.is_default(),
@@ -285,37 +322,37 @@ impl<'a> World<'a> {
     fn entries_meeting(
         &mut self,
         requirement: usize,
-        at: usize,
-        channel: Channel<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<Result<Vec<EntryId>, String>, Halt<'static>> {
-        // Reading and ordering a channel takes longer than finding out that none of its bundles is
-        // a candidate.
-        let is_reached = self.limit_of(requirement) == usize::MAX;
-        if !is_reached && !self.is_met_in(requirement, at, channel, meter)? {
+        channel: CatalogChannel<'a>,
+        budget: &SolveBudget<'_>,
+    ) -> Result<Result<Vec<EntryId>, ChannelOrderError>, SolveError<'static>> {
+        // Reading and sorting a channel takes longer than testing that none of its bundles is a
+        // candidate.
+        let is_known_to_meet = self.candidate_limit(requirement) == usize::MAX;
+        if !is_known_to_meet && !self.is_met_in(requirement, channel, budget)? {
             return Ok(Ok(Vec::new()));
         }
-        match self.channel(at, channel, meter)?.1 {
-            Ok(ordered) => Ok(Ok(self.meeting(requirement, &ordered, meter)?)),
-            Err(message) => Ok(Err(message)),
+        match self.channel_entries(channel, budget)?.sorted {
+            Ok(sorted) => Ok(Ok(self.meeting(requirement, &sorted, budget)?)),
+            Err(error) => Ok(Err(error)),
         }
     }
 
-    /// Returns whether a bundle of a channel meets a requirement; each bundle is looked at once.
+    /// Returns whether a bundle of a channel meets a requirement.
     fn is_met_in(
         &mut self,
         requirement: usize,
-        at: usize,
-        channel: Channel<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<bool, Halt<'static>> {
-        for bundle in channel.entries().filter_map(ChannelEntry::bundle) {
-            meter.draw(Step::Edge, 1)?;
-            let key = (requirement, at, bundle.place());
+        channel: CatalogChannel<'a>,
+        budget: &SolveBudget<'_>,
+    ) -> Result<bool, SolveError<'static>> {
+        let bundles = channel.channel.entries().filter_map(ChannelEntry::bundle);
+        for bundle in bundles {
+            budget.draw(Step::Edge, 1)?;
+            // A bundle may be in many channels.
+            let key = (requirement, channel.catalog, bundle.place());
             if self.unmet.contains(&key) {
                 continue;
             }
-            if self.meets(requirement, at, bundle, meter)? {
+            if self.meets(requirement, channel.catalog, bundle, budget)? {
                 return Ok(true);
             }
             self.unmet.insert(key);
@@ -328,11 +365,11 @@ impl<'a> World<'a> {
         &mut self,
         requirement: usize,
         at: usize,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<Bundle<'a>>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<Bundle<'a>>, SolveError<'static>> {
         let mut found = Vec::new();
-        for bundle in self.bundles_to_test(requirement, at, meter)? {
-            if self.meets(requirement, at, bundle, meter)? {
+        for bundle in self.bundles_to_test(requirement, at, budget)? {
+            if self.meets(requirement, at, bundle, budget)? {
                 found.push(bundle);
             }
         }
@@ -344,10 +381,10 @@ impl<'a> World<'a> {
         &self,
         requirement: usize,
         at: usize,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<Bundle<'a>>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<Bundle<'a>>, SolveError<'static>> {
         let catalog: &'a Catalog = self.catalogs[at].catalog;
-        let places = places(&self.requirements[requirement].predicate, catalog, meter)?;
+        let places = candidate_places(&self.requirements[requirement].predicate, catalog, budget)?;
         Ok(places
             .into_iter()
             .map(|place| catalog.bundle_at(place as usize))
@@ -360,18 +397,18 @@ impl<'a> World<'a> {
         requirement: usize,
         at: usize,
         bundle: Bundle<'a>,
-        meter: &Meter<'_>,
-    ) -> Result<bool, Halt<'static>> {
-        let facts = self.facts_of(at, bundle, meter)?;
+        budget: &SolveBudget<'_>,
+    ) -> Result<bool, SolveError<'static>> {
+        let properties = self.read_properties(at, bundle, budget)?;
         self.requirements[requirement]
             .predicate
-            .holds(&facts, meter)
+            .holds(&properties, budget)
     }
 
-    /// Returns the catalogs in the order of preference of a bundle: its own, then by priority,
-    /// those of the own namespace, and by name.
-    pub(super) fn by_preference(&self, own: Option<usize>) -> Vec<usize> {
-        let mut catalogs = self.looked_at.clone();
+    /// Returns the catalogs in order of preference: `own` first, then by priority, those of the own
+    /// namespace before others, then by name.
+    pub(super) fn catalogs_by_preference(&self, own: Option<usize>) -> Vec<usize> {
+        let mut catalogs = self.visible_catalogs.clone();
         catalogs.sort_by_key(|&at| {
             let catalog = self.catalogs[at];
             let is_foreign = catalog.namespace != self.request.own_namespace();
@@ -387,12 +424,9 @@ impl<'a> World<'a> {
     }
 }
 
-/// The stage at which a subscription has entries to choose from.
-const FOUND: usize = 4;
-
-/// Upstream's message for the last stage that had something: catalog, package, channel, name.
-fn nothing_found(subscription: &Subscription, stage: usize) -> String {
-    let Subscription {
+/// Returns upstream's message for a subscription without entries.
+fn nothing_found(subscription: &PackageSubscription, stage: SearchStage) -> String {
+    let PackageSubscription {
         name,
         package,
         channel,
@@ -403,42 +437,43 @@ fn nothing_found(subscription: &Subscription, stage: usize) -> String {
     } = subscription;
     let end = format!("in the catalog referenced by subscription {name}");
     match stage {
-        0 => format!(
+        SearchStage::Start => format!(
             "no operators found from catalog {catalog} in namespace {catalog_namespace} referenced by subscription \
              {name}"
         ),
-        1 => format!("no operators found in package {package} {end}"),
-        2 => format!("no operators found in channel {channel} of package {package} {end}"),
-        _ => format!(
+        SearchStage::Catalog => format!("no operators found in package {package} {end}"),
+        SearchStage::Package => {
+            format!("no operators found in channel {channel} of package {package} {end}")
+        }
+        SearchStage::Channel | SearchStage::Entries => format!(
             "no operators found with name {starting_csv} in channel {channel} of package {package} {end}"
         ),
     }
 }
 
-/// Whether a version is in the `skipRange` of an entry.
+/// Returns whether a version is in the `skipRange` of an entry.
 fn is_skipped(
     entry: ChannelEntry<'_>,
     version: Option<Version<'_>>,
-    meter: &Meter<'_>,
-) -> Result<bool, Halt<'static>> {
+    budget: &SolveBudget<'_>,
+) -> Result<bool, SolveError<'static>> {
     let Some((range, version)) = entry.skip_range().zip(version) else {
         return Ok(false);
     };
-    meter.draw(Step::ParsedByte, range.len())?;
+    budget.draw(Step::ParsedByte, range.len())?;
     let Ok(range) = BlangRange::parse(range) else {
         return Ok(false);
     };
-    meter.draw(Step::Comparison, range.comparators())?;
+    budget.draw(Step::Comparison, range.comparators())?;
     Ok(range.contains(&version))
 }
 
-/// Returns places of bundles of a catalog that may meet a predicate: all that do, and perhaps
-/// others.
-fn places(
+/// Returns the places of the bundles that may meet a predicate: a superset of those that do.
+fn candidate_places(
     predicate: &Predicate,
     catalog: &Catalog,
-    meter: &Meter<'_>,
-) -> Result<Vec<u32>, Halt<'static>> {
+    budget: &SolveBudget<'_>,
+) -> Result<Vec<u32>, SolveError<'static>> {
     Ok(match predicate {
         Predicate::Package { name, .. } => {
             let package = catalog.package(name);
@@ -446,7 +481,7 @@ fn places(
                 .into_iter()
                 .flat_map(fbc::catalog::Package::bundle_places);
             let places: Vec<u32> = places.filter_map(|at| at.try_into().ok()).collect();
-            meter.draw(Step::Posting, places.len() + 1)?;
+            budget.draw(Step::Posting, places.len() + 1)?;
             places
         }
         Predicate::Api(api) => {
@@ -460,7 +495,7 @@ fn places(
                     provides: Some(api),
                     ..BundleFilter::default()
                 },
-                meter.work(),
+                budget.work(),
             )?
         }
         Predicate::Label(_) => {
@@ -468,34 +503,35 @@ fn places(
                 property_types: vec!["olm.label"],
                 ..BundleFilter::default()
             };
-            catalog.find_bundles(&filter, meter.work())?
+            catalog.find_bundles(&filter, budget.work())?
         }
         Predicate::All(all) => {
             let is_narrow =
                 |one: &&Predicate| matches!(one, Predicate::Package { .. } | Predicate::Api(_));
             match all.iter().find(is_narrow) {
-                Some(narrow) => places(narrow, catalog, meter)?,
-                None => every_place(catalog, meter)?,
+                Some(narrow) => candidate_places(narrow, catalog, budget)?,
+                None => every_place(catalog, budget)?,
             }
         }
-        Predicate::Any(any) if any.iter().any(is_met_anywhere) => every_place(catalog, meter)?,
+        Predicate::Any(any) if any.iter().any(is_met_anywhere) => every_place(catalog, budget)?,
         Predicate::Any(any) => {
             let mut found = Vec::new();
             for one in any {
-                found.extend(places(one, catalog, meter)?);
-                // Alternatives can name the same bundles again and again.
+                found.extend(candidate_places(one, catalog, budget)?);
+                // Alternatives may name the same bundles again and again. The list must not grow with
+                // their number.
                 if found.len() > 2 * catalog.bundles().len() {
-                    sort_places(&mut found, meter)?;
+                    sort_places(&mut found, budget)?;
                 }
             }
-            sort_places(&mut found, meter)?;
+            sort_places(&mut found, budget)?;
             found
         }
-        Predicate::Not(_) | Predicate::Rule { .. } => every_place(catalog, meter)?,
+        Predicate::Not(_) | Predicate::Rule { .. } => every_place(catalog, budget)?,
     })
 }
 
-/// Whether bundles all over a catalog may meet a predicate.
+/// Returns whether any bundle of a catalog may meet a predicate.
 fn is_met_anywhere(predicate: &Predicate) -> bool {
     match predicate {
         Predicate::Package { .. } | Predicate::Api(_) | Predicate::Label(_) => false,
@@ -507,16 +543,20 @@ fn is_met_anywhere(predicate: &Predicate) -> bool {
     }
 }
 
-/// Sorts places, and leaves each once.
-fn sort_places(places: &mut Vec<u32>, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
-    meter.draw(Step::SortStep, sort_steps(places.len()))?;
+/// Sorts places and removes duplicates.
+fn sort_places(places: &mut Vec<u32>, budget: &SolveBudget<'_>) -> Result<(), SolveError<'static>> {
+    budget.draw(Step::SortStep, sort_steps(places.len()))?;
     places.sort_unstable();
     places.dedup();
     Ok(())
 }
 
-fn every_place(catalog: &Catalog, meter: &Meter<'_>) -> Result<Vec<u32>, Halt<'static>> {
-    meter.draw(Step::Posting, catalog.bundles().len())?;
+/// Returns the places of all bundles.
+fn every_place(
+    catalog: &Catalog,
+    budget: &SolveBudget<'_>,
+) -> Result<Vec<u32>, SolveError<'static>> {
+    budget.draw(Step::Posting, catalog.bundles().len())?;
     Ok((0..catalog.bundles().len())
         .filter_map(|at| at.try_into().ok())
         .collect())
