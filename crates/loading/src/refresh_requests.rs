@@ -1,5 +1,4 @@
-//! Loads on demand: a source is loaded although it does not look changed or still, and whoever
-//! asked is told what is served then.
+//! Refresh requests: a caller has a source loaded at once, and waits until the result is served.
 
 use std::sync::Arc;
 
@@ -7,72 +6,71 @@ use fbc::Digest;
 use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::source_task::Attempt;
+use crate::attempt::Attempt;
 use crate::{LoadError, SyncStatus};
 
-/// Asks a loader for loads. Clones ask the same one.
+/// Sends refresh requests to a loader. Clones share the loader.
 #[derive(Clone, Debug)]
 pub struct Refresher(pub(crate) mpsc::Sender<RefreshRequest>);
 
-/// A load that somebody waits for.
+/// A request to load the source of a catalog.
 #[derive(Debug)]
 pub(crate) struct RefreshRequest {
     pub(crate) name: CatalogName,
-    pub(crate) served: oneshot::Sender<Answer>,
+    pub(crate) respond: oneshot::Sender<RefreshResult>,
 }
 
-/// The digest of what is served after a load, or why it failed.
-pub(crate) type Answer = Result<Digest, Arc<LoadError>>;
+/// Digest of the content that is served after a load, or the error of the load.
+pub(crate) type RefreshResult = Result<Digest, Arc<LoadError>>;
 
-/// Why a load on demand serves nothing new.
+/// Error of a refresh request. The served content is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// No source of the catalog is kept current, or not any more.
-    #[error("nothing keeps the catalog current")]
+    /// The loader has no such catalog, or has been stopped.
+    #[error("the catalog is not loaded")]
     NotLoaded,
     /// The source cannot be loaded.
     #[error("{}", .0.chain())]
     Failed(Arc<LoadError>),
 }
 
-/// The loads of one source that somebody waits for.
+/// The refresh requests of one source.
 #[derive(Debug)]
-pub(crate) struct Demand {
-    /// Number of loads that were asked for so far; the task of the source receives it.
+pub(crate) struct PendingRefreshes {
+    /// Number of requests so far. The task of the source watches it.
     requested: watch::Sender<u64>,
-    /// Who waits, each with its number.
-    waiting: Vec<(u64, oneshot::Sender<Answer>)>,
+    /// Requests without a response, each with its number.
+    waiting: Vec<(u64, oneshot::Sender<RefreshResult>)>,
 }
 
 impl Refresher {
-    /// Loads the source of a catalog now, and returns the digest of the content that is served
-    /// then.
+    /// Loads the source of a catalog now, and returns the digest of the content that is then served.
     ///
-    /// A directory need not have been still for a while, because the caller knows that its own
-    /// change is complete. A load that is under way is not enough: it may have read what was there
-    /// before.
+    /// A directory is read without waiting until it has settled, because the caller knows that its
+    /// change is complete. A load that is already under way does not count: it may have read the
+    /// state before the change.
     ///
     /// # Errors
-    /// What is served is what was served before, if anything.
+    /// The catalog is not loaded, or its source cannot be loaded. The served content is unchanged.
     pub async fn refresh(&self, name: &CatalogName) -> Result<Digest, RefreshError> {
-        let (served, answer) = oneshot::channel();
+        let (respond, response) = oneshot::channel();
         let request = RefreshRequest {
             name: name.clone(),
-            served,
+            respond,
         };
         self.0
             .send(request)
             .await
             .map_err(|_| RefreshError::NotLoaded)?;
-        answer
+        response
             .await
             .map_err(|_| RefreshError::NotLoaded)?
             .map_err(RefreshError::Failed)
     }
 }
 
-impl Demand {
-    /// Creates the demand of a source, and what its task receives.
+impl PendingRefreshes {
+    /// Creates an empty list, and the receiver of the number of requests.
     pub(crate) fn new() -> (Self, watch::Receiver<u64>) {
         let (requested, receiver) = watch::channel(0);
         (
@@ -84,27 +82,27 @@ impl Demand {
         )
     }
 
-    /// Asks the task of the source for a load that begins after this call.
-    pub(crate) fn add(&mut self, served: oneshot::Sender<Answer>) {
+    /// Adds a request, and wakes the task of the source.
+    pub(crate) fn add(&mut self, respond: oneshot::Sender<RefreshResult>) {
         self.requested.send_modify(|requested| *requested += 1);
-        self.waiting.push((*self.requested.borrow(), served));
+        self.waiting.push((*self.requested.borrow(), respond));
     }
 
-    /// Tells everyone who asked before an attempt began how it ended. What it gave is served by
-    /// now.
-    pub(crate) fn answer(&mut self, attempt: &Attempt) {
+    /// Responds to the requests that were made before an attempt began. Its content must have been
+    /// published.
+    pub(crate) fn respond(&mut self, attempt: &Attempt) {
         let result = match (&attempt.status, &attempt.content) {
             (SyncStatus::Failed(error), _) => Err(Arc::clone(error)),
             (SyncStatus::Synced, Some(content)) => Ok(content.digest),
-            // The source is being contacted.
+            // A stored content: the attempt to load the source follows.
             (SyncStatus::Synced | SyncStatus::Pending, _) => return,
         };
-        for (_, served) in self
+        for (_, respond) in self
             .waiting
             .extract_if(.., |(number, _)| *number <= attempt.requested)
         {
-            // A caller that does not wait any more needs no answer.
-            let _ = served.send(result.clone());
+            // The caller may have stopped waiting.
+            let _ = respond.send(result.clone());
         }
     }
 }
