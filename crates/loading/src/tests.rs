@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::directory;
-use crate::source_task::LoadPipeline;
+use crate::pipeline::LoadPipeline;
 
 const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
 const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChannel\":\"\"}\n";

@@ -424,7 +424,7 @@ async fn a_pull_has_one_of_few_places_until_it_is_read() {
     let progress = move |_, _, _| {
         seen.lock()
             .unwrap()
-            .push(pulling.pulls.permits.available_permits());
+            .push(pulling.images.permits.available_permits());
     };
     pipeline.load(&source, progress).await.unwrap();
     assert!(
