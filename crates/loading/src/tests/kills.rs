@@ -75,7 +75,7 @@ fn replaced() -> Folders {
     folders
 }
 
-/// ImageLocks what the source has in this folder now, and tells of each step.
+/// Pulls the current content of the source in this folder, and reports each step.
 fn pull(folder: &Path, observe: impl Fn(LoadStep) + Clone + Send + Sync + 'static) -> Report {
     let layout = Layout::at(folder.join("layout"));
     let store = Store::open(&folder.join("store"), DEFAULT_QUOTA_BYTES, "build").unwrap();
