@@ -9,7 +9,7 @@ use fbc::origin::{FileOrigin, Origins};
 use fbc::read::{FileReader, ReadEvent, ReadLimits};
 use images::{Registries, RegistrySettings};
 use loading::directory::list;
-use loading::{CatalogSpec, Event, Loader, Source, SourceSpec};
+use loading::{CatalogSpec, Loader, LoaderEvent, Source, SourceSpec};
 use serving::{CatalogMetadata, CatalogName, Catalogs, Served, catalogs};
 use store::Store;
 
@@ -38,12 +38,12 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
     let served_at = Arc::new(OnceLock::new());
     let seen = Arc::clone(&served_at);
     let observe = move |event| match event {
-        Event::Attempted(report) => assert!(report.error().is_none(), "{:?}", report.error()),
-        Event::AllAttempted => drop(seen.set(process_cpu())),
-        Event::Progress { .. }
-        | Event::Withdrawn(_)
-        | Event::Waiting(_)
-        | Event::FirstAttemptsLate(_) => {}
+        LoaderEvent::Attempted(report) => assert!(report.error().is_none(), "{:?}", report.error()),
+        LoaderEvent::AllAttempted => drop(seen.set(process_cpu())),
+        LoaderEvent::Progress { .. }
+        | LoaderEvent::Withdrawn(_)
+        | LoaderEvent::Waiting(_)
+        | LoaderEvent::FirstAttemptsLate(_) => {}
     };
     let (loader, task) = Loader::new(store, writer);
     loader.set(vec![spec]);

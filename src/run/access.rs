@@ -12,7 +12,7 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
-use controller::ApiServer;
+use controller::ApiServerClient;
 use graphql_http::{ConnectionAuthorizer, InitRefusal, is_upgrade};
 use http_facts::peer::Peer;
 use serving::{Catalogs, ICONS};
@@ -89,7 +89,7 @@ impl Access {
     /// Asks this API server who callers are and which of these catalogs they may see, and begins to
     /// follow its authorities of client certificates.
     pub(super) fn start(
-        api_server: &ApiServer,
+        api_server: &ApiServerClient,
         args: &AccessArgs,
         catalogs: &Catalogs,
         tasks: &mut BackgroundTasks,

@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use auth::Authorizer;
 use controller::{
-    Controller, ControllerOptions, LeaseDurations, Mode, connect, pod_namespace,
+    Controller, ControllerMode, ControllerOptions, LeaseDurations, connect, pod_namespace,
     pod_service_account,
 };
 use images::RegistrySettings;
-use loading::{Event, Loader, LoaderTask};
+use loading::{Loader, LoaderEvent, LoaderTask};
 use serving::{CatalogName, Catalogs};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -34,18 +34,18 @@ pub const SETTINGS_INTERVAL: Duration = Duration::from_secs(5);
 /// How long the release of the Lease may take at the end.
 const RELEASE: Duration = Duration::from_secs(2);
 
-/// The file in the store that remembers the wanted catalogs.
-const REMEMBERED: &str = "controller.json";
+/// Name of the file in the store that keeps the objects behind the desired catalogs.
+const DESIRED_CATALOGS_FILE: &str = "controller.json";
 
 /// Serves until a signal ends it.
 pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     telemetry::init(io::stderr).map_err(anyhow::Error::msg)?;
     if let Some(gates) = &args.feature_gates {
-        tracing::info!(gates, "feature gates are ignored: every feature is there");
+        tracing::info!(gates, "ignoring feature gates: all features are enabled");
     }
     let folder = server::store_folder(&args.server)?;
     let settings = controller_settings(&args.pull)?;
-    let options = options(&args, folder.path.join(REMEMBERED))?;
+    let options = options(&args, folder.path.join(DESIRED_CATALOGS_FILE))?;
     let parts = server::open(&args.server, &folder.path)?;
     server::block_on(control(args, options, (settings, &folder.path), parts))
 }
@@ -83,7 +83,7 @@ async fn control(
     let (events, received) = mpsc::unbounded_channel();
     let load = task.run(move |event| {
         // Nobody shows progress, and nobody receives events any more when the process ends.
-        if !matches!(event, Event::Progress { .. }) {
+        if !matches!(event, LoaderEvent::Progress { .. }) {
             let _ = events.send(event);
         }
     });
@@ -123,7 +123,7 @@ fn report(ready: &Ready, is_ready: bool, late: &[CatalogName]) {
 
 fn options(
     args: &ControllerArgs,
-    remembered: std::path::PathBuf,
+    desired_catalogs_file: std::path::PathBuf,
 ) -> anyhow::Result<ControllerOptions> {
     if let Some(LeaseDurations {
         lease,
@@ -141,9 +141,9 @@ fn options(
         .context("cannot tell the namespace of the controller: name it with --namespace")?;
     Ok(ControllerOptions {
         mode: if args.manage {
-            Mode::Manage
+            ControllerMode::Manage
         } else {
-            Mode::Follow
+            ControllerMode::Follow
         },
         catalog_sources: args.catalog_sources,
         base_url: args.base_url(&namespace),
@@ -156,7 +156,7 @@ fn options(
             .or_else(pod_service_account),
         global_pull_secret: args.pull.global_pull_secret.clone(),
         ready_after: args.server.ready_after,
-        remembered,
+        desired_catalogs_file,
         namespace,
     })
 }

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use images::{Credentials, ImageSource, Registries, RegistriesConf, RegistrySettings};
+use images::{ImageSource, Registries, RegistriesConf, RegistryCredentials, RegistrySettings};
 use loading::Source;
 
 use crate::args::{PullArgs, RegistryArgs};
@@ -74,7 +74,7 @@ fn settings(args: &RegistryArgs, env: Env<'_>) -> anyhow::Result<RegistrySetting
         .map(|path| Ok(read(path)?.1))
         .collect::<anyhow::Result<_>>()?;
     Ok(RegistrySettings {
-        credentials: Credentials::parse(read_credentials(args.authfile.as_deref(), env)?)?,
+        credentials: RegistryCredentials::parse(read_credentials(args.authfile.as_deref(), env)?)?,
         authorities,
         insecure: args.insecure_registry.clone(),
         conf: RegistriesConf::parse(read_conf(args.registries_conf.as_deref(), env)?)?,

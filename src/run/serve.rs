@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use auth::Authorizer;
 use controller::connect;
-use loading::{Event, Loader, LoaderTask, Report};
+use loading::{Loader, LoaderEvent, LoaderTask, Report};
 use pages::Pages;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
@@ -83,14 +83,14 @@ async fn serve_catalogs(
     loop {
         tokio::select! {
             Some(event) = received.recv() => match event {
-                Event::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
-                Event::Withdrawn(name) => terminal.done(name.as_str()),
-                Event::Waiting(names) => ready.set_late(names.iter().map(ToString::to_string)),
-                Event::Attempted(report) => {
+                LoaderEvent::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
+                LoaderEvent::Withdrawn(name) => terminal.done(name.as_str()),
+                LoaderEvent::Waiting(names) => ready.set_late(names.iter().map(ToString::to_string)),
+                LoaderEvent::Attempted(report) => {
                     terminal.done(report.name.as_str());
                     reports.as_mut().map(|reports| reports.insert(report.name.clone(), report));
                 }
-                Event::AllAttempted | Event::FirstAttemptsLate(_) => if let Some(reports) = reports.take() {
+                LoaderEvent::AllAttempted | LoaderEvent::FirstAttemptsLate(_) => if let Some(reports) = reports.take() {
                     refuse_nothing(&reports, waits_for_changes)?;
                     ready.set();
                     // A server goes on when nobody reads what it prints.

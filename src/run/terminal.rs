@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use loading::Step;
+use loading::LoadStep;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// The progress bars of a command.
@@ -33,7 +33,7 @@ impl Terminal {
     }
 
     /// Shows how far the step of a catalog is, in bytes.
-    pub(super) fn progress(&self, name: &str, step: Step, done: u64, total: u64) {
+    pub(super) fn progress(&self, name: &str, step: LoadStep, done: u64, total: u64) {
         let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
         let bar = by_name.entry(name.to_owned()).or_insert_with(|| {
             let template = "{prefix:16} {msg:9} {bar:20} {bytes:>10} of {total_bytes}";
@@ -46,9 +46,9 @@ impl Terminal {
             )
         });
         bar.set_message(match step {
-            Step::Fetch => "fetching",
-            Step::Unpack => "unpacking",
-            Step::Read => "reading",
+            LoadStep::Fetch => "fetching",
+            LoadStep::Unpack => "unpacking",
+            LoadStep::Read => "reading",
         });
         bar.set_length(total);
         bar.set_position(done);

@@ -135,7 +135,7 @@ fn a_replica_is_ready_once_it_serves_catalog_sources_or_has_waited_for_them() {
     let replica = Replica::start(&cluster, "one", &["--catalog-sources"]).ready();
     let elapsed = started.elapsed();
     assert!(
-        elapsed >= controller::FIRST_ANSWER,
+        elapsed >= controller::FIRST_RESPONSE_TIMEOUT,
         "ready after {elapsed:?}: {}",
         replica.log()
     );

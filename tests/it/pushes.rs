@@ -247,7 +247,7 @@ fn failures_that_pass_are_tried_again_and_others_are_told() {
                 "POST" => respond(202, &[], ""),
                 _ => ProxyAction::Forward,
             },
-            "the registry names no valid place for an upload",
+            "the registry returned no valid upload URL",
         ),
         (
             |request| {

@@ -6,7 +6,7 @@ use std::iter;
 
 use kube::runtime::watcher;
 
-/// What went wrong with a request, with its causes.
+/// Formats the error of a request with its causes.
 pub(crate) fn describe(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
@@ -14,7 +14,7 @@ pub(crate) fn describe(error: &kube::Error) -> String {
     }
 }
 
-/// What went wrong with a watch, with its causes.
+/// Formats the error of a watch with its causes.
 pub(crate) fn describe_watch(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
@@ -25,11 +25,12 @@ pub(crate) fn describe_watch(error: &watcher::Error) -> String {
     }
 }
 
-/// An error and its causes, each once: some repeat theirs in their own text.
+/// Formats an error and its causes, each once.
 fn chain(error: &dyn Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     for cause in iter::successors(Some(error), |&error| error.source()) {
         let text = cause.to_string();
+        // Some of kube's errors repeat their cause in their own text.
         if !texts.last().is_some_and(|last| last.ends_with(&text)) {
             texts.push(text);
         }

@@ -1,4 +1,4 @@
-//! The client for the API server, and what the process knows of itself in the cluster.
+//! The client for the API server, and the identity of the process in the cluster.
 
 use std::fs;
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::metrics::{ApiRequests, CountRequests};
 /// The folder in which Kubernetes mounts the credentials of a pod.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// A client of an API server.
+/// A client of the API server, with counters of its requests.
 #[derive(Clone)]
-pub struct ApiServer {
+pub struct ApiServerClient {
     /// The client.
     pub client: Client,
     /// Counts its requests.
     pub requests: Arc<ApiRequests>,
 }
 
-/// Connects to the API server that this file names, or else `KUBECONFIG`, or else the cluster that
-/// the process runs in.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<ApiServer, ControllerError> {
+/// Connects to the API server. The address and the credentials come from this file, or else from
+/// `KUBECONFIG`, or else from the cluster that the process runs in.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<ApiServerClient, ControllerError> {
     let invalid =
         |error: kube::config::KubeconfigError| ControllerError::Kubeconfig(Box::new(error));
     let config = match kubeconfig {
@@ -55,7 +55,7 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<ApiServer, ControllerE
     let client = builder
         .with_layer(&CountRequests(Arc::clone(&requests)))
         .build();
-    Ok(ApiServer { client, requests })
+    Ok(ApiServerClient { client, requests })
 }
 
 /// The namespace of the pod that the process runs in, if it runs in one.
@@ -69,8 +69,9 @@ pub fn pod_service_account() -> Option<String> {
     service_account_of(&fs::read_to_string(Path::new(SERVICE_ACCOUNT).join("token")).ok()?)
 }
 
-/// The `ServiceAccount` that a token is for. The token is not verified: it is this process's own.
+/// Returns the `ServiceAccount` that is the subject of a token, without verifying the token.
 fn service_account_of(token: &str) -> Option<String> {
+    // The token is this process's own, mounted by the kubelet: there is nothing to verify.
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
     let claims: Value = serde_json::from_slice(&claims).ok()?;
     let name = claims

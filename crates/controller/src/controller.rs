@@ -1,5 +1,5 @@
-//! The loop that owns everything: it takes changes of objects and reports of the loader, and says
-//! what is wanted, what is written, and when the replica is ready.
+//! The main loop of the controller. It owns all state: it receives changes of objects and reports of
+//! the loader, updates the desired catalogs, writes status, and decides when the replica is ready.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -9,109 +9,107 @@ use std::time::Duration;
 
 use images::RegistrySettings;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::api::Api;
-use loading::{Event, Loader, Report, SyncStatus};
+use loading::{Loader, LoaderEvent, Report, SyncStatus};
 use olm_api::{CatalogSource, ClusterCatalog};
 use serving::CatalogName;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::client::ApiServer;
-use crate::lease::Candidate;
-use crate::lists::FirstLists;
+use crate::changes::ClusterChange;
+use crate::client::ApiServerClient;
+use crate::desired::{CatalogObjectSet, DesiredCatalogs, name_of, pull_secret, serving_status};
+use crate::desired_file::{DesiredCatalogsFile, SavedObjects};
+use crate::initial_lists::InitialLists;
+use crate::lease::LeaseCandidate;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
-use crate::pull::{FIRST_ANSWER, PullConfiguration, PullNames, SecretName};
-use crate::readiness::{Attempted, Readiness};
-use crate::remembered::Remembered;
+use crate::pull::{FIRST_RESPONSE_TIMEOUT, PullConfiguration, PullSecretNames};
+use crate::readiness::{LoadState, ReplicaReadiness};
 use crate::status::{FIRST_REPORT, Observed};
-use crate::wanted::{ClusterObjects, Wanted, name_of, pull_secret, serving_status};
 use crate::watches::Informer;
-use crate::writer::{Write, WriteError, Writer, next_write};
-use crate::{ControllerError, ControllerOptions, Mode};
+use crate::writer::{ObjectWrite, StatusWriteError, StatusWriter, next_write};
+use crate::{ControllerError, ControllerMode, ControllerOptions};
 
-/// Delay before a write that failed is tried again. It doubles with each further failure, up to
+/// First backoff after a failed write. It doubles with each further failure, up to
 /// [`MAX_WRITE_RETRY`].
 pub const WRITE_RETRY: Duration = Duration::from_secs(1);
 
-/// Longest delay before a write that failed is tried again.
+/// Maximum backoff after failed writes.
 pub const MAX_WRITE_RETRY: Duration = Duration::from_secs(30);
 
-/// A change in the cluster.
-#[derive(Clone, Debug)]
-pub(crate) enum Change {
-    ClusterCatalogs,
-    CatalogSources,
-    ServiceAccount(Option<ServiceAccount>),
-    Secret(SecretName, Option<Secret>),
-    /// A watch has panicked: nothing is heard of its objects any more.
-    WatchPanicked,
-}
+/// Resource version of the object after a write.
+type WriteResult = Result<Option<String>, StatusWriteError>;
 
 /// A write that is under way.
 struct PendingWrite {
-    /// The object, and the version of it that is written to.
     name: String,
+    /// Resource version of the object that the write was computed from.
     version: Option<String>,
     begun: Instant,
-    /// The version after the write.
-    done: Pin<Box<dyn Future<Output = Result<Option<String>, WriteError>> + Send>>,
+    result: Pin<Box<dyn Future<Output = WriteResult> + Send>>,
 }
 
-/// Keeps the catalogs of a cluster served and their status true.
+/// Progress of loading a desired catalog.
+enum LoadProgress {
+    /// The first attempt has not ended yet. It is awaited since this time.
+    Waiting(Instant),
+    /// The last attempt has ended with this report.
+    Attempted(Report),
+}
+
+/// Reconciles the served catalogs and their status with the objects of a cluster.
 pub struct Controller {
     options: ControllerOptions,
     loader: Loader,
-    changes: mpsc::UnboundedReceiver<Change>,
+    changes: mpsc::UnboundedReceiver<ClusterChange>,
     cluster_catalogs: Informer<ClusterCatalog>,
     catalog_sources: Option<Informer<CatalogSource>>,
     pull: PullConfiguration,
-    remembered: Remembered,
-    /// The objects that the API server has told of since the start.
-    lists: FirstLists,
-    /// Whether what they ask for is wanted, which waits for all lists and for pull secrets.
+    desired_file: DesiredCatalogsFile,
+    initial_lists: InitialLists,
+    /// The desired catalogs are those of the watched objects, and not those of the file. This waits
+    /// for the initial lists and for the pull secrets.
     is_reconciled: bool,
-    /// The objects as they were when last heard of, by name.
+    /// The last known `ClusterCatalog` objects, by name.
     objects: BTreeMap<String, Arc<ClusterCatalog>>,
     sources: Vec<Arc<CatalogSource>>,
-    wanted: Wanted,
-    /// The last report of each catalog that is not withdrawn.
-    reports: BTreeMap<CatalogName, Report>,
-    /// Since when the catalogs without a report are wanted.
-    waiting: BTreeMap<CatalogName, Instant>,
-    readiness: Readiness,
-    status: StatusWrites,
+    desired: DesiredCatalogs,
+    /// Load progress of the desired catalogs, and of others until they are withdrawn.
+    loads: BTreeMap<CatalogName, LoadProgress>,
+    readiness: ReplicaReadiness,
+    status: StatusWriteQueue,
 }
 
-/// The writes to objects, one at a time.
-struct StatusWrites {
-    writer: Writer,
-    /// Names of the objects that may need a write.
-    dirty: BTreeSet<String>,
-    /// The object that was looked at last: the next one is the one after it, so that an object
-    /// which cannot be written delays the others and no more.
+/// Queue of the objects that may need a write. One write runs at a time.
+struct StatusWriteQueue {
+    writer: StatusWriter,
+    /// Names of the queued objects.
+    queued: BTreeSet<String>,
+    /// Name of the object that was taken from the queue last. The next one is the one after it in
+    /// order, so that an object whose writes fail cannot starve the others.
     last: String,
-    /// The versions of objects that were written to and that this replica has not heard of since.
+    /// Resource versions that this replica has written to, until the watch reports a newer one.
     written: BTreeMap<String, Option<String>>,
     pending: Option<PendingWrite>,
-    /// Failed writes in a row.
+    /// Number of consecutive failed writes.
     failures: u32,
-    /// When the next write may begin, after one failed.
+    /// Time at which the backoff after a failed write ends.
     retry_at: Option<Instant>,
     metrics: Arc<ControllerMetrics>,
 }
 
 impl Controller {
-    /// Starts to watch the cluster. What was wanted last is wanted until the API server answers.
+    /// Starts to watch the cluster. Until the API server responds, the desired catalogs are those of
+    /// the file.
     pub fn start(
-        ApiServer { client, requests }: &ApiServer,
+        ApiServerClient { client, requests }: &ApiServerClient,
         options: ControllerOptions,
         loader: Loader,
         settings: RegistrySettings,
     ) -> Result<Self, ControllerError> {
         let (sender, changes) = mpsc::unbounded_channel();
-        let names = PullNames {
+        let names = PullSecretNames {
             namespace: options.namespace.clone(),
             service_account: options.service_account.clone(),
             global: options.global_pull_secret.clone(),
@@ -119,19 +117,22 @@ impl Controller {
         let pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
         let cluster_catalogs = Informer::start(
             Api::all(client.clone()),
-            Change::ClusterCatalogs,
+            ClusterChange::ClusterCatalogs,
             sender.clone(),
         );
         let catalog_sources = options.catalog_sources.then(|| {
             Informer::start(
                 Api::all(client.clone()),
-                Change::CatalogSources,
+                ClusterChange::CatalogSources,
                 sender.clone(),
             )
         });
-        let remembered = Remembered::open(&options.remembered);
-        let (objects, sources) = remembered.objects();
-        let writer = Writer {
+        let desired_file = DesiredCatalogsFile::open(&options.desired_catalogs_file);
+        let SavedObjects {
+            cluster_catalogs: saved_catalogs,
+            catalog_sources: saved_sources,
+        } = desired_file.objects();
+        let writer = StatusWriter {
             client: client.clone(),
             instance: options.identity.clone(),
         };
@@ -141,41 +142,40 @@ impl Controller {
             cluster_catalogs,
             catalog_sources,
             pull,
-            lists: FirstLists::new(options.catalog_sources),
+            initial_lists: InitialLists::new(options.catalog_sources),
             is_reconciled: false,
-            objects: by_name(objects),
-            sources: if options.catalog_sources {
-                sources
-            } else {
-                Vec::new()
-            },
-            wanted: Wanted::default(),
-            reports: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            readiness: Readiness::new(options.ready_after),
-            status: StatusWrites::new(
+            objects: by_name(saved_catalogs.into_iter().map(Arc::new)),
+            sources: saved_sources
+                .into_iter()
+                .filter(|_| options.catalog_sources)
+                .map(Arc::new)
+                .collect(),
+            desired: DesiredCatalogs::default(),
+            loads: BTreeMap::new(),
+            readiness: ReplicaReadiness::new(options.ready_after),
+            status: StatusWriteQueue::new(
                 writer,
                 ControllerMetrics::new(options.mode, Arc::clone(requests)),
             ),
-            remembered,
+            desired_file,
             options,
         };
-        controller.set_wanted();
+        controller.update_desired();
         Ok(controller)
     }
 
-    /// Counters of this controller.
+    /// Returns the metrics of this controller.
     pub fn metrics(&self) -> Arc<ControllerMetrics> {
         Arc::clone(&self.status.metrics)
     }
 
-    /// Works until `stop` is set, and then releases the Lease. `events` are the loader's,
-    /// `settings` those for registries without the pull secrets of the cluster. `readiness` is told
-    /// whether the replica has just become ready, and which catalogs are not loaded yet, whenever
-    /// that may have changed.
+    /// Runs until `stop` is set, and then releases the Lease. `events` are the loader's, `settings`
+    /// those for registries without the pull secrets of the cluster. `readiness` is called whenever
+    /// the readiness may have changed, with whether the replica has just become ready, and with the
+    /// catalogs that are not loaded yet.
     pub async fn run(
         mut self,
-        mut events: mpsc::UnboundedReceiver<Event>,
+        mut events: mpsc::UnboundedReceiver<LoaderEvent>,
         mut settings: watch::Receiver<RegistrySettings>,
         readiness: impl Fn(bool, Vec<CatalogName>),
         mut stop: watch::Receiver<bool>,
@@ -184,28 +184,21 @@ impl Controller {
         let mut holder_changes = holder.clone();
         let stopping = stop.clone();
         loop {
-            let is_ready = self.is_ready_now();
+            let is_ready = self.update_readiness();
             readiness(is_ready, self.readiness.late());
+
             let is_leader = *holder.borrow();
-            if self.lists.has_cluster_catalogs() && is_leader {
+            // Objects of the file have no current resource version: writes wait for the list.
+            if self.initial_lists.has_cluster_catalogs() && is_leader {
                 self.begin_write();
             }
             self.status.metrics.is_leader.set(u64::from(is_leader));
             self.status
                 .metrics
                 .queued
-                .set(self.status.dirty.len() as u64);
-            let late = self
-                .waiting
-                .values()
-                .map(|since| *since + FIRST_REPORT)
-                .filter(|at| *at > Instant::now());
-            let deadlines = [
-                self.readiness.deadline(),
-                self.status.retry_at,
-                self.lists.deadline(),
-            ];
-            let deadline = deadlines.into_iter().flatten().chain(late).min();
+                .set(self.status.queued.len() as u64);
+
+            let deadline = self.next_deadline();
             tokio::select! {
                 Some(change) = self.changes.recv() => self.apply(change),
                 Some(event) = events.recv() => self.observe(event),
@@ -215,45 +208,46 @@ impl Controller {
                 }
                 changed = holder_changes.changed(), if lease.is_some() => match changed {
                     Ok(()) => self.status.reset(self.objects.keys()),
-                    // Only at the end does it end in another way: nobody else knows that the Lease
-                    // is not renewed any more.
+                    // A replica whose Lease is not renewed any more would never write again. The
+                    // panic ends the process, so that the kubelet restarts it.
                     Err(_) => assert!(*stopping.borrow(), "the task that renews the Lease panicked"),
                 },
-                written = written(&mut self.status.pending) => self.status.finish(written),
+                result = join_write(&mut self.status.pending) => self.status.finish(result),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => self.pass_deadline(),
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
         if let Some(lease) = lease {
-            // It logs its failures itself.
+            // The task logs its failures.
             let _ = lease.await;
         }
     }
 
-    /// Competes for the Lease. Returns whether this replica writes, from now on.
+    /// Starts the leader election. Returns a channel that holds whether this replica writes.
     fn compete(
         &self,
         stop: watch::Receiver<bool>,
     ) -> (watch::Receiver<bool>, Option<JoinHandle<()>>) {
-        let is_manager = self.options.mode == Mode::Manage;
+        let is_manager = self.options.mode == ControllerMode::Manage;
         let (sender, receiver) = watch::channel(is_manager && self.options.lease.is_none());
         let durations = self.options.lease.filter(|_| is_manager);
         let lease = durations.map(|durations| {
             let client = self.status.writer.client.clone();
             let identity = self.options.identity.clone();
-            let candidate = Candidate::new(client, &self.options.namespace, identity, durations);
+            let candidate =
+                LeaseCandidate::new(client, &self.options.namespace, identity, durations);
             tokio::spawn(candidate.run(sender, stop))
         });
         (receiver, lease)
     }
 
-    /// Takes a change of the cluster, and those that came with it.
-    fn apply(&mut self, first: Change) {
+    /// Applies a change of the cluster and those that are queued behind it.
+    fn apply(&mut self, first: ClusterChange) {
         let mut next = Some(first);
         while let Some(change) = next {
             match change {
-                Change::ClusterCatalogs => {
-                    self.lists.add_cluster_catalogs(Instant::now());
+                ClusterChange::ClusterCatalogs => {
+                    self.initial_lists.add_cluster_catalogs(Instant::now());
                     let objects = by_name(self.cluster_catalogs.objects());
                     let former = std::mem::replace(&mut self.objects, objects);
                     let is_new = |name: &String, object| {
@@ -265,104 +259,124 @@ impl Controller {
                         .objects
                         .iter()
                         .filter(|(name, object)| is_new(name, object));
-                    self.status.dirty.extend(new.map(|(name, _)| name.clone()));
+                    self.status.queued.extend(new.map(|(name, _)| name.clone()));
                     self.status
                         .written
                         .retain(|name, _| self.objects.contains_key(name));
                 }
-                Change::CatalogSources => {
-                    self.lists.add_catalog_sources();
+                ClusterChange::CatalogSources => {
+                    self.initial_lists.add_catalog_sources();
                     self.sources = self
                         .catalog_sources
                         .as_ref()
                         .map(Informer::objects)
                         .unwrap_or_default();
                 }
-                Change::ServiceAccount(account) => self.pull.set_service_account(account),
-                Change::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
-                // The process is to end, so that what watches over it starts it again.
-                Change::WatchPanicked => panic!("a watch of the API server panicked"),
+                ClusterChange::ServiceAccount(account) => self.pull.set_service_account(account),
+                ClusterChange::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
+                // Its objects would be stale for ever. The panic ends the process, so that the
+                // kubelet restarts it.
+                ClusterChange::WatchPanicked => panic!("a watch of the API server panicked"),
             }
             next = self.changes.try_recv().ok();
         }
         self.reconcile();
     }
 
-    /// Brings the loader to what the cluster says, once all lists and pull secrets are known.
+    /// Updates the desired catalogs once the initial lists and all pull secrets are known.
     fn reconcile(&mut self) {
         let named = self
             .objects
             .values()
             .filter_map(|object| pull_secret(object));
-        if self.pull.update(named) && self.lists.is_complete() {
+        if self.pull.update(named) && self.initial_lists.is_complete() {
             self.is_reconciled = true;
-            self.set_wanted();
-            self.remembered
-                .remember(self.objects.values(), &self.sources);
+            self.update_desired();
+            self.desired_file.save(self.objects.values(), &self.sources);
         }
     }
 
-    fn set_wanted(&mut self) {
+    /// Derives the desired catalogs from the objects, and passes them to the loader if they changed.
+    fn update_desired(&mut self) {
         let catalogs: Vec<_> = self.objects.values().cloned().collect();
-        let objects = ClusterObjects {
+        let objects = CatalogObjectSet {
             mode: self.options.mode,
             catalogs: &catalogs,
             catalog_sources: &self.sources,
         };
-        let wanted = Wanted::new(&objects, &self.wanted, |secret| {
+        let desired = DesiredCatalogs::new(&objects, &self.desired, |secret| {
             self.pull.registries(secret)
         });
-        let former = std::mem::replace(&mut self.wanted, wanted);
-        for (catalog, reason) in &self.wanted.invalid {
+        let former = std::mem::replace(&mut self.desired, desired);
+        for (catalog, reason) in &self.desired.invalid {
             if former.invalid.get(catalog) != Some(reason) {
                 tracing::error!(%catalog, reason, "cannot use the source of a catalog");
-                // Its object may have been looked at before this was known.
-                self.status.dirty.insert(catalog.to_string());
+                // The queue may have passed its object before the reason was known.
+                self.status.queued.insert(catalog.to_string());
             }
         }
         self.status
             .metrics
-            .set_blocked(self.wanted.without_source());
-        self.waiting
-            .retain(|name, _| self.wanted.specs.contains_key(name));
-        for name in self
-            .wanted
-            .specs
-            .keys()
-            .filter(|name| !self.reports.contains_key(name))
-        {
-            self.waiting
+            .set_blocked(self.desired.without_source());
+
+        // A report stays until the loader has withdrawn the catalog: its content is still served.
+        self.loads.retain(|name, load| {
+            matches!(load, LoadProgress::Attempted(_)) || self.desired.specs.contains_key(name)
+        });
+        for name in self.desired.specs.keys() {
+            self.loads
                 .entry(name.clone())
-                .or_insert_with(Instant::now);
+                .or_insert_with(|| LoadProgress::Waiting(Instant::now()));
         }
-        if former.specs != self.wanted.specs {
+
+        if former.specs != self.desired.specs {
             self.loader
-                .set(self.wanted.specs.values().cloned().collect());
+                .set(self.desired.specs.values().cloned().collect());
         }
     }
 
-    /// Takes an event of the loader.
-    fn observe(&mut self, event: Event) {
+    /// Records an event of the loader, and queues the object that it is about.
+    fn observe(&mut self, event: LoaderEvent) {
         let name = match event {
-            Event::Attempted(report) => {
+            LoaderEvent::Attempted(report) => {
                 let name = report.name.clone();
-                self.waiting.remove(&name);
-                self.reports.insert(name.clone(), report);
+                self.loads
+                    .insert(name.clone(), LoadProgress::Attempted(report));
                 name
             }
-            Event::Withdrawn(name) => {
-                self.reports.remove(&name);
+            LoaderEvent::Withdrawn(name) => {
+                // A catalog that is desired again may already wait for its next first attempt.
+                if self.report(&name).is_some() {
+                    self.loads.remove(&name);
+                }
                 name
             }
-            Event::Progress { .. }
-            | Event::Waiting(_)
-            | Event::AllAttempted
-            | Event::FirstAttemptsLate(_) => return,
+            LoaderEvent::Progress { .. }
+            | LoaderEvent::Waiting(_)
+            | LoaderEvent::AllAttempted
+            | LoaderEvent::FirstAttemptsLate(_) => return,
         };
-        self.status.dirty.insert(name.to_string());
+        self.status.queued.insert(name.to_string());
     }
 
-    /// Begins the next write, if an object differs from what it should be.
+    /// Returns the report of the last attempt to load a catalog.
+    fn report(&self, name: &CatalogName) -> Option<&Report> {
+        match self.loads.get(name)? {
+            LoadProgress::Attempted(report) => Some(report),
+            LoadProgress::Waiting(_) => None,
+        }
+    }
+
+    /// Returns the catalogs whose first attempt has not ended, with the time at which they began to
+    /// wait for it.
+    fn waiting(&self) -> impl Iterator<Item = (&CatalogName, Instant)> {
+        self.loads.iter().filter_map(|(name, load)| match load {
+            LoadProgress::Waiting(since) => Some((name, *since)),
+            LoadProgress::Attempted(_) => None,
+        })
+    }
+
+    /// Begins the next write, unless one is under way or all queued objects are up to date.
     fn begin_write(&mut self) {
         while let Some(object) = self.status.next(&self.objects) {
             let Some(name) = name_of(object) else {
@@ -370,12 +384,9 @@ impl Controller {
             };
             let observed = Observed {
                 object,
-                invalid: self.wanted.invalid.get(&name).map(String::as_str),
-                report: self.reports.get(&name),
-                is_late: self
-                    .waiting
-                    .get(&name)
-                    .is_some_and(|since| since.elapsed() >= FIRST_REPORT),
+                invalid: self.desired.invalid.get(&name).map(String::as_str),
+                report: self.report(&name),
+                is_late: self.loads.get(&name).is_some_and(LoadProgress::is_late),
                 base_url: &self.options.base_url,
             };
             let begun = Instant::now();
@@ -389,18 +400,30 @@ impl Controller {
         }
     }
 
-    /// Looks again at what was to wait until now.
+    /// Returns the time at which to call [`Self::pass_deadline`].
+    fn next_deadline(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let first_reports = self
+            .waiting()
+            .map(|(_, since)| since + FIRST_REPORT)
+            .filter(|deadline| *deadline > now);
+        let deadlines = [
+            self.readiness.deadline(),
+            self.status.retry_at,
+            self.initial_lists.deadline(),
+        ];
+        deadlines.into_iter().flatten().chain(first_reports).min()
+    }
+
+    /// Handles the deadlines that have passed.
     fn pass_deadline(&mut self) {
-        self.status.retry();
-        let late = self
-            .waiting
-            .iter()
-            .filter(|(_, since)| since.elapsed() >= FIRST_REPORT);
+        self.status.end_backoff();
+        let late = self.loads.iter().filter(|(_, load)| load.is_late());
         self.status
-            .dirty
+            .queued
             .extend(late.map(|(name, _)| name.to_string()));
-        if self.lists.pass_deadline(Instant::now()) {
-            let waited_seconds = FIRST_ANSWER.as_secs();
+        if self.initial_lists.pass_deadline(Instant::now()) {
+            let waited_seconds = FIRST_RESPONSE_TIMEOUT.as_secs();
             tracing::warn!(
                 waited_seconds,
                 "cannot list CatalogSources, serving the other catalogs meanwhile"
@@ -409,53 +432,63 @@ impl Controller {
         }
     }
 
-    /// Whether the replica has just become ready. Without an answer of the API server it is when it
-    /// serves what was wanted last.
-    fn is_ready_now(&mut self) -> bool {
-        if !self.is_reconciled && self.wanted.specs.is_empty() {
+    /// Updates the readiness. Returns whether the replica has just become ready.
+    ///
+    /// While the API server does not respond, a replica is ready once it serves the catalogs of the
+    /// file.
+    fn update_readiness(&mut self) -> bool {
+        // Without a file and without lists, an empty set of catalogs is unknown and not desired.
+        if !self.is_reconciled && self.desired.specs.is_empty() {
             return false;
         }
-        let attempted = self.wanted.specs.keys().map(|name| {
-            let report = self.reports.get(name);
+        let states = self.desired.specs.keys().map(|name| {
+            let report = match self.loads.get(name) {
+                Some(LoadProgress::Attempted(report)) => Some(report),
+                Some(LoadProgress::Waiting(_)) | None => None,
+            };
             let object = self.objects.get(name.as_str());
-            let attempted = Attempted {
+            let state = LoadState {
                 has_content: report.is_some_and(|report| report.content.is_some()),
                 has_failed: report
                     .is_some_and(|report| !matches!(report.status, SyncStatus::Pending)),
                 is_served_elsewhere: object
                     .is_some_and(|object| serving_status(object) == Some("True")),
             };
-            (name.clone(), attempted)
+            (name.clone(), state)
         });
-        self.readiness.update(attempted, Instant::now())
+        self.readiness.update(states, Instant::now())
     }
 }
 
-impl StatusWrites {
-    fn new(writer: Writer, metrics: ControllerMetrics) -> Self {
-        let dirty = BTreeSet::new();
-        let written = BTreeMap::new();
-        let metrics = Arc::new(metrics);
+impl LoadProgress {
+    /// Returns whether the first attempt has taken longer than [`FIRST_REPORT`].
+    fn is_late(&self) -> bool {
+        matches!(self, Self::Waiting(since) if since.elapsed() >= FIRST_REPORT)
+    }
+}
+
+impl StatusWriteQueue {
+    fn new(writer: StatusWriter, metrics: ControllerMetrics) -> Self {
         Self {
             writer,
-            dirty,
+            queued: BTreeSet::new(),
             last: String::new(),
-            written,
+            written: BTreeMap::new(),
             pending: None,
             failures: 0,
             retry_at: None,
-            metrics,
+            metrics: Arc::new(metrics),
         }
     }
 
-    /// Looks at every object again: another replica may have written before.
+    /// Queues every object, after a change of leadership: another replica may have written them.
     fn reset<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
         self.written.clear();
-        self.dirty = names.cloned().collect();
+        self.queued = names.cloned().collect();
     }
 
-    /// The next object that may need a write, unless one is under way or must wait. Objects whose
-    /// last write this replica has not heard of are left out: it will hear of it, and look again.
+    /// Takes the next object from the queue. Returns `None` while a write is under way, and during
+    /// backoff.
     fn next<'a>(
         &mut self,
         objects: &'a BTreeMap<String, Arc<ClusterCatalog>>,
@@ -463,14 +496,16 @@ impl StatusWrites {
         while self.pending.is_none() && self.retry_at.is_none() {
             let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
             let name = self
-                .dirty
+                .queued
                 .range::<str, _>(after)
                 .next()
-                .or_else(|| self.dirty.first())?
+                .or_else(|| self.queued.first())?
                 .clone();
-            self.dirty.remove(&name);
+            self.queued.remove(&name);
             self.last.clone_from(&name);
             match objects.get(&name) {
+                // The watch has not reported this replica's last write yet. A write to the old
+                // version would conflict; the report of the watch queues the object again.
                 Some(object)
                     if self.written.get(&name) == Some(&object.metadata.resource_version) => {}
                 Some(object) => return Some(object),
@@ -480,46 +515,51 @@ impl StatusWrites {
         None
     }
 
-    fn begin(&mut self, object: &Arc<ClusterCatalog>, write: Write) {
+    fn begin(&mut self, object: &Arc<ClusterCatalog>, write: ObjectWrite) {
         let name = object.metadata.name.clone().unwrap_or_default();
         let version = object.metadata.resource_version.clone();
         self.written.insert(name.clone(), version.clone());
         let writer = self.writer.clone();
         let object = Arc::clone(object);
-        let done = Box::pin(async move { writer.write(&object, write).await });
+        let result = Box::pin(async move { writer.write(&object, write).await });
         self.pending = Some(PendingWrite {
             name,
             version,
             begun: Instant::now(),
-            done,
+            result,
         });
     }
 
-    /// Takes the outcome of a write.
-    fn finish(&mut self, (name, version, written): Written) {
-        let duration = self
-            .pending
-            .take()
-            .map_or(Duration::ZERO, |pending| pending.begun.elapsed());
-        let counted = |result| self.metrics.reconciled(result, duration);
-        match written {
-            Ok(now) => {
-                counted(ReconcileResult::Success);
+    /// Records the result of the pending write.
+    fn finish(&mut self, result: WriteResult) {
+        let Some(PendingWrite {
+            name,
+            version,
+            begun,
+            ..
+        }) = self.pending.take()
+        else {
+            return;
+        };
+        let count = |result| self.metrics.reconciled(result, begun.elapsed());
+        match result {
+            Ok(new_version) => {
+                count(ReconcileResult::Success);
                 self.failures = 0;
-                if now == version {
-                    // Nothing changed, so nothing will be heard.
+                if new_version == version {
+                    // The write changed nothing, so that the watch will report nothing.
                     self.written.remove(&name);
                 }
             }
-            // The object is gone or has a newer version. This replica has heard of that, or will.
-            Err(WriteError::Api(kube::Error::Api(status)))
+            // The object is deleted or has a newer version. The watch has reported that, or will.
+            Err(StatusWriteError::Api(kube::Error::Api(status)))
                 if status.is_not_found() || status.is_conflict() =>
             {
-                counted(ReconcileResult::Requeue);
+                count(ReconcileResult::Requeue);
                 self.written.remove(&name);
             }
             Err(error) => {
-                counted(ReconcileResult::Error);
+                count(ReconcileResult::Error);
                 let delay = WRITE_RETRY
                     .saturating_mul(2_u32.saturating_pow(self.failures))
                     .min(MAX_WRITE_RETRY);
@@ -528,29 +568,21 @@ impl StatusWrites {
                 let retry_seconds = delay.as_secs_f64();
                 tracing::warn!(catalog = name, %error, retry_seconds, "cannot write to a ClusterCatalog, trying again");
                 self.written.remove(&name);
-                self.dirty.insert(name);
+                self.queued.insert(name);
             }
         }
     }
 
-    /// Lets writes begin again once the delay after a failure is over.
-    fn retry(&mut self) {
+    /// Ends the backoff if its time is over.
+    fn end_backoff(&mut self) {
         self.retry_at = self.retry_at.filter(|at| *at > Instant::now());
     }
 }
 
-/// The name of an object, its version before a write, and the version after it.
-type Written = (String, Option<String>, Result<Option<String>, WriteError>);
-
-/// Waits for the write that is under way. It is safe to cancel.
-async fn written(pending: &mut Option<PendingWrite>) -> Written {
+/// Waits for the result of the pending write, forever if there is none. It is cancel-safe.
+async fn join_write(pending: &mut Option<PendingWrite>) -> WriteResult {
     match pending {
-        Some(PendingWrite {
-            name,
-            version,
-            done,
-            ..
-        }) => (name.clone(), version.clone(), done.await),
+        Some(pending) => pending.result.as_mut().await,
         None => std::future::pending().await,
     }
 }

@@ -1,5 +1,7 @@
-//! Events: one for each condition whose status or reason changes, none for attempts that change
-//! nothing.
+//! Kubernetes Events: one for each condition whose status or reason changes.
+//!
+//! An attempt that changes no condition creates no Event. kube's `Recorder` is not used: it patches
+//! former Events and keeps their old text.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -12,18 +14,17 @@ use olm_api::{ClusterCatalog, ClusterCatalogStatus};
 
 use crate::FIELD_MANAGER;
 
-/// Maximum length in bytes of the note of an event, which the API server checks.
+/// Maximum length of the note of an event in bytes. The API server rejects longer ones.
 const MAX_NOTE_BYTES: usize = 1024;
 
-/// Maximum length in bytes of the text that says which replica reports an event, which the API
-/// server checks.
+/// Maximum length of `reportingInstance` in bytes. The API server rejects longer ones.
 const MAX_INSTANCE_BYTES: usize = 128;
 
-/// Maximum length in bytes of the part of an event's name that is the object's. A name has at most
-/// 253.
+/// Maximum length in bytes of the object's name within the name of an event. The whole name has at
+/// most 253 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The changes between two states of an object that its owner should hear of.
+/// Returns the conditions in `status` that differ from `former` and deserve an event.
 pub(crate) fn transitions<'a>(
     former: &'a ClusterCatalogStatus,
     status: &'a ClusterCatalogStatus,
@@ -34,9 +35,9 @@ pub(crate) fn transitions<'a>(
             .iter()
             .find(|condition| condition.type_ == kind)
     };
-    let is_news = move |condition: &&Condition| match find(&condition.type_) {
+    let is_changed = move |condition: &&Condition| match find(&condition.type_) {
         Some(former) => former.status != condition.status || former.reason != condition.reason,
-        // A content without errors is no news.
+        // A new catalog without errors needs no event: `Serving` already has one.
         None => condition.reason != valid::NO_ERRORS,
     };
     let ours = [
@@ -48,17 +49,17 @@ pub(crate) fn transitions<'a>(
         .conditions
         .iter()
         .filter(move |condition| ours.contains(&condition.type_.as_str()))
-        .filter(is_news)
+        .filter(is_changed)
 }
 
-/// The event of a condition that changed. `instance` is the replica that reports it.
+/// Creates the event of a condition that changed. `instance` is the replica that reports it.
 pub(crate) fn event(
     object: &ClusterCatalog,
     condition: &Condition,
     instance: &str,
     now: Timestamp,
 ) -> Event {
-    // A part of a name ends with a letter or a digit.
+    // Each label of a DNS subdomain must end with a letter or a digit.
     let name = cut(
         object.metadata.name.as_deref().unwrap_or_default(),
         MAX_NAME_BYTES,
@@ -101,7 +102,7 @@ pub(crate) fn event(
     }
 }
 
-/// The beginning of a text, up to this many bytes.
+/// Returns the longest prefix of a text that has at most this many bytes.
 fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=text.len().min(bytes))
         .rev()

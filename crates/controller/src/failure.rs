@@ -1,11 +1,12 @@
-//! What a failure to load a catalog means for its status.
+//! Classifies failures to load a catalog, and formats them for the status of its object.
 
 use images::ImageError;
 use images::unpack::UnpackError;
 use loading::{FailureReason, LoadError, Source};
 use olm_api::PULL_SECRET_ANNOTATION;
 
-/// Whether an attempt fails again until somebody changes the object, the image, or the cluster.
+/// Returns whether retries fail until the object, the image, or the cluster changes. Such a failure
+/// is reported as `Blocked`, any other as `Retrying`.
 pub(crate) fn is_terminal(error: &LoadError, source: &Source) -> bool {
     let is_missing =
         matches!(error, LoadError::Image(ImageError::NotFound { .. })) && source.is_pinned();
@@ -16,7 +17,7 @@ pub(crate) fn is_terminal(error: &LoadError, source: &Source) -> bool {
     is_missing || is_no_catalog || error.reason() == FailureReason::NoCatalog
 }
 
-/// The message of a failure, with the prefix of catalogd for the stage that failed.
+/// Formats a failure, with the prefix that catalogd writes for the stage that failed.
 pub(crate) fn message(error: &LoadError) -> String {
     let stage = match error {
         LoadError::Image(_)
@@ -37,7 +38,8 @@ pub(crate) fn message(error: &LoadError) -> String {
     format!("{stage}: {chain}{advice}")
 }
 
-/// A message without the clause in which users of the command line are told to do this.
+/// Removes the clause that contains `advice`, which is addressed to users of the command line and
+/// cannot be followed in a cluster.
 fn without_advice<'a>(message: &'a str, begin: &str, advice: &str) -> &'a str {
     let clause = message
         .find(advice)
@@ -45,9 +47,10 @@ fn without_advice<'a>(message: &'a str, begin: &str, advice: &str) -> &'a str {
     &message[..clause.unwrap_or(message.len())]
 }
 
-/// Whether two messages tell the same but for numbers, such as bytes, seconds and ports, which
-/// differ from one attempt to the next.
+/// Returns whether two messages differ in decimal numbers alone.
 pub(crate) fn is_same_message(one: &str, other: &str) -> bool {
+    // Bytes, seconds and ports differ with each attempt. Comparing them would write the status of a
+    // failing catalog with every retry.
     fn words(text: &str) -> impl Iterator<Item = &str> {
         let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
         parts.map(|part| {

@@ -1,8 +1,8 @@
-//! The Lease that says which replica writes status.
+//! Leader election by a Lease: its holder writes status.
 //!
-//! A candidate judges by its own clock how long the Lease was not renewed, so that clocks of nodes
-//! may differ, and takes it by an update of the version that it saw, so that of two candidates one
-//! succeeds.
+//! The rules are client-go's. A candidate measures with its own clock for how long the Lease has not
+//! been renewed, because clocks of nodes may differ. It takes the Lease by an update with the
+//! resource version that it has read, so that one of two candidates succeeds.
 
 use std::time::Duration;
 
@@ -19,12 +19,13 @@ use crate::api_error::describe;
 /// Name of the Lease.
 pub const LEASE: &str = "catalogql";
 
-/// How replicas take turns in holding the Lease.
+/// Timing of leader election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseDurations {
     /// Time since the last renewal after which another replica takes the Lease.
     pub lease: Duration,
-    /// Time since the last renewal after which the holder stops writing; shorter than the first.
+    /// Time since the last renewal after which the holder stops writing. It is shorter than `lease`,
+    /// so that there are never two writers.
     pub renew: Duration,
     /// Time between two attempts to take or to renew the Lease.
     pub retry: Duration,
@@ -40,24 +41,24 @@ impl Default for LeaseDurations {
     }
 }
 
-/// A candidate for the Lease.
-pub(crate) struct Candidate {
+/// A replica that takes part in leader election.
+pub(crate) struct LeaseCandidate {
     api: Api<Lease>,
     state: LeaseState,
 }
 
-/// What one replica knows of the Lease.
+/// State of the Lease as one replica observes it.
 struct LeaseState {
-    /// Identifies this replica.
+    /// Identity of this replica.
     identity: String,
     durations: LeaseDurations,
-    /// The state that was seen last, and when this replica saw it first.
+    /// The spec that was read last, and the time at which this replica read it first.
     observed: Option<(LeaseSpec, Instant)>,
-    /// When this replica renewed the Lease last.
+    /// Time of this replica's last renewal; `None` if it does not hold the Lease.
     renewed: Option<Instant>,
 }
 
-impl Candidate {
+impl LeaseCandidate {
     pub(crate) fn new(
         client: Client,
         namespace: &str,
@@ -76,15 +77,16 @@ impl Candidate {
         }
     }
 
-    /// Takes and renews the Lease, and says whether this replica holds it, until `stop` is set.
-    /// Then it is released.
+    /// Acquires and renews the Lease until `stop` is set, and then releases it. `is_holder` is
+    /// updated with whether this replica holds it.
     pub(crate) async fn run(
         mut self,
         is_holder: watch::Sender<bool>,
         mut stop: watch::Receiver<bool>,
     ) {
         loop {
-            // Without an answer the Lease may expire meanwhile.
+            // A request that hangs must not keep this replica a writer: the Lease may expire
+            // meanwhile and pass to another one.
             let deadline =
                 self.state.renewed.unwrap_or_else(Instant::now) + self.state.durations.renew;
             match timeout_at(
@@ -101,11 +103,11 @@ impl Candidate {
                         "cannot take or renew the Lease"
                     );
                 }
-                Err(_) => tracing::warn!(lease = LEASE, "the Lease was not answered for in time"),
+                Err(_) => tracing::warn!(lease = LEASE, "Lease renewal timed out"),
             }
             let holds = self.state.is_holder(Instant::now());
             if is_holder.send_if_modified(|before| std::mem::replace(before, holds) != holds) {
-                tracing::info!(lease = LEASE, holds, "the holder of the Lease changed");
+                tracing::info!(lease = LEASE, holds, "leadership changed");
             }
             tokio::select! {
                 () = sleep(self.state.durations.retry) => {}
@@ -128,7 +130,7 @@ impl Candidate {
         }
     }
 
-    /// Takes the Lease if it is free, and renews it if this replica holds it.
+    /// Acquires the Lease if it is free, or renews it if this replica holds it.
     async fn attempt(&mut self) -> Result<(), Error> {
         let sent = Instant::now();
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
@@ -156,8 +158,8 @@ impl Candidate {
         )
     }
 
-    /// Notes the outcome of an attempt that was sent then. That another candidate was faster is no
-    /// failure.
+    /// Records the result of an attempt that was sent at this time. Losing the race against another
+    /// candidate is not an error.
     fn done(&mut self, sent: Instant, written: Result<Lease, Error>) -> Result<(), Error> {
         match written {
             Ok(lease) => {
@@ -172,13 +174,14 @@ impl Candidate {
         }
     }
 
-    /// Gives the Lease up, so that another replica need not wait until it expires.
+    /// Releases the Lease, so that another replica need not wait until it expires.
     async fn release(&mut self) -> Result<(), Error> {
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
             return Ok(());
         };
         let spec = lease.spec.get_or_insert_default();
         if spec.holder_identity.as_ref() == Some(&self.state.identity) {
+            // client-go releases a Lease with these values.
             spec.holder_identity = Some(String::new());
             spec.lease_duration_seconds = Some(1);
             self.api
@@ -190,21 +193,24 @@ impl Candidate {
 }
 
 impl LeaseState {
-    /// Whether this replica renewed the Lease recently enough.
+    /// Returns whether this replica renewed the Lease less than [`LeaseDurations::renew`] ago.
     fn is_holder(&self, now: Instant) -> bool {
         self.renewed
             .is_some_and(|renewed| now.duration_since(renewed) < self.durations.renew)
     }
 
-    /// Notes a renewal. It counts from when it was sent: others count from when it was written,
-    /// which may be long before the response to it comes.
+    /// Records a renewal.
     fn hold(&mut self, written: Option<LeaseSpec>, sent: Instant) {
+        // The renewal counts from when it was sent: other replicas count from when it was written,
+        // which may be long before the response arrives here.
         self.observed = written.map(|spec| (spec, sent));
         self.renewed = Some(sent);
     }
 
-    /// Whether this replica holds the Lease, or nobody has renewed it for as long as it lasts.
+    /// Returns whether the Lease is this replica's, free, or expired.
     fn may_take(&mut self, spec: &LeaseSpec, now: Instant) -> bool {
+        // `renewTime` is not compared with the own clock: a skew of clocks would make two holders,
+        // or none. kube-lease-manager 0.13.1 does so.
         let since = match &self.observed {
             Some((observed, since)) if observed == spec => *since,
             _ => now,
@@ -218,7 +224,7 @@ impl LeaseState {
         holder.is_empty() || holder == self.identity || now.duration_since(since) >= lasts
     }
 
-    /// The Lease as this replica holds it from now on.
+    /// Returns the spec with which this replica acquires or renews the Lease.
     fn claim(&self, former: LeaseSpec, now: Timestamp) -> LeaseSpec {
         let now = MicroTime(now);
         let is_mine = former.holder_identity.as_ref() == Some(&self.identity);

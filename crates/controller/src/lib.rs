@@ -1,78 +1,81 @@
 //! Serves the catalogs of a Kubernetes cluster and reports their status.
 //!
-//! Watches of objects become a set of wanted catalogs for the [`Loader`](loading::Loader), as a
-//! function of the objects; what the loader reports becomes the status of each object, as a
-//! function of the object and of the last report. Every replica serves; the one that holds a Lease
-//! writes status. This crate and `olm-api` alone know of Kubernetes.
+//! The desired catalogs of the [`Loader`](loading::Loader) are a pure function of the watched
+//! objects. The status of an object is a pure function of the object and of the loader's last report
+//! about it. Every replica serves; the one that holds the Lease writes status.
 
 mod api_error;
+mod changes;
 mod client;
 mod controller;
+mod desired;
+mod desired_file;
 mod events;
 mod failure;
 #[cfg(test)]
 mod fixture;
+mod initial_lists;
 mod lease;
-mod lists;
 mod metrics;
 mod pull;
 mod readiness;
-mod remembered;
+mod secret_name;
 mod status;
-mod wanted;
 mod watches;
 mod writer;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use client::{ApiServer, connect, pod_namespace, pod_service_account};
+pub use client::{ApiServerClient, connect, pod_namespace, pod_service_account};
 pub use controller::{Controller, MAX_WRITE_RETRY, WRITE_RETRY};
+pub use desired::MIN_POLL;
 pub use lease::{LEASE, LeaseDurations};
 pub use metrics::{ApiRequests, ControllerMetrics, ReconcileResult};
-pub use pull::{FIRST_ANSWER, SecretName};
+pub use pull::FIRST_RESPONSE_TIMEOUT;
+pub use secret_name::SecretName;
 pub use status::{FIRST_REPORT, LISTED_PROBLEMS, MAX_MESSAGE_BYTES};
-pub use wanted::MIN_POLL;
 pub use writer::{FIELD_MANAGER, WRITE_TIMEOUT};
 
-/// What the paths of the contents of catalogs begin with.
+/// Prefix of the URL paths at which the content of catalogs is served.
 const CATALOGS_PATH: &str = "/catalogs/";
 
-/// Who owns the status of catalogs.
+/// Relation of the controller to the status of `ClusterCatalog` objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// This program: it loads what specs ask for, and writes status.
+pub enum ControllerMode {
+    /// The controller owns the status: it loads the source in the spec, and writes status.
     Manage,
-    /// Another program, such as catalogd: this one loads what status says, and writes nothing.
+    /// Another program, such as catalogd, owns the status: the controller loads the resolved source
+    /// in it, and writes nothing.
     Follow,
 }
 
-/// How a controller works.
+/// Configuration of a [`Controller`].
 #[derive(Clone, Debug)]
 pub struct ControllerOptions {
-    /// Who owns the status of catalogs.
-    pub mode: Mode,
-    /// Whether the images of `CatalogSource` objects are served too.
+    /// Relation of the controller to the status of `ClusterCatalog` objects.
+    pub mode: ControllerMode,
+    /// Serve the images of `CatalogSource` objects too.
     pub catalog_sources: bool,
     /// Namespace of the Lease, of the `ServiceAccount`, and of the pull secrets that catalogs name.
     pub namespace: String,
-    /// Identifies this replica.
+    /// Identity of this replica, the `holderIdentity` of its Lease.
     pub identity: String,
-    /// What the URLs of contents begin with, such as `http://catalogd-service.olmv1-system.svc`.
+    /// Base of the URLs of contents, such as `http://catalogd-service.olmv1-system.svc`.
     pub base_url: String,
-    /// How replicas take turns in writing status; `None` for one that is alone.
+    /// Timing of leader election; `None` disables it, for a replica that is alone.
     pub lease: Option<LeaseDurations>,
     /// The `ServiceAccount` whose pull secrets are used.
     pub service_account: Option<String>,
-    /// A pull secret that is used for all catalogs.
+    /// Pull secret that is used for all catalogs.
     pub global_pull_secret: Option<SecretName>,
-    /// Time that a catalog has for its first attempt before the replica is ready without it.
+    /// Time after which the replica becomes ready without a catalog that it has not loaded yet.
     pub ready_after: Duration,
-    /// The file that remembers the wanted catalogs.
-    pub remembered: PathBuf,
+    /// Path of the file in which the objects behind the desired catalogs are kept.
+    pub desired_catalogs_file: PathBuf,
 }
 
-/// Why a controller cannot work.
+/// An error that keeps a controller from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
     /// The kubeconfig cannot be used.

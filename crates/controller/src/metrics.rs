@@ -1,5 +1,5 @@
-//! What the controller counts, as controllers of Kubernetes do: reconciliations of objects, their
-//! queue, the Lease, and requests to the API server.
+//! Metrics of the controller, the same as those of controller-runtime: reconciliations, the work
+//! queue, leader election, and requests to the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -12,16 +12,16 @@ use metrics::{Counter, Family, Gauge, Histogram, MILLISECOND, labels};
 use serving::CatalogName;
 use tower::{Layer, Service};
 
-use crate::Mode;
+use crate::ControllerMode;
 
 labels! {
-    /// How a reconciliation of an object ended.
+    /// Result of reconciling an object, a label of the metric.
     pub enum ReconcileResult {
-        /// The object is as it should be.
+        /// The object is up to date.
         Success = "success",
-        /// It could not be written to.
+        /// The write failed.
         Error = "error",
-        /// Another version of it has come meanwhile and is looked at next.
+        /// The object has a newer version, which is reconciled next.
         Requeue = "requeue",
     }
 }
@@ -42,13 +42,13 @@ const DURATION_BOUNDS: &[u64] = &[
 pub struct ControllerMetrics {
     /// Reconciliations by their result.
     pub reconciles: Family<ReconcileResult, Counter>,
-    /// Durations of reconciliations, writes included.
+    /// Durations of reconciliations, including writes.
     pub durations: Histogram,
-    /// Objects that wait to be looked at.
+    /// Number of objects in the queue.
     pub queued: Gauge,
     /// 1 if this replica writes, 0 if another does.
     pub is_leader: Gauge,
-    /// Whether this replica may ever write.
+    /// The replica takes part in leader election.
     pub competes: bool,
     /// Requests to the API server.
     pub requests: Arc<ApiRequests>,
@@ -62,7 +62,7 @@ pub struct ApiRequests {
     counts: Mutex<BTreeMap<(String, u16), u64>>,
 }
 
-/// Adds [`ApiRequests`] to a client.
+/// A [`Layer`] that counts the requests of a client.
 #[derive(Clone)]
 pub(crate) struct CountRequests(pub(crate) Arc<ApiRequests>);
 
@@ -74,20 +74,20 @@ pub(crate) struct CountedRequests<S> {
 }
 
 impl ControllerMetrics {
-    pub(crate) fn new(mode: Mode, requests: Arc<ApiRequests>) -> Self {
+    pub(crate) fn new(mode: ControllerMode, requests: Arc<ApiRequests>) -> Self {
         Self {
             reconciles: Family::default(),
             durations: Histogram::new(DURATION_BOUNDS),
             queued: Gauge::default(),
             is_leader: Gauge::default(),
-            competes: mode == Mode::Manage,
+            competes: mode == ControllerMode::Manage,
             requests,
             blocked: Mutex::default(),
         }
     }
 
-    /// Wanted catalogs that the loader does not know, because their source cannot be used and there
-    /// is no former one.
+    /// Returns the desired catalogs that the loader does not know, because their source is invalid
+    /// and there is no former one.
     pub fn blocked(&self) -> BTreeSet<CatalogName> {
         self.blocked
             .lock()
@@ -118,8 +118,8 @@ impl ApiRequests {
         &self.host
     }
 
-    /// Numbers of requests by method and status, which is 0 where no response came. The statuses
-    /// are those that the API server has sent.
+    /// Returns the number of requests by method and HTTP status; status 0 means that no response was
+    /// received.
     pub fn counts(&self) -> Vec<((String, u16), u64)> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts

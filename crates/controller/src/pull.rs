@@ -1,15 +1,14 @@
-//! How images are reached: the settings of files, and the pull secrets of the cluster.
+//! Clients for registries, configured by files and by the pull secrets of the cluster.
 //!
-//! Secrets are watched one by one, by name, so that the controller may read those and no others.
+//! Secrets are watched one by one, by name: the controller then holds no others in memory, and a
+//! Role can list those that it may read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use images::{Credentials, Registries, RegistrySettings};
+use images::{Registries, RegistryCredentials, RegistrySettings};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::Client;
 use kube::api::Api;
@@ -18,61 +17,53 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use crate::ControllerError;
-use crate::controller::Change;
-use crate::watches::{Task, Watched, watch_one};
+use crate::changes::ClusterChange;
+use crate::secret_name::SecretName;
+use crate::watches::{WatchTask, Watched, watch_one};
 
-/// Time until a pull secret, or a list of `CatalogSource` objects, that the API server does not
-/// answer for is taken to be absent.
-pub const FIRST_ANSWER: Duration = Duration::from_secs(10);
+/// Timeout of the first response about a pull secret, or of the initial list of `CatalogSource`
+/// objects. They count as absent afterwards.
+pub const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The name of a Secret with its namespace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SecretName {
-    /// Namespace.
-    pub namespace: String,
-    /// Name.
-    pub name: String,
-}
-
-/// The clients for registries, kept as files and the cluster say.
+/// The clients for registries, one for each pull secret that catalogs name.
 pub(crate) struct PullConfiguration {
     client: Client,
-    changes: UnboundedSender<Change>,
-    /// Namespace of the controller and of the secrets that catalogs name.
+    changes: UnboundedSender<ClusterChange>,
+    /// Namespace of the controller, and of the secrets that catalogs name.
     namespace: String,
     global: Option<SecretName>,
     settings: RegistrySettings,
-    /// The secrets of the controller's `ServiceAccount`; `None` until they are known.
+    /// Pull secrets of the controller's `ServiceAccount`; `None` until they are known.
     own: Option<Vec<SecretName>>,
     secrets: BTreeMap<SecretName, WatchedSecret>,
-    /// By the secret that catalogs name.
+    /// Clients by the pull secret that catalogs name; `None` is the one without.
     clients: BTreeMap<Option<String>, (RegistrySettings, Registries)>,
-    _service_account: Option<Task>,
+    _service_account: Option<WatchTask>,
 }
 
 struct WatchedSecret {
-    _task: Task,
-    /// Whether it is known what the secret holds, if there is one.
+    _task: WatchTask,
+    /// The content of the secret is known, or that it does not exist.
     is_known: bool,
-    credentials: Credentials,
+    credentials: RegistryCredentials,
 }
 
 impl PullConfiguration {
     pub(crate) fn new(
         client: Client,
-        changes: UnboundedSender<Change>,
-        names: PullNames,
+        changes: UnboundedSender<ClusterChange>,
+        names: PullSecretNames,
         settings: RegistrySettings,
     ) -> Result<Self, ControllerError> {
-        let PullNames {
+        let PullSecretNames {
             namespace,
             service_account,
             global,
         } = names;
         let watched = service_account.map(|name| {
             let api = Api::namespaced(client.clone(), &namespace);
-            Task::spawn(
-                follow(api, name, changes.clone(), Change::ServiceAccount),
+            WatchTask::spawn(
+                send_changes(api, name, changes.clone(), ClusterChange::ServiceAccount),
                 changes.clone(),
             )
         });
@@ -110,7 +101,7 @@ impl PullConfiguration {
         );
     }
 
-    /// Takes a secret as it is now. Secrets that are not needed any more are ignored.
+    /// Updates a secret. Secrets that are not watched any more are ignored.
     pub(crate) fn set_secret(&mut self, name: &SecretName, secret: Option<&Secret>) {
         if let Some(watched) = self.secrets.get_mut(name) {
             watched.is_known = true;
@@ -120,15 +111,15 @@ impl PullConfiguration {
         }
     }
 
-    /// Watches the secrets that are needed, and creates the clients anew whose settings changed.
-    /// Returns whether all secrets are known.
+    /// Watches the secrets that are needed, and replaces the clients whose settings changed. Returns
+    /// whether all secrets are known.
     pub(crate) fn update<'a>(&mut self, named: impl Iterator<Item = &'a str>) -> bool {
         let named: BTreeSet<_> = named.map(str::to_owned).collect();
         let in_own = |name: &String| SecretName {
             namespace: self.namespace.clone(),
             name: name.clone(),
         };
-        let of_catalogs: BTreeMap<_, _> = named
+        let catalog_secrets: BTreeMap<_, _> = named
             .iter()
             .map(|name| (name.clone(), in_own(name)))
             .collect();
@@ -138,7 +129,11 @@ impl PullConfiguration {
             .chain(self.own.iter().flatten())
             .cloned()
             .collect();
-        let needed: BTreeSet<_> = common.iter().chain(of_catalogs.values()).cloned().collect();
+        let needed: BTreeSet<_> = common
+            .iter()
+            .chain(catalog_secrets.values())
+            .cloned()
+            .collect();
         self.secrets.retain(|name, _| needed.contains(name));
         for name in needed {
             if !self.secrets.contains_key(&name) {
@@ -148,7 +143,7 @@ impl PullConfiguration {
                     WatchedSecret {
                         _task: task,
                         is_known: false,
-                        credentials: Credentials::default(),
+                        credentials: RegistryCredentials::default(),
                     },
                 );
             }
@@ -156,24 +151,24 @@ impl PullConfiguration {
         self.clients
             .retain(|name, _| name.as_ref().is_none_or(|name| named.contains(name)));
         for own in [None].into_iter().chain(named.into_iter().map(Some)) {
-            let first = own.as_ref().and_then(|own| of_catalogs.get(own));
+            let first = own.as_ref().and_then(|own| catalog_secrets.get(own));
             self.renew(own.clone(), first.into_iter().chain(&common));
         }
         self.own.is_some() && self.secrets.values().all(|secret| secret.is_known)
     }
 
-    /// The client for catalogs that name this secret.
+    /// Returns the client for catalogs that name this secret.
     pub(crate) fn registries(&self, secret: Option<&str>) -> Registries {
         let own = self.clients.get(&secret.map(str::to_owned));
-        // The client without a secret of its own is always there.
+        // The client for `None` is created by `new` and never removed.
         own.unwrap_or_else(|| &self.clients[&None]).1.clone()
     }
 
-    /// Creates a client anew if its settings changed, so that others keep their connections.
+    /// Replaces a client if its settings changed. The others keep their connections.
     fn renew<'a>(&mut self, key: Option<String>, secrets: impl Iterator<Item = &'a SecretName>) {
         let found = secrets.filter_map(|name| Some(self.secrets.get(name)?.credentials.clone()));
         let credentials = found
-            .fold(Credentials::default(), Credentials::or)
+            .fold(RegistryCredentials::default(), RegistryCredentials::or)
             .or(self.settings.credentials.clone());
         let settings = RegistrySettings {
             credentials,
@@ -194,51 +189,52 @@ impl PullConfiguration {
         }
     }
 
-    fn watch(&self, name: SecretName) -> Task {
+    fn watch(&self, name: SecretName) -> WatchTask {
         let api = Api::namespaced(self.client.clone(), &name.namespace);
         let change = {
             let name = name.clone();
-            move |secret| Change::Secret(name.clone(), secret)
+            move |secret| ClusterChange::Secret(name.clone(), secret)
         };
-        Task::spawn(
-            follow(api, name.name, self.changes.clone(), change),
+        WatchTask::spawn(
+            send_changes(api, name.name, self.changes.clone(), change),
             self.changes.clone(),
         )
     }
 }
 
-/// Sends what an object is, each time that it changes. One that is not answered for is taken to be
-/// absent after a while, so that it does not hold up every catalog.
-async fn follow<K: Watched>(
+/// Watches an object and sends each of its states.
+async fn send_changes<K: Watched>(
     api: Api<K>,
     name: String,
-    changes: UnboundedSender<Change>,
-    change: impl Fn(Option<K>) -> Change,
+    changes: UnboundedSender<ClusterChange>,
+    change: impl Fn(Option<K>) -> ClusterChange,
 ) {
     let mut objects = std::pin::pin!(watch_one(api, &name));
-    let first = timeout(FIRST_ANSWER, objects.next()).await;
+    // All catalogs wait until the secrets are known. One that the API server does not respond about
+    // must not delay them for ever.
+    let first = timeout(FIRST_RESPONSE_TIMEOUT, objects.next()).await;
     let mut next = first.unwrap_or(Some(None));
     while let Some(object) = next {
-        // Nobody receives changes any more when the process ends.
+        // The receiver is gone only when the process ends.
         let _ = changes.send(change(object));
         next = objects.next().await;
     }
 }
 
-/// Where pull secrets are named.
+/// Names of the objects from which pull secrets are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PullNames {
+pub(crate) struct PullSecretNames {
     pub(crate) namespace: String,
     pub(crate) service_account: Option<String>,
     pub(crate) global: Option<SecretName>,
 }
 
-/// The credentials in a pull secret. Other settings, such as credential helpers, which would start
-/// programs, are ignored.
-fn credentials(name: &SecretName, secret: &Secret) -> Credentials {
+/// Returns the credentials in a pull secret; none if it cannot be parsed, which is logged.
+fn credentials(name: &SecretName, secret: &Secret) -> RegistryCredentials {
+    // Only `auths` is used: a credential helper in a secret would start a program in this pod.
     let parsed = auths(secret).and_then(|auths| {
         let text = json!({ "auths": auths }).to_string();
-        Credentials::parse([(PathBuf::from(format!("Secret {name}")), text)])
+        RegistryCredentials::parse([(PathBuf::from(format!("Secret {name}")), text)])
             .map_err(|error| error.to_string())
     });
     parsed
@@ -258,32 +254,6 @@ fn auths(secret: &Secret) -> Result<Value, String> {
     }
     let config = data(".dockercfg").ok_or("it has neither `.dockerconfigjson` nor `.dockercfg`")?;
     parse(&config.0)
-}
-
-impl FromStr for SecretName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('/') {
-            Some((namespace, name))
-                if !namespace.is_empty() && !name.is_empty() && !name.contains('/') =>
-            {
-                Ok(Self {
-                    namespace: namespace.to_owned(),
-                    name: name.to_owned(),
-                })
-            }
-            _ => Err(
-                "write the namespace and the name, such as openshift-config/pull-secret".to_owned(),
-            ),
-        }
-    }
-}
-
-impl fmt::Display for SecretName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
 }
 
 #[cfg(test)]
@@ -314,17 +284,5 @@ mod tests {
         );
         let other = "it has neither `.dockerconfigjson` nor `.dockercfg`";
         assert_eq!(auths_of("password", "x"), Err(other.to_owned()));
-    }
-
-    #[test]
-    fn a_secret_is_named_with_its_namespace() {
-        let name: SecretName = "a/b".parse().unwrap();
-        assert_eq!(
-            (name.to_string().as_str(), name.name.as_str()),
-            ("a/b", "b")
-        );
-        for wrong in ["", "a", "/b", "a/", "a/b/c"] {
-            assert!(wrong.parse::<SecretName>().is_err(), "{wrong}");
-        }
     }
 }

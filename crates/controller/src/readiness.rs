@@ -1,5 +1,5 @@
-//! When a replica is ready: each wanted catalog is loaded here, or its first attempt has failed or
-//! run out of its time.
+//! Readiness of a replica: it is ready once each desired catalog is loaded, or its first load has
+//! failed or timed out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,28 +7,27 @@ use std::time::Duration;
 use serving::CatalogName;
 use tokio::time::Instant;
 
-/// What is known of a wanted catalog.
+/// Progress of loading a desired catalog, as far as readiness depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Attempted {
-    /// Whether there is content to serve.
+pub(crate) struct LoadState {
+    /// The replica has content to serve.
     pub(crate) has_content: bool,
-    /// Whether an attempt ended.
+    /// An attempt to load the catalog has ended.
     pub(crate) has_failed: bool,
-    /// Whether status says that the catalog is served: another replica serves it, and this one
-    /// should before it takes requests.
+    /// The object has the condition `Serving=True`, which another replica has written.
     pub(crate) is_served_elsewhere: bool,
 }
 
 /// The readiness of a replica. Once ready, it stays ready.
 #[derive(Debug)]
-pub(crate) struct Readiness {
+pub(crate) struct ReplicaReadiness {
     ready_after: Duration,
     is_ready: bool,
-    /// When each catalog that is not loaded was wanted first.
+    /// First time at which each catalog that is not loaded was desired.
     since: BTreeMap<CatalogName, Instant>,
 }
 
-impl Readiness {
+impl ReplicaReadiness {
     pub(crate) fn new(ready_after: Duration) -> Self {
         Self {
             ready_after,
@@ -37,12 +36,14 @@ impl Readiness {
         }
     }
 
-    /// Takes the state of all wanted catalogs. Returns whether the replica has become ready now.
+    /// Updates the state of all desired catalogs. Returns whether the replica has just become ready.
     pub(crate) fn update(
         &mut self,
-        catalogs: impl Iterator<Item = (CatalogName, Attempted)>,
+        catalogs: impl Iterator<Item = (CatalogName, LoadState)>,
         now: Instant,
     ) -> bool {
+        // If another replica serves the catalog, one failure here is no reason to become ready
+        // without it: clients would get it from one replica and not from the other.
         let late = catalogs.filter(|(_, attempted)| {
             !attempted.has_content && (!attempted.has_failed || attempted.is_served_elsewhere)
         });
@@ -63,13 +64,13 @@ impl Readiness {
         self.is_ready
     }
 
-    /// The catalogs that are not loaded yet.
+    /// Returns the catalogs that are not loaded yet.
     pub(crate) fn late(&self) -> Vec<CatalogName> {
         self.since.keys().cloned().collect()
     }
 
-    /// When the replica becomes ready if nothing happens; `None` if it is ready, or nothing is
-    /// awaited.
+    /// Returns the time at which the replica becomes ready without further events; `None` if it is
+    /// ready, or all catalogs are loaded.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let last = self.since.values().max()?;
         (!self.is_ready).then(|| *last + self.ready_after)
@@ -82,8 +83,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_mins(2);
 
-    fn attempted(has_content: bool, has_failed: bool, is_served_elsewhere: bool) -> Attempted {
-        Attempted {
+    fn attempted(has_content: bool, has_failed: bool, is_served_elsewhere: bool) -> LoadState {
+        LoadState {
             has_content,
             has_failed,
             is_served_elsewhere,
@@ -104,7 +105,7 @@ mod tests {
         ];
         for (state, expected) in cases {
             let now = Instant::now();
-            let mut readiness = Readiness::new(LIMIT);
+            let mut readiness = ReplicaReadiness::new(LIMIT);
             let all = || [(CatalogName::new("a").unwrap(), state)].into_iter();
             assert_eq!(readiness.update(all(), now), expected, "{state:?}");
             assert_eq!(
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn a_replica_without_catalogs_is_ready_and_stays_so() {
         let now = Instant::now();
-        let mut readiness = Readiness::new(LIMIT);
+        let mut readiness = ReplicaReadiness::new(LIMIT);
         assert!(readiness.update([].into_iter(), now));
         let late = [(
             CatalogName::new("a").unwrap(),

@@ -1,5 +1,5 @@
-//! The status that an object should have, as a function of the object and of what was loaded for
-//! it. It writes nothing and knows no clock.
+//! The status that an object should have: a pure function of the object and of the last attempt to
+//! load its catalog.
 
 use ::serving::Content;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use olm_api::{
     ResolvedSource, SourceType,
 };
 
+use crate::desired::{desired_source, serving_status};
 use crate::failure::{is_same_message, is_terminal, message};
-use crate::wanted::{serving_status, wanted_source};
-use crate::{CATALOGS_PATH, Mode};
+use crate::{CATALOGS_PATH, ControllerMode};
 
-/// Time until a catalog that status says is served, but that this replica still loads, is reported
-/// as not served.
+/// Time after which a catalog that the replica still loads, but whose status is `Serving=True`, is
+/// reported as not served.
 pub const FIRST_REPORT: Duration = Duration::from_secs(10);
 
 /// Number of problems that the condition `Valid` lists.
@@ -28,16 +28,16 @@ pub const LISTED_PROBLEMS: usize = 5;
 /// Maximum length in bytes of the message of a condition. Kubernetes allows 32768.
 pub const MAX_MESSAGE_BYTES: usize = 4096;
 
-/// What this replica knows of a catalog.
+/// A catalog's object with the state of its load: the input of its status.
 pub(crate) struct Observed<'a> {
     pub(crate) object: &'a ClusterCatalog,
-    /// Why its source cannot be used.
+    /// Reason why its source is invalid.
     pub(crate) invalid: Option<&'a str>,
-    /// The last attempt to load it; `None` before the first, and once it is withdrawn.
+    /// Report of the last attempt to load it; `None` before the first, and once it is withdrawn.
     pub(crate) report: Option<&'a Report>,
-    /// Whether the first attempt has taken longer than [`FIRST_REPORT`].
+    /// The first attempt has taken longer than [`FIRST_REPORT`].
     pub(crate) is_late: bool,
-    /// What the URLs of its content begin with, such as `http://catalogd-service.olmv1-system.svc`.
+    /// Base of the URL of its content, such as `http://catalogd-service.olmv1-system.svc`.
     pub(crate) base_url: &'a str,
 }
 
@@ -50,9 +50,9 @@ struct ConditionState {
 }
 
 impl Observed<'_> {
-    /// The status that the object should have; `None` while that is unknown, because what it asks
-    /// for was not attempted yet. Conditions that did not change keep their transition time, and
-    /// those that changed have `now`.
+    /// Returns the status that the object should have; `None` while no attempt to load its current
+    /// source has ended. Conditions that did not change keep their transition time, and those that
+    /// changed have `now`.
     pub(crate) fn status(&self, now: Timestamp) -> Option<ClusterCatalogStatus> {
         let former = self.object.status.clone().unwrap_or_default();
         let states = self.states()?;
@@ -62,7 +62,7 @@ impl Observed<'_> {
             .map(|state| state.condition(&former.conditions, generation, now))
             .collect();
         if !self.is_known() {
-            // What the source has now is unknown; what was said of it last stands.
+            // The state of the source is unknown: the last known condition is kept.
             let is_kept = |condition: &&Condition| condition.type_ == conditions::PROGRESSING;
             conditions.extend(former.conditions.iter().find(is_kept).cloned());
         }
@@ -70,7 +70,7 @@ impl Observed<'_> {
         let content = self.content();
         let resolved_source = content.and_then(resolved_source);
         let is_same_source = resolved_source == former.resolved_source;
-        // Each replica unpacks by itself: the time that was told first stands.
+        // Each replica unpacks by itself. The first time is kept, so that a fail-over changes nothing.
         let last_unpacked = former
             .last_unpacked
             .filter(|_| is_same_source)
@@ -88,7 +88,7 @@ impl Observed<'_> {
             return None;
         }
         if self.object.spec.availability_mode == AvailabilityMode::Unavailable {
-            // Not before it is withdrawn.
+            // The status changes once the content is withdrawn, and not before.
             return self.report.is_none().then(unavailable);
         }
         if let Some(reason) = self.invalid {
@@ -100,12 +100,13 @@ impl Observed<'_> {
             let is_wrong = self.is_late && serving_status(self.object) == Some("True");
             return is_wrong.then(|| self.served());
         };
-        let is_current =
-            wanted_source(self.object, Mode::Manage).is_ok_and(|source| source == *report.source);
+        // The report may be about the source of an older generation of the object.
+        let is_current = desired_source(self.object, ControllerMode::Manage)
+            .is_ok_and(|source| source == *report.source);
         is_current.then(|| progress(report).into_iter().chain(self.served()).collect())
     }
 
-    /// What is said of the content, whether or not it is the desired one.
+    /// Returns the conditions about the served content, whether or not it is the desired one.
     fn served(&self) -> Vec<ConditionState> {
         let serving = match self.content() {
             Some(_) => ConditionState::new(
@@ -164,7 +165,7 @@ impl Observed<'_> {
         self.report?.content.as_ref()
     }
 
-    /// Whether it is known how far the way to the desired state is.
+    /// Returns whether the condition `Progressing` can be determined.
     fn is_known(&self) -> bool {
         let is_known = |report: &Report| !matches!(report.status, SyncStatus::Pending);
         let is_unavailable = self.object.spec.availability_mode == AvailabilityMode::Unavailable;
@@ -209,7 +210,7 @@ impl ConditionState {
         }
     }
 
-    /// Whether the message comes from an attempt, and not from what is served.
+    /// Returns whether the message describes a failed attempt, and not the served content.
     fn is_failure(&self) -> bool {
         matches!(
             self.reason,
@@ -218,7 +219,7 @@ impl ConditionState {
     }
 }
 
-/// The desired state is that nothing is served, and that is reached.
+/// Returns the conditions of a catalog that its owner has made unavailable.
 fn unavailable() -> Vec<ConditionState> {
     let message = serving::SET_UNAVAILABLE;
     vec![
@@ -237,7 +238,7 @@ fn unavailable() -> Vec<ConditionState> {
     ]
 }
 
-/// What an attempt says of the way to the desired state; `None` when it is not over.
+/// Returns the condition `Progressing` after an attempt; `None` while it is under way.
 fn progress(report: &Report) -> Option<ConditionState> {
     match &report.status {
         SyncStatus::Pending => None,
@@ -276,7 +277,7 @@ fn last_unpacked(content: &Content) -> Option<Time> {
     content.last_unpacked.map(seconds).map(Time)
 }
 
-/// A time as the API server keeps it.
+/// Truncates a time to seconds, as the API server stores it.
 fn seconds(time: Timestamp) -> Timestamp {
     time.round(
         TimestampRound::new()

@@ -1,5 +1,5 @@
-//! Watches of objects: one stream for each kind, or for each object that is named, resumed after
-//! any failure.
+//! Watches of the API server: one for each kind of objects, or for each named object. They resume
+//! with backoff after any failure.
 
 use std::fmt::Debug;
 use std::panic::AssertUnwindSafe;
@@ -17,7 +17,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
 use crate::api_error::describe_watch;
-use crate::controller::Change;
+use crate::changes::ClusterChange;
 
 /// A kind of objects that can be watched.
 pub(crate) trait Watched:
@@ -44,50 +44,54 @@ impl<K> Watched for K where
 {
 }
 
-/// A task that ends with this value.
+/// A task that is aborted when this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Task(JoinHandle<()>);
+pub(crate) struct WatchTask(JoinHandle<()>);
 
-/// Every object of a kind, as it was when last heard of.
+/// Watches all objects of a kind and caches them.
 pub(crate) struct Informer<K: Watched> {
     store: Store<K>,
-    _task: Task,
+    _task: WatchTask,
 }
 
-impl Task {
-    /// Begins a watch that sends to `changes`, and sends [`Change::WatchPanicked`] if it panics.
+impl WatchTask {
+    /// Spawns a watch, and sends [`ClusterChange::WatchPanicked`] if it panics.
     pub(crate) fn spawn(
         work: impl Future<Output = ()> + Send + 'static,
-        changes: UnboundedSender<Change>,
+        changes: UnboundedSender<ClusterChange>,
     ) -> Self {
-        // What it shares with others is behind locks and channels, which notice.
+        // Unwind safe: state that it shares is behind locks, which are poisoned, and channels.
         let work = FutureExt::catch_unwind(AssertUnwindSafe(work));
         Self(tokio::spawn(async move {
             if work.await.is_err() {
-                // Nobody receives changes any more when the process ends.
-                let _ = changes.send(Change::WatchPanicked);
+                // The receiver is gone only when the process ends.
+                let _ = changes.send(ClusterChange::WatchPanicked);
             }
         }))
     }
 }
 
-impl Drop for Task {
+impl Drop for WatchTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 impl<K: Watched> Informer<K> {
-    /// Watches all objects of a kind. After each change, and once all are known, `change` is sent.
-    pub(crate) fn start(api: Api<K>, change: Change, changes: UnboundedSender<Change>) -> Self {
+    /// Starts the watch. It sends `change` once all objects are listed and after each change.
+    pub(crate) fn start(
+        api: Api<K>,
+        change: ClusterChange,
+        changes: UnboundedSender<ClusterChange>,
+    ) -> Self {
         let (store, writer) = reflector::store();
         Self {
             store,
-            _task: Task::spawn(inform(api, writer, change, changes.clone()), changes),
+            _task: WatchTask::spawn(inform(api, writer, change, changes.clone()), changes),
         }
     }
 
-    /// Every object; none before all are known.
+    /// Returns all objects; none before the initial list is complete.
     pub(crate) fn objects(&self) -> Vec<Arc<K>> {
         self.store.state()
     }
@@ -96,12 +100,12 @@ impl<K: Watched> Informer<K> {
 async fn inform<K: Watched>(
     api: Api<K>,
     mut writer: reflector::store::Writer<K>,
-    change: Change,
-    changes: UnboundedSender<Change>,
+    change: ClusterChange,
+    changes: UnboundedSender<ClusterChange>,
 ) {
     let kind = <K as Resource>::kind(&()).into_owned();
     let mut has_streaming_lists = true;
-    // An API server without streaming lists refuses the first watch.
+    // An API server without streaming lists rejects their parameters.
     loop {
         let config = watcher::Config::default();
         let config = if has_streaming_lists {
@@ -111,6 +115,7 @@ async fn inform<K: Watched>(
         };
         let stream = watcher(api.clone(), config)
             .default_backoff()
+            // Managed fields are not used: dropping them saves memory.
             .modify(|object| object.managed_fields_mut().clear());
         let mut stream = std::pin::pin!(stream);
         let mut is_failing = false;
@@ -138,8 +143,8 @@ async fn inform<K: Watched>(
     }
 }
 
-/// Watches one object. What it is now is given each time that it changes, first when that is known;
-/// `None` when there is none, it may not be read, or the first attempt to read it fails.
+/// Watches one object. The stream yields its initial state and then each change; `None` if it does
+/// not exist, may not be read, or the first attempt to read it fails.
 pub(crate) fn watch_one<K: Watched>(
     api: Api<K>,
     name: &str,
@@ -167,7 +172,7 @@ pub(crate) fn watch_one<K: Watched>(
 
 /// Logs a failure of a watch once, until it works again.
 fn log(kind: &str, error: &watcher::Error, is_failing: &mut bool) {
-    // The API server has forgotten what changed since: everything is read again, as it should be.
+    // 410 Gone is normal: the resource version is too old, and the watch begins with a new list.
     let is_expired = status_code(error) == Some(410);
     let error = describe_watch(error);
     if is_expired || std::mem::replace(is_failing, true) {
@@ -202,12 +207,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_watch_that_panics_is_told_and_one_that_ends_is_not() {
+    async fn a_watch_that_panics_is_reported_and_one_that_ends_is_not() {
         let (sender, mut changes) = mpsc::unbounded_channel();
-        let _ended = Task::spawn(async {}, sender.clone());
-        let _panicking = Task::spawn(async { panic!("on purpose") }, sender);
+        let _ended = WatchTask::spawn(async {}, sender.clone());
+        let _panicking = WatchTask::spawn(async { panic!("on purpose") }, sender);
         let change = changes.recv().await;
-        assert!(matches!(change, Some(Change::WatchPanicked)), "{change:?}");
+        assert!(
+            matches!(change, Some(ClusterChange::WatchPanicked)),
+            "{change:?}"
+        );
         let change = changes.recv().await;
         assert!(change.is_none(), "{change:?}");
     }

@@ -1,5 +1,5 @@
-//! What the holder of the Lease writes to objects: one write at a time for each, and only what
-//! differs.
+//! Writes to `ClusterCatalog` objects, by the holder of the Lease: labels, finalizers, status, and
+//! the events of conditions that changed. An object that is up to date is not written.
 
 use std::time::Duration;
 
@@ -17,27 +17,27 @@ use crate::api_error::describe;
 use crate::events::{event, transitions};
 use crate::status::Observed;
 
-/// Identifies this program's writes among those of others.
+/// Field manager of this program's server-side applies and patches.
 pub const FIELD_MANAGER: &str = "catalogql";
 
-/// The namespace of events about objects that have none.
+/// Namespace of events about cluster-scoped objects.
 const EVENTS_NAMESPACE: &str = "default";
 
-/// Maximum length of the value of a label in bytes, as Kubernetes allows it. A longer name cannot
-/// be a label.
+/// Maximum length of the value of a label in bytes, set by Kubernetes. An object with a longer name
+/// gets no label.
 const MAX_LABEL_BYTES: usize = 63;
 
-/// A write to one object.
+/// A write that an object needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Write {
+pub(crate) enum ObjectWrite {
     /// A merge patch of the metadata.
     Metadata(Value),
-    /// The conditions and other fields of the status that are this program's.
+    /// A server-side apply of the fields of the status that this program owns.
     Status(Box<ClusterCatalogStatus>),
 }
 
-/// The next write that an object needs, if any.
-pub(crate) fn next_write(observed: &Observed<'_>, now: Timestamp) -> Option<Write> {
+/// Returns the next write that an object needs, or `None` if it is up to date.
+pub(crate) fn next_write(observed: &Observed<'_>, now: Timestamp) -> Option<ObjectWrite> {
     let metadata = &observed.object.metadata;
     let name = metadata.name.as_ref()?;
     if metadata.deletion_timestamp.is_some() {
@@ -46,89 +46,92 @@ pub(crate) fn next_write(observed: &Observed<'_>, now: Timestamp) -> Option<Writ
             .iter()
             .filter(|finalizer| *finalizer != CATALOGD_FINALIZER)
             .collect();
-        // Not before the content is withdrawn.
+        // catalogd's finalizer would let the deletion hang while catalogd is not running. It is
+        // removed once the content is withdrawn.
         let is_due = others.len() < finalizers.len() && observed.report.is_none();
-        return is_due.then(|| Write::Metadata(json!({ "finalizers": others })));
+        return is_due.then(|| ObjectWrite::Metadata(json!({ "finalizers": others })));
     }
     let label = metadata
         .labels
         .as_ref()
         .and_then(|labels| labels.get(NAME_LABEL));
     if label != Some(name) && name.len() <= MAX_LABEL_BYTES {
-        return Some(Write::Metadata(json!({ "labels": { NAME_LABEL: name } })));
+        return Some(ObjectWrite::Metadata(
+            json!({ "labels": { NAME_LABEL: name } }),
+        ));
     }
     let status = observed.status(now)?;
     let former = observed.object.status.as_ref();
     former
         .is_none_or(|former| !is_same(former, &status))
-        .then(|| Write::Status(Box::new(status)))
+        .then(|| ObjectWrite::Status(Box::new(status)))
 }
 
-/// Whether a status has everything that is this program's as another one has it.
+/// Returns whether two statuses agree in all fields that this program owns.
 fn is_same(former: &ClusterCatalogStatus, status: &ClusterCatalogStatus) -> bool {
-    let ours = |of: &ClusterCatalogStatus| {
-        [PROGRESSING, SERVING, VALID].map(|kind| {
-            of.conditions
-                .iter()
-                .find(|found| found.type_ == kind)
-                .cloned()
-        })
+    let find = |status: &'_ ClusterCatalogStatus, kind| {
+        let mut conditions = status.conditions.iter();
+        conditions
+            .find(|condition| condition.type_ == kind)
+            .cloned()
     };
-    let rest = |of: &ClusterCatalogStatus| {
-        (
-            of.resolved_source.clone(),
-            of.urls.clone(),
-            of.last_unpacked.clone(),
-        )
-    };
-    ours(former) == ours(status) && rest(former) == rest(status)
+    let has_same_conditions = [PROGRESSING, SERVING, VALID]
+        .into_iter()
+        .all(|kind| find(former, kind) == find(status, kind));
+
+    has_same_conditions
+        && former.resolved_source == status.resolved_source
+        && former.urls == status.urls
+        && former.last_unpacked == status.last_unpacked
 }
 
-/// Maximum time of a write, its events included.
+/// Timeout of a write, including its events.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a write failed.
+/// Error of a write to an object.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WriteError {
-    /// The API server refuses it, or cannot be reached.
+pub(crate) enum StatusWriteError {
+    /// The API server rejected the write, or cannot be reached.
     #[error("{}", describe(.0))]
     Api(kube::Error),
-    /// There was no answer in time.
-    #[error("no answer of the API server within {} seconds", WRITE_TIMEOUT.as_secs())]
+    /// The API server did not respond within [`WRITE_TIMEOUT`].
+    #[error("the API server did not respond within {} seconds", WRITE_TIMEOUT.as_secs())]
     TimedOut(#[from] Elapsed),
 }
 
 /// Writes to objects and creates events.
 #[derive(Clone)]
-pub(crate) struct Writer {
+pub(crate) struct StatusWriter {
     pub(crate) client: Client,
-    /// Identifies this replica in events.
+    /// Identity of this replica, the `reportingInstance` of events.
     pub(crate) instance: String,
 }
 
-impl Writer {
-    /// Writes to this version of an object: the API server refuses it if there is a newer one.
-    /// Returns the version after the write.
+impl StatusWriter {
+    /// Writes to this version of an object. Returns its resource version after the write.
+    ///
+    /// Every write has the resource version as a precondition: a status that was computed from an
+    /// old generation is never written to a new one.
     pub(crate) async fn write(
         &self,
         object: &ClusterCatalog,
-        write: Write,
-    ) -> Result<Option<String>, WriteError> {
+        write: ObjectWrite,
+    ) -> Result<Option<String>, StatusWriteError> {
         timeout(WRITE_TIMEOUT, self.write_all(object, write))
             .await?
-            .map_err(WriteError::Api)
+            .map_err(StatusWriteError::Api)
     }
 
     async fn write_all(
         &self,
         object: &ClusterCatalog,
-        write: Write,
+        write: ObjectWrite,
     ) -> Result<Option<String>, kube::Error> {
         let name = object.metadata.name.as_deref().unwrap_or_default();
         let version = &object.metadata.resource_version;
         let api = Api::<ClusterCatalog>::all(self.client.clone());
         match write {
-            Write::Metadata(mut metadata) => {
+            ObjectWrite::Metadata(mut metadata) => {
                 metadata["resourceVersion"] = json!(version);
                 let patch = Patch::Merge(json!({ "metadata": metadata }));
                 Ok(api
@@ -137,7 +140,7 @@ impl Writer {
                     .metadata
                     .resource_version)
             }
-            Write::Status(status) => {
+            ObjectWrite::Status(status) => {
                 let patch = status_patch(name, version.as_ref(), &status);
                 let params = PatchParams::apply(FIELD_MANAGER).force();
                 let mut written = api
@@ -154,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// Creates an event for each condition that changed. An event that cannot be created is lost.
+    /// Creates an event for each condition that changed. Failures are logged and not retried.
     async fn publish_events(&self, object: &ClusterCatalog, status: &ClusterCatalogStatus) {
         let api = Api::<Event>::namespaced(self.client.clone(), EVENTS_NAMESPACE);
         let former = object.status.clone().unwrap_or_default();
@@ -178,7 +181,8 @@ fn merge() -> PatchParams {
     }
 }
 
-/// The fields that are this program's, for a server-side apply. Those of other programs stay.
+/// Returns the server-side apply of the fields that this program owns. Fields of other managers are
+/// left alone.
 fn status_patch(name: &str, version: Option<&String>, status: &ClusterCatalogStatus) -> Value {
     json!({
         "apiVersion": "olm.operatorframework.io/v1",
@@ -188,12 +192,13 @@ fn status_patch(name: &str, version: Option<&String>, status: &ClusterCatalogSta
     })
 }
 
-/// A merge patch that removes what an apply leaves because another program, such as catalogd, has
-/// written it before.
+/// Returns a merge patch that removes fields of another field manager that are not true any more.
 fn leftovers(
     written: Option<&ClusterCatalogStatus>,
     status: &ClusterCatalogStatus,
 ) -> Option<Value> {
+    // An apply cannot remove a field that another manager owns, such as catalogd before this
+    // program took its place.
     let written = written?;
     let fields = [
         (

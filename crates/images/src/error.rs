@@ -304,7 +304,7 @@ pub enum ImageError {
     NotAManifest {
         /// The document.
         resource: String,
-        /// What distinguishes it from a manifest.
+        /// The property that distinguishes it from a manifest.
         found: String,
     },
     /// The size in a descriptor is negative.

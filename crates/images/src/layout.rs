@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use fbc::Digest;
 use oci_client::manifest::{ImageIndexEntry, OciImageIndex};
 use sha2::{Digest as _, Sha256};
 
-use super::manifest::{self, BlobDescriptor, MAX_NESTED_INDEXES, Manifest};
-use super::registries::PullLimits;
-use super::resolved::Origin;
-use super::{ImageError, LayoutReference, LayoutSelector, ResolvedImage, io_error};
+use super::limits::PullLimits;
+use super::manifest::{
+    self, BlobDescriptor, ImageDescription, MAX_NESTED_INDEXES, ManifestOrIndex,
+};
+use super::{ImageError, LayoutReference, LayoutSelector, io_error};
 
 /// Name of the file that lists the images of a layout.
 const INDEX_FILE: &str = "index.json";
@@ -66,35 +66,31 @@ impl OpenLayout {
 
     /// Resolves a reference to an image of the layout.
     pub(super) fn resolve(
-        self,
+        &self,
         layout: &LayoutReference,
         limits: &PullLimits,
-    ) -> Result<ResolvedImage, ImageError> {
+    ) -> Result<ImageDescription, ImageError> {
         let resource = format!("`{layout}`");
         let digest = self.selected_digest(layout, limits)?;
         let mut bytes = self.read_verified(digest, limits.manifest_bytes)?;
         let mut platform = None;
         for _ in 0..=MAX_NESTED_INDEXES {
-            let index = match Manifest::parse(&bytes, &resource)? {
-                Manifest::Image(image) => {
+            let index = match ManifestOrIndex::parse(&bytes, &resource)? {
+                ManifestOrIndex::Image(image) => {
                     image.check(&resource, limits)?;
                     let config = image
                         .config
                         .map(|config| self.read_verified(config.digest, config.bytes))
                         .transpose()?;
                     let (kind, layers) = image.describe(config.as_deref(), &resource)?;
-                    let pinned_reference = format!("oci:{}@{digest}", self.path.display());
-                    let origin = Origin::Layout(Arc::new(self));
-                    return Ok(ResolvedImage {
+                    return Ok(ImageDescription {
                         digest,
-                        pinned_reference,
                         platform,
                         kind,
                         layers,
-                        origin,
                     });
                 }
-                Manifest::Index(index) => index,
+                ManifestOrIndex::Index(index) => index,
             };
             let selected = manifest::select(&index, &resource)?;
             bytes = self.read_verified(selected.manifest.digest, limits.manifest_bytes)?;
@@ -103,7 +99,15 @@ impl OpenLayout {
         Err(ImageError::NestedIndexes(layout.to_string()))
     }
 
+    /// Returns the path of the directory or archive.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Copies a blob to a new file and verifies it.
+    //
+    // It is copied while it is verified, so that the unpacked bytes are the verified ones even if
+    // another program changes the layout meanwhile.
     pub(super) fn copy(&self, blob: BlobDescriptor, to: &Path) -> Result<(), ImageError> {
         let (name, mut from) = self.open_blob(blob.digest)?;
         let mut file = File::create(to).map_err(|source| io_error("create", to, source))?;

@@ -8,12 +8,12 @@
 
 mod error;
 mod layout;
+mod limits;
 mod manifest;
 mod metrics;
 mod pack;
 mod reference;
 mod registries;
-mod resolved;
 pub mod unpack;
 
 use std::io;
@@ -21,16 +21,16 @@ use std::path::Path;
 
 pub use error::ImageError;
 pub use layout::MAX_LAYOUT_ENTRIES;
-pub use manifest::MAX_NESTED_INDEXES;
+pub use limits::{PullLimits, RetryPolicy};
+pub use manifest::{ImageKind, LayerDescriptor, MAX_NESTED_INDEXES};
 pub use metrics::{RegistryMetrics, registry_metrics};
 pub use pack::{PackedImage, Packer};
 pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryReference};
 pub use registries::{
-    Credentials, HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_REDIRECTS,
-    MAX_TOKEN_RESPONSE_BYTES, PullLimits, Registries, RegistriesConf, RegistrySettings,
-    RetryPolicy,
+    HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_REDIRECTS,
+    MAX_TOKEN_RESPONSE_BYTES, Registries, RegistriesConf, RegistryCredentials, RegistrySettings,
+    ResolvedImage,
 };
-pub use resolved::{ImageKind, LayerDescriptor, ResolvedImage};
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {
     ImageError::Io {

@@ -14,8 +14,8 @@ use oci_client::manifest::{
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::registries::PullLimits;
-use super::{ImageError, ImageKind, LayerDescriptor};
+use super::ImageError;
+use super::limits::PullLimits;
 
 /// Supported media types of manifests and indexes, which requests accept.
 pub(super) const MEDIA_TYPES: [&str; 4] = [
@@ -37,7 +37,7 @@ const REFERENCE_TYPE: &str = "vnd.docker.reference.type";
 
 /// A parsed manifest or index.
 #[derive(Debug)]
-pub(super) enum Manifest {
+pub(super) enum ManifestOrIndex {
     /// An image index: a list of manifests.
     Index(OciImageIndex),
     /// The manifest of one image or artifact.
@@ -65,6 +65,41 @@ pub(super) struct SelectedManifest {
     pub(super) manifest: BlobDescriptor,
     /// Platform of the entry, such as `linux/amd64`, if it has one.
     pub(super) platform: Option<String>,
+}
+
+/// The kind of thing that a manifest describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImageKind {
+    /// A container image.
+    Container {
+        /// Labels of the image config.
+        labels: BTreeMap<String, String>,
+    },
+    /// Another OCI artifact. Its only layer is an archive of the catalog.
+    Artifact,
+}
+
+/// One layer of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerDescriptor {
+    /// Digest of the blob, as it is downloaded.
+    pub digest: Digest,
+    /// Length of the blob in bytes.
+    pub bytes: u64,
+    /// Digest of the uncompressed layer, if the image config names one.
+    pub diff_id: Option<Digest>,
+}
+
+/// An image that a reference has been resolved to.
+#[derive(Debug)]
+pub(super) struct ImageDescription {
+    /// Digest that the reference resolved to: that of the index, if it names one.
+    pub(super) digest: Digest,
+    /// Platform that was selected from an index, such as `linux/amd64`.
+    pub(super) platform: Option<String>,
+    pub(super) kind: ImageKind,
+    /// Layers, lowest first.
+    pub(super) layers: Vec<LayerDescriptor>,
 }
 
 /// The fields that distinguish an index from a manifest.
@@ -100,7 +135,7 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest::new(Sha256::digest(bytes).into())
 }
 
-impl Manifest {
+impl ManifestOrIndex {
     /// Parses a manifest or an index. `resource` names it in errors.
     pub(super) fn parse(bytes: &[u8], resource: &str) -> Result<Self, ImageError> {
         let error = |source| ImageError::Manifest {

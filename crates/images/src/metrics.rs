@@ -1,18 +1,18 @@
-//! What is counted of requests to registries, in the whole process: clients come and go with pull
-//! secrets and settings, and what they did stays counted.
+//! Metrics of requests to registries, for the whole process: clients are replaced when pull secrets or
+//! settings change, and their counts must not be lost.
 
 use metrics::Counter;
 
 /// Counters of requests to registries.
 #[derive(Debug)]
 pub struct RegistryMetrics {
-    /// Requests for manifests, configs and blobs that gave what they should.
+    /// Successful requests for manifests, configs and blobs.
     pub ok: Counter,
-    /// Requests that failed and were sent again.
+    /// Failed requests that were retried.
     pub retried: Counter,
-    /// Requests that failed, and with them the pull.
+    /// Failed requests that were not retried.
     pub failed: Counter,
-    /// Bytes of manifests, configs and blobs that came.
+    /// Downloaded bytes of manifests, configs and blobs.
     pub bytes: Counter,
 }
 

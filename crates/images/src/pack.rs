@@ -224,7 +224,9 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-/// Returns the header of an entry of nobody, of no time.
+/// Returns the header of an entry without owner and time.
+//
+// The digest of an image must depend on the files alone.
 fn header(kind: EntryType, mode: u32, bytes: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);

@@ -1,7 +1,6 @@
 //! Resolves and fetches images from registries and from layouts on disk.
 //!
-//! A reference is resolved once; everything else is fetched by digest and verified. This module
-//! does not know what is in a layer.
+//! A reference is resolved once. Everything else is fetched by digest and verified.
 
 mod backoff;
 mod blob;
@@ -10,45 +9,48 @@ mod credentials;
 mod helper;
 mod login;
 mod push;
+mod response;
+mod secret;
 mod session;
 mod transport;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
+use fbc::Digest;
 use tokio::task::spawn_blocking;
 
 use super::layout::OpenLayout;
-use super::manifest::{self, BlobDescriptor, MAX_NESTED_INDEXES, Manifest};
-use super::resolved::Origin;
-use super::{
-    ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference, ResolvedImage,
+use super::limits::{PullLimits, RetryPolicy};
+use super::manifest::{
+    self, BlobDescriptor, ImageDescription, ImageKind, LayerDescriptor, MAX_NESTED_INDEXES,
+    ManifestOrIndex,
 };
+use super::{ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference};
 
 pub use conf::RegistriesConf;
-pub use credentials::Credentials;
+pub use credentials::RegistryCredentials;
 pub use helper::{HELPER_TIMEOUT, MAX_HELPER_OUTPUT_BYTES};
 pub use login::MAX_TOKEN_RESPONSE_BYTES;
-use session::Access;
+use login::RepositoryAccess;
 pub use session::MAX_ERROR_BODY_BYTES;
-pub(super) use session::Session;
+use session::RegistrySession;
 pub use transport::MAX_REDIRECTS;
 
-use transport::Transport;
+use transport::RegistryTransport;
 
 /// A client for registries and layouts. Clones are cheap and share connections.
 #[derive(Clone, Debug)]
 pub struct Registries {
-    transport: Arc<Transport>,
+    transport: Arc<RegistryTransport>,
 }
 
 /// Settings of a [`Registries`] client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistrySettings {
     /// Credentials for registries.
-    pub credentials: Credentials,
+    pub credentials: RegistryCredentials,
     /// Certificates of authorities that are trusted in addition to the system's, in PEM.
     pub authorities: Vec<String>,
     /// Registries (`HOST[:PORT]`) that may be used without TLS, or with a certificate that cannot
@@ -62,72 +64,31 @@ pub struct RegistrySettings {
     pub retry: RetryPolicy,
 }
 
-/// Limits of an image that is pulled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PullLimits {
-    /// Maximum length in bytes of a manifest or index, which is held in memory. Registries
-    /// themselves accept 4 MiB.
-    pub manifest_bytes: u64,
-    /// Maximum length in bytes of an image config, which is held in memory.
-    pub config_bytes: u64,
-    /// Maximum number of layers. Container runtimes mount no more than 127.
-    pub layers: usize,
-    /// Maximum length in bytes of all layer blobs together, which are on the disk until they are
-    /// unpacked.
-    pub layer_bytes: u64,
+/// The image that a reference named at the time of resolving it. Everything else is fetched by
+/// digest.
+#[derive(Clone, Debug)]
+pub struct ResolvedImage {
+    /// Digest that the reference resolved to: that of the index, if it names one.
+    pub digest: Digest,
+    /// Reference by digest, which always names the same image: `quay.io/ns/repo@sha256:…` or
+    /// `oci:PATH@sha256:…`.
+    pub pinned_reference: String,
+    /// Platform that was selected from an index, such as `linux/amd64`.
+    pub platform: Option<String>,
+    /// Kind of the image.
+    pub kind: ImageKind,
+    /// Layers, lowest first.
+    pub layers: Vec<LayerDescriptor>,
+    origin: Origin,
 }
 
-/// Time-outs of requests to registries, and how they are retried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// Time-out for establishing a connection.
-    pub connect_timeout: Duration,
-    /// Time-out for the next bytes of a response.
-    pub read_timeout: Duration,
-    /// Minimum average rate of a response in bytes per second. It bounds responses that would
-    /// otherwise never time out, because a few bytes arrive now and then.
-    pub min_bytes_per_second: u64,
-    /// Maximum number of attempts of one request, the first included.
-    pub max_attempts: u32,
-    /// Upper bound of the delay before the second attempt; it doubles with each further attempt.
-    pub initial_backoff: Duration,
-    /// Upper bound of every delay. A registry that asks for a longer one (`Retry-After`) is not
-    /// retried.
-    pub max_backoff: Duration,
-}
-
-impl Default for PullLimits {
-    fn default() -> Self {
-        Self {
-            manifest_bytes: 4 << 20,
-            config_bytes: 4 << 20,
-            layers: 127,
-            layer_bytes: 4 << 30,
-        }
-    }
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(10),
-            read_timeout: Duration::from_secs(30),
-            min_bytes_per_second: 4096,
-            max_attempts: 5,
-            initial_backoff: Duration::from_millis(500),
-            max_backoff: Duration::from_mins(1),
-        }
-    }
-}
-
-impl RetryPolicy {
-    /// Returns the time-out of a request whose response has so many bytes.
-    fn request_timeout(&self, bytes: u64) -> Duration {
-        let transfer = Duration::from_secs(bytes / self.min_bytes_per_second.max(1));
-        self.connect_timeout
-            .saturating_add(self.read_timeout)
-            .saturating_add(transfer)
-    }
+/// The origin of the layers.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// Repository that has the manifest.
+    Registry(Arc<RegistrySession>),
+    /// Layout that has the manifest.
+    Layout(Arc<OpenLayout>),
 }
 
 /// Equal if they share connections and settings.
@@ -141,7 +102,7 @@ impl Registries {
     /// Creates a client.
     pub fn new(settings: RegistrySettings) -> Result<Self, ImageError> {
         Ok(Self {
-            transport: Arc::new(Transport::new(settings)?),
+            transport: Arc::new(RegistryTransport::new(settings)?),
         })
     }
 
@@ -202,7 +163,7 @@ impl Registries {
     }
 
     /// Pushes an image under the tag of a reference, and returns the reference by digest. The tag
-    /// is written last, so that it names the former image or the new one. Mirrors do not count.
+    /// is written last, so that it names the former image or the new one. Mirrors are ignored.
     pub async fn push(
         &self,
         to: &RegistryReference,
@@ -213,7 +174,12 @@ impl Registries {
         };
         let location = self.transport.settings.conf.push_location(to)?;
         let attempts = self.transport.settings.retry.max_attempts;
-        let session = Session::new(self.transport.clone(), location, Access::Push, attempts);
+        let session = RegistrySession::new(
+            self.transport.clone(),
+            location,
+            RepositoryAccess::Push,
+            attempts,
+        );
         push::push(&session, tag, image).await?;
         Ok(format!("{}@{}", to.repository(), image.digest))
     }
@@ -223,7 +189,8 @@ impl Registries {
         let retry = self.transport.settings.retry;
         let (mirrors, own) = self.transport.settings.conf.locations(image)?;
         for mirror in mirrors {
-            let session = Session::new(self.transport.clone(), mirror, Access::Pull, 1);
+            let session =
+                RegistrySession::new(self.transport.clone(), mirror, RepositoryAccess::Pull, 1);
             match resolve_at(session, image, &self.transport.settings.limits).await {
                 Ok(resolved) => return Ok(resolved),
                 Err(error) => {
@@ -232,10 +199,10 @@ impl Registries {
                 }
             }
         }
-        let session = Session::new(
+        let session = RegistrySession::new(
             self.transport.clone(),
             own,
-            Access::Pull,
+            RepositoryAccess::Pull,
             retry.max_attempts,
         );
         resolve_at(session, image, &self.transport.settings.limits).await
@@ -243,13 +210,39 @@ impl Registries {
 
     async fn resolve_layout(&self, layout: LayoutReference) -> Result<ResolvedImage, ImageError> {
         let limits = self.transport.settings.limits;
-        blocking(move || OpenLayout::open(&layout)?.resolve(&layout, &limits)).await
+        blocking(move || {
+            let open = OpenLayout::open(&layout)?;
+            let description = open.resolve(&layout, &limits)?;
+            let pinned = format!("oci:{}@{}", open.path().display(), description.digest);
+            let origin = Origin::Layout(Arc::new(open));
+            Ok(ResolvedImage::new(description, pinned, origin))
+        })
+        .await
+    }
+}
+
+impl ResolvedImage {
+    fn new(description: ImageDescription, pinned_reference: String, origin: Origin) -> Self {
+        let ImageDescription {
+            digest,
+            platform,
+            kind,
+            layers,
+        } = description;
+        Self {
+            digest,
+            pinned_reference,
+            platform,
+            kind,
+            layers,
+            origin,
+        }
     }
 }
 
 /// Resolves an image in one repository.
 async fn resolve_at(
-    session: Session,
+    session: RegistrySession,
     image: &RegistryReference,
     limits: &PullLimits,
 ) -> Result<ResolvedImage, ImageError> {
@@ -257,26 +250,25 @@ async fn resolve_at(
     let mut resource = format!("`{image}`");
     let mut platform = None;
     for _ in 0..=MAX_NESTED_INDEXES {
-        let index = match Manifest::parse(&bytes, &resource)? {
-            Manifest::Image(manifest) => {
+        let index = match ManifestOrIndex::parse(&bytes, &resource)? {
+            ManifestOrIndex::Image(manifest) => {
                 manifest.check(&resource, limits)?;
                 let config = match manifest.config {
                     Some(config) => Some(session.config(config).await?),
                     None => None,
                 };
                 let (kind, layers) = manifest.describe(config.as_deref(), &resource)?;
-                let pinned_reference = format!("{}@{digest}", image.repository());
-                let origin = Origin::Registry(Arc::new(session));
-                return Ok(ResolvedImage {
+                let description = ImageDescription {
                     digest,
-                    pinned_reference,
                     platform,
                     kind,
                     layers,
-                    origin,
-                });
+                };
+                let pinned = format!("{}@{digest}", image.repository());
+                let origin = Origin::Registry(Arc::new(session));
+                return Ok(ResolvedImage::new(description, pinned, origin));
             }
-            Manifest::Index(index) => index,
+            ManifestOrIndex::Index(index) => index,
         };
         let selected = manifest::select(&index, &resource)?;
         bytes = session.manifest_by_digest(selected.manifest).await?;
@@ -286,7 +278,7 @@ async fn resolve_at(
     Err(ImageError::NestedIndexes(image.to_string()))
 }
 
-/// Runs blocking work on a thread for it.
+/// Runs blocking work on a thread pool.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
 ) -> Result<T, ImageError> {

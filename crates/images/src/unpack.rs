@@ -17,7 +17,6 @@ mod spool;
 mod stream;
 mod tree;
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use fbc::Digest;
@@ -32,7 +31,7 @@ pub use stream::MAX_ZSTD_WINDOW_LOG;
 
 use apply::LayeredImage;
 use spool::Spool;
-use stream::LayerStream;
+use stream::{LayerStream, StreamCounters};
 
 /// A layer of an image. Its compression (gzip, zstd or none) is detected from its first bytes.
 #[derive(Clone, Debug)]
@@ -142,22 +141,12 @@ pub fn unpack(
         });
     }
     let mut image = LayeredImage::new(root, limits, folder)?;
-    let blob_bytes = Cell::new(0);
-    let mut uncompressed = 0;
+    let counters = StreamCounters::default();
     for (number, layer) in (1..).zip(layers) {
-        let content_end = Cell::new(0);
-        let stream = LayerStream::open(
-            layer,
-            number,
-            limits,
-            uncompressed,
-            &blob_bytes,
-            &content_end,
-            &mut progress,
-        )?;
+        let stream = LayerStream::open(layer, number, limits, &counters, &mut progress)?;
         let mut archive = tar::Archive::new(stream);
-        image.apply(number, &mut archive, &content_end)?;
-        uncompressed = archive.into_inner().finish()?;
+        image.apply(number, &mut archive, &counters.content_end)?;
+        archive.into_inner().finish()?;
     }
     image.finish()
 }

@@ -1,5 +1,5 @@
-//! Contents: found in the store where it has them, indexed, and held once in memory however many
-//! catalogs serve them.
+//! Contents in use: opened from the store or indexed, and shared in memory by all catalogs that
+//! serve them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,7 +15,7 @@ use store::{
 
 use crate::LoadError;
 
-/// Contents that are stored or in use, shared by all sources.
+/// The store, and the contents in use of all sources.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) store: Store,
@@ -34,7 +34,7 @@ impl Contents {
         }
     }
 
-    /// Indexes lines that were just written, and records which source gave them.
+    /// Indexes lines that have just been written, and records their source.
     pub(crate) fn add(
         &self,
         key: &str,
@@ -59,14 +59,14 @@ impl Contents {
         })
     }
 
-    /// The content that a source gave last, and whether this build has analyzed it.
+    /// Returns the last content of a source, and whether this build has analyzed it.
     pub(crate) fn last(&self, key: &str) -> Option<(Content, bool)> {
         let stored = self.store.get(key)?;
         let is_analyzed = stored.analysis.problems.is_some();
         Some((self.open(stored).ok()?, is_analyzed))
     }
 
-    /// The stored content of a source that is in this state, whichever source it was stored for.
+    /// Finds the stored content of this state of a source. It may have been stored for another source.
     pub(crate) fn find(
         &self,
         key: &str,
@@ -83,14 +83,14 @@ impl Contents {
     }
 
     fn find_own(&self, key: &str, state: &SourceState) -> Result<Option<Content>, StoreError> {
-        // Before it is opened, for which all of it is hashed.
+        // This comes first, because opening a content hashes all of it.
         if !self.store.has_revision(key, state.revision.as_deref()) {
             return Ok(None);
         }
         let Some(stored) = self.store.get(key) else {
             return Ok(None);
         };
-        // Another build may read the same files otherwise.
+        // Another build may have read the same files in another way.
         if stored.analysis.problems.is_none() {
             return Ok(None);
         }
@@ -125,7 +125,7 @@ impl Contents {
         })
     }
 
-    /// Takes the compressed forms of a content that are stored already.
+    /// Opens the stored compressed forms of a content.
     pub(crate) fn open_compressed(&self, content: &Content) {
         for coding in Coding::ALL {
             if let Some(bytes) = self.store.compressed(&content.digest, coding) {
@@ -134,8 +134,8 @@ impl Contents {
         }
     }
 
-    /// Compresses a content, or takes its stored compressed forms. It takes seconds. What fails is
-    /// logged, because a content can be served without.
+    /// Compresses a content, or opens its stored compressed forms. It takes seconds. Failures are
+    /// logged: a content can be served without.
     pub(crate) fn compress(&self, content: &Content) {
         let lines = content.catalog.content();
         for coding in Coding::ALL
@@ -145,7 +145,7 @@ impl Contents {
             match self.store.load_or_compress(&content.digest, lines, coding) {
                 Ok(Some(bytes)) => drop(content.encodings.set(coding, bytes)),
                 Ok(None) => {
-                    tracing::info!(digest = %content.digest, "no room in the store for a compressed form");
+                    tracing::info!(digest = %content.digest, "skipping compression: the store is full");
                 }
                 Err(error) => {
                     tracing::warn!(digest = %content.digest, %error, "cannot compress the content");
@@ -154,8 +154,8 @@ impl Contents {
         }
     }
 
-    /// Stores the outline of a content. Returns the contents that its source gave, as far as they
-    /// are remembered, the latest first.
+    /// Stores the outline of a content. Returns the outlines of the former contents of its source,
+    /// latest first.
     pub(crate) fn outlines(&self, key: &str, content: &Content) -> Vec<RememberedContent> {
         if let Err(error) = self
             .store
@@ -182,7 +182,7 @@ impl Contents {
         remembered.collect()
     }
 
-    /// Removes a content from the store and from what is shared, so that it is read from its source
+    /// Removes a content from the store and from the contents in use, so that its source is read
     /// again.
     pub(crate) fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
         self.catalogs
@@ -210,8 +210,8 @@ impl Contents {
         new
     }
 
-    /// Returns the catalog of this record that is in use already, or else the one that `open`
-    /// makes, which shares its index with catalogs of equal content from other files.
+    /// Returns the catalog of this record that is in use, or else the one that `open` creates. It
+    /// shares its index with catalogs that have the same content from other files.
     fn share(
         &self,
         record: &Record,

@@ -1,7 +1,6 @@
-//! A directory as a source: a list of its files, and their bytes, piece by piece.
+//! Directories as sources: listing their files, reading them in pieces, and watching for changes.
 //!
-//! It does not know what the files hold, beyond which of them `.indexignore` leaves out, and never
-//! holds a whole file in memory.
+//! A file is never held in memory as a whole.
 
 mod beneath;
 mod error;
@@ -14,35 +13,29 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fbc::Origins;
 use fbc::ignore::IgnoreRules;
-use store::{ContentWriter, StoreError, WrittenContent};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::read::read;
-use crate::{LoadError, Source, WatchInterval};
+use crate::{LoadError, WatchInterval};
 
 pub use error::DirectoryError;
-pub use revision::Revision;
+pub use revision::DirectoryRevision;
 
-/// How often a directory is read that changes while it is read.
-pub const ATTEMPTS: usize = 3;
-
-/// Maximum number of entries of a directory tree, of every kind. The list of them is held in
-/// memory.
+/// Maximum number of entries of a directory tree, of every kind. The listing is held in memory.
 pub const ENTRIES: usize = 200_000;
 
 /// The files of a source at one moment, in catalog order.
 #[derive(Debug)]
 pub struct Listing {
     root: PathBuf,
-    /// Opened once, so that a root that is replaced meanwhile is not mixed with its successor.
+    /// The open root. Files are opened relative to it, so that a root that is replaced meanwhile is
+    /// not mixed with its successor.
     folder: OwnedFd,
-    /// Of all `.indexignore` files, as long as somebody may ask for them: they can be large.
+    /// Rules of all `.indexignore` files. [`list`] drops them, because they can be large.
     rules: Option<IgnoreRules>,
     files: Vec<ListedFile>,
-    revision: Revision,
+    revision: DirectoryRevision,
     settled: bool,
 }
 
@@ -51,9 +44,9 @@ pub struct Listing {
 pub struct ListedFile {
     /// Path from the root of the catalog, with `/` between its parts.
     pub path: String,
-    /// Its length in bytes when it was listed.
+    /// Length in bytes at the time of the listing.
     pub bytes: u64,
-    /// Where it really is, from the root: without links.
+    /// Path from the root, with all links resolved.
     real: PathBuf,
 }
 
@@ -64,18 +57,18 @@ pub struct OpenFile {
     path: PathBuf,
 }
 
-/// What a directory looks like, without reading its files.
+/// State of a directory as far as its listing shows it. The files are not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
-    Settled(Revision),
-    /// Something changed a moment ago.
+pub(crate) enum DirectoryFingerprint {
+    Settled(DirectoryRevision),
+    /// The last change is so recent that further ones may not be visible.
     Changing,
-    /// Why it cannot be listed.
+    /// The directory cannot be listed, with the message of the error.
     Unreadable(String),
 }
 
-/// Finds every file of the catalog below a directory, without opening any but `.indexignore`. There
-/// may be none.
+/// Lists every file of the catalog below a directory. Only `.indexignore` files are opened. The list
+/// may be empty.
 pub fn list(directory: &Path) -> Result<Listing, DirectoryError> {
     Ok(Listing {
         rules: None,
@@ -83,47 +76,46 @@ pub fn list(directory: &Path) -> Result<Listing, DirectoryError> {
     })
 }
 
-/// Lists as [`list`] does, and keeps what [`Listing::includes`] looks at.
+/// Lists like [`list`], and keeps the rules for [`Listing::includes`].
 pub fn list_with_rules(directory: &Path) -> Result<Listing, DirectoryError> {
     walk::list(directory, ENTRIES)
 }
 
 impl Listing {
-    /// The directory, without links.
+    /// Returns the directory, with all links resolved.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The files, in catalog order.
+    /// Returns the files, in catalog order.
     pub fn files(&self) -> &[ListedFile] {
         &self.files
     }
 
-    /// What all files have together, in bytes, when they were listed.
+    /// Returns the total length of the files in bytes, at the time of the listing.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Equal for two listings when nothing changed between them.
-    pub fn revision(&self) -> &Revision {
+    /// Returns the revision. Two listings have the same one if nothing has changed between them.
+    pub fn revision(&self) -> &DirectoryRevision {
         &self.revision
     }
 
-    /// Whether a file at this path would be one of the catalog that [`list_with_rules`] has listed:
-    /// no `.indexignore` leaves it out.
+    /// Returns whether a file at this path would belong to the catalog: no `.indexignore` excludes it.
+    /// The listing must come from [`list_with_rules`].
     pub fn includes(&self, path: &str) -> bool {
         self.rules
             .as_ref()
             .is_none_or(|rules| !rules.is_ignored(path))
     }
 
-    /// Whether nothing changed for so long that an equal revision proves an equal content.
+    /// Returns whether the last change is so long ago that an equal revision proves an equal content.
     pub fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// Opens one of the files; its path must not have become a link or left the root since it was
-    /// listed.
+    /// Opens one of the files. It fails if a part of its path has become a link since the listing.
     pub fn open(&self, file: &ListedFile) -> Result<OpenFile, DirectoryError> {
         let path = self.root.join(&file.path);
         let file = beneath::open(&self.folder, &file.real)
@@ -142,10 +134,10 @@ impl Listing {
 }
 
 impl OpenFile {
-    /// Reads the next bytes of the file into this room and says how many; 0 at its end.
-    pub fn read(&mut self, room: &mut [u8]) -> Result<usize, DirectoryError> {
+    /// Reads the next bytes of the file into a buffer. Returns their number; 0 at the end.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, DirectoryError> {
         loop {
-            match self.file.read(room) {
+            match self.file.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => return read.map_err(|source| io_error("read", &self.path, source)),
             }
@@ -153,7 +145,7 @@ impl OpenFile {
     }
 }
 
-/// Lists a directory off the async threads.
+/// Lists a directory on a blocking thread.
 pub(crate) async fn poll(root: &Path) -> Result<Listing, LoadError> {
     let root = root.to_owned();
     match spawn_blocking(move || list(&root)).await {
@@ -162,72 +154,45 @@ pub(crate) async fn poll(root: &Path) -> Result<Listing, LoadError> {
     }
 }
 
-/// What a source looks like now; `None` for one that is no directory.
-pub(crate) async fn look(source: &Source) -> Option<Look> {
-    let Source::Directory(root) = source else {
-        return None;
-    };
-    Some(match poll(root).await {
-        Ok(listing) if listing.is_settled() => Look::Settled(listing.revision().clone()),
-        Ok(_) => Look::Changing,
-        Err(error) => Look::Unreadable(error.chain()),
-    })
+impl DirectoryFingerprint {
+    /// Polls a directory.
+    pub(crate) async fn poll(root: &Path) -> Self {
+        match poll(root).await {
+            Ok(listing) if listing.is_settled() => Self::Settled(listing.revision().clone()),
+            Ok(_) => Self::Changing,
+            Err(error) => Self::Unreadable(error.chain()),
+        }
+    }
 }
 
-/// Waits until a directory looks otherwise than before the last attempt, twice in a row the same
-/// and not just now written to; or until a failed attempt is worth repeating.
-pub(crate) async fn changed(
+/// Waits until the fingerprint of a directory differs from that before the last attempt, or a retry
+/// after a failure is due.
+///
+/// Two consecutive polls must agree, so that a directory is not read in the middle of a change.
+//
+// Polling instead of inotify, because it works on every file system.
+pub(crate) async fn wait_for_change(
     root: &Path,
     watch: WatchInterval,
-    before: Option<&Look>,
+    before: Option<&DirectoryFingerprint>,
     failed: bool,
 ) {
     let mut polls = interval(watch.poll);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     polls.tick().await;
     let since = Instant::now();
-    let source = Source::Directory(root.to_owned());
-    let mut last = Some(Look::Changing);
+    let mut last = DirectoryFingerprint::Changing;
     loop {
         polls.tick().await;
-        let look = look(&source).await;
-        let is_stable = look == last && look != Some(Look::Changing);
-        if is_stable && (look.as_ref() != before || failed && since.elapsed() >= watch.retry) {
+        let fingerprint = DirectoryFingerprint::poll(root).await;
+        let is_stable = fingerprint == last && fingerprint != DirectoryFingerprint::Changing;
+        let is_changed = Some(&fingerprint) != before;
+        let is_retry_due = failed && since.elapsed() >= watch.retry;
+        if is_stable && (is_changed || is_retry_due) {
             return;
         }
-        last = look;
+        last = fingerprint;
     }
-}
-
-/// Reads a directory that does not change meanwhile, so that no mixture of two states is taken for
-/// a content. Returns the listing that was read.
-pub(crate) fn read_unchanged<'a>(
-    mut listing: Listing,
-    writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
-    progress: impl Fn(u64, u64),
-) -> Result<(Listing, WrittenContent<'a>, Origins), LoadError> {
-    let root = listing.root.clone();
-    for _ in 0..ATTEMPTS {
-        let mut writer = writer()?;
-        let total = listing.bytes();
-        let result = read(&listing, &mut writer, |read| progress(read, total));
-        let now = list(&root);
-        let is_unchanged = now
-            .as_ref()
-            .is_ok_and(|now| now.revision() == listing.revision());
-        match (result, now) {
-            (Ok(origins), _) if is_unchanged => return Ok((listing, writer.finish()?, origins)),
-            // An error that is not about a file need not have to do with the change.
-            (Err(error @ LoadError::Store(_)), _) => return Err(error),
-            (Err(error), _) if is_unchanged => return Err(error),
-            (_, Ok(now)) => listing = now,
-            (_, Err(error)) => return Err(error.into()),
-        }
-    }
-    Err(LoadError::Unstable {
-        root,
-        attempts: ATTEMPTS,
-    })
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> DirectoryError {

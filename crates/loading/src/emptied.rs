@@ -1,19 +1,20 @@
-//! Directories that have become empty. It is the usual sign of an upload that is half done, or of a
-//! volume that is not mounted, so that the last content stays served until the directory is found
-//! as it is a second time.
+//! Protection against directories that have become empty.
+//!
+//! An empty directory is usually an upload that has just begun, or a volume that is not mounted. The
+//! last content stays served until a second attempt finds the directory unchanged.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::LoadError;
-use crate::directory::{Listing, Revision};
+use crate::directory::{DirectoryRevision, Listing};
 
-/// Revisions without any blob that were refused once, by the keys of their sources.
+/// Revisions without blobs that have been rejected once, by the keys of their sources.
 #[derive(Debug, Default)]
-pub(crate) struct EmptiedDirectories(Mutex<HashMap<String, Revision>>);
+pub(crate) struct EmptiedDirectories(Mutex<HashMap<String, DirectoryRevision>>);
 
 impl EmptiedDirectories {
-    /// Refuses a revision without any blob the first time that it is read, if the source had
+    /// Rejects a revision without blobs the first time that it is read, if the source has had
     /// `former_bytes` of blobs before.
     pub(crate) fn check(
         &self,
@@ -22,12 +23,12 @@ impl EmptiedDirectories {
         is_empty: bool,
         former_bytes: u64,
     ) -> Result<(), LoadError> {
-        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_confirmed = refused.remove(key).as_ref() == Some(listing.revision());
+        let mut rejected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_confirmed = rejected.remove(key).as_ref() == Some(listing.revision());
         if !is_empty || former_bytes == 0 || is_confirmed {
             return Ok(());
         }
-        refused.insert(key.to_owned(), listing.revision().clone());
+        rejected.insert(key.to_owned(), listing.revision().clone());
         Err(LoadError::Emptied {
             root: listing.root().to_owned(),
         })

@@ -1,4 +1,4 @@
-//! Images as sources: what a reference names now, and the files of the catalog in it.
+//! Images as sources: resolving a reference, pulling its layers, and unpacking the catalog's files.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,33 +8,34 @@ use images::{ImageKind, ImageSource, LayerDescriptor, Registries, ResolvedImage}
 use store::ScratchFolder;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 
-use crate::{LoadError, Step};
+use crate::LoadError;
+use crate::event::LoadStep;
 
-/// How many images are pulled at a time, so that the disk holds the layers and files of a few only.
-pub const PULLS: usize = 4;
+/// Maximum number of concurrent pulls. The disk holds the layers and the files of each.
+pub const MAX_CONCURRENT_PULLS: usize = 4;
 
-/// The folder of the layers, within a scratch folder.
+/// Name of the folder of the layers, within a scratch folder.
 const LAYERS: &str = "layers";
 
-/// Bounds how many images are pulled at a time, and lets each state of an image be pulled once.
+/// Locks that let each revision of an image be pulled once, and permits that bound concurrent pulls.
 #[derive(Debug)]
-pub(crate) struct Pulls {
-    /// One lock for each revision that is being pulled.
+pub(crate) struct ImageLocks {
+    /// One lock for each revision that is being loaded.
     by_revision: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    /// [`PULLS`] permits.
+    /// [`MAX_CONCURRENT_PULLS`] permits.
     pub(crate) permits: Semaphore,
 }
 
-/// What an image is at one moment.
+/// The digest that a reference has been resolved to, and the catalog's directory in the image.
 pub(crate) struct ImageState {
     resolved: ResolvedImage,
-    /// The directory of the image that holds the catalog.
+    /// Directory of the image that holds the catalog.
     root: CatalogRoot,
     revision: String,
 }
 
 /// The layers of an image, in a folder that is removed with this.
-pub(crate) struct FetchedImage {
+pub(crate) struct PulledImage {
     scratch: ScratchFolder,
     layers: Vec<Layer>,
     image: ImageState,
@@ -47,17 +48,17 @@ pub(crate) struct ImageFiles {
     pub(crate) files: Vec<CatalogFile>,
 }
 
-impl Default for Pulls {
+impl Default for ImageLocks {
     fn default() -> Self {
         Self {
             by_revision: Mutex::default(),
-            permits: Semaphore::new(PULLS),
+            permits: Semaphore::new(MAX_CONCURRENT_PULLS),
         }
     }
 }
 
-impl Pulls {
-    /// Waits until nobody else pulls this revision of an image.
+impl ImageLocks {
+    /// Acquires the lock of this revision of an image.
     pub(crate) async fn lock(&self, revision: &str) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self
@@ -77,7 +78,7 @@ impl Pulls {
 }
 
 impl ImageState {
-    /// Asks what the reference names now.
+    /// Resolves the reference to a digest.
     pub(crate) async fn poll(
         source: &ImageSource,
         configs_dir: Option<&str>,
@@ -96,34 +97,34 @@ impl ImageState {
         })
     }
 
-    /// Equal for equal contents: a digest has the same bytes for ever, and a directory of them the
-    /// same files.
+    /// Returns the digest with the directory. Equal revisions have equal contents, because a digest
+    /// identifies the bytes of an image.
     pub(crate) fn revision(&self) -> &str {
         &self.revision
     }
 
-    /// The image by digest.
-    pub(crate) fn by_digest(&self) -> &str {
+    /// Returns the reference of the image by digest.
+    pub(crate) fn pinned_reference(&self) -> &str {
         &self.resolved.pinned_reference
     }
 
-    /// Fetches the layers into a scratch folder.
-    pub(crate) async fn fetch(
+    /// Downloads the layers into a scratch folder.
+    pub(crate) async fn pull(
         self,
         registries: &Registries,
         scratch: ScratchFolder,
-        progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
-    ) -> Result<FetchedImage, LoadError> {
+        progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<PulledImage, LoadError> {
         if let Some(platform) = &self.resolved.platform {
             tracing::info!(
-                image = self.by_digest(),
+                image = self.pinned_reference(),
                 platform,
-                "taking one platform of a multi-platform image"
+                "selected one platform of a multi-platform image"
             );
         }
         let folder = scratch.create_folder(LAYERS)?;
         let blobs = registries.fetch(&self.resolved, &folder, move |done, total| {
-            progress(Step::Fetch, done, total);
+            progress(LoadStep::Fetch, done, total);
         });
         let blobs = blobs.await?.into_iter();
         let layer = |(blob, layer): (_, &LayerDescriptor)| Layer {
@@ -131,7 +132,7 @@ impl ImageState {
             diff_id: layer.diff_id,
         };
         let layers = blobs.zip(&self.resolved.layers).map(layer).collect();
-        Ok(FetchedImage {
+        Ok(PulledImage {
             scratch,
             layers,
             image: self,
@@ -139,8 +140,8 @@ impl ImageState {
     }
 }
 
-impl FetchedImage {
-    /// Makes files of the layers. `progress` is told how many of how many bytes of layers are done.
+impl PulledImage {
+    /// Unpacks the layers into files. `progress` receives the done and the total bytes of layers.
     pub(crate) fn unpack(&self, progress: impl Fn(u64, u64)) -> Result<ImageFiles, LoadError> {
         let ImageState { resolved, root, .. } = &self.image;
         let total = resolved.layers.iter().map(|layer| layer.bytes).sum();

@@ -1,6 +1,6 @@
-//! Checks the stored files of the contents that are served against their digests, in the
-//! background: one at a time, and with the lowest priority. What is damaged is removed from the
-//! store, and who owns the published set has it read again.
+//! Background verification of served contents: their stored files are compared with their digests,
+//! one content at a time and with the lowest priority. A damaged content is removed from the store,
+//! and the loader reads its source again.
 
 use std::future::pending;
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::source_task::Stages;
+use crate::pipeline::LoadPipeline;
 
-/// Default interval between two checks of the contents that are served.
+/// Default interval between two checks of the served contents.
 pub const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// A content with a damaged file.
 #[derive(Clone, Debug)]
 pub(crate) struct DamagedContent {
     pub(crate) digest: Digest,
-    /// The file, which is removed.
+    /// The file, which has been removed.
     pub(crate) path: PathBuf,
 }
 
-/// The check that runs at an interval.
+/// A check of all served contents that runs at an interval.
 #[derive(Debug)]
 pub(crate) struct ContentCheck {
     interval: Option<Duration>,
@@ -34,7 +34,7 @@ pub(crate) struct ContentCheck {
 }
 
 impl ContentCheck {
-    /// Creates a check that is due after this interval, or never.
+    /// Creates a check that runs at this interval; `None` disables it.
     pub(crate) fn new(interval: Option<Duration>) -> Self {
         Self {
             interval,
@@ -43,7 +43,7 @@ impl ContentCheck {
         }
     }
 
-    /// Waits until the next check is due. It is safe to cancel.
+    /// Waits until the next check is due. It is cancel-safe.
     pub(crate) async fn due(&self) {
         match self.interval {
             Some(_) => sleep_until(self.next).await,
@@ -51,7 +51,7 @@ impl ContentCheck {
         }
     }
 
-    /// Begins a check, unless the last one still runs.
+    /// Spawns a check, unless the last one still runs.
     pub(crate) fn begin(&mut self, check: impl Future<Output = ()> + Send + 'static) {
         self.next = Instant::now() + self.interval.unwrap_or_default();
         if self.running.as_ref().is_none_or(AbortHandle::is_finished) {
@@ -66,14 +66,14 @@ impl Drop for ContentCheck {
     }
 }
 
-/// Checks contents one after the other, and sends those that are damaged.
+/// Checks contents one after the other, and sends the damaged ones.
 pub(crate) async fn check_all(
-    stages: Arc<Stages>,
+    pipeline: Arc<LoadPipeline>,
     digests: Vec<Digest>,
     damaged: mpsc::Sender<DamagedContent>,
 ) {
     for digest in digests {
-        match stages.check(digest).await {
+        match pipeline.check(digest).await {
             Ok(None) => {}
             Ok(Some(path)) => {
                 if damaged.send(DamagedContent { digest, path }).await.is_err() {

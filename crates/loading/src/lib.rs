@@ -1,42 +1,53 @@
 //! Keeps catalogs current: source → unpacking → reading → store → index → published set.
 //!
-//! This is the only crate that knows the order of the stages. [`Loader::set`] says which catalogs
-//! are to be served, as often as that changes; one task keeps one source current, whatever kind it
-//! is; a source that several catalogs name is loaded once for all of them, and so are references to
-//! one image. What is slow on the processor or the disk runs on threads of its own with low
-//! priority, one content at a time. A content that cannot be loaded leaves the former one served.
-//! This crate does not know who asks for catalogs or who shows its reports.
+//! [`Loader::set`] replaces the set of desired catalogs. A loader has one task per source, which
+//! polls it and loads what has changed. Catalogs of the same source share the task, and sources with
+//! the same image share the pull. Reading and indexing run one content at a time, on threads with low
+//! priority. If a load fails, the last content stays served.
+//!
+//! | module | duty |
+//! |---|---|
+//! | `loader` | reconciles the tasks and the published set with the desired catalogs |
+//! | `source_task` | polls one source: interval, backoff, refresh requests |
+//! | `pipeline` | the stages of one load, and their order |
+//! | `directory`, `image` | the two kinds of sources |
+//! | `read` | files into canonical lines |
+//! | `contents` | finds contents in the store, and shares them between catalogs |
 
+mod attempt;
 mod contents;
-mod demand;
 pub mod directory;
 mod emptied;
+mod event;
 mod image;
 mod integrity;
 mod loader;
 mod low_priority;
 mod metrics;
+mod pipeline;
 mod read;
 mod refresh;
+mod refresh_requests;
 mod source;
 mod source_task;
 mod span;
 mod spec;
 mod status;
 
-pub use demand::{RefreshError, Refresher};
-pub use directory::ATTEMPTS;
-pub use image::PULLS;
+pub use event::{LoadStep, LoaderEvent, Report};
+pub use image::MAX_CONCURRENT_PULLS;
 pub use integrity::CHECK_INTERVAL;
-pub use loader::{COMPRESS_AFTER, Event, Loader, LoaderTask, READY_AFTER, Report};
-pub use metrics::{CatalogLoads, LoadResult, LoadStatistics, SourceKind, Stage};
+pub use loader::{COMPRESS_AFTER, Loader, LoaderTask, READY_AFTER};
+pub use metrics::{CatalogLoads, LoadResult, SourceKind, Stage};
+pub use pipeline::{LoadStatistics, load_once};
 pub use read::{
-    BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, MAX_GROWTH, READERS, ReadFailure,
+    ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, FileReadError, MAX_GROWTH,
+    READERS,
 };
 pub use refresh::{JITTER, POLL, PollPolicy, RETRY, RefreshPolicy, WatchInterval};
+pub use refresh_requests::{RefreshError, Refresher};
 pub use serving::FailureReason;
-pub use source::{InvalidSource, Source};
-pub use source_task::{Step, load_once};
+pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};
 pub use status::{LoadError, SyncStatus};
 

@@ -1,111 +1,73 @@
-//! Serves the catalogs that are wanted: one task a source, one owner of the published set.
+//! Reconciles the tasks of sources and the published set with the desired catalogs.
+//!
+//! [`LoaderTask`] is the only owner of both, so that each change of them is atomic for readers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fbc::Digest;
-use jiff::{SignedDuration, Timestamp};
 use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served};
 use store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::demand::{Demand, RefreshRequest, Refresher};
+use crate::attempt::Attempt;
+use crate::event::{LoaderEvent, Report};
 use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
-use crate::metrics::{LoadResult, LoadStatistics};
-use crate::source_task::{Attempt, SourceTask, Stages, Step};
-use crate::{CatalogSpec, LoadError, Source, SourceSpec, SyncStatus};
+use crate::metrics::LoadResult;
+use crate::pipeline::{LoadPipeline, LoadStatistics};
+use crate::refresh_requests::{PendingRefreshes, RefreshRequest, Refresher};
+use crate::source_task::SourceTask;
+use crate::{CatalogSpec, Source, SourceSpec, SyncStatus};
 
-/// Time until a content that is served is compressed. A content that is replaced or withdrawn
-/// sooner never is.
+/// Time from the publication of a content until it is compressed.
+//
+// A content that is replaced or withdrawn sooner is never compressed, so that a source that changes
+// often costs no compression.
 pub const COMPRESS_AFTER: Duration = Duration::from_mins(1);
 
-/// Time that a source has for its first attempt. Then it is late, and [`Event::FirstAttemptsLate`]
-/// says so: a server need not wait for one slow registry, or one hostile image, before it serves
-/// the other catalogs.
+/// Time from the start of a source until [`LoaderEvent::FirstAttemptsLate`] names its catalogs.
+//
+// One slow registry, or one hostile image, must not keep a server from serving the other catalogs.
 pub const READY_AFTER: Duration = Duration::from_mins(2);
 
-/// Says which catalogs are to be served. Once it is dropped, nothing is added any more, and its
-/// [`LoaderTask`] ends with the last source that can change.
+/// Sets the desired catalogs of its [`LoaderTask`].
+///
+/// After it is dropped, the task ends with the last source that can change.
 #[derive(Debug)]
 pub struct Loader {
     specs: watch::Sender<Vec<CatalogSpec>>,
     refresher: Refresher,
 }
 
-/// Loads catalogs and publishes them; see [`LoaderTask::run`].
+/// Loads catalogs and publishes them: [`LoaderTask::run`].
 #[derive(Debug)]
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
-    stages: Arc<Stages>,
+    pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
     compress_after: Duration,
     ready_after: Duration,
-    /// Between two checks of the stored contents; `None` never checks them.
+    /// Interval between two checks of the stored contents; `None` disables them.
     check_interval: Option<Duration>,
-    /// The sources that are kept current.
+    /// The sources with a task.
     sources: Vec<RunningSource>,
     /// The identifier of the next task.
     next_task: u64,
-    /// Each wanted catalog.
-    catalogs: BTreeMap<CatalogName, CatalogState>,
+    /// The desired catalogs.
+    catalogs: BTreeMap<CatalogName, ManagedCatalog>,
     tasks: JoinSet<()>,
-    /// Whether [`Event::AllAttempted`] was sent since the wanted catalogs changed.
+    /// [`LoaderEvent::AllAttempted`] was sent since the desired catalogs changed.
     is_settled: bool,
-    /// Whether the sources without an attempt have had their time since the wanted catalogs
-    /// changed.
+    /// `ready_after` has passed since the desired catalogs changed.
     is_overdue: bool,
-    /// Whether [`Event::FirstAttemptsLate`] was sent since the wanted catalogs changed.
+    /// [`LoaderEvent::FirstAttemptsLate`] was sent since the desired catalogs changed.
     is_late_reported: bool,
-    /// The catalogs of the last [`Event::Waiting`].
+    /// The catalogs of the last [`LoaderEvent::Waiting`].
     waiting: Vec<CatalogName>,
-}
-
-/// An event of a loader.
-#[derive(Debug)]
-pub enum Event {
-    /// Progress of a source.
-    Progress {
-        /// One of the catalogs of that source.
-        name: CatalogName,
-        /// The step that they are in.
-        step: Step,
-        /// Bytes done.
-        done: u64,
-        /// Bytes in all.
-        total: u64,
-    },
-    /// An attempt to load a catalog ended with another outcome than the one before.
-    Attempted(Report),
-    /// A catalog is no longer wanted and was withdrawn.
-    Withdrawn(CatalogName),
-    /// Other catalogs than before are wanted and were never attempted: these, by name.
-    Waiting(Vec<CatalogName>),
-    /// Every wanted catalog was attempted since the set of wanted catalogs changed.
-    AllAttempted,
-    /// These catalogs were not attempted in [`READY_AFTER`], while all others were and at least one
-    /// is served. Sent once after each change of the set of wanted catalogs;
-    /// [`Event::AllAttempted`] may follow.
-    FirstAttemptsLate(Vec<CatalogName>),
-}
-
-/// The outcome of an attempt to load a catalog.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// The catalog.
-    pub name: CatalogName,
-    /// The source that was attempted. What is served may come from another one that was wanted
-    /// before.
-    pub source: Arc<Source>,
-    /// The content that is served now, if any.
-    pub content: Option<Content>,
-    /// How the content relates to its source.
-    pub status: SyncStatus,
-    /// How long the attempt took.
-    pub duration: Duration,
 }
 
 /// Wanted catalogs that one task can keep current.
@@ -114,43 +76,43 @@ struct SourceGroup {
     catalogs: Vec<CatalogSpec>,
 }
 
-/// A source that a task keeps current.
+/// A source with its task.
 #[derive(Debug)]
 struct RunningSource {
     task: u64,
     spec: SourceSpec,
     catalogs: Vec<CatalogSpec>,
     abort: AbortHandle,
-    demand: Demand,
+    refreshes: PendingRefreshes,
     started: Instant,
     last_attempt: Option<Attempt>,
     load_status: LoadStatus,
 }
 
-/// One wanted catalog.
+/// State of one desired catalog.
 #[derive(Debug, Default)]
-struct CatalogState {
-    /// The content that is served, with its metadata.
+struct ManagedCatalog {
+    /// The served content and metadata.
     published: Option<(Content, CatalogMetadata)>,
     /// The source and the status that were reported last.
     reported: Option<(Arc<Source>, SyncStatus)>,
-    /// Whether a stored file of the content that is served is damaged, so that it is served only
-    /// until its source was read.
+    /// A stored file of the served content is damaged. The content is served until its source has
+    /// been read again.
     is_damaged: bool,
-    /// The background work on the content that is served.
-    finishing: Option<AbortHandle>,
+    /// The background work on the served content.
+    background: Option<AbortHandle>,
 }
 
 impl Loader {
-    /// Creates a loader that publishes through this writer and keeps contents in this store, and
-    /// the task that does it.
+    /// Creates a loader and its task, which publishes through this writer and keeps contents in this
+    /// store.
     pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
         let (sender, receiver) = watch::channel(Vec::new());
         let (request, requests) = mpsc::channel(1);
         let task = LoaderTask {
             specs: receiver,
             requests,
-            stages: Arc::new(Stages::new(store)),
+            pipeline: Arc::new(LoadPipeline::new(store)),
             writer,
             compress_after: COMPRESS_AFTER,
             ready_after: READY_AFTER,
@@ -173,24 +135,23 @@ impl Loader {
         )
     }
 
-    /// Replaces the set of wanted catalogs, at any time and as often as it changes. No two may have
-    /// one name: the last one counts.
+    /// Replaces the set of desired catalogs. Of two specs with the same name, the last one counts.
     ///
-    /// A catalog that is no longer wanted is withdrawn at once. One whose metadata changed is
-    /// published anew with the content that it has. One whose source changed keeps its content
-    /// until the new source has given one.
+    /// A catalog that is no longer desired is withdrawn at once. One whose metadata has changed is
+    /// published again with its content. One whose source has changed keeps its content until the new
+    /// source is loaded.
     pub fn set(&self, specs: Vec<CatalogSpec>) {
         self.specs.send_replace(specs);
     }
 
-    /// Returns what asks this loader for loads.
+    /// Returns a sender of refresh requests.
     pub fn refresher(&self) -> Refresher {
         self.refresher.clone()
     }
 }
 
 impl LoaderTask {
-    /// Sets the time until a content that is served is compressed; [`COMPRESS_AFTER`] otherwise.
+    /// Sets the time until a served content is compressed; [`COMPRESS_AFTER`] by default.
     #[must_use]
     pub fn compress_after(self, delay: Duration) -> Self {
         Self {
@@ -199,7 +160,7 @@ impl LoaderTask {
         }
     }
 
-    /// Sets the time that a source has for its first attempt; [`READY_AFTER`] otherwise.
+    /// Sets the time until first attempts are reported as late; [`READY_AFTER`] by default.
     #[must_use]
     pub fn ready_after(self, delay: Duration) -> Self {
         Self {
@@ -208,8 +169,8 @@ impl LoaderTask {
         }
     }
 
-    /// Sets the interval between two checks of the stored contents; [`CHECK_INTERVAL`] otherwise.
-    /// `None` never checks them.
+    /// Sets the interval between two checks of the stored contents; [`CHECK_INTERVAL`] by default.
+    /// `None` disables them.
     #[must_use]
     pub fn check_interval(self, interval: Option<Duration>) -> Self {
         Self {
@@ -218,14 +179,14 @@ impl LoaderTask {
         }
     }
 
-    /// Returns what reads the counters of this loader, also while it runs.
+    /// Returns the metrics of this loader. They can be read while it runs.
     pub fn statistics(&self) -> LoadStatistics {
-        LoadStatistics(Arc::clone(&self.stages))
+        LoadStatistics(Arc::clone(&self.pipeline))
     }
 
-    /// Loads and publishes until the [`Loader`] is dropped and no source can change any more.
-    /// `observe` is called from several threads.
-    pub async fn run(mut self, observe: impl Fn(Event) + Clone + Send + Sync + 'static) {
+    /// Runs until the [`Loader`] is dropped and no source can change any more. `observe` is called
+    /// from several threads.
+    pub async fn run(mut self, observe: impl Fn(LoaderEvent) + Clone + Send + Sync + 'static) {
         let (sender, mut attempts) = mpsc::channel(1);
         let mut sender = Some(sender);
         let (damage, mut damaged) = mpsc::channel(1);
@@ -233,7 +194,7 @@ impl LoaderTask {
         loop {
             let deadline = self.deadline();
             tokio::select! {
-                // A load may be asked for as soon as its catalog is wanted.
+                // First, so that a refresh request finds a catalog that has just been set.
                 biased;
                 changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
                     (Ok(()), Some(attempts)) => {
@@ -242,79 +203,89 @@ impl LoaderTask {
                     }
                     _ => sender = None,
                 },
-                Some(RefreshRequest { name, served }) = self.requests.recv() => {
-                    let of_catalog = |running: &&mut RunningSource| running.catalogs.iter().any(|spec| spec.name == name);
-                    // Whoever asks for another catalog learns by the end of the channel that it is
-                    // not loaded.
-                    if let Some(running) = self.sources.iter_mut().find(of_catalog) {
-                        running.demand.add(served);
-                    }
-                }
+                Some(request) = self.requests.recv() => self.add_refresh(request),
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
                 },
                 Some(damaged) = damaged.recv() => if let Some(attempts) = &sender {
-                    self.mend(&damaged, attempts, &observe);
+                    self.reload_damaged(&damaged, attempts, &observe);
                 },
-                () = check.due() => check.begin(check_all(Arc::clone(&self.stages), self.digests(), damage.clone())),
+                () = check.due() => check.begin(check_all(Arc::clone(&self.pipeline), self.digests(), damage.clone())),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     self.is_overdue = true;
-                    self.settle(&observe);
+                    self.report_first_attempts(&observe);
                 }
             }
         }
         drop(check);
-        // The store is free for another loader once nothing of this one is left.
+        // Tasks hold the store. Another loader can open it once they have ended.
         while self.tasks.join_next().await.is_some() {}
     }
 
-    /// Brings the tasks and the published set to what is wanted.
+    /// Adds a refresh request to its source. If the catalog is not desired, dropping the request
+    /// tells the caller.
+    fn add_refresh(&mut self, request: RefreshRequest) {
+        let has_catalog = |running: &&mut RunningSource| {
+            let mut catalogs = running.catalogs.iter();
+            catalogs.any(|spec| spec.name == request.name)
+        };
+        if let Some(running) = self.sources.iter_mut().find(has_catalog) {
+            running.refreshes.add(request.respond);
+        }
+    }
+
+    /// Reconciles the tasks and the published set with the desired catalogs.
     fn reconcile(
         &mut self,
         specs: &[CatalogSpec],
         attempts: &mpsc::Sender<Attempt>,
-        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+        observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) {
-        let wanted: BTreeMap<_, _> = specs.iter().map(|spec| (spec.name.clone(), spec)).collect();
-        for spec in wanted.values() {
-            self.stages.metrics.want(&spec.name, &spec.source);
+        // Of two specs with the same name, the last one counts.
+        let desired: BTreeMap<_, _> = specs.iter().map(|spec| (spec.name.clone(), spec)).collect();
+        for spec in desired.values() {
+            self.pipeline.metrics.add_catalog(&spec.name, &spec.source);
         }
         let withdrawn: Vec<_> = self
             .catalogs
             .keys()
-            .filter(|name| !wanted.contains_key(name))
+            .filter(|name| !desired.contains_key(name))
             .cloned()
             .collect();
         for name in withdrawn {
             self.withdraw(&name, observe);
         }
-        let mut groups: Vec<SourceGroup> = Vec::new();
-        // Positions in `groups`, by the key of their source: comparing each with each would take
-        // seconds for thousands.
-        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
-        for spec in specs
-            .iter()
-            .filter(|spec| std::ptr::eq(wanted[&spec.name], *spec))
-        {
-            let positions = by_key.entry(spec.source.key()).or_default();
-            if let Some(&at) = positions
+
+        let groups = group_by_source(
+            specs
                 .iter()
-                .find(|&&at| groups[at].spec.is_same_task(&spec.source))
-            {
-                groups[at].catalogs.push(spec.clone());
-            } else {
-                positions.push(groups.len());
-                groups.push(SourceGroup {
-                    spec: spec.source.clone(),
-                    catalogs: vec![spec.clone()],
-                });
-            }
-        }
+                .filter(|spec| std::ptr::eq(desired[&spec.name], *spec)),
+        );
+        self.assign_tasks(groups, attempts, observe);
+        while self.tasks.try_join_next().is_some() {}
+
+        self.is_settled = false;
+        self.is_overdue = false;
+        self.is_late_reported = false;
+        self.report_waiting(observe);
+        self.report_first_attempts(observe);
+    }
+
+    /// Gives each group of catalogs a task: the running one of its source, or a new one. Other tasks
+    /// are aborted.
+    fn assign_tasks(
+        &mut self,
+        groups: Vec<SourceGroup>,
+        attempts: &mpsc::Sender<Attempt>,
+        observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
+    ) {
+        let keys: HashSet<_> = groups.iter().map(|group| group.spec.key()).collect();
         let mut former: HashMap<String, Vec<RunningSource>> = HashMap::new();
         for running in std::mem::take(&mut self.sources) {
             former.entry(running.spec.key()).or_default().push(running);
         }
+
         for SourceGroup { spec, catalogs } in groups {
             for spec in &catalogs {
                 self.catalogs.entry(spec.name.clone()).or_default();
@@ -345,57 +316,53 @@ impl LoaderTask {
             }
             self.sources.push(running);
         }
+
         for (key, former) in former {
             for running in former {
                 running.abort.abort();
             }
-            if !by_key.contains_key(&key) {
-                self.stages.contents.store.release(&key);
+            if !keys.contains(&key) {
+                self.pipeline.contents.store.release(&key);
             }
         }
-        while self.tasks.try_join_next().is_some() {}
-        (self.is_settled, self.is_overdue, self.is_late_reported) = (false, false, false);
-        self.report_waiting(observe);
-        self.settle(observe);
     }
 
+    /// Starts a task for a source.
     fn start(
         &mut self,
         spec: SourceSpec,
         catalogs: Vec<CatalogSpec>,
         attempts: &mpsc::Sender<Attempt>,
-        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+        observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) -> RunningSource {
         self.next_task += 1;
         let id = self.next_task;
         let name = catalogs[0].name.clone();
-        let (demand, requested) = Demand::new();
+        let (refreshes, requested) = PendingRefreshes::new();
         let task = SourceTask {
             id,
             name,
             spec: spec.clone(),
-            stages: Arc::clone(&self.stages),
+            pipeline: Arc::clone(&self.pipeline),
             requested,
         };
-        self.stages.contents.store.hold(&spec.key());
+        self.pipeline.contents.store.hold(&spec.key());
         let abort = self
             .tasks
             .spawn(task.run(attempts.clone(), observe.clone()));
-        let last_attempt = None;
-        let load_status = LoadStatus::default();
         RunningSource {
             task: id,
             spec,
             catalogs,
             abort,
-            demand,
+            refreshes,
             started: Instant::now(),
-            last_attempt,
-            load_status,
+            last_attempt: None,
+            load_status: LoadStatus::default(),
         }
     }
 
-    /// Returns the digests of the contents that are served.
+    /// Returns the digests of the served contents.
     fn digests(&self) -> Vec<Digest> {
         let published = self
             .catalogs
@@ -405,15 +372,15 @@ impl LoaderTask {
         digests.into_iter().collect()
     }
 
-    /// Has the sources of catalogs with a damaged content read again. It is served until that is
-    /// done, and then no more.
-    fn mend(
+    /// Restarts the sources of catalogs with a damaged content. The content is served until its
+    /// source has been read again.
+    fn reload_damaged(
         &mut self,
         damaged: &DamagedContent,
         attempts: &mpsc::Sender<Attempt>,
-        observe: &(impl Fn(Event) + Clone + Send + Sync + 'static),
+        observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) {
-        let serves = |state: &&mut CatalogState| matches!(&state.published, Some((content, _)) if content.digest == damaged.digest);
+        let serves = |state: &&mut ManagedCatalog| matches!(&state.published, Some((content, _)) if content.digest == damaged.digest);
         for state in self.catalogs.values_mut().filter(serves) {
             state.is_damaged = true;
         }
@@ -436,7 +403,7 @@ impl LoaderTask {
         {
             abort.abort();
             let restarted = self.start(spec, catalogs, attempts, observe);
-            let attempt = Attempt::damaged(restarted.task, damaged);
+            let attempt = Attempt::damaged(restarted.task, &damaged.path);
             self.sources.push(RunningSource {
                 load_status,
                 ..restarted
@@ -445,22 +412,24 @@ impl LoaderTask {
         }
     }
 
-    fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(Event)) {
+    /// Withdraws a catalog that is no longer desired.
+    fn withdraw(&mut self, name: &CatalogName, observe: &impl Fn(LoaderEvent)) {
         let Some(state) = self.catalogs.remove(name) else {
             return;
         };
-        self.stages.metrics.forget(name);
+        self.pipeline.metrics.remove_catalog(name);
         self.writer.statuses().forget(name.as_str());
-        state.finishing.inspect(AbortHandle::abort);
+        state.background.inspect(AbortHandle::abort);
         if state.published.is_some() {
             self.writer.withdraw(name.as_str());
             tracing::info!(catalog = %name, "catalog withdrawn");
         }
-        observe(Event::Withdrawn(name.clone()));
+        observe(LoaderEvent::Withdrawn(name.clone()));
     }
 
-    fn apply(&mut self, attempt: &Attempt, observe: &impl Fn(Event)) {
-        // A task that was aborted may have sent its last attempt before.
+    /// Applies the result of an attempt to all catalogs of its source.
+    fn apply(&mut self, attempt: &Attempt, observe: &impl Fn(LoaderEvent)) {
+        // An aborted task may have sent an attempt before.
         let Some(running) = self
             .sources
             .iter_mut()
@@ -484,14 +453,14 @@ impl LoaderTask {
             .iter_mut()
             .find(|running| running.task == attempt.task)
         {
-            running.demand.answer(attempt);
+            running.refreshes.respond(attempt);
         }
         self.report_waiting(observe);
-        self.settle(observe);
+        self.report_first_attempts(observe);
     }
 
-    /// Sends [`Event::Waiting`] if it says something else than the last one.
-    fn report_waiting(&mut self, observe: &impl Fn(Event)) {
+    /// Sends [`LoaderEvent::Waiting`] if the set of catalogs differs from the last one.
+    fn report_waiting(&mut self, observe: &impl Fn(LoaderEvent)) {
         let waiting = self
             .catalogs
             .iter()
@@ -499,11 +468,11 @@ impl LoaderTask {
         let waiting: Vec<_> = waiting.map(|(name, _)| name.clone()).collect();
         if waiting != self.waiting {
             self.waiting.clone_from(&waiting);
-            observe(Event::Waiting(waiting));
+            observe(LoaderEvent::Waiting(waiting));
         }
     }
 
-    /// Counts a load of a catalog. Serving a stored content until its source answers is none.
+    /// Counts a load of a catalog. Serving a stored content until its source responds is not counted.
     fn count(&self, name: &CatalogName, attempt: &Attempt) {
         let Some(state) = self.catalogs.get(name) else {
             return;
@@ -520,27 +489,27 @@ impl LoaderTask {
             (SyncStatus::Synced, Some(content)) if is_served(content) => LoadResult::Unchanged,
             (SyncStatus::Synced, _) => LoadResult::Loaded,
         };
-        self.stages.metrics.loaded(name, result);
+        self.pipeline.metrics.count_load(name, result);
     }
 
-    /// Publishes what an attempt gave for one of the catalogs of its source, and reports the
-    /// outcome where it is news.
-    fn update(&mut self, spec: &CatalogSpec, attempt: &Attempt, observe: &impl Fn(Event)) {
+    /// Publishes the result of an attempt for one of the catalogs of its source, and reports it if it
+    /// differs from the last one.
+    fn update(&mut self, spec: &CatalogSpec, attempt: &Attempt, observe: &impl Fn(LoaderEvent)) {
         let Some(state) = self.catalogs.get(&spec.name) else {
             return;
         };
         let before = state
             .published
             .as_ref()
-            .filter(|_| !state.is_damaged || attempt.is_of_damage());
+            .filter(|_| !state.is_damaged || attempt.is_damage());
         let is_new = |content: &Content| before.is_none_or(|(before, _)| !before.is_same(content));
         let is_described = before.is_none_or(|(_, metadata)| *metadata == spec.metadata);
         let source = &spec.source.source;
         let reported = state.reported.as_ref();
-        let is_reported =
-            reported.is_some_and(|(of, status)| **of == *source && status.is_same(&attempt.status));
-        // A source that failed tells nothing against what another source of the same catalog gave
-        // before.
+        let is_reported = reported
+            .is_some_and(|(last, status)| **last == *source && status.is_same(&attempt.status));
+        // After a failure, the served content stays, also if it comes from the catalog's former
+        // source.
         let content = attempt
             .content
             .as_ref()
@@ -569,7 +538,7 @@ impl LoaderTask {
             duration: attempt.duration,
         };
         report.log(is_new);
-        observe(Event::Attempted(report));
+        observe(LoaderEvent::Attempted(report));
     }
 
     fn publish(&mut self, spec: &CatalogSpec, content: Content, is_new: bool) {
@@ -578,11 +547,11 @@ impl LoaderTask {
             content.clone(),
             spec.metadata.clone(),
         ));
-        let finish = is_new.then(|| {
-            let stages = Arc::clone(&self.stages);
+        let background = is_new.then(|| {
+            let pipeline = Arc::clone(&self.pipeline);
             let history = self.writer.history();
-            self.tasks.spawn(finish(
-                stages,
+            self.tasks.spawn(prepare_served(
+                pipeline,
                 content.clone(),
                 spec.clone(),
                 history,
@@ -594,26 +563,27 @@ impl LoaderTask {
         };
         state.published = Some((content, spec.metadata.clone()));
         state.is_damaged &= !is_new;
-        if let Some(finish) = finish {
-            state.finishing.replace(finish).inspect(AbortHandle::abort);
+        if let Some(background) = background {
+            let former = state.background.replace(background);
+            former.inspect(AbortHandle::abort);
         }
     }
 
-    /// Stops serving a damaged content whose source cannot be read.
+    /// Withdraws a damaged content whose source cannot be read.
     fn withdraw_damaged(&mut self, name: &CatalogName) {
         let Some(state) = self.catalogs.get_mut(name).filter(|state| state.is_damaged) else {
             return;
         };
         state.is_damaged = false;
         state.published = None;
-        state.finishing.take().inspect(AbortHandle::abort);
+        state.background.take().inspect(AbortHandle::abort);
         self.writer.withdraw(name.as_str());
         tracing::error!(catalog = %name, "damaged content withdrawn");
     }
 
-    /// Sends [`Event::AllAttempted`] once every catalog was attempted, and
-    /// [`Event::FirstAttemptsLate`] when the time of the others is over.
-    fn settle(&mut self, observe: &impl Fn(Event)) {
+    /// Sends [`LoaderEvent::AllAttempted`] once every catalog has been attempted, and
+    /// [`LoaderEvent::FirstAttemptsLate`] when the others are overdue.
+    fn report_first_attempts(&mut self, observe: &impl Fn(LoaderEvent)) {
         if self.is_settled {
             return;
         }
@@ -624,7 +594,7 @@ impl LoaderTask {
             .collect();
         if late.is_empty() {
             self.is_settled = true;
-            return observe(Event::AllAttempted);
+            return observe(LoaderEvent::AllAttempted);
         }
         let is_any_served = self
             .catalogs
@@ -636,17 +606,18 @@ impl LoaderTask {
                 let waited_seconds = self.ready_after.as_secs();
                 tracing::warn!(%catalog, waited_seconds, "first load takes long, serving the other catalogs meanwhile");
             }
-            observe(Event::FirstAttemptsLate(late));
+            observe(LoaderEvent::FirstAttemptsLate(late));
         }
     }
 
-    /// Returns when the time of the sources that were not attempted is over; `None` if it is, or
-    /// there are none.
+    /// Returns the time at which the first attempts are overdue; `None` if all have ended, or are
+    /// overdue already.
     fn deadline(&self) -> Option<Instant> {
         let last = self.unattempted().map(|running| running.started).max()?;
         (!self.is_settled && !self.is_overdue).then(|| last + self.ready_after)
     }
 
+    /// Returns the sources whose first attempt has not ended.
     fn unattempted(&self) -> impl Iterator<Item = &RunningSource> {
         self.sources
             .iter()
@@ -654,91 +625,60 @@ impl LoaderTask {
     }
 }
 
-/// Finishes a content that is served already: makes what queries need beyond the index, remembers
-/// its outline for comparisons, and compresses it once it has been served for a while. Requests
-/// that need these sooner wait for them, or receive an uncompressed body.
-async fn finish(
-    stages: Arc<Stages>,
+/// Groups catalogs by the task that can keep them current, in the order of the specs.
+fn group_by_source<'a>(specs: impl Iterator<Item = &'a CatalogSpec>) -> Vec<SourceGroup> {
+    let mut groups: Vec<SourceGroup> = Vec::new();
+    // Positions in `groups`, by the key of their source: comparing each spec with each group would
+    // take seconds for thousands of catalogs.
+    let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+    for spec in specs {
+        let positions = by_key.entry(spec.source.key()).or_default();
+        let position = positions
+            .iter()
+            .find(|&&position| groups[position].spec.is_same_task(&spec.source));
+        if let Some(&position) = position {
+            groups[position].catalogs.push(spec.clone());
+        } else {
+            positions.push(groups.len());
+            groups.push(SourceGroup {
+                spec: spec.source.clone(),
+                catalogs: vec![spec.clone()],
+            });
+        }
+    }
+    groups
+}
+
+/// Background work on a content that is already served: computes the data that queries need beyond
+/// the index, stores the outline for comparisons, and compresses the content after a while.
+///
+/// Requests that arrive earlier compute the data themselves, or receive an uncompressed body.
+async fn prepare_served(
+    pipeline: Arc<LoadPipeline>,
     content: Content,
     spec: CatalogSpec,
     history: History,
     compress_after: Duration,
 ) {
-    let outlined = stages.run_in_background({
+    let outlined = pipeline.run_in_background({
         let content = content.clone();
         let key = spec.source.key();
-        move |stages| {
-            stages.contents.open_compressed(&content);
+        move |pipeline| {
+            pipeline.contents.open_compressed(&content);
             content.catalog.prepare();
-            Ok(stages.contents.outlines(&key, &content))
+            Ok(pipeline.contents.outlines(&key, &content))
         }
     });
-    // Not in the background thread, which goes on when the catalog is withdrawn: nobody would
-    // forget it again.
+    // Not on the background thread: it continues after the catalog has been withdrawn, and would
+    // leave an entry in the history that is never removed.
     let outlined = outlined
         .await
         .map(|outlines| history.remember(spec.name.as_str(), outlines));
     sleep(compress_after).await;
-    if let Err(error) = outlined.and(stages.compress(content).await) {
+    if let Err(error) = outlined.and(pipeline.compress(content).await) {
         tracing::error!(
             error = error.chain(),
             "cannot prepare the content being served"
         );
-    }
-}
-
-impl Report {
-    /// Why the last attempt failed, if it did.
-    pub fn error(&self) -> Option<&LoadError> {
-        self.status.error()
-    }
-
-    /// Time since the content was first read from its source, in whole seconds; `None` if nothing
-    /// is served.
-    pub fn age(&self) -> Option<SignedDuration> {
-        let first_read = self.content.as_ref()?.last_unpacked?;
-        Some(SignedDuration::from_secs(
-            Timestamp::now().duration_since(first_read).as_secs(),
-        ))
-    }
-
-    fn log(&self, is_new: bool) {
-        let Self {
-            name: catalog,
-            source: _,
-            content,
-            status,
-            duration,
-        } = self;
-        let content = content.as_ref();
-        let digest = content.map(|content| content.digest.to_string());
-        let image = content.and_then(|content| content.image.as_deref());
-        let age_seconds = self.age().map(|age| age.as_secs());
-        let duration_seconds = duration.as_secs_f64();
-        match status {
-            SyncStatus::Synced
-                if is_new && content.is_some_and(|content| content.catalog.meta_count() == 0) =>
-            {
-                tracing::warn!(%catalog, digest, image, duration_seconds, "serving new content, which has no blob");
-            }
-            SyncStatus::Synced if is_new => {
-                tracing::info!(%catalog, digest, image, duration_seconds, "serving new content");
-            }
-            SyncStatus::Synced => {
-                tracing::info!(%catalog, digest, image, "source unchanged");
-            }
-            SyncStatus::Pending => {
-                let message = "serving stored content while the source is being contacted";
-                tracing::info!(%catalog, digest, image, age_seconds, "{message}");
-            }
-            SyncStatus::Failed(error) => {
-                let message = if content.is_some() {
-                    "cannot load the source, still serving the last content"
-                } else {
-                    "cannot load the source, nothing to serve"
-                };
-                tracing::error!(%catalog, error = error.chain(), reason = ?error.reason(), digest, age_seconds, "{message}");
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Work that yields the processor to requests.
+//! Threads with low scheduling priority, for work that must not slow down requests.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,26 +8,27 @@ use tokio::sync::oneshot;
 
 use crate::LoadError;
 
-/// How much less of a processor loading gets than answering where both want it, as nice(2) counts:
-/// about a tenth.
-pub(crate) const LOADING: i32 = 10;
+/// Increment of nice(2) for loading. On a busy processor, a thread gets about a tenth of the time of
+/// one that serves requests.
+pub(crate) const LOADING_NICENESS: i32 = 10;
 
-/// The same of compressing contents, which gets an eighth of what loading gets.
-pub(crate) const COMPRESSING: i32 = 19;
+/// Increment of nice(2) for compression, which gets about an eighth of the time of loading.
+pub(crate) const COMPRESSING_NICENESS: i32 = 19;
 
-/// Runs work on a thread of its own, with low priority: that of nice(2) plus `niceness`. The thread
-/// ends with the work, because a priority that was given up cannot be taken back. Work goes on when
-/// nobody waits for it any more.
+/// Runs work on a new thread with the niceness of the process plus `niceness`. Dropping the returned
+/// future does not stop the work.
 pub(crate) async fn spawn_low_priority<T: Send + 'static>(
     niceness: i32,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, LoadError> {
+    // A new thread for each work and not a pool: an unprivileged thread cannot raise its priority
+    // again.
     let (sender, receiver) = oneshot::channel();
     let run = move || {
         if let Err(error) = rustix::process::nice(niceness) {
             tracing::debug!(%error, "cannot lower the priority of loading");
         }
-        // Nobody waits any more when the catalog was withdrawn meanwhile.
+        // The receiver is gone if the catalog has been withdrawn meanwhile.
         let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
     };
     let spawned = thread::Builder::new().name("loading".to_owned()).spawn(run);
@@ -41,7 +42,7 @@ pub(crate) async fn spawn_low_priority<T: Send + 'static>(
     }
 }
 
-/// The text that a panic was raised with; empty when it is no text.
+/// Returns the message of a panic; empty if its payload is not a string.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

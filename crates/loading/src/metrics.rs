@@ -1,30 +1,27 @@
-//! What loading counts: the durations of its stages, and for each wanted catalog how its loads
-//! ended.
+//! Metrics of loading: the durations of its stages, and the results of the loads of each desired
+//! catalog.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use images::ImageSource;
 use jiff::Timestamp;
 use metrics::{Family, Histogram, MILLISECOND, labels};
-use opentelemetry::context::FutureExt as _;
 use serving::CatalogName;
-use store::{StoreError, StoreUsage};
 
-use crate::source_task::Stages;
-use crate::{Source, SourceSpec, span};
+use crate::{Source, SourceSpec};
 
 labels! {
     /// A stage of a load.
     pub enum Stage {
-        /// What the source has now: the digest of a tag, or the files of a directory.
+        /// The digest of a tag is resolved, or the files of a directory are listed.
         Resolve = "resolve",
-        /// The layers of an image come.
+        /// The layers of an image are downloaded.
         Pull = "pull",
-        /// Layers become files.
+        /// Layers are unpacked into files.
         Unpack = "unpack",
-        /// Files become canonical lines.
+        /// Files are read into canonical lines.
         Read = "read",
         /// Lines are indexed and recorded.
         Index = "index",
@@ -32,13 +29,13 @@ labels! {
 }
 
 labels! {
-    /// How a load ended.
+    /// Result of a load.
     pub enum LoadResult {
-        /// It gave another content than the one that was served.
+        /// The source had another content than the one that was served.
         Loaded = "loaded",
-        /// The source has the content that is served.
+        /// The source had the content that was served.
         Unchanged = "unchanged",
-        /// It failed. What was served before still is.
+        /// The load failed. The last content stays served.
         Failed = "failed",
     }
 }
@@ -65,16 +62,16 @@ const STAGE_BOUNDS: &[u64] = &[
     300_000 * MILLISECOND,
 ];
 
-/// What is known of the loads of one wanted catalog.
+/// Results of the loads of one desired catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogLoads {
     /// Kind of its source.
     pub source_kind: SourceKind,
     /// Interval between two polls of its source; `None` if it is loaded once.
     pub poll_interval: Option<Duration>,
-    /// When its source was last found to have the content that is served; `None` before.
+    /// Time of the last successful load; `None` before the first.
     pub last_success: Option<Timestamp>,
-    /// Number of loads that gave another content.
+    /// Number of loads that found another content.
     pub loaded: u64,
     /// Number of loads that found the content unchanged.
     pub unchanged: u64,
@@ -82,16 +79,12 @@ pub struct CatalogLoads {
     pub failed: u64,
 }
 
-/// Counters of a loader.
+/// Metrics of a loader.
 #[derive(Debug)]
 pub(crate) struct LoadMetrics {
     stages: Family<Stage, Histogram>,
     catalogs: Mutex<BTreeMap<CatalogName, CatalogLoads>>,
 }
-
-/// Reads the counters of a loader and the size of its store. Clones are cheap.
-#[derive(Clone, Debug)]
-pub struct LoadStatistics(pub(crate) Arc<Stages>);
 
 impl Default for LoadMetrics {
     fn default() -> Self {
@@ -103,26 +96,9 @@ impl Default for LoadMetrics {
 }
 
 impl LoadMetrics {
-    /// Runs a stage in a span of its own, and counts its duration, also where it fails.
-    pub(crate) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
-        let _span = span::stage(stage).attach();
-        let begun = Instant::now();
-        let done = work();
-        self.stages[stage].observe_duration(begun.elapsed());
-        done
-    }
-
-    /// Waits for a stage in a span of its own, and counts its duration, also where it fails.
-    pub(crate) async fn time_async<T>(&self, stage: Stage, work: impl Future<Output = T>) -> T {
-        let begun = Instant::now();
-        let done = work.with_context(span::stage(stage)).await;
-        self.stages[stage].observe_duration(begun.elapsed());
-        done
-    }
-
-    /// Notes that a catalog is wanted from this source.
-    pub(crate) fn want(&self, name: &CatalogName, spec: &SourceSpec) {
-        let source_kind = SourceKind::of(&spec.source);
+    /// Adds a desired catalog, or updates its source.
+    pub(crate) fn add_catalog(&self, name: &CatalogName, spec: &SourceSpec) {
+        let source_kind = SourceKind::from_source(&spec.source);
         let poll_interval = spec.poll_interval();
         let new = CatalogLoads {
             source_kind,
@@ -132,19 +108,20 @@ impl LoadMetrics {
             unchanged: 0,
             failed: 0,
         };
-        let mut catalogs = self.catalogs();
+        let mut catalogs = self.lock_catalogs();
         let loads = catalogs.entry(name.clone()).or_insert(new);
-        (loads.source_kind, loads.poll_interval) = (source_kind, poll_interval);
+        loads.source_kind = source_kind;
+        loads.poll_interval = poll_interval;
     }
 
-    /// Forgets a catalog that is not wanted any more.
-    pub(crate) fn forget(&self, name: &CatalogName) {
-        self.catalogs().remove(name);
+    /// Removes a catalog that is no longer desired.
+    pub(crate) fn remove_catalog(&self, name: &CatalogName) {
+        self.lock_catalogs().remove(name);
     }
 
     /// Counts a load.
-    pub(crate) fn loaded(&self, name: &CatalogName, result: LoadResult) {
-        let mut catalogs = self.catalogs();
+    pub(crate) fn count_load(&self, name: &CatalogName, result: LoadResult) {
+        let mut catalogs = self.lock_catalogs();
         let Some(loads) = catalogs.get_mut(name) else {
             return;
         };
@@ -159,35 +136,31 @@ impl LoadMetrics {
         }
     }
 
-    fn catalogs(&self) -> MutexGuard<'_, BTreeMap<CatalogName, CatalogLoads>> {
-        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl LoadStatistics {
-    /// Durations of the stages of loads.
-    pub fn stages(&self) -> &Family<Stage, Histogram> {
-        &self.0.metrics.stages
+    /// Records the duration of a stage.
+    pub(crate) fn observe_stage(&self, stage: Stage, duration: Duration) {
+        self.stages[stage].observe_duration(duration);
     }
 
-    /// Every wanted catalog with what is known of its loads, by name.
-    pub fn catalogs(&self) -> Vec<(CatalogName, CatalogLoads)> {
-        self.0
-            .metrics
-            .catalogs()
+    /// Returns the durations of the stages of loads.
+    pub(crate) fn stages(&self) -> &Family<Stage, Histogram> {
+        &self.stages
+    }
+
+    /// Returns every desired catalog with the results of its loads, by name.
+    pub(crate) fn catalogs(&self) -> Vec<(CatalogName, CatalogLoads)> {
+        self.lock_catalogs()
             .iter()
             .map(|(name, loads)| (name.clone(), loads.clone()))
             .collect()
     }
 
-    /// What the store holds. It looks at each file of the store.
-    pub fn store_usage(&self) -> Result<StoreUsage, StoreError> {
-        self.0.contents.store.usage()
+    fn lock_catalogs(&self) -> MutexGuard<'_, BTreeMap<CatalogName, CatalogLoads>> {
+        self.catalogs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SourceKind {
-    pub(crate) fn of(source: &Source) -> Self {
+    pub(crate) fn from_source(source: &Source) -> Self {
         match source {
             Source::Directory(_) => Self::Directory,
             Source::Image(ImageSource::Registry(_)) => Self::Registry,

@@ -1,8 +1,8 @@
-//! Reads files into canonical lines: several files at a time, written in catalog order.
+//! Reads files into canonical lines, several files in parallel, and writes them in catalog order.
 //!
-//! Each reading thread takes the next file and sends its lines in chunks; the calling thread writes
-//! the chunks of the first file, then those of the second, and so on. Every queue is bounded, so a
-//! reader that is ahead waits, and what is held in memory does not grow with the files.
+//! Each reading thread takes the next file and sends its lines in chunks. The calling thread writes
+//! the chunks of the first file, then those of the second, and so on. All queues are bounded: a
+//! reader that is ahead waits, so that memory does not grow with the size of the files.
 
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,85 +12,92 @@ use std::{mem, thread};
 use fbc::origin::{FileOrigin, Notice, Origins};
 use fbc::problem::{MAX_PROBLEMS_PER_CODE, ProblemCounts};
 use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
-use store::ContentWriter;
+use store::{ContentWriter, StoreError, WrittenContent};
 
 use crate::LoadError;
-use crate::directory::Listing;
+use crate::directory::{Listing, list};
 use crate::image::ImageFiles;
 
-/// How many files are read at a time.
+/// Number of files that are read in parallel.
 pub const READERS: usize = 2;
 
-/// How many bytes of lines a reader collects before it hands them on.
+/// Bytes of lines after which a reader sends a chunk.
 const CHUNK: usize = 128 * 1024;
 
-/// How many bytes of lines a content may have for each byte of its files, beyond
-/// [`FREE_GROWTH_BYTES`]. Lines are shorter than the files that people write and programs indent;
-/// only aliases of YAML make them longer.
+/// Maximum bytes of lines for each byte of the files, beyond [`FREE_GROWTH_BYTES`].
+//
+// Canonical lines are shorter than indented files. Only YAML aliases make them longer, without bound:
+// this limit stops a "billion laughs" attack.
 pub const MAX_GROWTH: u64 = 8;
 
-/// How many bytes of lines a content may have however small its files are.
+/// Bytes of lines that every content may have, however small its files are.
 pub const FREE_GROWTH_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Number of documents that a catalog may have however small its files are: YAML documents and JSON
-/// values, also empty ones, of which nothing is left but the time that it takes to read them.
+/// Number of documents that every catalog may have, however small its files are: YAML documents and
+/// JSON values, including empty ones.
+//
+// An empty document leaves nothing behind but the time that it takes to read it, so that no other
+// limit bounds a file of separators.
 pub const FREE_DOCUMENTS: u64 = 500_000;
 
-/// Number of bytes of its files for which a catalog may have one document more than
-/// [`FREE_DOCUMENTS`]. Documents of real catalogs have more than 1,000 bytes on average.
+/// Bytes of files for each document beyond [`FREE_DOCUMENTS`]. Documents of real catalogs have more
+/// than 1,000 bytes on average.
 pub const BYTES_PER_DOCUMENT: u64 = 128;
 
-/// Bytes of a file after which a reader hands on what it collected, also where that is little.
+/// Number of reads of a directory that changes while it is being read.
+pub const ATTEMPTS: usize = 3;
+
+/// Bytes of a file after which a reader sends a chunk, however few lines it has.
 const CHUNK_INPUT: u64 = 4 * 1024 * 1024;
 
-/// How many files may be waiting for the one that is being written.
+/// Number of files that may be read ahead of the one that is being written.
 const AHEAD: usize = 2;
 
-/// The files of a catalog by their numbers, which are in catalog order.
-pub(super) trait Files: Sync {
+/// The files of a catalog, by their positions in catalog order.
+pub(super) trait SourceFiles: Sync {
     fn count(&self) -> usize;
     fn path(&self, file: usize) -> &str;
-    /// The length of a file in bytes, when it was listed.
+    /// Returns the length of a file in bytes, as listed.
     fn bytes(&self, file: usize) -> u64;
-    /// Opens a file: what it gives reads the next bytes into a room and says how many; 0 at the
-    /// end.
+    /// Opens a file. The returned function reads the next bytes into a buffer and returns their
+    /// number; 0 at the end.
     fn open(
         &self,
         file: usize,
     ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
 }
 
-/// A file that does not parse.
+/// A file that cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}:{}: {}", error.line, error.kind)]
-pub struct ReadFailure {
-    /// Its path from the root of the catalog.
+pub struct FileReadError {
+    /// Path of the file from the root of the catalog.
     pub path: String,
-    /// What is wrong with it, and on which line.
+    /// The error and its line.
     pub error: ReadError,
 }
 
-/// Some lines of one file, or of none at its end.
+/// Some lines of one file. The last chunk of a file may be empty.
 struct Chunk {
     /// Canonical lines.
     lines: Vec<u8>,
-    /// For each, the line of the file on which it begins.
+    /// For each of them, the line of the file on which the blob begins.
     begins: Vec<u32>,
     notices: Vec<Notice>,
-    /// Numbers of notices of the file that are not listed; only in its last chunk.
+    /// Numbers of notices that the file has beyond the listed ones; only in its last chunk.
     unlisted: ProblemCounts,
-    /// How many bytes of the file were read for it.
+    /// Bytes of the file that were read for this chunk.
     read: u64,
-    /// Number of documents that were read for it.
+    /// Number of documents that were read for this chunk.
     documents: u64,
 }
 
-/// Collects the origins of a content, and bounds its notices, its documents and its growth.
+/// Collects the origins of a content, and enforces the limits on notices, documents and growth.
 struct OriginsBuilder {
     origins: Origins,
-    /// Numbers of notices that files list.
+    /// Numbers of listed notices.
     listed: ProblemCounts,
-    /// Size of all files together, in bytes, as listed before they are read.
+    /// Total size of the files in bytes, as listed.
     file_bytes: u64,
     /// Bytes of lines so far.
     line_bytes: u64,
@@ -101,17 +108,18 @@ struct OriginsBuilder {
 /// The chunks of one file, as they are read.
 type Chunks = Receiver<Result<Chunk, LoadError>>;
 
-/// Buffers for lines that were written and may be filled again: fresh memory costs more than what
-/// is written to it.
+/// Buffers of written chunks, for reuse.
+//
+// Page faults of fresh memory cost more than filling it.
 #[derive(Default)]
 struct Buffers(Mutex<Vec<Vec<u8>>>);
 
-/// The reader who sent this has nobody any more who wants it.
-struct Unwanted;
+/// The receiver of chunks has been dropped, because the load has failed.
+struct ReceiverDroppedError;
 
-/// Reads every file and writes its lines. `progress` is told how many bytes were read so far.
+/// Reads every file and writes its lines. `progress` receives the number of bytes read so far.
 pub(super) fn read(
-    files: &impl Files,
+    files: &impl SourceFiles,
     writer: &mut ContentWriter<'_>,
     progress: impl Fn(u64),
 ) -> Result<Origins, LoadError> {
@@ -130,17 +138,49 @@ pub(super) fn read(
         let mut builder = OriginsBuilder::new(files);
         let mut read = 0;
         while let Ok((file, chunks)) = ordered.recv() {
-            builder.add_file(files.path(file), &chunks, writer, buffers, |bytes| {
+            builder.add_file(files.path(file), &chunks, writer, |bytes, lines| {
                 read += bytes;
                 progress(read);
+                buffers.put(lines);
             })?;
         }
         Ok(builder.origins)
     })
 }
 
+/// Reads a directory, and reads it again if it has changed meanwhile: a mixture of two states must
+/// not become a content. Returns the listing that was read.
+pub(crate) fn read_unchanged<'a>(
+    mut listing: Listing,
+    writer: impl Fn() -> Result<ContentWriter<'a>, StoreError>,
+    progress: impl Fn(u64, u64),
+) -> Result<(Listing, WrittenContent<'a>, Origins), LoadError> {
+    let root = listing.root().to_owned();
+    for _ in 0..ATTEMPTS {
+        let mut writer = writer()?;
+        let total = listing.bytes();
+        let result = read(&listing, &mut writer, |read| progress(read, total));
+        let now = list(&root);
+        let is_unchanged = now
+            .as_ref()
+            .is_ok_and(|now| now.revision() == listing.revision());
+        match (result, now) {
+            (Ok(origins), _) if is_unchanged => return Ok((listing, writer.finish()?, origins)),
+            // A failure of the store has nothing to do with the change.
+            (Err(error @ LoadError::Store(_)), _) => return Err(error),
+            (Err(error), _) if is_unchanged => return Err(error),
+            (_, Ok(now)) => listing = now,
+            (_, Err(error)) => return Err(error.into()),
+        }
+    }
+    Err(LoadError::Unstable {
+        root,
+        attempts: ATTEMPTS,
+    })
+}
+
 impl OriginsBuilder {
-    fn new(files: &impl Files) -> Self {
+    fn new(files: &impl SourceFiles) -> Self {
         let file_bytes = (0..files.count()).map(|file| files.bytes(file)).sum();
         let origins = Origins::default();
         let listed = ProblemCounts::default();
@@ -153,14 +193,14 @@ impl OriginsBuilder {
         }
     }
 
-    /// Writes the chunks of one file until its reader is done.
+    /// Writes the chunks of one file until its reader is done. `written` receives the bytes of the
+    /// file that were read for a chunk, and the buffer of the chunk.
     fn add_file(
         &mut self,
         path: &str,
         chunks: &Chunks,
         writer: &mut ContentWriter<'_>,
-        buffers: &Buffers,
-        mut progress: impl FnMut(u64),
+        mut written: impl FnMut(u64, Vec<u8>),
     ) -> Result<(), LoadError> {
         let mut origin = FileOrigin {
             path: path.to_owned(),
@@ -175,15 +215,14 @@ impl OriginsBuilder {
             origin.bytes += chunk.read;
             self.add_notices(&mut origin.notices, chunk.notices);
             self.origins.unlisted.add_all(&chunk.unlisted);
-            progress(chunk.read);
-            buffers.put(chunk.lines);
+            written(chunk.read, chunk.lines);
         }
         origin.lines.shrink_to_fit();
         self.origins.files.push(origin);
         Ok(())
     }
 
-    /// Adds the notices that may be listed, and counts the others.
+    /// Lists notices up to the limit of their code, and counts the others.
     fn add_notices(&mut self, listed: &mut Vec<Notice>, notices: Vec<Notice>) {
         for notice in notices {
             if self.listed.of_code(notice.code) < MAX_PROBLEMS_PER_CODE {
@@ -195,7 +234,7 @@ impl OriginsBuilder {
         }
     }
 
-    /// Refuses a content with more documents than files of its size need.
+    /// Rejects a content with more documents than files of its size may have.
     fn check_documents(&mut self, documents: u64) -> Result<(), LoadError> {
         self.documents += documents;
         let max = FREE_DOCUMENTS.saturating_add(self.file_bytes / BYTES_PER_DOCUMENT);
@@ -205,7 +244,7 @@ impl OriginsBuilder {
         Ok(())
     }
 
-    /// Refuses a content that would be much larger than the files that it is read from.
+    /// Rejects a content that is much larger than its files.
     fn check_growth(&mut self, lines: usize) -> Result<(), LoadError> {
         self.line_bytes += lines as u64;
         let max = self
@@ -222,34 +261,36 @@ impl OriginsBuilder {
     }
 }
 
-/// Reads the next file that nobody reads yet; `None` when there is no more.
+/// Takes the next file and reads it; returns `None` after the last one.
 fn read_next(
-    files: &impl Files,
+    files: &impl SourceFiles,
     next: &Mutex<Range<usize>>,
     order: &SyncSender<(usize, Chunks)>,
     reader: &mut FileReader,
     buffers: &Buffers,
-) -> Result<Option<()>, Unwanted> {
+) -> Result<Option<()>, ReceiverDroppedError> {
     let (sender, chunks) = sync_channel(2);
     let file = {
-        // Held until the file has its place in the order; the other readers would have to wait for
-        // theirs anyway.
+        // Held until the file is queued, so that files are queued in catalog order. The other
+        // readers could not queue theirs earlier anyway.
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = next.next() else {
             return Ok(None);
         };
-        order.send((file, chunks)).map_err(|_| Unwanted)?;
+        order
+            .send((file, chunks))
+            .map_err(|_| ReceiverDroppedError)?;
         file
     };
     reader.restart();
     if let Err(error) = read_file(files, file, reader, buffers, &sender) {
-        sender.send(Err(error)).map_err(|_| Unwanted)?;
+        sender.send(Err(error)).map_err(|_| ReceiverDroppedError)?;
     }
     Ok(Some(()))
 }
 
 fn read_file(
-    files: &impl Files,
+    files: &impl SourceFiles,
     file: usize,
     reader: &mut FileReader,
     buffers: &Buffers,
@@ -257,9 +298,9 @@ fn read_file(
 ) -> Result<(), LoadError> {
     let mut open = files.open(file)?;
     let mut chunk = Chunk::empty(buffers);
-    let mut handed_on = 0;
+    let mut sent_documents = 0;
     loop {
-        let failure = |error| ReadFailure {
+        let failure = |error| FileReadError {
             path: files.path(file).to_owned(),
             error,
         };
@@ -276,27 +317,23 @@ fn read_file(
             ReadEvent::Notice(notice) => chunk.notices.push(notice),
             ReadEvent::End => break,
         }
-        chunk.documents = reader.documents() - handed_on;
-        let is_full = chunk.lines.len() >= CHUNK || chunk.read >= CHUNK_INPUT;
-        if is_full {
-            handed_on = reader.documents();
-        }
-        if is_full
-            && sender
-                .send(Ok(mem::replace(&mut chunk, Chunk::empty(buffers))))
-                .is_err()
-        {
-            return Ok(());
+        chunk.documents = reader.documents() - sent_documents;
+        if chunk.lines.len() >= CHUNK || chunk.read >= CHUNK_INPUT {
+            sent_documents = reader.documents();
+            let full = mem::replace(&mut chunk, Chunk::empty(buffers));
+            if sender.send(Ok(full)).is_err() {
+                return Ok(());
+            }
         }
     }
-    chunk.documents = reader.documents() - handed_on;
+    chunk.documents = reader.documents() - sent_documents;
     chunk.unlisted = reader.unlisted_notices().clone();
-    // When nobody receives it the load was given up already.
+    // The receiver has been dropped if the load has failed.
     let _ = sender.send(Ok(chunk));
     Ok(())
 }
 
-impl Files for Listing {
+impl SourceFiles for Listing {
     fn count(&self) -> usize {
         self.files().len()
     }
@@ -314,11 +351,11 @@ impl Files for Listing {
         file: usize,
     ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
         let mut open = self.open(&self.files()[file])?;
-        Ok(move |room: &mut [u8]| Ok(open.read(room)?))
+        Ok(move |buffer: &mut [u8]| Ok(open.read(buffer)?))
     }
 }
 
-impl Files for ImageFiles {
+impl SourceFiles for ImageFiles {
     fn count(&self) -> usize {
         self.files.len()
     }
@@ -337,8 +374,8 @@ impl Files for ImageFiles {
     ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError> {
         let content = self.files[file].content;
         let mut at = 0;
-        Ok(move |room: &mut [u8]| {
-            let read = self.unpacked.read(content, at, room)?;
+        Ok(move |buffer: &mut [u8]| {
+            let read = self.unpacked.read(content, at, buffer)?;
             at += read as u64;
             Ok(read)
         })
@@ -347,13 +384,11 @@ impl Files for ImageFiles {
 
 impl Chunk {
     fn empty(buffers: &Buffers) -> Self {
-        let lines = buffers.take();
-        let unlisted = ProblemCounts::default();
         Self {
-            lines,
+            lines: buffers.take(),
             begins: Vec::new(),
             notices: Vec::new(),
-            unlisted,
+            unlisted: ProblemCounts::default(),
             read: 0,
             documents: 0,
         }

@@ -1,42 +1,42 @@
-//! When sources are polled again. It knows no source and no clock.
+//! Poll intervals of sources, and the backoff after failures.
 
 use std::time::Duration;
 
-/// Default interval between two polls of the tag of an image.
+/// Default poll interval of the tag of an image.
 pub const POLL: Duration = Duration::from_mins(10);
 
-/// Delay before a registry that failed is tried again. It doubles with each further failure, up to
-/// the poll interval.
+/// First backoff after a failed pull. It doubles with each further failure, up to the poll interval.
 pub const RETRY: Duration = Duration::from_secs(30);
 
-/// The share of itself by which a delay is shorter or longer, so that processes that started
-/// together do not poll together for ever.
+/// Jitter: fraction by which a delay is randomly shorter or longer.
+//
+// Replicas that started together would otherwise poll the registry together for ever.
 pub const JITTER: f64 = 0.1;
 
-/// When a source is polled again once it was loaded.
+/// Poll intervals of sources, by their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefreshPolicy {
-    /// For directories; `None` loads them once.
+    /// Intervals for directories; `None` loads them once.
     pub directories: Option<WatchInterval>,
-    /// For images; `None` loads them once.
+    /// Intervals for images; `None` loads them once.
     pub images: Option<PollPolicy>,
 }
 
-/// How often a watched directory is listed.
+/// Intervals of a watched directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchInterval {
-    /// Between two listings.
+    /// Interval between two listings.
     pub poll: Duration,
-    /// Until a source that failed is tried again although it looks unchanged.
+    /// Time after a failed load until an unchanged directory is read again.
     pub retry: Duration,
 }
 
-/// How often an image is polled.
+/// Intervals of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PollPolicy {
-    /// Between two polls; `None` polls only after failures.
+    /// Interval between two polls; `None` polls only after failures.
     pub interval: Option<Duration>,
-    /// Between the first failure and the next attempt.
+    /// Delay between the first failure and the next attempt.
     pub retry: Duration,
 }
 
@@ -67,9 +67,9 @@ impl Default for PollPolicy {
 }
 
 impl PollPolicy {
-    /// The delay before the next attempt after so many failures in a row: exponential backoff,
-    /// bounded by the poll interval. `None` when there is nothing to wait for: a pinned image never
-    /// changes once it is loaded.
+    /// Returns the delay before the next attempt after this number of consecutive failures:
+    /// exponential backoff, bounded by the poll interval. `None` means never: a pinned image does not
+    /// change once it is loaded.
     pub(crate) fn delay(&self, failures: u32, is_pinned: bool) -> Option<Duration> {
         let Some(doublings) = failures.checked_sub(1) else {
             return self.interval.filter(|_| !is_pinned);
@@ -79,7 +79,7 @@ impl PollPolicy {
     }
 }
 
-/// A delay with its jitter; `random` is between 0 and 1.
+/// Adds jitter to a delay; `random` is between 0 and 1.
 pub(crate) fn jittered(delay: Duration, random: f64) -> Duration {
     delay.mul_f64(1.0 + JITTER * (2.0 * random - 1.0))
 }

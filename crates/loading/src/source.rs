@@ -1,55 +1,53 @@
-//! Where a catalog comes from, and how that is written: a directory, an image in a registry, or an
-//! OCI layout.
+//! References to catalogs: a directory, an image in a registry, or an image in an OCI layout.
 //!
-//! It looks at the disk only to tell a path from the name of an image.
+//! Parsing accesses the disk to tell a path from the name of an image.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use images::{ImageError, ImageSource, LayoutReference, RegistryReference};
 
-/// Name of the file that every OCI layout has.
+/// Name of the file that marks an OCI layout.
 const LAYOUT: &str = "oci-layout";
 
 /// A reference to a catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// Every file below this directory; the path is absolute.
+    /// A directory, by its absolute path.
     Directory(PathBuf),
     /// An image in a registry or in an OCI layout.
     Image(ImageSource),
 }
 
-/// A text that names no source.
+/// An error of [`Source::parse`].
 #[derive(Debug, thiserror::Error)]
-pub enum InvalidSource {
-    /// It is neither a path nor a reference.
+pub enum SourceParseError {
+    /// The text is neither a path nor a reference.
     #[error(
         "`{0}` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an image with its registry such as quay.io/operatorhubio/catalog:latest"
     )]
     Unknown(String),
-    /// It is the folder of an OCI layout, and not of a catalog.
+    /// The text is the path of an OCI layout, without `oci:`.
     #[error("`{0}` is an OCI layout, not a directory with a catalog: write oci:{0}")]
     Layout(String),
-    /// It should name an image and does not.
+    /// The reference to an image is invalid.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// The operating system refused to look for it.
-    #[error("cannot look for `{}`", path.display())]
+    /// The path cannot be accessed.
+    #[error("cannot access `{}`", path.display())]
     Io {
-        /// What was looked for.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl Source {
-    /// Reads `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, the path of something that
-    /// exists, or a reference that begins with the name of a registry. A relative path starts at
-    /// `base`.
-    pub fn parse(text: &str, base: &Path) -> Result<Self, InvalidSource> {
-        let unknown = || InvalidSource::Unknown(text.to_owned());
+    /// Parses `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, an existing path, or a
+    /// reference that begins with the name of a registry. Relative paths are resolved against `base`.
+    pub fn parse(text: &str, base: &Path) -> Result<Self, SourceParseError> {
+        let unknown = || SourceParseError::Unknown(text.to_owned());
         if let Some(path) = text.strip_prefix("dir:") {
             return if path.is_empty() {
                 Err(unknown())
@@ -68,14 +66,14 @@ impl Source {
             return Ok(RegistryReference::parse(image)?.into());
         }
         let path = base.join(text);
-        let exists = path.try_exists().map_err(|source| InvalidSource::Io {
+        let exists = path.try_exists().map_err(|source| SourceParseError::Io {
             path: path.clone(),
             source,
         })?;
         if exists && !text.is_empty() {
             let is_layout = path.join(LAYOUT).exists();
             return if is_layout {
-                Err(InvalidSource::Layout(text.to_owned()))
+                Err(SourceParseError::Layout(text.to_owned()))
             } else {
                 directory(&path)
             };
@@ -87,7 +85,7 @@ impl Source {
         }
     }
 
-    /// What tells this source from every other.
+    /// Returns a text that identifies the source.
     pub fn key(&self) -> String {
         match self {
             Self::Directory(path) => format!("dir:{}", path.display()),
@@ -95,7 +93,7 @@ impl Source {
         }
     }
 
-    /// The last part of its path: what the catalog is called when nobody named it.
+    /// Returns the last segment of its path: the default name of the catalog.
     pub fn last_path_segment(&self) -> Option<String> {
         match self {
             Self::Directory(path) => {
@@ -106,7 +104,7 @@ impl Source {
         }
     }
 
-    /// Whether it names one content for ever, by its digest.
+    /// Returns whether it names an image by digest, whose content never changes.
     pub fn is_pinned(&self) -> bool {
         match self {
             Self::Directory(_) => false,
@@ -127,15 +125,15 @@ impl From<LayoutReference> for Source {
     }
 }
 
-/// Whether the first part of a reference can only be a registry.
+/// Returns whether the first segment of a reference can only be a registry.
 fn names_registry(text: &str) -> bool {
     text.split_once('/').is_some_and(|(first, _)| {
         first == "localhost" || first.contains(['.', ':']) && !first.starts_with('.')
     })
 }
 
-fn directory(path: &Path) -> Result<Source, InvalidSource> {
-    let absolute = std::path::absolute(path).map_err(|source| InvalidSource::Io {
+fn directory(path: &Path) -> Result<Source, SourceParseError> {
+    let absolute = std::path::absolute(path).map_err(|source| SourceParseError::Io {
         path: path.to_owned(),
         source,
     })?;

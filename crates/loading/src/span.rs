@@ -1,5 +1,4 @@
-//! Spans of loads and of their stages, for whoever collects traces. Where nobody does, they are
-//! nothing.
+//! OpenTelemetry spans of loads and of their stages. They are no-ops without a collector.
 
 use metrics::Label as _;
 use opentelemetry::trace::{FutureExt as _, Status, TraceContextExt as _, Tracer as _};
@@ -12,7 +11,7 @@ use crate::{LoadError, Source};
 /// Name of the tracer that spans come from.
 const TRACER: &str = "catalogql";
 
-/// The span of an attempt to load a source. Stages that run in its context are its children.
+/// The span of an attempt to load a source, the parent of the spans of its stages.
 pub(crate) struct LoadSpan(Context);
 
 impl LoadSpan {
@@ -20,7 +19,10 @@ impl LoadSpan {
     pub(crate) fn begin(catalog: &CatalogName, source: &Source) -> Self {
         let attributes = [
             KeyValue::new("catalogql.catalog", catalog.as_str().to_owned()),
-            KeyValue::new("catalogql.source_kind", SourceKind::of(source).as_str()),
+            KeyValue::new(
+                "catalogql.source_kind",
+                SourceKind::from_source(source).as_str(),
+            ),
         ];
         let tracer = global::tracer(TRACER);
         Self(Context::current_with_span(
@@ -36,7 +38,7 @@ impl LoadSpan {
         load.with_context(self.0.clone())
     }
 
-    /// Ends the span with the outcome of the load. `before` is what was served.
+    /// Ends the span with the result of the load. `before` is the content that was served.
     pub(crate) fn end(self, before: Option<&Content>, loaded: &Result<Content, LoadError>) {
         let result = match loaded {
             Ok(content) if before.is_some_and(|before| before.digest == content.digest) => {
@@ -48,16 +50,16 @@ impl LoadSpan {
         let span = self.0.span();
         span.set_attribute(KeyValue::new("catalogql.result", result.as_str()));
         if let Err(error) = loaded {
-            // The text of an error names references and files.
+            // The reason alone: the text of an error names references and files.
             span.set_status(Status::error(format!("{:?}", error.reason())));
         }
         span.end();
     }
 }
 
-/// Returns the context of a stage of the load in whose context this is called: that of a span,
-/// which ends with it.
-pub(crate) fn stage(stage: Stage) -> Context {
+/// Begins the span of a stage, as a child of the current load's. The span ends when the returned
+/// context is dropped.
+pub(crate) fn begin_stage(stage: Stage) -> Context {
     let load = Context::current();
     if !load.span().span_context().is_valid() {
         return load;

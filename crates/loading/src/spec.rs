@@ -1,4 +1,4 @@
-//! What is to be served: catalogs, and the sources that they come from.
+//! Specifications of desired catalogs and of their sources.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use serving::{CatalogMetadata, CatalogName};
 
 use crate::{RefreshPolicy, Source};
 
-/// A catalog that is to be served and kept current.
+/// A desired catalog: the loader serves it and keeps it current.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogSpec {
     /// Name of the catalog.
     pub name: CatalogName,
-    /// Where its files come from.
+    /// Source of its files.
     pub source: SourceSpec,
-    /// What its owner says about it.
+    /// Metadata that its owner has set, such as its priority.
     pub metadata: CatalogMetadata,
 }
 
-/// Where the files of a catalog come from, and how they are kept current.
+/// A source with everything that is needed to load it and to keep it current.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
     /// A directory or an image.
@@ -26,14 +26,14 @@ pub struct SourceSpec {
     /// The directory of an image that holds the catalog; `None` takes the one that the image's
     /// label names.
     pub configs_dir: Option<String>,
-    /// When the source is polled again.
+    /// Intervals at which the source is polled.
     pub refresh: RefreshPolicy,
-    /// How images are reached: credentials, mirrors, certificates.
+    /// Client for registries: credentials, mirrors, certificates.
     pub registries: Registries,
 }
 
 impl SourceSpec {
-    /// A source that is loaded once, from the directory of an image that its label names.
+    /// Creates the spec of a source that is loaded once. In an image, its label names the directory.
     pub fn once(source: Source, registries: Registries) -> Self {
         Self {
             source,
@@ -43,7 +43,7 @@ impl SourceSpec {
         }
     }
 
-    /// The source's key in the store: equal for specs that give the same files.
+    /// Returns the source's key in the store. It is equal for specs with the same files.
     pub fn key(&self) -> String {
         let source = self.source.key();
         self.configs_dir
@@ -51,7 +51,7 @@ impl SourceSpec {
             .map_or(source.clone(), |folder| format!("{source} {folder}"))
     }
 
-    /// Interval between two polls while the source answers; `None` if it is loaded once.
+    /// Returns the interval between two polls without failures; `None` if the source is loaded once.
     pub fn poll_interval(&self) -> Option<Duration> {
         match &self.source {
             Source::Directory(_) => self.refresh.directories.map(|interval| interval.poll),
@@ -62,8 +62,8 @@ impl SourceSpec {
         }
     }
 
-    /// Whether one task can keep both current. A spec with another poll interval or with other
-    /// credentials needs a task of its own.
+    /// Returns whether one task can keep both sources current: they have the same files, poll
+    /// interval and credentials.
     pub(crate) fn is_same_task(&self, other: &Self) -> bool {
         let is_same_access =
             matches!(self.source, Source::Directory(_)) || self.registries == other.registries;

@@ -1,4 +1,4 @@
-//! How what is served relates to its source, as values that other code can decide by.
+//! Relation of the served content to its source, and the errors of loads.
 
 use std::error::Error;
 use std::fmt;
@@ -13,21 +13,20 @@ use serving::FailureReason;
 use store::StoreError;
 
 use crate::directory::DirectoryError;
-use crate::read::ReadFailure;
+use crate::read::FileReadError;
 
-/// How the content that is served relates to its source.
+/// Relation of the served content to its source.
 #[derive(Clone, Debug)]
 pub enum SyncStatus {
-    /// It is the content that the source has.
+    /// The content is the source's current one.
     Synced,
-    /// It is the content that the store had at the start; the source is being contacted.
+    /// The content is the stored one; the source is being contacted.
     Pending,
-    /// The last attempt to load the source failed. What is served, if anything is, is an earlier
-    /// content.
+    /// The last attempt to load the source failed. The served content, if any, is an earlier one.
     Failed(Arc<LoadError>),
 }
 
-/// Why a content could not be loaded.
+/// An error of loading a content.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The directory cannot be read.
@@ -39,19 +38,19 @@ pub enum LoadError {
     /// The image cannot be unpacked.
     #[error("cannot unpack the image")]
     Unpack(#[from] UnpackError),
-    /// There is nothing to read in an image.
+    /// The image has no file in the catalog's directory.
     #[error(
         "`{image}` has no file to read below `{root}`: name another directory of it with --configs-dir"
     )]
     NoFiles {
         /// The image.
         image: String,
-        /// The directory of it that counts.
+        /// The catalog's directory in the image.
         root: String,
     },
     /// A file of the source does not parse.
     #[error(transparent)]
-    Read(#[from] ReadFailure),
+    Read(#[from] FileReadError),
     /// The lines are much longer than the files that they are read from.
     #[error(
         "cannot read the source: its files have {file_bytes} bytes and more than {max} bytes of blobs: write out the \
@@ -75,7 +74,7 @@ pub enum LoadError {
     /// The content cannot be stored.
     #[error("cannot store the content")]
     Store(#[from] StoreError),
-    /// The content that was just written cannot be indexed.
+    /// The content that has just been written cannot be indexed.
     #[error("cannot index the content")]
     Index(#[from] IndexError),
     /// The directory changed each time it was read.
@@ -83,10 +82,10 @@ pub enum LoadError {
     Unstable {
         /// The directory.
         root: PathBuf,
-        /// How often it was read.
+        /// Number of times that it was read.
         attempts: usize,
     },
-    /// The directory has no blob, and had some when it was read before.
+    /// The directory has no blobs, and had some before.
     #[error(
         "`{}` has become empty: the empty catalog is served if the next attempt finds the directory as it is now", root.display()
     )]
@@ -94,19 +93,19 @@ pub enum LoadError {
         /// The directory.
         root: PathBuf,
     },
-    /// A stored file of the content that is served has other bytes than were written.
+    /// A stored file of the served content does not match its digest.
     #[error(
         "the stored file `{}` is damaged: another program has written to it, or the disk is faulty; its source is read again",
         .0.display()
     )]
     Damaged(PathBuf),
-    /// A fault of this program.
+    /// A bug in this program.
     #[error("cannot read the content: internal error: {0}")]
     Panicked(String),
 }
 
 impl SyncStatus {
-    /// Why the last attempt failed, if it did.
+    /// Returns the error of the last attempt, if it failed.
     pub fn error(&self) -> Option<&LoadError> {
         match self {
             Self::Failed(error) => Some(error),
@@ -114,7 +113,7 @@ impl SyncStatus {
         }
     }
 
-    /// Whether both say the same, so that the second need not be reported.
+    /// Returns whether a report of the second status would repeat the first.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Synced, Self::Synced) | (Self::Pending, Self::Pending) => true,
@@ -137,7 +136,7 @@ impl fmt::Display for SyncStatus {
 }
 
 impl LoadError {
-    /// The reason in one word.
+    /// Returns the reason of the failure.
     pub fn reason(&self) -> FailureReason {
         match self {
             Self::Directory(_) => FailureReason::SourceUnreadable,
@@ -155,7 +154,7 @@ impl LoadError {
         }
     }
 
-    /// The error with its causes, in one line.
+    /// Formats the error with its causes, in one line.
     pub fn chain(&self) -> String {
         let causes = iter::successors(Some(self as &dyn Error), |&error| error.source());
         causes

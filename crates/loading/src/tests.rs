@@ -1,9 +1,9 @@
 //! One source through all stages: what is served after each thing that can happen to it.
 
 mod damage;
-mod demand;
 mod images;
 mod kills;
+mod refresh_requests;
 mod sets;
 
 use std::fs;
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::directory;
-use crate::source_task::Stages;
+use crate::pipeline::LoadPipeline;
 
 const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
 const ARGO: &str = "{\"schema\":\"olm.package\",\"name\":\"argo\",\"defaultChannel\":\"\"}\n";
@@ -68,7 +68,7 @@ impl Folders {
         fs::rename(next, folder.join("catalog.json")).unwrap();
     }
 
-    fn wanted(&self, name: &str, source: &str) -> CatalogSpec {
+    fn desired(&self, name: &str, source: &str) -> CatalogSpec {
         spec(name, Source::Directory(self.0.path().join(source)))
     }
 
@@ -76,21 +76,21 @@ impl Folders {
         Store::open(&self.0.path().join("store"), DEFAULT_QUOTA_BYTES, "build").unwrap()
     }
 
-    fn stages(&self) -> Stages {
-        Stages::new(self.store())
+    fn pipeline(&self) -> LoadPipeline {
+        LoadPipeline::new(self.store())
     }
 
     /// Loads each of these once and says how that went, by name.
-    async fn load(&self, wanted: Vec<CatalogSpec>) -> (Vec<Report>, Catalogs) {
+    async fn load(&self, desired: Vec<CatalogSpec>) -> (Vec<Report>, Catalogs) {
         let (writer, catalogs) = catalogs();
         let reports = Arc::new(Mutex::new(Vec::new()));
         let tried = Arc::clone(&reports);
         let observe = move |event| {
-            if let Event::Attempted(report) = event {
+            if let LoaderEvent::Attempted(report) = event {
                 tried.lock().unwrap().push(report);
             }
         };
-        load_all(self.store(), writer, wanted, observe).await;
+        load_all(self.store(), writer, desired, observe).await;
         let mut reports = std::mem::take(&mut *reports.lock().unwrap());
         reports.sort_by(|one, other| one.name.cmp(&other.name));
         (reports, catalogs)
@@ -105,13 +105,13 @@ impl Folders {
 /// A loader that watches until it is dropped.
 struct Watching {
     loader: Loader,
-    events: UnboundedReceiver<Event>,
+    events: UnboundedReceiver<LoaderEvent>,
     catalogs: Catalogs,
     task: JoinHandle<()>,
 }
 
 impl Watching {
-    fn start(folders: &Folders, wanted: Vec<CatalogSpec>) -> Self {
+    fn start(folders: &Folders, desired: Vec<CatalogSpec>) -> Self {
         let (writer, catalogs) = catalogs();
         let (loader, task) = Loader::new(folders.store(), writer);
         let (sender, events) = unbounded_channel();
@@ -125,22 +125,22 @@ impl Watching {
             catalogs,
             task,
         };
-        watching.set(wanted);
+        watching.set(desired);
         watching
     }
 
     /// Wants these catalogs, refreshed at the pace of tests.
-    fn set(&self, mut wanted: Vec<CatalogSpec>) {
-        for spec in &mut wanted {
+    fn set(&self, mut desired: Vec<CatalogSpec>) {
+        for spec in &mut desired {
             spec.source.refresh = REFRESH;
         }
-        self.loader.set(wanted);
+        self.loader.set(desired);
     }
 
     /// The next report.
     async fn report(&mut self) -> Report {
         loop {
-            if let Event::Attempted(report) = timeout(TOO_LONG, self.events.recv())
+            if let LoaderEvent::Attempted(report) = timeout(TOO_LONG, self.events.recv())
                 .await
                 .unwrap()
                 .unwrap()
@@ -175,23 +175,23 @@ fn spec(name: &str, source: Source) -> CatalogSpec {
 async fn load_all(
     store: Store,
     writer: CatalogsWriter,
-    wanted: Vec<CatalogSpec>,
-    observe: impl Fn(Event) + Clone + Send + Sync + 'static,
+    desired: Vec<CatalogSpec>,
+    observe: impl Fn(LoaderEvent) + Clone + Send + Sync + 'static,
 ) {
     let (loader, task) = Loader::new(store, writer);
-    loader.set(wanted);
+    loader.set(desired);
     drop(loader);
     task.compress_after(Duration::ZERO).run(observe).await;
 }
 
 /// Loads the directory `a` of these folders as the task does that keeps it current.
 async fn current(
-    stages: Stages,
+    pipeline: LoadPipeline,
     folders: &Folders,
-    progress: impl Fn(Step, u64, u64) + Clone + Send + Sync + 'static,
+    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
-    Arc::new(stages)
-        .sync(&folders.wanted("a", "a").source, progress)
+    Arc::new(pipeline)
+        .load(&folders.desired("a", "a").source, progress)
         .await
 }
 
@@ -221,8 +221,8 @@ async fn a_bad_catalog_harms_no_other() {
         ("bad", &format!("{ETCD}{ARGO}{{\"a\":}}\n")),
         ("also-good", ARGO),
     ]);
-    let wanted = ["good", "bad", "also-good", "missing"].map(|name| folders.wanted(name, name));
-    let (reports, catalogs) = folders.load(wanted.into()).await;
+    let desired = ["good", "bad", "also-good", "missing"].map(|name| folders.desired(name, name));
+    let (reports, catalogs) = folders.load(desired.into()).await;
     assert_eq!(names(&catalogs), ["also-good", "good"]);
     let errors: Vec<_> = reports.iter().map(|report| folders.shown(report)).collect();
     assert_eq!(
@@ -243,16 +243,16 @@ async fn a_bad_catalog_harms_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_of_several_catalogs_is_loaded_once_and_an_equal_content_is_held_once() {
     let folders = Folders::new(&[("a", ETCD), ("same", ETCD), ("other", ARGO)]);
-    let wanted = [
+    let desired = [
         ("one", "a"),
         ("two", "a"),
         ("three", "same"),
         ("four", "other"),
     ];
-    let wanted = wanted
-        .map(|(name, source)| folders.wanted(name, source))
+    let desired = desired
+        .map(|(name, source)| folders.desired(name, source))
         .to_vec();
-    let (_, catalogs) = folders.load(wanted).await;
+    let (_, catalogs) = folders.load(desired).await;
     let snapshot = catalogs.snapshot();
     let catalog = |name| &snapshot.get(name).unwrap().content.catalog;
     assert!(Arc::ptr_eq(catalog("one"), catalog("two")));
@@ -266,7 +266,7 @@ async fn equal_contents_from_different_files_share_one_index_and_keep_their_file
     let b = folders.0.path().join("b");
     fs::rename(b.join("catalog.json"), b.join("renamed.json")).unwrap();
     let (_, catalogs) = folders
-        .load(vec![folders.wanted("a", "a"), folders.wanted("b", "b")])
+        .load(vec![folders.desired("a", "a"), folders.desired("b", "b")])
         .await;
     let snapshot = catalogs.snapshot();
     let [a, b] = ["a", "b"].map(|name| &snapshot.get(name).unwrap().content.catalog);
@@ -280,11 +280,11 @@ async fn equal_contents_from_different_files_share_one_index_and_keep_their_file
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_serves_the_stored_content_when_the_source_cannot_be_read() {
     let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
-    let wanted = || vec![folders.wanted("a", "a"), folders.wanted("b", "b")];
-    let (before, _) = folders.load(wanted()).await;
+    let desired = || vec![folders.desired("a", "a"), folders.desired("b", "b")];
+    let (before, _) = folders.load(desired()).await;
     fs::remove_dir_all(folders.0.path().join("a")).unwrap();
     folders.write("b", "{");
-    let (after, catalogs) = folders.load(wanted()).await;
+    let (after, catalogs) = folders.load(desired()).await;
     assert_eq!(names(&catalogs), ["a", "b"]);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(packages(after), packages(before));
@@ -318,11 +318,11 @@ async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
         assert!(Instant::now() < deadline, "the source never settles");
         std::thread::yield_now();
     }
-    let first = current(folders.stages(), &folders, |_, _, _| ())
+    let first = current(folders.pipeline(), &folders, |_, _, _| ())
         .await
         .unwrap();
     let unread = |_, _, _| panic!("the source is read again");
-    let second = current(folders.stages(), &folders, unread).await.unwrap();
+    let second = current(folders.pipeline(), &folders, unread).await.unwrap();
     assert_eq!(
         (second.digest, second.last_unpacked),
         (first.digest, first.last_unpacked)
@@ -338,7 +338,7 @@ async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
         "another build",
     )
     .unwrap();
-    current(Stages::new(another), &folders, move |_, _, _| {
+    current(LoadPipeline::new(another), &folders, move |_, _, _| {
         *seen.lock().unwrap() = true;
     })
     .await
@@ -349,7 +349,7 @@ async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watched_source_is_loaded_again_and_a_broken_change_leaves_the_former_content() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("a", "a")]);
     let first = watching.report().await;
     assert_eq!(
         (packages(&first), folders.shown(&first)),
@@ -394,7 +394,7 @@ async fn an_empty_directory_is_served_with_a_warning_and_one_that_empties_when_i
  {
     let folders = Folders::new(&[("a", ETCD)]);
     fs::create_dir(folders.0.path().join("empty")).unwrap();
-    let mut watching = Watching::start(&folders, vec![folders.wanted("empty", "empty")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("empty", "empty")]);
     let empty = watching.report().await;
     let codes = |report: &Report| -> Vec<_> {
         let content = report.content.as_ref().unwrap();
@@ -411,7 +411,7 @@ async fn an_empty_directory_is_served_with_a_warning_and_one_that_empties_when_i
     );
     assert_eq!(codes(&empty), ["CATALOG_EMPTY"]);
 
-    watching.set(vec![folders.wanted("a", "a")]);
+    watching.set(vec![folders.desired("a", "a")]);
     assert_eq!(
         packages(&watching.report().await),
         Some(vec!["etcd".to_owned()])
@@ -451,11 +451,11 @@ async fn an_empty_directory_is_served_with_a_warning_and_one_that_empties_when_i
 #[tokio::test(flavor = "multi_thread")]
 async fn a_directory_that_is_empty_at_a_restart_does_not_replace_its_stored_content_at_once() {
     let folders = Folders::new(&[("a", ETCD)]);
-    folders.load(vec![folders.wanted("a", "a")]).await;
+    folders.load(vec![folders.desired("a", "a")]).await;
     fs::remove_file(folders.0.path().join("a/catalog.json")).unwrap();
     let mut restarted = Watching::start(&folders, Vec::new());
     // It is not watched, and would be read a second time after half a minute.
-    restarted.loader.set(vec![folders.wanted("a", "a")]);
+    restarted.loader.set(vec![folders.desired("a", "a")]);
     let report = restarted.report().await;
     assert_eq!(
         (packages(&report), report.error().is_some()),
@@ -466,7 +466,7 @@ async fn a_directory_that_is_empty_at_a_restart_does_not_replace_its_stored_cont
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_fails_at_first_is_served_when_it_is_mended() {
     let folders = Folders::new(&[]);
-    let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("a", "a")]);
     let missing = watching.report().await;
     assert!(missing.content.is_none() && missing.error().is_some());
     folders.write("a", ETCD);
@@ -479,7 +479,7 @@ async fn a_source_that_fails_at_first_is_served_when_it_is_mended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_failed_for_another_reason_is_tried_again() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let mut watching = Watching::start(&folders, vec![folders.wanted("a", "a")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("a", "a")]);
     let content = folders.0.path().join("store/content");
     watching.report().await;
     fs::remove_dir_all(&content).unwrap();
@@ -505,15 +505,15 @@ async fn a_fault_of_the_program_harms_no_other_catalog() {
     let (writer, catalogs) = catalogs();
     let (sender, mut events) = unbounded_channel();
     let observe = move |event| match event {
-        Event::Progress { name, .. } if name.as_str() == "a" => panic!("a fault"),
+        LoaderEvent::Progress { name, .. } if name.as_str() == "a" => panic!("a fault"),
         event => drop(sender.send(event)),
     };
-    let wanted = ["a", "b"].map(|name| folders.wanted(name, name)).to_vec();
-    load_all(folders.store(), writer, wanted, observe).await;
+    let desired = ["a", "b"].map(|name| folders.desired(name, name)).to_vec();
+    load_all(folders.store(), writer, desired, observe).await;
     assert_eq!(names(&catalogs), ["b"]);
     let mut errors = Vec::new();
     while let Ok(event) = events.try_recv() {
-        if let Event::Attempted(report) = event {
+        if let LoaderEvent::Attempted(report) = event {
             errors.extend(folders.shown(&report));
         }
     }
@@ -533,7 +533,7 @@ async fn a_source_that_never_stands_still_is_refused() {
         let length = fs_len(&changing.0.path().join("a/catalog.json"));
         changing.write("a", &ETCD.repeat(length / ETCD.len() + 1));
     };
-    let error = current(folders.stages(), &folders, change)
+    let error = current(folders.pipeline(), &folders, change)
         .await
         .unwrap_err();
     let root = folders.0.path().join("a");
@@ -556,7 +556,7 @@ async fn a_source_that_changes_once_while_it_is_read_gives_its_new_content() {
             changing.write("a", &format!("{ARGO}{ARGO}"));
         }
     };
-    let content = current(folders.stages(), &folders, change).await.unwrap();
+    let content = current(folders.pipeline(), &folders, change).await.unwrap();
     let packages: Vec<_> = content
         .catalog
         .packages()
@@ -574,7 +574,7 @@ async fn a_catalog_of_empty_documents_is_refused_before_all_of_it_is_read() {
     for file in ["a.yaml", "b.yaml"] {
         fs::write(root.join(file), "#\n---\n".repeat(300_000)).unwrap();
     }
-    let error = current(folders.stages(), &folders, |_, _, _| ())
+    let error = current(folders.pipeline(), &folders, |_, _, _| ())
         .await
         .unwrap_err();
     let max = FREE_DOCUMENTS + 2 * 6 * 300_000 / BYTES_PER_DOCUMENT;
@@ -587,7 +587,7 @@ async fn a_catalog_of_empty_documents_is_refused_before_all_of_it_is_read() {
         (expected, FailureReason::InvalidCatalog)
     );
     fs::remove_file(root.join("b.yaml")).unwrap();
-    let content = current(folders.stages(), &folders, |_, _, _| ())
+    let content = current(folders.pipeline(), &folders, |_, _, _| ())
         .await
         .unwrap();
     assert_eq!(
@@ -620,7 +620,7 @@ async fn files_are_written_in_catalog_order_however_long_each_takes_to_read() {
         .unwrap();
         expected.extend(line.repeat(count).into_bytes());
     }
-    let content = current(folders.stages(), &folders, |_, _, _| ())
+    let content = current(folders.pipeline(), &folders, |_, _, _| ())
         .await
         .unwrap();
     assert!(
@@ -641,26 +641,26 @@ async fn no_load_waits_for_the_compression_of_a_content_and_no_compression_for_a
     let folders = Folders::new(&[("a", &large)]);
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(folders.store(), writer);
-    let stages = task.statistics().0;
+    let pipeline = task.statistics().0;
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let runtime = tokio::runtime::Handle::current();
     let ended = Arc::new(Mutex::new(Some(ended)));
     // The next load begins while the first one still reads, and lasts until the compression is
     // over.
     let observe = move |event| {
-        if let Event::Progress { .. } = event
+        if let LoaderEvent::Progress { .. } = event
             && let Some(ended) = ended.lock().unwrap().take()
         {
-            let stages = Arc::clone(&stages);
+            let pipeline = Arc::clone(&pipeline);
             runtime.spawn(async move {
-                stages
-                    .run_exclusive(move |_| Ok(ended.recv().is_ok()))
+                pipeline
+                    .run_serialized(move |_| Ok(ended.recv().is_ok()))
                     .await
             });
         }
     };
     let task = tokio::spawn(task.compress_after(Duration::ZERO).run(observe));
-    loader.set(vec![folders.wanted("a", "a")]);
+    loader.set(vec![folders.desired("a", "a")]);
     let compressed = async {
         loop {
             let snapshot = catalogs.snapshot();

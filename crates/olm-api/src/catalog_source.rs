@@ -1,9 +1,9 @@
-//! `CatalogSource` of OLM v0, as far as it is read. It is never written.
+//! The fields of OLM v0's `CatalogSource` that the controller reads. It is never written.
 
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 
-/// Spec of a `CatalogSource`: the fields that say where its image is and how it is shown.
+/// Spec of a `CatalogSource`: its image, and its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, CustomResource, Deserialize, Serialize)]
 #[kube(
     group = "operators.coreos.com",
@@ -25,12 +25,12 @@ pub struct CatalogSourceSpec {
     pub publisher: String,
     /// Rank among catalogs that offer the same package; the highest wins.
     pub priority: i32,
-    /// How the image is kept current; absent when it is not.
+    /// Update strategy of the image; absent when the image is loaded once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<UpdateStrategy>,
 }
 
-/// How the image of a `CatalogSource` is kept current.
+/// Update strategy of the image of a `CatalogSource`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdateStrategy {

@@ -52,12 +52,12 @@ pub struct ClusterCatalogSpec {
     pub availability_mode: AvailabilityMode,
 }
 
-/// Whether the content of a catalog is served.
+/// Availability of a catalog, set by its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum AvailabilityMode {
-    /// It is not.
+    /// The content is withdrawn.
     Unavailable,
-    /// It is.
+    /// The content is served.
     #[default]
     Available,
     /// A value of a newer version.

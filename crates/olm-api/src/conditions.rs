@@ -2,22 +2,22 @@
 //!
 //! `Progressing` and `Serving` are those of catalogd, whose reasons and messages other controllers compare.
 
-/// Whether the catalog has reached the state that its spec asks for.
+/// Condition: the catalog has reached the state of its spec, or moves towards it.
 pub const PROGRESSING: &str = "Progressing";
 
-/// Whether the content of the catalog is served.
+/// Condition: the content of the catalog is served.
 pub const SERVING: &str = "Serving";
 
-/// Whether the content of the catalog is free of errors.
+/// Condition: the content of the catalog has no errors.
 pub const VALID: &str = "Valid";
 
 /// Reasons of [`PROGRESSING`].
 pub mod progressing {
     /// The desired state is reached.
     pub const SUCCEEDED: &str = "Succeeded";
-    /// The last attempt failed, and is repeated.
+    /// The last attempt failed and is retried.
     pub const RETRYING: &str = "Retrying";
-    /// The last attempt failed, and another one fails too until somebody intervenes.
+    /// The last attempt failed, and retries fail until the object, the image or the cluster changes.
     pub const BLOCKED: &str = "Blocked";
     /// Message of [`SUCCEEDED`] when the content is served.
     pub const UNPACKED: &str = "Successfully unpacked and stored content from resolved source";

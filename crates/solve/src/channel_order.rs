@@ -1,5 +1,4 @@
-//! The order of the entries of a channel, best first, as OLM v0 determines it: along `replaces`
-//! from the only head.
+//! The order of the entries of a channel, best first. OLM v0 follows `replaces` from the only head.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,17 +11,22 @@ pub(crate) struct ChainEntry<'a> {
     pub(crate) skips: Vec<&'a str>,
 }
 
-/// Returns the positions of the entries on the chain of replacements, best first. Skipped entries
-/// and those that no chain reaches are left out.
+/// A channel without a unique chain of replacements, with upstream's message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct ChannelOrderError(String);
+
+/// Returns the positions of the entries on the chain of replacements, best first. Entries that are
+/// skipped or off the chain are omitted.
 ///
 /// # Errors
-/// With upstream's text, if there is no unique chain.
+/// There is no unique chain.
 pub(crate) fn sort_channel(
     links: &[ChainEntry<'_>],
     channel: &str,
     package: &str,
-) -> Result<Vec<usize>, String> {
-    let places: HashMap<&str, usize> = links
+) -> Result<Vec<usize>, ChannelOrderError> {
+    let positions: HashMap<&str, usize> = links
         .iter()
         .enumerate()
         .map(|(at, link)| (link.name, at))
@@ -30,13 +34,13 @@ pub(crate) fn sort_channel(
     let mut skipped = HashSet::<usize>::new();
     let mut succeeded = HashSet::<usize>::new();
     for link in links {
-        succeeded.extend(link.replaces.and_then(|name| places.get(name)));
-        let skips = link.skips.iter().filter_map(|name| places.get(name));
+        succeeded.extend(link.replaces.and_then(|name| positions.get(name)));
+        let skips = link.skips.iter().filter_map(|name| positions.get(name));
         skipped.extend(skips);
     }
     succeeded.extend(&skipped);
     let heads = (0..links.len()).filter(|at| !succeeded.contains(at));
-    let chains = heads.map(|head| chain(links, &places, head));
+    let chains = heads.map(|head| chain(links, &positions, head));
     let chains: Result<Vec<_>, &str> = chains.collect();
     let place = || {
         format!(
@@ -46,29 +50,29 @@ pub(crate) fn sort_channel(
         )
     };
     let mut chains = chains.map_err(|head| {
-        format!(
+        ChannelOrderError(format!(
             "a cycle exists in the chain of replacement beginning with {} in {}",
             go_quote(head),
             place()
-        )
+        ))
     })?;
     for chain in &mut chains {
         chain.retain(|at| !skipped.contains(at));
     }
     match &mut *chains {
-        [] => Err(format!(
+        [] => Err(ChannelOrderError(format!(
             "no channel heads (entries not replaced by another entry) found in {}",
             place()
-        )),
+        ))),
         [chain] => Ok(std::mem::take(chain)),
-        several => Err(several_chains(links, several, &place())),
+        several => Err(ChannelOrderError(several_chains(links, several, &place()))),
     }
 }
 
-/// Returns the entries from a head along `replaces`, or the name of the head where it does not end.
+/// Returns the entries from a head along `replaces`, or the name of the head if they form a cycle.
 fn chain<'a>(
     links: &[ChainEntry<'a>],
-    places: &HashMap<&str, usize>,
+    positions: &HashMap<&str, usize>,
     head: usize,
 ) -> Result<Vec<usize>, &'a str> {
     let mut chain = Vec::new();
@@ -81,7 +85,7 @@ fn chain<'a>(
         chain.push(at);
         next = links[at]
             .replaces
-            .and_then(|name| places.get(name).copied());
+            .and_then(|name| positions.get(name).copied());
     }
     Ok(chain)
 }

@@ -1,48 +1,51 @@
-//! Chooses the solution that OLM v0 prefers, without backtracking: each choice takes its first
-//! candidate that is possible together with all choices before it, and whether it is, the SAT
-//! solver says.
+//! Chooses the solution that OLM v0 prefers. Each choice takes the first candidate that the SAT solver
+//! finds possible together with all choices before it, so that there is no backtracking.
 
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 
-use crate::meter::{Halt, Meter};
+use crate::budget::SolveBudget;
+use crate::error::SolveError;
 use crate::problem::{SolverConstraint, SolverProblem};
 use crate::sat::{Sat, no, yes};
 
-/// A variable that was chosen.
+/// A chosen variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Pick {
     pub(crate) variable: u32,
-    /// The dependency that it was chosen for; `None` where it is mandatory.
+    /// The dependency that it was chosen for; `None` if it is mandatory.
     pub(crate) dependency: Option<usize>,
-    /// Number of better candidates, which were impossible.
+    /// Number of better candidates, all of which are impossible.
     pub(crate) passed_over: usize,
-    /// Further dependencies that it serves, which were looked at later.
+    /// Further dependencies that it serves.
     pub(crate) serves: Vec<usize>,
 }
 
-/// Returns what is chosen, in order; `None` if there is no solution.
+/// Returns the chosen variables in order; `None` if there is no solution.
+//
+// Upstream guesses and backtracks, and takes a guess back exactly when nothing completes it. Taking
+// the first possible candidate therefore ends with the same solution.
 pub(crate) fn choose(
     problem: &SolverProblem<'_>,
-    meter: &Rc<Meter<'_>>,
-) -> Result<Option<Vec<Pick>>, Halt<'static>> {
-    let mut sat = encode(problem, meter);
+    budget: &Rc<SolveBudget<'_>>,
+) -> Result<Option<Vec<Pick>>, SolveError<'static>> {
+    let mut sat = encode(problem, budget);
     if !sat.is_satisfiable(&[])? {
         return Ok(None);
     }
     let mut picked: Vec<Option<usize>> = vec![None; problem.variables.len()];
     let mut picks: Vec<Pick> = Vec::new();
-    let mut queue: VecDeque<Choice> = problem
+    let mut queue: VecDeque<PendingChoice> = problem
         .mandatory
         .iter()
-        .map(|&variable| Choice::Mandatory(variable))
+        .map(|&variable| PendingChoice::Mandatory(variable))
         .collect();
     while let Some(choice) = queue.pop_front() {
         let (dependency, candidates) = match choice {
-            Choice::Mandatory(ref variable) => (None, std::slice::from_ref(variable)),
-            Choice::Dependency(at) => (Some(at), problem.candidates(at)),
+            PendingChoice::Mandatory(ref variable) => (None, std::slice::from_ref(variable)),
+            PendingChoice::Dependency(at) => (Some(at), problem.candidates(at)),
         };
-        // An earlier choice serves, preferred or not.
+        // Like upstream, an earlier choice serves a dependency even if it is not the preferred one.
         if let Some(pick) = candidates
             .iter()
             .find_map(|&candidate| picked[candidate as usize])
@@ -65,20 +68,26 @@ pub(crate) fn choose(
         queue.extend(
             problem.dependencies[variable as usize]
                 .iter()
-                .map(|&at| Choice::Dependency(at)),
+                .map(|&at| PendingChoice::Dependency(at)),
         );
     }
     Ok(Some(picks))
 }
 
-enum Choice {
+/// A variable to choose.
+enum PendingChoice {
     Mandatory(u32),
     Dependency(usize),
 }
 
-/// Returns the first candidate that is possible. The last solution has one of them, so only those
-/// before it are in question: one question asks for all of them, and each yes leaves fewer.
-fn first_possible(sat: &mut Sat<'_>, candidates: &[u32]) -> Result<Option<usize>, Halt<'static>> {
+/// Returns the position of the first possible candidate.
+//
+// The last model has one of the candidates, so that only those before it are open. One call asks for
+// all of these together, and each new model leaves fewer: far fewer calls than one per candidate.
+fn first_possible(
+    sat: &mut Sat<'_>,
+    candidates: &[u32],
+) -> Result<Option<usize>, SolveError<'static>> {
     let Some(mut possible) = candidates
         .iter()
         .position(|&candidate| sat.is_true(candidate))
@@ -106,13 +115,13 @@ fn first_possible(sat: &mut Sat<'_>, candidates: &[u32]) -> Result<Option<usize>
     Ok(Some(possible))
 }
 
-/// States the constraints.
-fn encode<'w>(problem: &SolverProblem<'_>, meter: &Rc<Meter<'w>>) -> Sat<'w> {
-    let mut sat = Sat::new(problem.variables.len(), meter);
+/// Encodes the constraints as clauses.
+fn encode<'w>(problem: &SolverProblem<'_>, budget: &Rc<SolveBudget<'w>>) -> Sat<'w> {
+    let mut sat = Sat::new(problem.variables.len(), budget);
     let mut stated = HashSet::new();
     for constraint in &problem.constraints {
         match constraint {
-            // What provides an API is often all of a package.
+            // The providers of an API are often the members of a package. Equal sets are encoded once.
             SolverConstraint::OneOfPackage { members, .. }
             | SolverConstraint::OneOfApi { members, .. } => {
                 if stated.insert(members) {
@@ -125,7 +134,7 @@ fn encode<'w>(problem: &SolverProblem<'_>, meter: &Rc<Meter<'w>>) -> Sat<'w> {
     sat
 }
 
-/// States one constraint, if the condition holds.
+/// Encodes one constraint, which applies if the condition holds.
 pub(crate) fn state(sat: &mut Sat<'_>, constraint: &SolverConstraint<'_>, condition: Option<u32>) {
     let unless = condition.map(no);
     match constraint {

@@ -1,32 +1,33 @@
-//! Minimal sets of constraints that contradict one another.
+//! Minimal unsatisfiable sets of constraints.
 
 use std::rc::Rc;
 
 use fbc::work::Step;
 
+use crate::budget::SolveBudget;
 use crate::choose::state;
-use crate::meter::{Halt, Meter};
+use crate::error::SolveError;
 use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::sat::{Sat, yes};
 
-/// The constraints of a problem, each with a variable that states it.
+/// The constraints of a problem, each with a selector variable that enables it.
 pub(crate) struct Explainer<'w> {
     sat: Sat<'w>,
-    /// The variable that states each constraint.
+    /// The selector variable of each constraint.
     selectors: Vec<u32>,
-    /// Indexes of the constraints: what was asked for first, then what bundles require, then what
-    /// excludes others.
+    /// Indexes of the constraints in order of explanations: subscriptions and installed operators,
+    /// then requirements, then exclusions.
     order: Vec<usize>,
 }
 
 impl<'w> Explainer<'w> {
-    /// States the constraints of a problem again, each so that it can be left out.
+    /// Encodes the constraints of a problem again, so that each of them can be disabled.
     pub(crate) fn new(
         problem: &SolverProblem<'_>,
-        meter: &Rc<Meter<'w>>,
-    ) -> Result<Self, Halt<'static>> {
-        meter.draw(Step::Comparison, problem.literals)?;
-        let mut sat = Sat::new(problem.variables.len(), meter);
+        budget: &Rc<SolveBudget<'w>>,
+    ) -> Result<Self, SolveError<'static>> {
+        budget.draw(Step::Comparison, problem.literals)?;
+        let mut sat = Sat::new(problem.variables.len(), budget);
         let mut selectors = Vec::new();
         for constraint in &problem.constraints {
             let selector = sat.variable();
@@ -42,22 +43,24 @@ impl<'w> Explainer<'w> {
         })
     }
 
-    /// Returns a minimal set of constraints that cannot hold while these variables are chosen, in
-    /// the order of explanations; empty if all can.
-    pub(crate) fn core(&mut self, chosen: &[u32]) -> Result<Vec<usize>, Halt<'static>> {
+    /// Returns a minimal set of constraints that cannot hold together with these chosen variables, in
+    /// order of explanations. It is empty if all constraints can hold.
+    pub(crate) fn core(&mut self, chosen: &[u32]) -> Result<Vec<usize>, SolveError<'static>> {
+        // Deletion-based minimization, which starts from the solver's own core: that is usually small
+        // but not minimal.
         let mut core = self.order.clone();
         if self.is_satisfiable(&core, chosen)? {
             return Ok(Vec::new());
         }
         core = self.used(&core);
         let mut checked = core.len();
-        // From the end, so that what was asked for stays.
+        // Constraints are removed from the end, so that those of the user stay.
         while checked > 0 {
             checked -= 1;
             let mut fewer = core.clone();
             fewer.remove(checked);
             if !self.is_satisfiable(&fewer, chosen)? {
-                // Those that were needed before are needed in a part of the set.
+                // A constraint that a larger set needs is needed by its subsets too.
                 checked = self.used(&core[..checked]).len();
                 core = self.used(&fewer);
             }
@@ -65,12 +68,12 @@ impl<'w> Explainer<'w> {
         Ok(core)
     }
 
-    /// Returns whether there is a solution if a subscription is not wanted.
+    /// Returns whether there is a solution without a subscription.
     pub(crate) fn is_solvable_without(
         &mut self,
         problem: &SolverProblem<'_>,
         variable: u32,
-    ) -> Result<bool, Halt<'static>> {
+    ) -> Result<bool, SolveError<'static>> {
         let is_kept = |at: &usize| !matches!(problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
         let kept: Vec<usize> = self.order.iter().copied().filter(is_kept).collect();
         self.is_satisfiable(&kept, &[])
@@ -80,13 +83,13 @@ impl<'w> Explainer<'w> {
         &mut self,
         constraints: &[usize],
         chosen: &[u32],
-    ) -> Result<bool, Halt<'static>> {
+    ) -> Result<bool, SolveError<'static>> {
         let selectors = constraints.iter().map(|&at| self.selectors[at]);
         let assumptions: Vec<_> = chosen.iter().copied().chain(selectors).map(yes).collect();
         self.sat.is_satisfiable(&assumptions)
     }
 
-    /// Returns those of the constraints that the solver used to show the contradiction.
+    /// Returns the constraints in the solver's unsatisfiable core.
     fn used(&mut self, constraints: &[usize]) -> Vec<usize> {
         constraints
             .iter()
@@ -96,7 +99,7 @@ impl<'w> Explainer<'w> {
     }
 }
 
-/// The place of a constraint in explanations, which begin with what the user asked for.
+/// Returns the rank of a constraint in explanations, which begin with those of the user.
 fn rank(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> usize {
     match constraint {
         SolverConstraint::Mandatory(_) | SolverConstraint::Nothing(..) => 0,

@@ -1,18 +1,18 @@
-//! The problem as constraints on variables: what must be chosen, what needs what, and what excludes
-//! what.
+//! The SAT problem of a request: variables for entries and subscriptions, and constraints on them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use fbc::work::Step;
 
-use crate::answer::{PlacedBundle, RefusalCode, SolveRefusal};
-use crate::facts::Api;
-use crate::meter::{Halt, Meter};
+use crate::budget::SolveBudget;
+use crate::channel_bundle::ChannelBundle;
+use crate::error::{RefusalCode, SolveError, SolveRefusal};
+use crate::property::Gvk;
 use crate::request::{SolvePolicy, SolveRequest, SourceCatalog};
-use crate::world::{CandidateSearch, EntryId, Pool, Source, World};
+use crate::universe::{CandidateSearch, CandidateSet, EntryId, EntryOrigin, Universe};
 
-/// What can be chosen or not.
+/// A variable of the SAT problem: an entry or a subscription, which is chosen or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     Entry(EntryId),
@@ -23,9 +23,10 @@ pub(crate) enum Variable {
 pub(crate) enum SolverConstraint<'a> {
     /// A subscription, or an installed operator without one, must be chosen.
     Mandatory(u32),
-    /// Nothing serves a subscription: upstream's message.
+    /// No entry serves a subscription, with upstream's message.
     Nothing(u32, String),
-    /// One of the candidates must be chosen, best first; of a subscription, or by a requirement.
+    /// If the variable is chosen, one of the candidates must be, best first. The requirement is
+    /// `None` for a subscription.
     Dependency {
         variable: u32,
         requirement: Option<usize>,
@@ -38,12 +39,12 @@ pub(crate) enum SolverConstraint<'a> {
     /// At most one bundle of a package.
     OneOfPackage { package: String, members: Vec<u32> },
     /// At most one provider of an API.
-    OneOfApi { api: Api<'a>, members: Vec<u32> },
+    OneOfApi { api: Gvk<'a>, members: Vec<u32> },
 }
 
 /// Variables and constraints, in the order of upstream.
 pub(crate) struct SolverProblem<'a> {
-    pub(crate) world: World<'a>,
+    pub(crate) universe: Universe<'a>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) constraints: Vec<SolverConstraint<'a>>,
     /// The variables that must be chosen: installed operators, then subscriptions, by name.
@@ -55,8 +56,9 @@ pub(crate) struct SolverProblem<'a> {
     /// Number of bundles named in all constraints.
     pub(crate) literals: usize,
     variable_of: HashMap<EntryId, u32>,
-    waiting: VecDeque<EntryId>,
-    faults: Vec<SolveRefusal<'a>>,
+    /// Entries whose requirements are not added yet.
+    queue: VecDeque<EntryId>,
+    errors: Vec<SolveRefusal<'a>>,
 }
 
 impl<'a> SolverProblem<'a> {
@@ -68,10 +70,10 @@ impl<'a> SolverProblem<'a> {
         request: &'a SolveRequest,
         catalogs: &'a [SourceCatalog<'a>],
         search: CandidateSearch,
-        meter: &Meter<'_>,
-    ) -> Result<Self, Halt<'a>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Self, SolveError<'a>> {
         let mut problem = Self {
-            world: World::new(request, catalogs, search),
+            universe: Universe::new(request, catalogs, search),
             variables: Vec::new(),
             constraints: Vec::new(),
             mandatory: Vec::new(),
@@ -79,28 +81,28 @@ impl<'a> SolverProblem<'a> {
             upgrades: HashMap::new(),
             literals: 0,
             variable_of: HashMap::new(),
-            waiting: VecDeque::new(),
-            faults: Vec::new(),
+            queue: VecDeque::new(),
+            errors: Vec::new(),
         };
-        problem.add_installed(meter)?;
-        problem.add_subscriptions(meter)?;
-        while let Some(entry) = problem.waiting.pop_front() {
-            problem.add_requirements(entry, meter)?;
+        problem.add_installed(budget)?;
+        problem.add_subscriptions(budget)?;
+        while let Some(entry) = problem.queue.pop_front() {
+            problem.add_requirements(entry, budget)?;
         }
-        problem.add_unique(meter)?;
-        problem.literals = meter.counted_literals();
-        match combine(&mut problem.faults) {
-            Some(refusal) => Err(Halt::Refused(Box::new(refusal))),
+        problem.add_unique(budget)?;
+        problem.literals = budget.counted_literals();
+        match combine(&mut problem.errors) {
+            Some(refusal) => Err(SolveError::Refused(Box::new(refusal))),
             None => Ok(problem),
         }
     }
 
-    fn add_installed(&mut self, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
-        for id in self.world.installed.clone() {
-            let variable = self.entry(id, meter)?;
+    fn add_installed(&mut self, budget: &SolveBudget<'_>) -> Result<(), SolveError<'static>> {
+        for id in self.universe.installed.clone() {
+            let variable = self.entry(id, budget)?;
             if matches!(
-                self.world.entries[id].source,
-                Source::Installed {
+                self.universe.entries[id].source,
+                EntryOrigin::Installed {
                     subscription: None,
                     ..
                 }
@@ -116,55 +118,65 @@ impl<'a> SolverProblem<'a> {
         self.constraints.push(SolverConstraint::Mandatory(variable));
     }
 
-    fn add_subscriptions(&mut self, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
-        let request = self.world.request;
+    fn add_subscriptions(&mut self, budget: &SolveBudget<'_>) -> Result<(), SolveError<'static>> {
+        let request = self.universe.request;
         let mut order: Vec<usize> = (0..request.subscriptions.len()).collect();
         order.sort_by_key(|&at| &request.subscriptions[at].name);
         for at in order {
-            let variable = self.variable(Variable::Subscription(at), meter)?;
+            let variable = self.variable(Variable::Subscription(at), budget)?;
             self.require(variable);
             let subscription = &request.subscriptions[at];
             let installed = Some(&*subscription.installed_csv).filter(|name| !name.is_empty());
-            let installed = installed.and_then(|name| self.world.installed_named(name));
-            match self.world.pool(subscription, installed, meter)? {
-                Pool::Entries(pool) => self.add_choice(variable, &pool, installed, meter)?,
-                Pool::Nothing(message) => self
+            let installed = installed.and_then(|name| self.universe.installed_named(name));
+            let candidates =
+                self.universe
+                    .subscription_candidates(subscription, installed, budget)?;
+            match candidates {
+                CandidateSet::Entries(entries) => {
+                    self.add_choice(variable, &entries, installed, budget)?;
+                }
+                CandidateSet::Nothing(message) => self
                     .constraints
                     .push(SolverConstraint::Nothing(variable, message)),
-                Pool::Unordered(message) => self.fault(RefusalCode::BadChannel, message, None),
-                Pool::Invalid(message) => self.fault(RefusalCode::InvalidRequest, message, None),
+                CandidateSet::Unordered(message) => {
+                    self.add_error(RefusalCode::BadChannel, message, None);
+                }
+                CandidateSet::Invalid(message) => {
+                    self.add_error(RefusalCode::InvalidRequest, message, None);
+                }
             }
         }
         Ok(())
     }
 
-    /// Lets a subscription choose one of a pool, or else what is installed.
+    /// Adds the choice of a subscription: one of the entries, or else the installed operator.
     fn add_choice(
         &mut self,
         variable: u32,
-        pool: &[EntryId],
+        entries: &[EntryId],
         installed: Option<EntryId>,
-        meter: &Meter<'_>,
-    ) -> Result<(), Halt<'static>> {
-        let mut candidates = pool
+        budget: &SolveBudget<'_>,
+    ) -> Result<(), SolveError<'static>> {
+        let mut candidates = entries
             .iter()
-            .map(|&id| self.entry(id, meter))
+            .map(|&id| self.entry(id, budget))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(id) = installed {
-            let installed = self.entry(id, meter)?;
-            for (&upgrade, &variable) in pool.iter().zip(&candidates) {
+            let installed = self.entry(id, budget)?;
+            for (&upgrade, &variable) in entries.iter().zip(&candidates) {
                 self.upgrades.insert(upgrade, id);
                 self.constraints.push(SolverConstraint::Replaces {
                     variable,
                     installed,
                 });
             }
-            // OLM v1 follows the catalog whatever comes of it.
-            if self.world.request.policy == SolvePolicy::OlmV0 || pool.is_empty() {
+            // OLM v1 upgrades without looking at dependencies: keeping the installed bundle is no
+            // alternative.
+            if self.universe.request.policy == SolvePolicy::OlmV0 || entries.is_empty() {
                 candidates.push(installed);
             }
         }
-        self.add_dependency(variable, None, candidates.into(), meter)
+        self.add_dependency(variable, None, candidates.into(), budget)
     }
 
     fn add_dependency(
@@ -172,9 +184,9 @@ impl<'a> SolverProblem<'a> {
         variable: u32,
         requirement: Option<usize>,
         candidates: Rc<[u32]>,
-        meter: &Meter<'_>,
-    ) -> Result<(), Halt<'static>> {
-        meter.literals(candidates.len() + 1)?;
+        budget: &SolveBudget<'_>,
+    ) -> Result<(), SolveError<'static>> {
+        budget.literals(candidates.len() + 1)?;
         self.dependencies[variable as usize].push(self.constraints.len());
         self.constraints.push(SolverConstraint::Dependency {
             variable,
@@ -184,99 +196,113 @@ impl<'a> SolverProblem<'a> {
         Ok(())
     }
 
-    /// Adds what an entry requires.
-    fn add_requirements(&mut self, id: EntryId, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
+    /// Adds the requirements of an entry.
+    fn add_requirements(
+        &mut self,
+        id: EntryId,
+        budget: &SolveBudget<'_>,
+    ) -> Result<(), SolveError<'static>> {
         let variable = self.variable_of[&id];
-        let facts = Rc::clone(&self.world.entries[id].facts);
-        if facts.is_deprecated && self.world.request.policy == SolvePolicy::OlmV0 {
+        let properties = Rc::clone(&self.universe.entries[id].properties);
+        if properties.is_deprecated && self.universe.request.policy == SolvePolicy::OlmV0 {
             self.constraints
                 .push(SolverConstraint::Deprecated(variable));
         }
-        let own = match self.world.entries[id].source {
-            Source::Catalog { at, .. } if self.world.request.policy == SolvePolicy::OlmV0 => {
+        // OLM v0 prefers dependencies from the catalog of the bundle. OLM v1 knows no such preference.
+        let own = match self.universe.entries[id].source {
+            EntryOrigin::Catalog { at, .. }
+                if self.universe.request.policy == SolvePolicy::OlmV0 =>
+            {
                 Some(at)
             }
             _ => None,
         };
-        for property in facts.requirements(meter)? {
-            meter.draw(Step::JsonByte, property.value.len())?;
-            let requirement = match self.world.requirement(property, meter)? {
+        for property in properties.requirements(budget)? {
+            budget.draw(Step::JsonByte, property.value.len())?;
+            let requirement = match self.universe.requirement(property, budget)? {
                 Ok(requirement) => requirement,
-                Err(fault) => {
-                    let code = if fault.is_limit {
+                Err(error) => {
+                    let code = if error.is_limit {
                         RefusalCode::Limit
                     } else {
                         RefusalCode::BadRequirement
                     };
-                    self.fault(code, fault.message, Some(id));
+                    self.add_error(code, error.message, Some(id));
                     return Ok(());
                 }
             };
-            match self.world.candidates(requirement, own, meter)? {
+            match self
+                .universe
+                .requirement_candidates(requirement, own, budget)?
+            {
                 Ok(candidates) => {
-                    let candidates = candidates.iter().map(|&id| self.entry(id, meter));
+                    let candidates = candidates.iter().map(|&id| self.entry(id, budget));
                     let candidates = candidates.collect::<Result<Rc<[u32]>, _>>()?;
-                    self.add_dependency(variable, Some(requirement), candidates, meter)?;
+                    self.add_dependency(variable, Some(requirement), candidates, budget)?;
                 }
-                Err(message) => self.fault(RefusalCode::BadChannel, message, Some(id)),
+                Err(error) => self.add_error(RefusalCode::BadChannel, error.to_string(), Some(id)),
             }
         }
         Ok(())
     }
 
-    /// Adds what can be chosen once: packages and providers of APIs.
-    fn add_unique(&mut self, meter: &Meter<'_>) -> Result<(), Halt<'static>> {
+    /// Adds the constraints that at most one bundle of a package and one provider of an API is chosen.
+    fn add_unique(&mut self, budget: &SolveBudget<'_>) -> Result<(), SolveError<'static>> {
         let mut packages = Groups::default();
         let mut apis = Groups::default();
         for (variable, at) in (0u32..).zip(&self.variables) {
             let Variable::Entry(id) = *at else { continue };
-            let facts = &self.world.entries[id].facts;
-            meter.literals(facts.stated_packages().len() + facts.apis.len())?;
-            for package in facts.stated_packages() {
+            let properties = &self.universe.entries[id].properties;
+            budget.literals(properties.stated_packages().len() + properties.apis.len())?;
+            for package in properties.stated_packages() {
                 packages.add(package.clone(), variable);
             }
-            for api in &facts.apis {
+            for api in &properties.apis {
                 apis.add(api.clone(), variable);
             }
         }
         // Each member was counted once before.
-        for (package, members) in packages.of_several() {
-            meter.literals(members.len() * 2)?;
+        for (package, members) in packages.shared() {
+            budget.literals(members.len() * 2)?;
             self.constraints.push(SolverConstraint::OneOfPackage {
                 package: package.into_owned(),
                 members,
             });
         }
-        for (api, members) in apis.of_several() {
-            meter.literals(members.len() * 2)?;
+        for (api, members) in apis.shared() {
+            budget.literals(members.len() * 2)?;
             self.constraints
                 .push(SolverConstraint::OneOfApi { api, members });
         }
         Ok(())
     }
 
-    /// Returns the variable of an entry, whose requirements are added later.
-    fn entry(&mut self, id: EntryId, meter: &Meter<'_>) -> Result<u32, Halt<'static>> {
+    /// Returns the variable of an entry, and queues its requirements if it is new.
+    fn entry(&mut self, id: EntryId, budget: &SolveBudget<'_>) -> Result<u32, SolveError<'static>> {
         if let Some(&known) = self.variable_of.get(&id) {
             return Ok(known);
         }
-        let variable = self.variable(Variable::Entry(id), meter)?;
+        let variable = self.variable(Variable::Entry(id), budget)?;
         self.variable_of.insert(id, variable);
-        self.waiting.push_back(id);
+        self.queue.push_back(id);
         Ok(variable)
     }
 
-    fn variable(&mut self, variable: Variable, meter: &Meter<'_>) -> Result<u32, Halt<'static>> {
-        meter.variable()?;
+    fn variable(
+        &mut self,
+        variable: Variable,
+        budget: &SolveBudget<'_>,
+    ) -> Result<u32, SolveError<'static>> {
+        budget.variable()?;
         let at = u32::try_from(self.variables.len()).expect("variables are limited");
         self.variables.push(variable);
         self.dependencies.push(Vec::new());
         Ok(at)
     }
 
-    fn fault(&mut self, code: RefusalCode, message: String, entry: Option<EntryId>) {
-        let bundle = entry.and_then(|id| self.placed(id));
-        self.faults.push(SolveRefusal {
+    fn add_error(&mut self, code: RefusalCode, message: String, entry: Option<EntryId>) {
+        let bundle = entry.and_then(|id| self.bundle(id));
+        self.errors.push(SolveRefusal {
             code,
             message,
             bundle,
@@ -284,19 +310,19 @@ impl<'a> SolverProblem<'a> {
     }
 
     /// Returns the bundle of an entry; `None` for an installed operator.
-    pub(crate) fn placed(&self, id: EntryId) -> Option<PlacedBundle<'a>> {
-        match self.world.entries[id].source {
-            Source::Catalog { at, entry } => Some(PlacedBundle { catalog: at, entry }),
-            Source::Installed { .. } => None,
+    pub(crate) fn bundle(&self, id: EntryId) -> Option<ChannelBundle<'a>> {
+        match self.universe.entries[id].source {
+            EntryOrigin::Catalog { at, entry } => Some(ChannelBundle { catalog: at, entry }),
+            EntryOrigin::Installed { .. } => None,
         }
     }
 
     /// Returns the bundle of a variable; `None` for an installed operator and a subscription.
-    pub(crate) fn placed_of(&self, variable: u32) -> Option<PlacedBundle<'a>> {
-        self.entry_of(variable).and_then(|id| self.placed(id))
+    pub(crate) fn variable_bundle(&self, variable: u32) -> Option<ChannelBundle<'a>> {
+        self.entry_of(variable).and_then(|id| self.bundle(id))
     }
 
-    /// Returns what a dependency lets choose from, best first.
+    /// Returns the candidates of a dependency, best first.
     pub(crate) fn candidates(&self, dependency: usize) -> &[u32] {
         match &self.constraints[dependency] {
             SolverConstraint::Dependency { candidates, .. } => candidates,
@@ -321,25 +347,28 @@ impl<'a> SolverProblem<'a> {
     }
 }
 
-/// Variables by what they have in common, in the order in which it was first seen.
+/// Groups of variables with a common key, in the order in which the keys were added.
 struct Groups<K> {
-    places: HashMap<K, usize>,
+    positions: HashMap<K, usize>,
     groups: Vec<(K, Vec<u32>)>,
 }
 
 impl<K> Default for Groups<K> {
     fn default() -> Self {
         Self {
-            places: HashMap::new(),
+            positions: HashMap::new(),
             groups: Vec::new(),
         }
     }
 }
 
 impl<K: Clone + Eq + std::hash::Hash> Groups<K> {
-    /// Adds a variable; ascending, so that one that is added twice is found.
+    /// Adds a variable. They must be added in ascending order, so that duplicates are noticed.
     fn add(&mut self, key: K, variable: u32) {
-        let at = *self.places.entry(key.clone()).or_insert(self.groups.len());
+        let at = *self
+            .positions
+            .entry(key.clone())
+            .or_insert(self.groups.len());
         if at == self.groups.len() {
             self.groups.push((key, Vec::new()));
         }
@@ -349,22 +378,23 @@ impl<K: Clone + Eq + std::hash::Hash> Groups<K> {
         }
     }
 
-    fn of_several(self) -> impl Iterator<Item = (K, Vec<u32>)> {
+    /// Returns the groups with several members.
+    fn shared(self) -> impl Iterator<Item = (K, Vec<u32>)> {
         self.groups
             .into_iter()
             .filter(|(_, members)| members.len() > 1)
     }
 }
 
-/// Combines faults as upstream does: one as it is, several in brackets, equal ones once.
-fn combine<'a>(faults: &mut Vec<SolveRefusal<'a>>) -> Option<SolveRefusal<'a>> {
+/// Combines errors like upstream: several in brackets, without duplicates.
+fn combine<'a>(errors: &mut Vec<SolveRefusal<'a>>) -> Option<SolveRefusal<'a>> {
     let mut seen = HashSet::new();
-    let messages: Vec<String> = faults
+    let messages: Vec<String> = errors
         .iter()
-        .map(|fault| fault.message.clone())
+        .map(|error| error.message.clone())
         .filter(|message| seen.insert(message.clone()))
         .collect();
-    let first = faults.drain(..).next()?;
+    let first = errors.drain(..).next()?;
     let message = match &messages[..] {
         [only] => only.clone(),
         several => format!("[{}]", several.join(", ")),

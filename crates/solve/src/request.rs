@@ -1,4 +1,4 @@
-//! What to solve: subscriptions, installed operators and the catalogs to choose from.
+//! The request: subscriptions, installed operators, and the catalogs to choose from.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct SourceCatalog<'a> {
     pub name: &'a str,
     /// Namespace.
     pub namespace: &'a str,
-    /// Priority: dependencies are taken from the catalog with the highest one.
+    /// Priority. Dependencies are taken from the catalog with the highest one.
     pub priority: i32,
     /// Labels that OLM v1 selects catalogs by.
     pub labels: Option<&'a BTreeMap<String, String>>,
@@ -30,58 +30,57 @@ pub struct SourceCatalog<'a> {
     pub catalog: &'a Catalog,
 }
 
-/// Rules to follow.
+/// Rules of preference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SolvePolicy {
-    /// OLM v0: dependencies are installed together with what needs them, and its order of
-    /// preference decides.
+    /// OLM v0: dependencies are installed together with the bundles that require them, by its order
+    /// of preference.
     #[default]
     OlmV0,
-    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever that needs;
-    /// what it needs would have to be installed beforehand, in the highest versions that fit.
+    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever it requires.
+    /// Its dependencies would have to be installed before it, in the highest versions that fit.
     OlmV1,
 }
 
-/// What should be installed, and what is.
+/// A request to solve.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SolveRequest {
-    /// Namespaces whose catalogs are looked at; the first is that of the subscriptions and the
-    /// installed operators.
+    /// Namespaces of the catalogs to choose from. The first one is also that of the subscriptions and
+    /// the installed operators.
     pub namespaces: Vec<String>,
-    /// What is wanted.
-    pub subscriptions: Vec<Subscription>,
-    /// What is installed.
+    /// Packages to install and to keep up to date.
+    pub subscriptions: Vec<PackageSubscription>,
+    /// Operators that are installed.
     pub installed: Vec<InstalledOperator>,
-    /// Rules to follow.
+    /// Rules of preference.
     pub policy: SolvePolicy,
-    /// `TechPreviewUnsafeFailForward` allows upgrades from failed operators; other values change
-    /// nothing.
+    /// `TechPreviewUnsafeFailForward` allows upgrades from failed operators. Other values are ignored.
     pub upgrade_strategy: Option<String>,
 }
 
-/// A package that should be installed and kept up to date. Empty texts are absent.
+/// A package to install and to keep up to date. Empty strings count as absent.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Subscription {
+pub struct PackageSubscription {
     /// Name, unique in a request.
     pub name: String,
     /// Name of the package.
     pub package: String,
     /// Name of the channel; any channel when empty.
     pub channel: String,
-    /// Names of channels, of OLM v1; any channel when `channel` is empty too.
+    /// Names of channels (OLM v1 only); any channel when `channel` is empty too.
     pub channels: Vec<String>,
-    /// Range of versions, of OLM v1.
+    /// Range of versions (OLM v1 only).
     pub version: String,
-    /// Selector for the labels of catalogs, of OLM v1.
+    /// Selector for the labels of catalogs (OLM v1 only).
     pub selector: String,
-    /// Name of the catalog; with the namespace also empty, any catalog.
+    /// Name of the catalog; any catalog when both this and the namespace are empty.
     pub catalog: String,
     /// Namespace of the catalog.
     pub catalog_namespace: String,
-    /// The bundle to begin with, if nothing is installed.
+    /// Name of the first bundle to install, if nothing is installed.
     #[serde(rename = "startingCSV")]
     pub starting_csv: String,
     /// Name of the installed operator that belongs to the subscription.
@@ -89,7 +88,7 @@ pub struct Subscription {
     pub installed_csv: String,
 }
 
-/// An installed operator: what counts of its `ClusterServiceVersion`.
+/// An installed operator: the fields of its `ClusterServiceVersion` that matter.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstalledOperator {
@@ -132,8 +131,8 @@ pub struct OperatorApi {
     pub kind: String,
 }
 
-impl Subscription {
-    /// Names of the channels to choose from; empty for any.
+impl PackageSubscription {
+    /// Returns the names of the channels to choose from; empty for any.
     pub(crate) fn channels(&self) -> Vec<&str> {
         let one = Some(&*self.channel).filter(|name| !name.is_empty());
         one.into_iter()
@@ -141,46 +140,46 @@ impl Subscription {
             .collect()
     }
 
-    /// Whether it may be served from a catalog.
-    pub(crate) fn is_from(&self, catalog: SourceCatalog<'_>) -> bool {
+    /// Returns whether the package may come from this catalog.
+    pub(crate) fn allows(&self, catalog: SourceCatalog<'_>) -> bool {
         let is_any = self.catalog.is_empty() && self.catalog_namespace.is_empty();
         is_any || catalog.name == self.catalog && catalog.namespace == self.catalog_namespace
     }
 }
 
 impl SolveRequest {
-    /// Namespace of the subscriptions and the installed operators.
+    /// Returns the namespace of the subscriptions and the installed operators.
     pub(crate) fn own_namespace(&self) -> &str {
         self.namespaces.first().map_or("", String::as_str)
     }
 
-    /// Returns why the request is malformed or too large, if it is.
-    pub(crate) fn fault(&self) -> Option<RequestFault> {
+    /// Checks the request's form and size.
+    pub(crate) fn validate(&self) -> Result<(), RequestError> {
         if self.namespaces.is_empty() {
-            return Some(RequestFault::NoNamespace);
+            return Err(RequestError::NoNamespace);
         }
         if self.subscriptions.len() > MAX_SUBSCRIPTIONS {
-            return Some(RequestFault::TooManySubscriptions);
+            return Err(RequestError::TooManySubscriptions);
         }
         if self.installed.len() > MAX_INSTALLED_OPERATORS {
-            return Some(RequestFault::TooManyInstalled);
+            return Err(RequestError::TooManyInstalled);
         }
-        if let Some(name) = duplicate(
-            self.subscriptions
-                .iter()
-                .map(|subscription| &*subscription.name),
-        ) {
-            return Some(RequestFault::DuplicateSubscription(name.to_owned()));
+
+        let mut names = self.subscriptions.iter().map(|one| &*one.name);
+        if let Some(name) = find_duplicate(&mut names) {
+            return Err(RequestError::DuplicateSubscription(name.to_owned()));
         }
-        if let Some(name) = duplicate(self.installed.iter().map(|operator| &*operator.name)) {
-            return Some(RequestFault::DuplicateInstalled(name.to_owned()));
+        let mut names = self.installed.iter().map(|operator| &*operator.name);
+        if let Some(name) = find_duplicate(&mut names) {
+            return Err(RequestError::DuplicateInstalled(name.to_owned()));
         }
-        let is_large =
-            |operator: &&InstalledOperator| operator.property_bytes() > MAX_OPERATOR_PROPERTY_BYTES;
-        self.installed
-            .iter()
-            .find(is_large)
-            .map(|operator| RequestFault::OperatorTooLarge(operator.name.clone()))
+
+        for operator in &self.installed {
+            if operator.property_bytes() > MAX_OPERATOR_PROPERTY_BYTES {
+                return Err(RequestError::OperatorTooLarge(operator.name.clone()));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -199,15 +198,15 @@ impl InstalledOperator {
     }
 }
 
-/// Returns a text that occurs twice.
-fn duplicate<'a>(texts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the first string that occurs for the second time.
+fn find_duplicate<'a>(texts: &mut impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut seen = std::collections::HashSet::new();
-    texts.into_iter().find(|text| !seen.insert(*text))
+    texts.find(|text| !seen.insert(*text))
 }
 
-/// Why a request cannot be solved as it stands.
+/// A request that is malformed or too large.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum RequestFault {
+pub(crate) enum RequestError {
     #[error("at least one namespace must be provided to resolution")]
     NoNamespace,
     #[error(
@@ -228,8 +227,8 @@ pub(crate) enum RequestFault {
     OperatorTooLarge(String),
 }
 
-impl RequestFault {
-    /// Whether a limit was exceeded.
+impl RequestError {
+    /// Returns whether a limit is exceeded.
     pub(crate) fn is_limit(&self) -> bool {
         matches!(
             self,

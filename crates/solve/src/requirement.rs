@@ -1,5 +1,5 @@
-//! Requirements of bundles: properties that dependencies must meet, read as upstream reads them,
-//! with its messages.
+//! Requirements of bundles: properties that a dependency must meet. They are parsed like upstream's,
+//! with its error messages.
 
 mod constraint;
 
@@ -9,22 +9,24 @@ use fbc::range::BlangRange;
 use fbc::work::Step;
 use serde_json::{Map, Value};
 
-use crate::facts::{Api, BundleFacts};
-use crate::meter::{Halt, Meter};
+use crate::budget::SolveBudget;
+use crate::entry_properties::EntryProperties;
+use crate::error::{ParseRequirementError, SolveError};
+use crate::property::{Gvk, LABEL, PACKAGE, read_fields, read_gvk};
 use crate::rule::Rule;
 
 /// A requirement that one bundle can meet.
 #[derive(Debug)]
 pub(crate) struct ParsedRequirement {
     pub(crate) predicate: Predicate,
-    /// The message of its author for when it is not met; `None` when there is none.
+    /// Message that its author has written for the case that it is not met.
     pub(crate) failure_message: Option<String>,
 }
 
 /// A condition on one bundle.
 #[derive(Debug)]
 pub(crate) enum Predicate {
-    /// It is of the package, in a version of the range.
+    /// It belongs to the package, in a version of the range.
     Package {
         name: String,
         range: String,
@@ -32,7 +34,7 @@ pub(crate) enum Predicate {
         comparators: usize,
     },
     /// It provides the API.
-    Api(Api<'static>),
+    Api(Gvk<'static>),
     /// It has the label.
     Label(String),
     /// All of these hold.
@@ -45,160 +47,43 @@ pub(crate) enum Predicate {
     Rule { rule: Box<Rule>, message: String },
 }
 
-/// Why a requirement cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// Upstream's message, or ours for a limit that it does not have.
-    pub(crate) message: String,
-    /// Whether the requirement exceeds a limit.
-    pub(crate) is_limit: bool,
-}
-
-/// Why a requirement is not read.
-#[derive(Debug)]
-pub(crate) enum Unreadable {
-    /// It is malformed, or exceeds a limit of its own.
-    Fault(Fault),
-    /// The account refused more work.
-    Halted(Halt<'static>),
-}
-
-impl From<Fault> for Unreadable {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<String> for Unreadable {
-    fn from(message: String) -> Self {
-        Self::Fault(message.into())
-    }
-}
-
-impl From<Halt<'static>> for Unreadable {
-    fn from(halt: Halt<'static>) -> Self {
-        Self::Halted(halt)
-    }
-}
-
-impl From<String> for Fault {
-    fn from(message: String) -> Self {
-        Self {
-            message,
-            is_limit: false,
-        }
-    }
-}
-
 impl ParsedRequirement {
-    /// Reads a property of one of the [`fbc::catalog::REQUIREMENT_TYPES`].
+    /// Parses a property of one of the [`fbc::catalog::REQUIREMENT_TYPES`].
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.
     pub(crate) fn read(
         type_name: &str,
         value: &[u8],
-        meter: &Meter<'_>,
-    ) -> Result<Self, Unreadable> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Self, ParseRequirementError> {
         let parsed = || serde_json::from_slice::<Value>(value).map_err(|error| error.to_string());
         let simple = |predicate| Self {
             predicate,
             failure_message: None,
         };
         Ok(match type_name {
-            "olm.gvk.required" => simple(Predicate::Api(read_api(&parsed()?)?)),
+            "olm.gvk.required" => simple(Predicate::Api(read_gvk(&parsed()?)?)),
             "olm.package.required" => {
-                let [name, range] = fields(&parsed()?, PACKAGE)?;
-                simple(package(name, range, meter)?)
+                let [name, range] = read_fields(&parsed()?, PACKAGE)?;
+                simple(package(name, range, budget)?)
             }
             "olm.label.required" => {
-                let [label] = fields(&parsed()?, LABEL)?;
+                let [label] = read_fields(&parsed()?, LABEL)?;
                 simple(Predicate::Label(label))
             }
-            _ => constraint::read(value, meter)?,
+            _ => constraint::read(value, budget)?,
         })
     }
 }
 
-/// Go's names of the fields of a property's value, each with its key, for its messages.
-type Fields<const N: usize> = [(&'static str, &'static str); N];
-
-const API: Fields<3> = [("Group", "group"), ("Version", "version"), ("Kind", "kind")];
-const PACKAGE: Fields<2> = [
-    ("PackageName", "packageName"),
-    ("VersionRange", "versionRange"),
-];
-const LABEL: Fields<1> = [("Label", "label")];
-
-/// Reads the value of an `olm.gvk` or `olm.gvk.required`.
-pub(crate) fn read_api(value: &Value) -> Result<Api<'static>, String> {
-    let [group, version, kind] = fields(value, API)?;
-    Ok(Api {
-        group: group.into(),
-        version: version.into(),
-        kind: kind.into(),
-    })
-}
-
-/// Reads the value of an `olm.label`.
-pub(crate) fn read_label(value: &Value) -> Result<String, String> {
-    fields(value, LABEL).map(|[label]| label)
-}
-
-/// Reads strings of an object as Go does: names match in any case, unknown fields are ignored,
-/// missing ones are empty.
-fn fields<const N: usize>(value: &Value, names: Fields<N>) -> Result<[String; N], String> {
-    let mut texts = [const { String::new() }; N];
-    let object = match value {
-        Value::Null => return Ok(texts),
-        Value::Object(object) => object,
-        other => {
-            let fields = names
-                .map(|(name, key)| format!("{name} string \"json:\\\"{key}\\\"\""))
-                .join("; ");
-            return Err(format!(
-                "json: cannot unmarshal {} into Go value of type struct {{ {fields} }}",
-                json_type(other)
-            ));
-        }
-    };
-    for (key, value) in object {
-        let Some(at) = names
-            .iter()
-            .position(|(_, name)| name.eq_ignore_ascii_case(key))
-        else {
-            continue;
-        };
-        match value {
-            Value::Null => {}
-            Value::String(text) => texts[at].clone_from(text),
-            other => {
-                let json_type = json_type(other);
-                let key = names[at].1;
-                return Err(format!(
-                    "json: cannot unmarshal {json_type} into Go struct field .{key} of type string"
-                ));
-            }
-        }
-    }
-    Ok(texts)
-}
-
-/// Go's name for the type of a JSON value.
-fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// A predicate of a package in a range.
-fn package(name: String, range: String, meter: &Meter<'_>) -> Result<Predicate, Unreadable> {
-    meter.draw(Step::ParsedByte, range.len())?;
+/// Creates the predicate of a package in a range.
+fn package(
+    name: String,
+    range: String,
+    budget: &SolveBudget<'_>,
+) -> Result<Predicate, ParseRequirementError> {
+    budget.draw(Step::ParsedByte, range.len())?;
     let versions = BlangRange::parse(&range).map_err(|error| error.to_string())?;
     Ok(Predicate::Package {
         name,
@@ -212,10 +97,10 @@ impl Predicate {
     /// Returns whether a bundle with these properties meets the condition.
     pub(crate) fn holds(
         &self,
-        facts: &BundleFacts<'_>,
-        meter: &Meter<'_>,
-    ) -> Result<bool, Halt<'static>> {
-        meter.draw(Step::Comparison, 1)?;
+        properties: &EntryProperties<'_>,
+        budget: &SolveBudget<'_>,
+    ) -> Result<bool, SolveError<'static>> {
+        budget.draw(Step::Comparison, 1)?;
         Ok(match self {
             Self::Package {
                 name,
@@ -223,39 +108,39 @@ impl Predicate {
                 comparators,
                 ..
             } => {
-                meter.draw(Step::Posting, facts.packages.len())?;
-                facts.packages.iter().any(|package| package == name)
-                    && facts.has_version_in(versions, *comparators, meter)?
+                budget.draw(Step::Posting, properties.packages.len())?;
+                properties.packages.iter().any(|package| package == name)
+                    && properties.has_version_in(versions, *comparators, budget)?
             }
             Self::Api(api) => {
-                meter.draw(Step::Posting, facts.apis.len())?;
-                facts.apis.contains(api)
+                budget.draw(Step::Posting, properties.apis.len())?;
+                properties.apis.contains(api)
             }
             Self::Label(label) => {
-                meter.draw(Step::Posting, facts.labels.len())?;
-                facts.labels.contains(label)
+                budget.draw(Step::Posting, properties.labels.len())?;
+                properties.labels.contains(label)
             }
             Self::All(all) => all.iter().try_fold(true, |met, one| {
-                Ok::<_, Halt<'static>>(met && one.holds(facts, meter)?)
+                Ok::<_, SolveError<'static>>(met && one.holds(properties, budget)?)
             })?,
-            Self::Any(any) => any_holds(any, facts, meter)?,
-            Self::Not(not) => !any_holds(not, facts, meter)?,
-            Self::Rule { rule, .. } => facts.meet(rule, meter)?,
+            Self::Any(any) => any_holds(any, properties, budget)?,
+            Self::Not(not) => !any_holds(not, properties, budget)?,
+            Self::Rule { rule, .. } => properties.meet(rule, budget)?,
         })
     }
 }
 
 fn any_holds(
     any: &[Predicate],
-    facts: &BundleFacts<'_>,
-    meter: &Meter<'_>,
-) -> Result<bool, Halt<'static>> {
+    properties: &EntryProperties<'_>,
+    budget: &SolveBudget<'_>,
+) -> Result<bool, SolveError<'static>> {
     any.iter()
-        .try_fold(false, |met, one| Ok(met || one.holds(facts, meter)?))
+        .try_fold(false, |met, one| Ok(met || one.holds(properties, budget)?))
 }
 
 impl fmt::Display for Predicate {
-    /// Writes the condition as upstream does, which leaves out that a `not` negates.
+    /// Writes the condition like upstream, which does not show that a `not` negates.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut joined = |list: &[Self], separator: &str| {
             list.iter().enumerate().try_for_each(|(at, one)| {
@@ -269,7 +154,7 @@ impl fmt::Display for Predicate {
             Self::Package { name, range, .. } => {
                 write!(f, "with package: {name} and with version in range: {range}")
             }
-            Self::Api(Api {
+            Self::Api(Gvk {
                 group,
                 version,
                 kind,
@@ -294,7 +179,7 @@ impl fmt::Display for Predicate {
     }
 }
 
-/// Returns the value of a key in any case, as Go looks fields up; the last one counts.
+/// Returns the value of a key. Like in Go, case is ignored and the last duplicate counts.
 fn get<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     object
         .iter()

@@ -12,9 +12,9 @@ use cel::{Context, ExecutionError, Value};
 use fbc::version::{Version, strict_version};
 use fbc::work::Step;
 
-use crate::facts::RawProperty;
-use crate::meter::{Halt, Meter};
-use crate::requirement::{Fault, Unreadable};
+use crate::budget::SolveBudget;
+use crate::error::{ParseRequirementError, RequirementError, SolveError};
+use crate::property::RawProperty;
 use sketch::Sketch;
 
 pub use input::MAX_RULE_VALUES;
@@ -24,27 +24,28 @@ pub(crate) use input::RuleInput;
 pub const MAX_RULE_BYTES: usize = 4_096;
 
 /// Maximum number of characters in a CEL rule that can nest expressions, such as operators, dots
-/// and brackets. What parses, checks and evaluates rules recurses as deep.
+/// and brackets.
+//
+// The parser, the type checker and the interpreter recurse as deep: more could overflow the stack.
 pub const MAX_RULE_OPERATORS: usize = 400;
 
-/// Maximum number of macros of a CEL rule inside of one another.
+/// Maximum depth of nested macros in a CEL rule.
 pub const MAX_RULE_DEPTH: usize = 3;
 
-/// Maximum size of a compiled pattern of `matches`, in bytes: what looks for one takes time by its
-/// size.
+/// Maximum size of a compiled pattern of `matches`, in bytes. Matching takes time in proportion to it.
 pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 
 /// A compiled rule.
 pub(crate) struct Rule {
     text: String,
     expression: Expression,
-    /// Steps to estimate how many an evaluation takes.
+    /// Number of steps that it takes to estimate the steps of an evaluation.
     bound_steps: u64,
     sketch: Sketch,
 }
 
 thread_local! {
-    /// The functions of rules: made once for each thread, because it takes longer than most rules.
+    /// The functions of rules. Building the context takes longer than evaluating most rules.
     static FUNCTIONS: OnceCell<Context<'static, 'static>> = const { OnceCell::new() };
 }
 
@@ -52,10 +53,13 @@ impl Rule {
     /// Compiles a rule.
     ///
     /// # Errors
-    /// If it is too long, malformed, or not well-typed; the texts begin as upstream's do.
-    pub(crate) fn compile(text: &str, meter: &Meter<'_>) -> Result<Self, Unreadable> {
+    /// The rule is too long, malformed, or not well-typed. Messages begin like upstream's.
+    pub(crate) fn compile(
+        text: &str,
+        budget: &SolveBudget<'_>,
+    ) -> Result<Self, ParseRequirementError> {
         let limit = |message: String| {
-            Unreadable::Fault(Fault {
+            ParseRequirementError::Invalid(RequirementError {
                 message,
                 is_limit: true,
             })
@@ -71,7 +75,7 @@ impl Rule {
             );
             return Err(limit(format!("{message}: state it with fewer")));
         }
-        meter.compilation_steps(cost::parse_steps(text))?;
+        budget.compilation_steps(cost::parse_steps(text))?;
         let expression = Parser::new()
             .parse(text)
             .map_err(|errors| parse_error(text, &errors.to_string()))?;
@@ -82,7 +86,7 @@ impl Rule {
                 return Err(format!("ERROR: <input>:1:1: {reason}\n | {text}\n | ^").into());
             }
         }
-        check_patterns(&expression, meter)?;
+        check_patterns(&expression, budget)?;
         if cost::depth(&expression) > MAX_RULE_DEPTH {
             let message = format!(
                 "the CEL rule nests more than {MAX_RULE_DEPTH} macros: state it with fewer"
@@ -92,46 +96,48 @@ impl Rule {
         Ok(Self {
             text: text.to_owned(),
             bound_steps: cost::bound_steps(&expression),
-            sketch: Sketch::of_rule(&expression),
+            sketch: Sketch::from_rule(&expression),
             expression,
         })
     }
 
+    /// Returns the text of the rule.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns whether the rule holds, as far as that can be told without evaluating it.
+    /// Returns whether the rule holds, or `None` if only an evaluation can decide it.
     ///
     /// # Errors
-    /// If the account refuses more work.
+    /// The budget is exceeded.
     pub(crate) fn sketch(
         &self,
         properties: &[RawProperty<'_>],
-        meter: &Meter<'_>,
-    ) -> Result<Option<bool>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Option<bool>, SolveError<'static>> {
         let comparisons = self.sketch.comparisons();
         let bytes: usize = properties.iter().map(|property| property.value.len()).sum();
 
-        meter.draw(Step::Posting, comparisons * properties.len())?;
-        meter.draw(Step::JsonByte, comparisons * bytes)?;
+        budget.draw(Step::Posting, comparisons * properties.len())?;
+        budget.draw(Step::JsonByte, comparisons * bytes)?;
         Ok(self.sketch.holds(properties))
     }
 
-    /// Evaluates the rule; a rule that fails does not hold.
+    /// Evaluates the rule. A rule that fails does not hold.
     ///
     /// # Errors
-    /// If it could take more steps than are left.
+    /// The evaluation could exceed the budget.
     pub(crate) fn holds(
         &self,
         input: &RuleInput,
-        meter: &Meter<'_>,
-    ) -> Result<bool, Halt<'static>> {
-        meter.compilation_steps(self.bound_steps)?;
-        meter.rule_steps(cost::steps(&self.expression, input.size()))?;
+        budget: &SolveBudget<'_>,
+    ) -> Result<bool, SolveError<'static>> {
+        // The interpreter cannot be interrupted: the steps are estimated and counted in advance.
+        budget.compilation_steps(self.bound_steps)?;
+        budget.rule_steps(cost::steps(&self.expression, input.size()))?;
         let result = FUNCTIONS.with(|functions| {
             evaluate(
-                functions.get_or_init(functions_of_rules),
+                functions.get_or_init(rule_functions),
                 &self.expression,
                 input,
             )
@@ -146,8 +152,8 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// Evaluates an expression. Lists and maps are copied with everything in them where the expression
-/// binds them to a variable or puts them into others, which [`cost`] counts.
+/// Evaluates an expression. The interpreter makes deep copies of lists and maps that are bound to a
+/// variable or put into others; [`cost`] counts them.
 fn evaluate<'f>(
     functions: &'f Context<'f, 'f>,
     expression: &Expression,
@@ -158,11 +164,14 @@ fn evaluate<'f>(
     context.resolve(expression)
 }
 
-/// Refuses patterns that cannot be bounded; one that is malformed fails when it is looked for, as
-/// upstream.
-fn check_patterns(rule: &Expression, meter: &Meter<'_>) -> Result<(), Unreadable> {
+/// Rejects patterns whose cost cannot be bounded. A malformed pattern fails during the evaluation,
+/// like upstream.
+fn check_patterns(
+    rule: &Expression,
+    budget: &SolveBudget<'_>,
+) -> Result<(), ParseRequirementError> {
     let limit = |message: String| {
-        Err(Fault {
+        Err(RequirementError {
             message,
             is_limit: true,
         }
@@ -175,7 +184,7 @@ fn check_patterns(rule: &Expression, meter: &Meter<'_>) -> Result<(), Unreadable
                     .to_owned(),
             );
         };
-        meter.compilation_steps(cost::pattern_steps(pattern))?;
+        budget.compilation_steps(cost::pattern_steps(pattern))?;
         let built = regex::RegexBuilder::new(pattern)
             .size_limit(MAX_PATTERN_BYTES)
             .build();
@@ -189,7 +198,7 @@ fn check_patterns(rule: &Expression, meter: &Meter<'_>) -> Result<(), Unreadable
     Ok(())
 }
 
-/// Counts what can nest expressions; in texts it counts too, which only errs on the safe side.
+/// Counts the characters that can nest expressions. It includes those in strings, which is only stricter.
 fn operators(text: &str) -> usize {
     text.bytes()
         .filter(|byte| b"+-*/%.[({!?<>=&|".contains(byte))
@@ -205,14 +214,14 @@ fn parse_error(text: &str, errors: &str) -> String {
     }
 }
 
-fn functions_of_rules() -> Context<'static, 'static> {
+fn rule_functions() -> Context<'static, 'static> {
     let mut context = Context::default();
     let added = context.add_function("semver_compare", semver_compare);
     added.expect("the standard functions have none of this name");
     context
 }
 
-/// Compares two versions, read tolerantly, without build metadata.
+/// Compares two versions without their build metadata. They are parsed tolerantly.
 fn semver_compare(one: Value, other: Value) -> Result<i64, ExecutionError> {
     let [one, other] = [one, other].map(|value| match value {
         Value::String(text) => text.to_string(),

@@ -1,4 +1,8 @@
-//! Asks a SAT solver. The only file that knows which one.
+//! The SAT solver. No other file depends on the library.
+//!
+//! batsat is incremental and deterministic, supports assumptions and unsatisfiable cores, and has a
+//! callback that stops it. resolvo was faster, but orders candidates independently of the dependency
+//! they are for, and its messages grow without bound.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,7 +10,8 @@ use std::rc::Rc;
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, Var, lbool};
 use fbc::work::Step;
 
-use crate::meter::{Halt, Meter};
+use crate::budget::SolveBudget;
+use crate::error::SolveError;
 
 /// A variable that must be true, or must be false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,59 +20,57 @@ pub(crate) struct Literal {
     pub(crate) is_true: bool,
 }
 
-/// Number of members up to which "at most one" is stated for each pair; above, a ladder of more
-/// variables is shorter.
+/// Maximum number of members for which "at most one" has a clause for each pair. Above, the ladder
+/// encoding is shorter, with auxiliary variables.
 const MAX_PAIRED: usize = 5;
 
-/// Literals that a decision visits: it takes a variable from a heap and opens a level.
+/// Literals that a decision costs: it takes a variable from a heap and opens a level.
 const DECISION_LITERALS: usize = 15;
 
-/// Literals that the analysis of a conflict visits besides those of the clause that is learnt from
-/// it.
+/// Literals that the analysis of a conflict costs, beyond those of the learnt clause.
 const CONFLICT_LITERALS: usize = 250;
 
-/// Literals that the analysis of a conflict visits, and the clause is kept for, per literal of that
-/// clause.
+/// Literals that the analysis of a conflict costs for each literal of the learnt clause.
 const LEARNT_LITERALS: usize = 8;
 
-/// Literals that a propagated literal visits besides those of the clauses that watch it.
+/// Literals that a propagation costs, beyond those of the clauses that watch the literal.
 const PROPAGATION_LITERALS: usize = 6;
 
-/// Number of variables whose values are copied from a model in the time of one literal.
+/// Number of variables whose values are copied from the model in the time of one literal.
 const COPIED_VARIABLES: usize = 4;
 
-/// Number of propagated literals after which the search is interrupted to draw them, if each
-/// conflict assigns every variable anew.
+/// Maximum number of propagated literals between two interruptions of the search, if each conflict
+/// assigns every variable again.
 const INTERVAL_PROPAGATIONS: usize = 1 << 18;
 
-/// Minimum number of conflicts between two interruptions of the search: each interruption is a
+/// Minimum number of conflicts between two interruptions of the search. Each interruption is a
 /// restart.
 const MIN_INTERVAL_CONFLICTS: usize = 64;
 
-/// A set of clauses that questions can be asked about.
+/// A set of clauses.
 pub(crate) struct Sat<'w> {
-    solver: Solver<SearchMeter<'w>>,
-    meter: Rc<Meter<'w>>,
+    solver: Solver<SearchBudget<'w>>,
+    budget: Rc<SolveBudget<'w>>,
     variables: u32,
     /// Number of literals of all clauses that were added.
     literals: usize,
-    /// Variables that are true in the last solution; the solver forgets it when there is none for
-    /// the next question.
+    /// Values of the variables in the last model. The solver discards its model when the next call
+    /// finds none.
     solution: Vec<bool>,
 }
 
-/// Draws what the solver does while it searches, and interrupts it.
+/// Charges the budget for the search of the solver, and interrupts it.
 ///
-/// Decisions and conflicts are drawn as they happen. How many literals were propagated is known
-/// only after a search; it is therefore interrupted after some conflicts, since between two of them
-/// each variable is assigned at most once.
-struct SearchMeter<'w> {
-    meter: Rc<Meter<'w>>,
+/// Decisions and conflicts are charged when they happen. The number of propagated literals is known
+/// only after a search. The search is therefore interrupted after some conflicts: between two of
+/// them, each variable is assigned at most once.
+struct SearchBudget<'w> {
+    budget: Rc<SolveBudget<'w>>,
     /// Conflicts until the next interruption.
     conflicts_left: Cell<usize>,
 }
 
-impl SearchMeter<'_> {
+impl SearchBudget<'_> {
     fn begin_interval(&self, variables: u32) {
         let conflicts = INTERVAL_PROPAGATIONS / (variables as usize).max(1);
         self.conflicts_left
@@ -75,24 +78,25 @@ impl SearchMeter<'_> {
     }
 }
 
-impl Callbacks for SearchMeter<'_> {
+impl Callbacks for SearchBudget<'_> {
     /// Called after each conflict, with the clause that was learnt from it.
     fn on_new_clause(&mut self, clause: &[Lit], _: ClauseKind) {
         self.conflicts_left
             .set(self.conflicts_left.get().saturating_sub(1));
         let literals = CONFLICT_LITERALS + LEARNT_LITERALS * clause.len();
 
-        if self.meter.interrupts(Step::Literal, literals) {
+        if self.budget.interrupts(Step::Literal, literals) {
             self.conflicts_left.set(0);
         }
     }
 
     /// Called before each decision.
     fn stop(&self) -> bool {
-        self.conflicts_left.get() == 0 || self.meter.interrupts(Step::Literal, DECISION_LITERALS)
+        self.conflicts_left.get() == 0 || self.budget.interrupts(Step::Literal, DECISION_LITERALS)
     }
 }
 
+/// Returns the positive literal of a variable.
 pub(crate) fn yes(variable: u32) -> Literal {
     Literal {
         variable,
@@ -100,6 +104,7 @@ pub(crate) fn yes(variable: u32) -> Literal {
     }
 }
 
+/// Returns the negative literal of a variable.
 pub(crate) fn no(variable: u32) -> Literal {
     Literal {
         variable,
@@ -108,15 +113,15 @@ pub(crate) fn no(variable: u32) -> Literal {
 }
 
 impl<'w> Sat<'w> {
-    /// Creates a solver with so many variables.
-    pub(crate) fn new(variables: usize, meter: &Rc<Meter<'w>>) -> Self {
-        let search_meter = SearchMeter {
-            meter: Rc::clone(meter),
+    /// Creates a solver with this number of variables.
+    pub(crate) fn new(variables: usize, budget: &Rc<SolveBudget<'w>>) -> Self {
+        let search_budget = SearchBudget {
+            budget: Rc::clone(budget),
             conflicts_left: Cell::new(0),
         };
         let mut sat = Self {
-            solver: Solver::new(SolverOpts::default(), search_meter),
-            meter: Rc::clone(meter),
+            solver: Solver::new(SolverOpts::default(), search_budget),
+            budget: Rc::clone(budget),
             variables: 0,
             literals: 0,
             solution: Vec::new(),
@@ -144,7 +149,7 @@ impl<'w> Sat<'w> {
         self.solver.add_clause_reuse(&mut literals);
     }
 
-    /// States that at most one of the members is true, if the condition holds.
+    /// Adds the clauses of "at most one of the members is true", if the condition holds.
     pub(crate) fn at_most_one(&mut self, members: &[u32], condition: Option<u32>) {
         let unless = condition.map(no);
         if members.len() <= MAX_PAIRED {
@@ -155,7 +160,7 @@ impl<'w> Sat<'w> {
             }
             return;
         }
-        // `before` is true when a member up to here is.
+        // Ladder encoding: `before` is true if one of the members so far is.
         let mut before = None;
         for &member in members {
             let here = self.variable();
@@ -168,14 +173,14 @@ impl<'w> Sat<'w> {
         }
     }
 
-    /// Returns whether all clauses can hold together with the assumptions.
+    /// Returns whether all clauses can be satisfied together with the assumptions.
     pub(crate) fn is_satisfiable(
         &mut self,
         assumptions: &[Literal],
-    ) -> Result<bool, Halt<'static>> {
-        self.meter.question()?;
-        self.meter.draw(Step::Edge, assumptions.len())?;
-        self.meter
+    ) -> Result<bool, SolveError<'static>> {
+        self.budget.question()?;
+        self.budget.draw(Step::Edge, assumptions.len())?;
+        self.budget
             .draw(Step::Literal, self.variables as usize / COPIED_VARIABLES)?;
         let assumptions: Vec<Lit> = assumptions
             .iter()
@@ -201,30 +206,29 @@ impl<'w> Sat<'w> {
         }
     }
 
-    /// Searches until there is an answer or the next interruption; what was learnt stays.
-    fn search(&mut self, assumptions: &[Lit]) -> Result<lbool, Halt<'static>> {
+    /// Searches until there is a result or an interruption. Learnt clauses are kept.
+    fn search(&mut self, assumptions: &[Lit]) -> Result<lbool, SolveError<'static>> {
         self.solver.cb().begin_interval(self.variables);
         let before = self.solver.num_propagations();
         let result = self.solver.solve_limited(assumptions);
-        self.meter.interruption().map_or(Ok(()), Err)?;
+        self.budget.interruption().map_or(Ok(()), Err)?;
 
         let propagations = self.solver.num_propagations().wrapping_sub(before);
         let propagations = usize::try_from(propagations).unwrap_or(usize::MAX);
         let visited = PROPAGATION_LITERALS + self.literals / (self.variables as usize).max(1);
-        self.meter
+        self.budget
             .draw(Step::Literal, propagations.saturating_mul(visited))?;
         Ok(result)
     }
 
-    /// Whether a variable is true in the last solution.
+    /// Returns whether a variable is true in the last model.
     pub(crate) fn is_true(&self, variable: u32) -> bool {
         self.solution
             .get(variable as usize)
             .is_some_and(|&is_true| is_true)
     }
 
-    /// Whether an assumed variable is one of those that contradict one another, after the answer
-    /// no.
+    /// Returns whether an assumption is in the unsatisfiable core of the last call.
     pub(crate) fn is_in_core(&mut self, variable: u32) -> bool {
         let variable = self.solver.var_of_int(variable);
         self.solver.unsat_core_contains_var(variable)

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use fbc::work::Work;
 use serde_json::{Value, json};
 
+use crate::budget::SolveBudget;
 use crate::choose::{Pick, choose};
 use crate::explain::Explainer;
-use crate::meter::Meter;
 use crate::problem::{SolverConstraint, SolverProblem};
 use crate::request::{SolveRequest, SourceCatalog};
-use crate::world::CandidateSearch;
+use crate::universe::CandidateSearch;
 use crate::{SolveOutcome, answer};
 
 /// Names of packages and APIs.
@@ -107,7 +107,7 @@ fn request(random: &mut fastrand::Rng) -> SolveRequest {
     serde_json::from_value(request).unwrap()
 }
 
-/// Whether a set of variables, as bits, meets a constraint.
+/// Returns whether a set of variables, as bits, meets a constraint.
 fn holds(constraint: &SolverConstraint<'_>, chosen: u32) -> bool {
     let is_in = |variable: &u32| chosen & 1 << variable != 0;
     match constraint {
@@ -171,7 +171,7 @@ fn search(
 }
 
 /// A random catalog.
-fn world(random: &mut fastrand::Rng) -> fbc::Catalog {
+fn universe(random: &mut fastrand::Rng) -> fbc::Catalog {
     let lines: String = metas(random)
         .iter()
         .map(|meta| meta.to_string() + "\n")
@@ -191,19 +191,19 @@ fn source(catalog: &fbc::Catalog) -> SourceCatalog<'_> {
 
 fn check(seed: u64) -> Option<bool> {
     let mut random = fastrand::Rng::with_seed(seed);
-    let content = world(&mut random);
+    let content = universe(&mut random);
     let catalogs = [source(&content)];
     let request = request(&mut random);
     let work = Work::unlimited();
-    let meter = Rc::new(Meter::new(&work, u64::MAX));
-    let problem = SolverProblem::build(&request, &catalogs, CandidateSearch::All, &meter)
-        .unwrap_or_else(|halt| panic!("seed {seed}: {halt:?}"));
+    let budget = Rc::new(SolveBudget::new(&work, u64::MAX));
+    let problem = SolverProblem::build(&request, &catalogs, CandidateSearch::All, &budget)
+        .unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
     if problem.variables.len() > MAX_VARIABLES {
         return None;
     }
     let every: Vec<usize> = (0..problem.constraints.len()).collect();
     let solutions_of_all = solutions(&problem, &every);
-    let found = choose(&problem, &meter).unwrap();
+    let found = choose(&problem, &budget).unwrap();
     let queue: Vec<Vec<u32>> = problem
         .mandatory
         .iter()
@@ -215,15 +215,20 @@ fn check(seed: u64) -> Option<bool> {
         .map(|picks| picks.iter().fold(0, |set, pick| set | 1 << pick.variable));
     assert_eq!(chosen, expected, "seed {seed}");
     match found {
-        Some(picks) => check_passed_over(&problem, &picks, &solutions_of_all, &meter, seed),
-        None => check_minimal(&problem, &[], &meter, seed),
+        Some(picks) => check_passed_over(&problem, &picks, &solutions_of_all, &budget, seed),
+        None => check_minimal(&problem, &[], &budget, seed),
     }
     Some(expected.is_some())
 }
 
 /// A core cannot be met with what is chosen, and can be without any one of its constraints.
-fn check_minimal(problem: &SolverProblem<'_>, chosen: &[u32], meter: &Rc<Meter<'_>>, seed: u64) {
-    let core = Explainer::new(problem, meter)
+fn check_minimal(
+    problem: &SolverProblem<'_>,
+    chosen: &[u32],
+    budget: &Rc<SolveBudget<'_>>,
+    seed: u64,
+) {
+    let core = Explainer::new(problem, budget)
         .unwrap()
         .core(chosen)
         .unwrap();
@@ -253,7 +258,7 @@ fn check_passed_over(
     problem: &SolverProblem<'_>,
     picks: &[Pick],
     solutions: &[u32],
-    meter: &Rc<Meter<'_>>,
+    budget: &Rc<SolveBudget<'_>>,
     seed: u64,
 ) {
     for (at, pick) in picks
@@ -277,7 +282,7 @@ fn check_passed_over(
                 !solutions.iter().any(|set| set & wanted == wanted),
                 "seed {seed}: {better} is possible"
             );
-            check_minimal(problem, &chosen, meter, seed);
+            check_minimal(problem, &chosen, budget, seed);
         }
     }
 }
@@ -295,10 +300,10 @@ fn solutions_and_reasons_of_a_thousand_small_worlds_are_those_of_brute_force() {
     );
 }
 
-/// What is answered, with the number of bundles that each step passes over.
+/// Formats an answer, with the number of bundles that each step passes over.
 fn answered(seed: u64, search: CandidateSearch) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
-    let content = world(&mut random);
+    let content = universe(&mut random);
     let catalogs = [source(&content)];
     let request = request(&mut random);
     let work = Work::unlimited();

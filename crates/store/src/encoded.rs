@@ -8,14 +8,15 @@ use bytes::Bytes;
 use fbc::Digest;
 use http_facts::coding::{Coding, CompressionLevel};
 
-use super::file::{self, FileKind, TempFile};
+use super::crash_points::FileKind;
+use super::file::{self, TempFile};
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
-/// How many times smaller than the content a compressed form is at best.
+/// Maximum compression ratio of a content.
 const MAX_COMPRESSION: u64 = 32;
 
 impl Store {
-    /// Returns the stored compressed form of a content; `None` if it was not made, or was evicted.
+    /// Returns the stored compressed form of a content; `None` if it was not created, or was evicted.
     pub fn compressed(&self, digest: &Digest, coding: Coding) -> Option<Bytes> {
         file::map(&self.encoded_path(digest, coding), self.protection)
     }
@@ -32,7 +33,7 @@ impl Store {
         if let Some(bytes) = file::map(&path, self.protection) {
             return Ok(Some(bytes));
         }
-        // It would be made at each start, and removed.
+        // A form that cannot fit would be compressed in vain at each start.
         let smallest = content.len() as u64 / MAX_COMPRESSION;
         if self.used_bytes()?.saturating_add(smallest) > self.quota {
             return Ok(None);

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use tempfile::TempPath;
 
-use super::StoreError;
-use super::protection::Protection;
+use super::crash_points::{CrashPoint, FileKind, reached};
+use super::protection::{MAPPED_MODE, Protection};
+use super::{StoreError, io_error};
 
 /// Prefix of the names of temporary files and folders.
 const TEMPORARY_PREFIX: &str = "new-";
@@ -21,32 +22,7 @@ const TEMPORARY_PREFIX: &str = "new-";
 /// Suffix of the names of temporary files and folders.
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Mode of files that are mapped: only their owner reads them, and nobody writes to them.
-pub(super) const MAPPED_MODE: u32 = 0o400;
-
-/// The kind of a file or folder that is being written. Tests name crash points by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
-    Content,
-    Encoded,
-    Analysis,
-    Outline,
-    Record,
-    Scratch,
-}
-
-/// A point in writing a file at which tests kill the process or fill the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CrashPoint {
-    Created,
-    Written,
-    Synced,
-    Renamed,
-    FolderSynced,
-    Removed,
-}
-
-/// Whether a file must survive a crash of the machine.
+/// Durability of a file across a crash of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
     /// Its bytes and its name are synced to the disk.
@@ -193,27 +169,9 @@ pub(super) fn map_file(file: &File) -> io::Result<Bytes> {
     }
     // SAFETY: this program wrote the file and renamed it once it was complete, in a folder that is
     // locked against other processes of this program (or the file has no name). It is replaced and
-    // removed, but never changed. It belongs to the user of this process and nobody has the
-    // permission to write to it. Who may write to it nevertheless, which is root and who has the
-    // rights of this process, can end this process, as the reference of the store says.
+    // removed, but never changed. It belongs to the user of this process, and no user has the
+    // permission to write to it. Root, and processes with the rights of this one, can write to it
+    // nevertheless; they can end this process anyway, as the reference of the store says.
     let map = unsafe { memmap2::Mmap::map(file)? };
     Ok(Bytes::from_owner(map))
 }
-
-pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
-    StoreError::Io {
-        action,
-        path: path.to_owned(),
-        source,
-    }
-}
-
-/// Marks the points at which tests kill the process or fill the disk.
-#[cfg(not(any(test, feature = "crash-points")))]
-#[expect(clippy::unnecessary_wraps, reason = "in tests a point can fail")]
-pub(super) fn reached(_: FileKind, _: CrashPoint) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(any(test, feature = "crash-points"))]
-pub(super) use super::crash_points::reached;

@@ -1,6 +1,7 @@
-//! Checks stored files against the digest of their content, long after they were opened: files are
-//! not written to again by the store, but the disk may be faulty, and who has the rights of this
-//! process can write to them.
+//! Verifies stored files against the digest of their content, long after they were opened.
+//!
+//! The store does not write to them again. But the disk may be faulty, and processes with the rights
+//! of this one can write to them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,19 +16,18 @@ use super::{Store, StoreError, file, lock_mutex};
 /// Bytes that are read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Hashes what is written, up to a number of bytes.
+/// A writer that hashes at most a number of bytes.
 struct BoundedHash {
     hash: Sha256,
-    room: u64,
+    remaining: u64,
 }
 
 impl Store {
-    /// Returns a file of a content that does not have the bytes of its digest: the file of its
-    /// lines, or a compressed form. A file that is not there is not damaged. It reads all of them,
-    /// which takes a second for 100 MB.
-    ///
-    /// Files are read and not mapped, so that one that was truncated does not end the process.
+    /// Returns a damaged file of a content: the file of its lines, or a compressed form. A missing
+    /// file is not damaged. All files are read, which takes a second for 100 MB.
     pub fn find_damage(&self, digest: &Digest) -> Option<PathBuf> {
+        // The files are read and not mapped: reading a map of a truncated file would end the process
+        // with SIGBUS.
         let lines = self.content_path(digest);
         let length = match File::open(&lines) {
             Ok(file) => {
@@ -46,8 +46,8 @@ impl Store {
         })
     }
 
-    /// Removes the files of a content, so that it is read from its source again. What is mapped
-    /// stays readable.
+    /// Removes the files of a content, so that it is read from its source again. Maps of them stay
+    /// readable.
     pub fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
         let _writing = lock_mutex(&self.write_lock);
         for coding in Coding::ALL {
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-/// Returns whether what is written has this digest; no more than `length` bytes can have it.
+/// Returns whether the written bytes have this digest. More than `length` bytes are an error.
 fn has_digest(
     digest: &Digest,
     length: u64,
@@ -67,7 +67,7 @@ fn has_digest(
 ) -> bool {
     let mut hash = BoundedHash {
         hash: Sha256::new(),
-        room: length,
+        remaining: length,
     };
     write(&mut hash).is_ok() && Digest::new(hash.hash.finalize().into()) == *digest
 }
@@ -90,8 +90,8 @@ impl Write for BoundedHash {
                 "more bytes than the content has",
             )
         };
-        self.room = self
-            .room
+        self.remaining = self
+            .remaining
             .checked_sub(bytes.len() as u64)
             .ok_or_else(too_long)?;
         self.hash.update(bytes);

@@ -18,7 +18,6 @@
 //! ```
 
 mod analysis;
-#[cfg(any(test, feature = "crash-points"))]
 mod crash_points;
 mod encoded;
 mod file;
@@ -26,6 +25,7 @@ mod integrity;
 mod outlines;
 mod protection;
 mod record;
+mod repair;
 mod scratch;
 mod sweep;
 mod unnamed;
@@ -43,14 +43,16 @@ use fbc::Digest;
 use tempfile::TempDir;
 
 pub use analysis::Analysis;
-pub use protection::UnprotectedFiles;
 pub use record::{PreviousContent, Record, SourceState};
+pub use repair::UnprotectedFiles;
 pub use scratch::ScratchFolder;
 pub use unnamed::UnnamedFile;
 pub use writer::{ContentWriter, WrittenContent};
 
-use file::{Durability, FileKind, io_error};
+use crash_points::FileKind;
+use file::Durability;
 use protection::Protection;
+use record::ContentSize;
 use verified::VerifiedFiles;
 
 /// Default quota of the folder in bytes.
@@ -61,7 +63,7 @@ pub const DEFAULT_QUOTA_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 /// as much as they can fill their own shares.
 pub const QUOTA_SHARES: u64 = 8;
 
-/// The folder that file systems such as ext4 begin with.
+/// Name of the folder that a new ext4 file system contains.
 const LOST_AND_FOUND: &str = "lost+found";
 
 const LOCK_FILE: &str = "catalogql.lock";
@@ -88,7 +90,7 @@ pub struct Store {
     write_lock: Mutex<()>,
     /// Contents whose files were checked against their digests.
     verified: VerifiedFiles,
-    /// Which files nobody else can write to.
+    /// Decides which files are protected against other users.
     protection: Protection,
     unprotected: UnprotectedFiles,
     lock: File,
@@ -107,7 +109,7 @@ pub struct StoredContent {
     pub analysis: Analysis,
 }
 
-/// What a store holds.
+/// Size of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreUsage {
     /// Bytes that count towards the quota.
@@ -178,7 +180,7 @@ impl Store {
             in_use: Mutex::default(),
             write_lock: Mutex::default(),
             verified: VerifiedFiles::default(),
-            protection: Protection::of_folder(&folder.join(CONTENT))?,
+            protection: Protection::probe(&folder.join(CONTENT))?,
             unprotected: UnprotectedFiles::default(),
             lock,
             ephemeral: None,
@@ -260,7 +262,10 @@ impl Store {
         let record = Record::new(
             key,
             state,
-            (record.content, record.bytes),
+            ContentSize {
+                digest: record.content,
+                bytes: record.bytes,
+            },
             record.analysis,
             self.record(key),
         );
@@ -322,8 +327,12 @@ impl Store {
         analysis: &Analysis,
     ) -> Result<Record, StoreError> {
         let text = analysis.to_json(&self.build);
-        let content = (content.digest, content.content.len() as u64);
+        let content = ContentSize {
+            digest: content.digest,
+            bytes: content.content.len() as u64,
+        };
         let record = Record::new(key, state, content, record::digest(&text), self.record(key));
+        // The record comes last: a kill before leaves the former content, and the new files are swept.
         self.write_file(
             &self.analysis_path(&record.analysis),
             &text,
@@ -386,8 +395,8 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     let names = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<_> = names.map_err(|source| io_error("read the folder", folder, source))?;
-    // The lock is the first file that a store creates. A new file system of a volume has a folder
-    // of its own.
+    // The lock is the first file that a store creates: a folder with other files and without it
+    // belongs to another program. A volume with a new file system may have `lost+found`.
     if names.iter().any(|name| name != LOST_AND_FOUND) && names.iter().all(|name| name != LOCK_FILE)
     {
         return Err(StoreError::NotAStore(folder.to_owned()));
@@ -414,3 +423,11 @@ fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests;
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use fbc::{Digest, Outline};
 
-use super::file::{self, FileKind};
+use super::crash_points::FileKind;
+use super::file;
 use super::record::PreviousContent;
 use super::{OUTLINES, Store, StoreError, lock_mutex};
 

@@ -1,53 +1,41 @@
-//! Which files of the store nobody else can write to: those that belong to the user of this process
-//! and that others have no permission to write to. Only such files are mapped.
+//! Protection of stored files against other users. Only protected files are mapped: they belong to the
+//! user of this process, and no other user has the permission to write to them.
 //!
-//! Whoever may write to the folder can remove and replace files, which changes nothing of what is
-//! mapped. The user of this process, and root, can always write to its files:
-//! [`Store::find_damage`] finds that later.
+//! A user with write access to the folder can remove and replace files, which does not change the
+//! mapped ones. The user of this process, and root, can always write to the files:
+//! [`Store::find_damage`](super::Store::find_damage) detects that later.
 
 use std::fs::{self, Metadata, Permissions};
-use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use super::file::{self, MAPPED_MODE, io_error};
-use super::sweep::is_store_file;
-use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError};
+use super::{StoreError, io_error};
+
+/// Mode of files that are mapped: read-only, and for their owner alone.
+pub(super) const MAPPED_MODE: u32 = 0o400;
 
 /// Permissions of a group and of others to write.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
+pub(super) const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Mode of files that are read, not mapped.
-const READ_MODE: u32 = 0o600;
-
-/// Tells which files nobody else can write to.
+/// Decides whether a file is protected against other users.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Protection {
-    /// The user to whom files belong that this process creates.
+    /// User id of the files that this process creates.
     owner: u32,
-    /// Whether the file system has permissions.
+    /// The file system supports permissions.
     has_permissions: bool,
 }
 
-/// Files that somebody else could write to, or could have written to, when the store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UnprotectedFiles {
-    /// Number of files that others may not write to any more.
-    pub repaired: usize,
-    /// Number of files of other users, which were removed.
-    pub removed: usize,
-}
-
 impl Protection {
-    /// Finds out which files a process creates in a folder.
-    pub(super) fn of_folder(folder: &Path) -> Result<Self, StoreError> {
+    /// Probes the owner and the permissions of files in a folder with a temporary file.
+    pub(super) fn probe(folder: &Path) -> Result<Self, StoreError> {
         let error = |source| io_error("create a file in", folder, source);
         let probe = match tempfile::tempfile_in(folder) {
             Ok(probe) => probe,
-            // On a full disk, what is stored is served as before.
-            Err(source) => return Self::of_process().ok_or_else(|| error(source)),
+            // On a full disk, stored contents must still be served.
+            Err(source) => return Self::for_process().ok_or_else(|| error(source)),
         };
-        // It has no effect where the file system has no permissions.
+        // Some file systems have no permissions: the mode stays as it is.
         let _ = probe.set_permissions(Permissions::from_mode(MAPPED_MODE));
         let metadata = probe.metadata().map_err(error)?;
         Ok(Self {
@@ -56,9 +44,8 @@ impl Protection {
         })
     }
 
-    /// Assumes that files belong to the user of this process; `None` if the system does not tell
-    /// which one that is.
-    fn of_process() -> Option<Self> {
+    /// Assumes that files belong to the user of this process; `None` if it cannot be determined.
+    fn for_process() -> Option<Self> {
         let owner = fs::metadata("/proc/self").ok()?.uid();
         Some(Self {
             owner,
@@ -66,64 +53,41 @@ impl Protection {
         })
     }
 
-    /// Returns whether nobody else can write to a file.
+    /// Returns whether a file is protected.
+    //
+    // The folder is not checked: volumes of Kubernetes belong to root and are writable by a group
+    // (`fsGroup`) or by all (`emptyDir`), and renames do not change mapped files.
     pub(super) fn covers(self, file: &Metadata) -> bool {
         self.is_own(file) && !self.is_writable_by_others(file)
     }
 
-    fn is_own(self, file: &Metadata) -> bool {
+    pub(super) fn is_own(self, file: &Metadata) -> bool {
         file.uid() == self.owner
     }
 
-    fn is_writable_by_others(self, file: &Metadata) -> bool {
+    pub(super) fn is_writable_by_others(self, file: &Metadata) -> bool {
         self.has_permissions && file.mode() & WRITABLE_BY_OTHERS != 0
     }
 }
 
-impl Store {
-    /// Returns which files others could write to when the store was opened.
-    pub fn unprotected_files(&self) -> UnprotectedFiles {
-        self.unprotected
-    }
-
-    /// Takes the permission to write to files of the store from others, and removes files that
-    /// belong to others: what they hold is read from its source again.
-    pub(super) fn protect(&mut self) -> Result<(), StoreError> {
-        for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
-            let folder = self.folder.join(part);
-            let metadata = fs::metadata(&folder)
-                .map_err(|source| io_error("read the metadata of", &folder, source))?;
-            if self.protection.is_writable_by_others(&metadata) {
-                // Where it belongs to somebody else, its files still have an owner each.
-                let _ = set_mode(&folder, metadata.mode() & !WRITABLE_BY_OTHERS);
-            }
-        }
-        for path in self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])? {
-            let Ok(metadata) = fs::symlink_metadata(&path) else {
-                continue;
-            };
-            if !is_store_file(&path) || self.protection.covers(&metadata) {
-                continue;
-            }
-            let is_read = path.extension().is_some_and(|end| end == "json");
-            let mode = if is_read { READ_MODE } else { MAPPED_MODE };
-            if metadata.is_file()
-                && self.protection.is_own(&metadata)
-                && set_mode(&path, mode).is_ok()
-            {
-                self.unprotected.repaired += 1;
-            } else {
-                file::remove(&path)?;
-                self.unprotected.removed += 1;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(mode))
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_of_the_process_is_the_one_to_whom_its_files_belong() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = Protection::probe(folder.path()).unwrap();
+        let assumed = Protection::for_process().unwrap();
+        assert_eq!(
+            (found.owner, found.has_permissions),
+            (assumed.owner, assumed.has_permissions)
+        );
+        let gone = folder.path().join("gone");
+        assert_eq!(
+            Protection::probe(&gone).unwrap().owner,
+            assumed.owner,
+            "where no file can be created"
+        );
+    }
+}

@@ -57,6 +57,13 @@ pub struct SourceState {
     pub image: Option<String>,
 }
 
+/// A content by its digest, with its length in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ContentSize {
+    pub(super) digest: Digest,
+    pub(super) bytes: u64,
+}
+
 /// The file format of a record.
 #[derive(Serialize, Deserialize)]
 struct RecordFile {
@@ -96,17 +103,18 @@ impl Record {
     pub(super) fn new(
         key: &str,
         state: &SourceState,
-        (content, bytes): (Digest, u64),
+        content: ContentSize,
         analysis: Digest,
         replaced: Option<Record>,
     ) -> Self {
+        let ContentSize { digest, bytes } = content;
         let previous = replaced
             .as_ref()
-            .map(|replaced| replaced.previous_before(content))
+            .map(|replaced| replaced.previous_before(digest))
             .unwrap_or_default();
         let now = Timestamp::now();
         let first_read_at = match replaced {
-            Some(replaced) if replaced.content == content => replaced.first_read_at,
+            Some(replaced) if replaced.content == digest => replaced.first_read_at,
             Some(replaced) => {
                 let next_second = replaced
                     .first_read_at
@@ -119,7 +127,7 @@ impl Record {
             key: key.to_owned(),
             revision: state.revision.clone(),
             image: state.image.clone(),
-            content,
+            content: digest,
             bytes,
             analysis,
             first_read_at,

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::file::{self, CrashPoint, FileKind, io_error, reached};
-use super::{SCRATCH, Store, StoreError};
+use super::crash_points::{CrashPoint, FileKind, reached};
+use super::{SCRATCH, Store, StoreError, file, io_error};
 
 /// A temporary folder, removed with everything in it when it is dropped.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct ScratchFolder(TempDir);
 impl Store {
     /// Creates a scratch folder on the file system of the store.
     pub fn create_scratch_folder(&self) -> Result<ScratchFolder, StoreError> {
+        // Within the store, so that layers lie on the disk that the user has chosen for such amounts.
         let parent = self.folder.join(SCRATCH);
         // The parent is created on first use, and users may have removed it.
         fs::create_dir_all(&parent)

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use fbc::Digest;
 use http_facts::coding::Coding;
 
-use super::file::{self, CrashPoint, FileKind, io_error, reached};
+use super::crash_points::{CrashPoint, FileKind, reached};
+use super::file;
 use super::record::Record;
-use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, StoreUsage, lock_mutex};
+use super::{
+    ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, StoreUsage, io_error, lock_mutex,
+};
 
 impl Store {
     /// Removes the temporary files that a killed process left behind. This process must not be
@@ -68,8 +71,8 @@ impl Store {
         lengths.sum()
     }
 
-    /// Returns what the store holds. It looks at each file, without the write lock: a file that is
-    /// removed meanwhile does not count.
+    /// Returns the size of the store. It reads the metadata of each file without the write lock; a file
+    /// that is removed meanwhile is not counted.
     pub fn usage(&self) -> Result<StoreUsage, StoreError> {
         let mut files = self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])?;
         files.retain(|path| is_store_file(path));
@@ -90,8 +93,8 @@ impl Store {
 
     /// Evicts contents that this process does not serve, oldest first, and then compressed forms,
     /// until a new content of `needed` bytes fits or nothing is left to evict. Returns the number
-    /// of bytes that are free then.
-    pub(super) fn make_room(&self, needed: u64) -> Result<u64, StoreError> {
+    /// of free bytes.
+    pub(super) fn evict(&self, needed: u64) -> Result<u64, StoreError> {
         let in_use = lock_mutex(&self.in_use).clone();
         let records = self
             .records()?
@@ -108,6 +111,7 @@ impl Store {
             file::remove(&path)?;
             self.sweep()?;
         }
+        // Compressed forms of served contents come last: they are optional, but expensive to make.
         for path in self.files(&[CONTENT])?.iter().filter(|path| {
             is_store_file(path) && path.extension().is_some_and(|end| end != "jsonl")
         }) {

@@ -1,4 +1,4 @@
-//! What the folder holds after each thing that can happen to it: kills and full disks at every
+//! The state of the folder after each event that can happen to it: kills and full disks at every
 //! step, damage, quotas.
 
 use std::collections::BTreeSet;
@@ -10,8 +10,7 @@ use fbc::origin::FileOrigin;
 use fbc::{Origins, Problem, ProblemCode, Problems};
 use http_facts::coding::Coding;
 
-use super::crash_points::{DIE_AT, DISK_FULL_AT};
-use super::file::CrashPoint;
+use super::crash_points::{CrashPoint, DIE_AT, DISK_FULL_AT};
 use super::*;
 
 /// Set in the process that is to die, to the folder of its store.

@@ -1,6 +1,6 @@
-//! Files without a name, for what is made of contents and can be made again: their bytes are
-//! mapped, so that they take no heap, and gone when nobody uses them any more. They do not count
-//! against the quota: their users bound what they hold.
+//! Unnamed temporary files, for data that is derived from contents. They are mapped, so that they take
+//! no heap, and removed with their last map. They do not count against the quota: their users bound
+//! their size.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::StoreError;
-use super::file::{io_error, map_file};
+use super::file::map_file;
+use super::{StoreError, io_error};
 
-/// A file without a name that is being written.
+/// An unnamed temporary file that is being written.
 #[derive(Debug)]
 pub struct UnnamedFile {
     file: BufWriter<File>,
@@ -30,7 +30,7 @@ impl UnnamedFile {
         })
     }
 
-    /// Returns what was written. Nobody can write to it any more.
+    /// Maps the written bytes. The file cannot be written to any more.
     pub fn map(self) -> Result<Bytes, StoreError> {
         let Self { file, folder } = self;
         let file = file

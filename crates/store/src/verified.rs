@@ -1,8 +1,8 @@
-//! Which content files have the bytes of their digest, so that each is hashed once by a process and
-//! again only when the file system says that it changed.
+//! Content files that have been verified against their digest. A process hashes each of them once,
+//! and again only if its metadata has changed.
 //!
-//! A file that another program changes while it is mapped is noticed when it is opened the next
-//! time, or by [`super::Store::find_damage`].
+//! A change of a mapped file by another program is detected when the file is opened again, or by
+//! [`super::Store::find_damage`].
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -25,8 +25,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(super) struct VerifiedFiles(Mutex<HashMap<Digest, FileIdentity>>);
 
-/// What the file system says of a file: equal for two looks at a file that nobody wrote to
-/// meanwhile.
+/// Metadata that identify a version of a file: they are equal while the file is not written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileIdentity {
     inode: u64,
@@ -59,6 +58,7 @@ impl VerifiedFiles {
         if record::digest(&bytes) != digest {
             return None;
         }
+        // Otherwise another write within the same step of the file system's clock would not be seen.
         if identity.is_settled(SystemTime::now()) {
             lock_mutex(&self.0).insert(digest, identity);
         }
@@ -72,7 +72,7 @@ impl VerifiedFiles {
 }
 
 impl FileIdentity {
-    /// Tells whether the file changed so long ago that another change would show.
+    /// Returns whether the last change is so long ago that another change would alter the times.
     fn is_settled(self, now: SystemTime) -> bool {
         let changed = u64::try_from(self.changed.0)
             .ok()
@@ -115,7 +115,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content");
         std::fs::write(&path, "a").unwrap();
-        let protection = Protection::of_folder(folder.path()).unwrap();
+        let protection = Protection::probe(folder.path()).unwrap();
         let files = VerifiedFiles::default();
         let right = record::digest(b"a");
         let wrong = record::digest(b"b");

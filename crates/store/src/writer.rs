@@ -6,13 +6,14 @@ use bytes::Bytes;
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::file::{FileKind, TempFile};
+use super::crash_points::FileKind;
+use super::file::TempFile;
 use super::{Analysis, CONTENT, Record, SourceState, Store, StoreError};
 
 /// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A content that is being written. If it is dropped before it is finished, nothing of it remains.
+/// A content that is being written. If it is dropped before it is finished, it is removed.
 #[derive(Debug)]
 pub struct ContentWriter<'a> {
     guard: WriteGuard<'a>,
@@ -22,7 +23,7 @@ pub struct ContentWriter<'a> {
     written: u64,
     /// Maximum length of the content in bytes, before evicting others.
     max_bytes: u64,
-    /// Maximum length of the content in bytes, whatever room there is.
+    /// Maximum length of the content in bytes, whether or not there is free space.
     share: u64,
 }
 
@@ -49,12 +50,11 @@ impl<'a> ContentWriter<'a> {
         let file = TempFile::create(&store.folder.join(CONTENT), FileKind::Content)?;
         let max_bytes = store.quota.saturating_sub(store.used_bytes()?);
         let guard = WriteGuard { store, _lock: lock };
-        let buffer = Vec::with_capacity(BUFFER_BYTES);
         Ok(Self {
             guard,
             file,
             hash: Sha256::new(),
-            buffer,
+            buffer: Vec::with_capacity(BUFFER_BYTES),
             written: 0,
             max_bytes,
             share: store.share(),
@@ -65,6 +65,7 @@ impl<'a> ContentWriter<'a> {
     pub fn write(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         self.written += lines.len() as u64;
         let Store { folder, quota, .. } = self.guard.store;
+        // One source must not evict the contents of all others.
         if self.written > self.share && self.share < *quota {
             return Err(StoreError::ShareExceeded {
                 folder: folder.clone(),
@@ -73,7 +74,7 @@ impl<'a> ContentWriter<'a> {
             });
         }
         if self.written > self.max_bytes {
-            self.make_room()?;
+            self.evict_others()?;
         }
         self.hash.update(lines);
         if self.buffer.len() + lines.len() > BUFFER_BYTES {
@@ -112,10 +113,10 @@ impl<'a> ContentWriter<'a> {
         written
     }
 
-    /// Evicts other contents, so that what was written so far fits into the quota.
-    fn make_room(&mut self) -> Result<(), StoreError> {
+    /// Evicts other contents, so that the bytes written so far fit into the quota.
+    fn evict_others(&mut self) -> Result<(), StoreError> {
         let store = self.guard.store;
-        self.max_bytes = store.make_room(self.written)?;
+        self.max_bytes = store.evict(self.written)?;
         if self.written > self.max_bytes {
             return Err(StoreError::QuotaExceeded {
                 folder: store.folder.clone(),

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testing::{CONFIGS, ControlPlane, MediaTypes, Registry, RegistryImage, control_plane_tools};
 
-/// What is applied to a cluster.
+/// Folder of the manifests that are applied to the cluster.
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/base");
 
 /// Namespace and service account of the controller, as in `deploy/base`.

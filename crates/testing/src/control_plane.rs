@@ -18,15 +18,15 @@ use crate::{Folders, eventually, exchange, fixed_port};
 use certificates::{write_administrator, write_certificates, write_front_proxy};
 use process_guard::ProcessGuard;
 
-/// What the API server writes to its audit log: one line when a response begins that is a stream,
-/// and one when a response is complete. Its own requests and the administrator's are not written.
+/// Audit policy of the API server: one line when a streamed response begins, and one when a response
+/// is complete. Its own requests and the administrator's are not logged.
 const AUDIT_POLICY: &str = r#"{
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{ "level": "None", "users": ["system:apiserver", "admin"] }, { "level": "Metadata" }]
 }"#;
 
-/// Whose tokens the API server accepts besides its own: nobody's. It reads the file again when it
-/// changes.
+/// Authentication configuration of the API server: it accepts its own tokens alone. It reads the file
+/// again when it changes.
 const AUTHENTICATION: &str = r#"{ "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", "jwt": [] }"#;
 
 /// An API server over its own etcd, each a process on a port of its own. They end when this is
@@ -34,7 +34,7 @@ const AUTHENTICATION: &str = r#"{ "apiVersion": "apiserver.config.k8s.io/v1", "k
 pub struct ControlPlane {
     /// Certificates, kubeconfig files, logs and the data of etcd.
     folders: Folders,
-    /// Where etcd, kube-apiserver and kubectl are.
+    /// Folder of etcd, kube-apiserver and kubectl.
     programs: PathBuf,
     etcd: SocketAddr,
     /// Address where the API server listens, with TLS.
@@ -43,10 +43,10 @@ pub struct ControlPlane {
     _etcd: ProcessGuard,
 }
 
-/// How kubectl ended, and what it printed.
+/// Exit status and output of kubectl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubectlOutput {
-    /// Whether it did what it was told.
+    /// The exit status is zero.
     pub success: bool,
     pub stdout: String,
     pub stderr: String,

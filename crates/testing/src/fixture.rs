@@ -301,7 +301,7 @@ impl Writer {
     }
 }
 
-/// What a bundle displays, as members of its `olm.csv.metadata`.
+/// Display metadata of a bundle, as members of its `olm.csv.metadata`.
 #[derive(Default)]
 struct Display {
     annotations: BTreeMap<String, String>,

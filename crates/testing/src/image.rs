@@ -1,5 +1,5 @@
-//! What the benches of time and of memory share: a catalog as an image, and a server whose
-//! resources are measured.
+//! Helpers of the benches of time and of memory: a catalog as an image, and a server whose resources
+//! are measured.
 
 use std::io::{BufRead, BufReader, Read, Write, copy, sink};
 use std::net::TcpStream;

@@ -43,7 +43,7 @@ pub struct RecordedRequest {
     pub upstream: SocketAddr,
 }
 
-/// What the proxy does with a request.
+/// Action of the proxy for a request.
 pub enum ProxyAction {
     /// Forwards the request and returns the response of the registry.
     Forward,

@@ -8,7 +8,7 @@ use crate::TEST_TIMEOUT;
 /// The client's end of a WebSocket.
 pub struct WebSocketClient(TcpStream);
 
-/// What a server sends.
+/// A message of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum WebSocketMessage {
     /// A whole text.

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use images::{Credentials, RegistrySettings};
+use images::{RegistryCredentials, RegistrySettings};
 
 use super::{Fixture, at, pull, settings};
 use crate::support::{Proxy, ProxyAction, RecordedRequest, respond};
 
 /// Settings with an `auth.json` of this text.
 fn with(address: SocketAddr, text: &str) -> RegistrySettings {
-    let credentials = Credentials::parse([(PathBuf::from("/auth.json"), text.to_owned())]).unwrap();
+    let credentials =
+        RegistryCredentials::parse([(PathBuf::from("/auth.json"), text.to_owned())]).unwrap();
     RegistrySettings {
         credentials,
         ..settings(&[address])

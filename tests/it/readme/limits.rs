@@ -469,7 +469,7 @@ fn controller_limits() -> Vec<(&'static str, String)> {
         ("lease", lease),
         ("lease renewal", renew),
         ("lease retry", retry),
-        ("pull secret", controller::FIRST_ANSWER),
+        ("pull secret", controller::FIRST_RESPONSE_TIMEOUT),
         ("first report", controller::FIRST_REPORT),
         ("write", controller::WRITE_TIMEOUT),
         ("write retry", controller::WRITE_RETRY),
@@ -573,7 +573,7 @@ fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
 
 fn pull_limits() -> Vec<(&'static str, String)> {
     vec![
-        ("pulls", loading::PULLS.to_string()),
+        ("pulls", loading::MAX_CONCURRENT_PULLS.to_string()),
         (
             "first attempt",
             format!("{} s", loading::READY_AFTER.as_secs()),

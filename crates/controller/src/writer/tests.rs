@@ -1,4 +1,4 @@
-//! What is written to an object, and which events tell of it.
+//! Writes to objects, and their events.
 
 use loading::{Report, SyncStatus};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::fixture::{TAG, catalog, content, failed, not_found, report};
 
 const NOW: &str = "2026-05-06T07:08:09Z";
 
-fn write_to(object: &ClusterCatalog, report: Option<&Report>) -> Option<Write> {
+fn write_to(object: &ClusterCatalog, report: Option<&Report>) -> Option<ObjectWrite> {
     let observed = Observed {
         object,
         invalid: None,
@@ -29,9 +29,9 @@ fn loaded() -> Report {
     )
 }
 
-fn status_of(write: Option<Write>) -> ClusterCatalogStatus {
+fn status_of(write: Option<ObjectWrite>) -> ClusterCatalogStatus {
     match write {
-        Some(Write::Status(status)) => *status,
+        Some(ObjectWrite::Status(status)) => *status,
         other => panic!("{other:?}"),
     }
 }
@@ -70,7 +70,7 @@ fn what_others_wrote_to_the_status_is_no_reason_to_write() {
 fn the_label_with_the_name_comes_first() {
     for labels in [json!(null), json!({ NAME_LABEL: "b" })] {
         let object = catalog(json!({ "metadata": { "labels": labels } }));
-        let expected = Write::Metadata(json!({ "labels": { NAME_LABEL: "a" } }));
+        let expected = ObjectWrite::Metadata(json!({ "labels": { NAME_LABEL: "a" } }));
         assert_eq!(write_to(&object, Some(&loaded())), Some(expected));
     }
 }
@@ -82,7 +82,7 @@ fn the_finalizer_of_catalogd_is_removed_once_the_content_is_withdrawn() {
     };
     let object = deleted(json!(["example.com/other", CATALOGD_FINALIZER]));
     assert_eq!(write_to(&object, Some(&loaded())), None);
-    let expected = Write::Metadata(json!({ "finalizers": ["example.com/other"] }));
+    let expected = ObjectWrite::Metadata(json!({ "finalizers": ["example.com/other"] }));
     assert_eq!(write_to(&object, None), Some(expected));
     assert_eq!(write_to(&deleted(json!(["example.com/other"])), None), None);
     // Of an object that stays it is none of our business.

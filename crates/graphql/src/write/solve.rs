@@ -5,9 +5,9 @@ use fbc::work::UNIT;
 use serde_json::Value;
 use serving::{Served, Snapshot};
 use solve::{
-    Conflict, ConflictReason, InstalledOperator, OperatorProperty, PassedOver, PlacedBundle,
-    Relaxation, Solution, SolutionStep, SolveOutcome, SolvePolicy, SolveRefusal, SolveRequest,
-    SourceCatalog, StepReason, Subscription,
+    ChannelBundle, Conflict, ConflictReason, InstalledOperator, OperatorProperty,
+    PackageSubscription, PassedOverBundle, Relaxation, Solution, SolutionStep, SolveOutcome,
+    SolvePolicy, SolveRefusal, SolveRequest, SourceCatalog, StepReason,
 };
 
 use super::resolve::selected;
@@ -45,7 +45,7 @@ struct StepOf<'r, 's> {
 struct RefusalOf<'r> {
     code: &'static str,
     message: &'r str,
-    bundle: Option<PlacedBundle<'r>>,
+    bundle: Option<ChannelBundle<'r>>,
 }
 
 impl<'a> ResponseWriter<'a> {
@@ -169,7 +169,7 @@ fn read_request(request: &Value) -> Result<SolveRequest, String> {
     })
 }
 
-fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<Subscription, String> {
+fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<PackageSubscription, String> {
     let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
     let package = text("packageName");
     let mut channels = texts(&wanted["channels"]);
@@ -191,7 +191,7 @@ fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<Subscription, Stri
         ));
     }
     let catalog = text("catalog");
-    Ok(Subscription {
+    Ok(PackageSubscription {
         name: wanted["name"]
             .as_str()
             .map_or_else(|| package.clone(), str::to_owned),
@@ -249,7 +249,7 @@ impl<'r, 'a, T> Answered<'r, 'a, T> {
     }
 
     /// Returns a bundle as one of its catalog, which outlives the answer.
-    fn bundle(&self, placed: PlacedBundle<'_>) -> InCatalog<'a, Bundle<'a>> {
+    fn bundle(&self, placed: ChannelBundle<'_>) -> InCatalog<'a, Bundle<'a>> {
         let served = self.served[placed.catalog];
         InCatalog {
             served,
@@ -257,7 +257,7 @@ impl<'r, 'a, T> Answered<'r, 'a, T> {
         }
     }
 
-    fn channel(&self, placed: PlacedBundle<'_>) -> Option<InCatalog<'a, Channel<'a>>> {
+    fn channel(&self, placed: ChannelBundle<'_>) -> Option<InCatalog<'a, Channel<'a>>> {
         let bundle = self.bundle(placed);
         bundle
             .item
@@ -356,7 +356,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &PassedOver<'_>> {
+impl<'a> Object<'a> for Answered<'_, 'a, &PassedOverBundle<'_>> {
     type Field = PassedOverBundleField;
 
     fn write(

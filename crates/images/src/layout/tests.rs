@@ -1,4 +1,4 @@
-//! What is read of a tar before it is known to be a layout. What layouts hold is tested with those
+//! Reading the files of a tar archive. Layouts with images are tested with those
 //! of skopeo.
 
 use super::*;

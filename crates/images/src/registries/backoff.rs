@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::RetryPolicy;
 use crate::ImageError;
+use crate::limits::RetryPolicy;
 use crate::metrics::METRICS;
 
 /// A failed request.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum RegistryRequestError {
     /// The request may succeed when it is retried, after the delay that the registry asks for, if
     /// any.
     Transient(ImageError, Option<Duration>),
@@ -23,7 +23,7 @@ pub(super) struct Backoff {
     attempts: u32,
 }
 
-impl From<ImageError> for Failure {
+impl From<ImageError> for RegistryRequestError {
     fn from(error: ImageError) -> Self {
         Self::Permanent(error)
     }
@@ -46,23 +46,30 @@ impl Backoff {
         self.attempts = 0;
     }
 
-    /// Waits before the next attempt. Returns the error if the request is not to be retried.
-    pub(super) async fn wait_after(&mut self, failure: Failure) -> Result<(), ImageError> {
+    /// Waits before the next attempt. Returns the error if the request must not be retried.
+    pub(super) async fn wait_after(
+        &mut self,
+        error: RegistryRequestError,
+    ) -> Result<(), ImageError> {
         let delay = self
-            .delay_after(failure)
+            .delay_after(error)
             .inspect_err(|_| METRICS.failed.increment())?;
         METRICS.retried.increment();
         tokio::time::sleep(delay).await;
         Ok(())
     }
 
-    /// Returns the delay before the next attempt, or the error if the request is not to be retried.
-    fn delay_after(&mut self, failure: Failure) -> Result<Duration, ImageError> {
-        let (error, retry_after) = match failure {
-            Failure::Permanent(error) => return Err(error),
-            Failure::Transient(error, retry_after) => (error, retry_after.unwrap_or_default()),
+    /// Returns the delay before the next attempt, or the error if the request must not be retried.
+    fn delay_after(&mut self, error: RegistryRequestError) -> Result<Duration, ImageError> {
+        let (error, retry_after) = match error {
+            RegistryRequestError::Permanent(error) => return Err(error),
+            RegistryRequestError::Transient(error, retry_after) => {
+                (error, retry_after.unwrap_or_default())
+            }
         };
         self.attempts += 1;
+        // A registry that asks for a longer delay than the maximum is not retried: the caller's own
+        // backoff takes over.
         if self.attempts >= self.retry.max_attempts || retry_after > self.retry.max_backoff {
             return Err(error);
         }
@@ -71,7 +78,7 @@ impl Backoff {
         Ok(delay)
     }
 
-    /// Upper bound of the delay before the next attempt.
+    /// Returns the upper bound of the delay before the next attempt.
     fn max_delay(&self) -> Duration {
         let doubled = 1_u32.checked_shl(self.attempts - 1).unwrap_or(u32::MAX);
         self.retry
@@ -81,8 +88,9 @@ impl Backoff {
     }
 }
 
-/// Returns a random delay up to a maximum, so that clients that failed together do not retry
-/// together.
+/// Returns a random delay up to a maximum ("full jitter").
+//
+// Clients that failed together would otherwise retry together.
 fn jitter(max_delay: Duration) -> Duration {
     max_delay.mul_f64(fastrand::f64())
 }
@@ -91,8 +99,8 @@ fn jitter(max_delay: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    fn transient(retry_after: Option<Duration>) -> Failure {
-        Failure::Transient(ImageError::NoImage("it".to_owned()), retry_after)
+    fn transient(retry_after: Option<Duration>) -> RegistryRequestError {
+        RegistryRequestError::Transient(ImageError::NoImage("it".to_owned()), retry_after)
     }
 
     #[test]
@@ -128,7 +136,9 @@ mod tests {
         assert!(backoff.wait_after(transient(None)).await.is_ok());
         assert!(
             backoff
-                .wait_after(Failure::Permanent(ImageError::NoImage("it".to_owned())))
+                .wait_after(RegistryRequestError::Permanent(ImageError::NoImage(
+                    "it".to_owned()
+                )))
                 .await
                 .is_err()
         );

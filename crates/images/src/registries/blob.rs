@@ -1,4 +1,4 @@
-//! Downloads of blobs into files: verified on the fly, and resumed where a connection broke.
+//! Downloads of blobs into files. They are verified on the fly, and resumed after an interruption.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -9,14 +9,16 @@ use reqwest::header::{CONTENT_RANGE, HeaderMap};
 use reqwest::{Response, StatusCode};
 use sha2::{Digest as _, Sha256};
 
-use super::Session;
-use super::backoff::{Backoff, Failure};
-use super::session::ResourceRequest;
+use super::backoff::{Backoff, RegistryRequestError};
+use super::session::{RegistrySession, ResourceRequest};
 use crate::manifest::BlobDescriptor;
 use crate::metrics::METRICS;
 use crate::{ImageError, io_error};
 
 /// Number of bytes that an attempt must download to reset the number of attempts.
+//
+// A large blob over a bad connection needs more attempts than the retry policy has; a server that
+// sends a few bytes per attempt must not be retried for ever.
 const PROGRESS_BYTES: u64 = 1024 * 1024;
 
 /// A blob that is partly downloaded.
@@ -28,16 +30,16 @@ struct PartialBlob<'a> {
     hash: Sha256,
     /// Number of bytes that are downloaded.
     downloaded: u64,
-    /// Whether the bytes are from more than one response.
+    /// The bytes are from more than one response.
     resumed: bool,
-    /// Whether the download was restarted already because several responses did not fit together.
+    /// The download was restarted once because the digest of several responses together was wrong.
     restarted: bool,
 }
 
 /// Downloads a blob into a new file. `progress` is called with the number of bytes that are
 /// downloaded.
 pub(super) async fn fetch(
-    session: &Session,
+    session: &RegistrySession,
     blob: BlobDescriptor,
     path: &Path,
     progress: impl Fn(u64) + Send + Sync,
@@ -58,11 +60,11 @@ pub(super) async fn fetch(
     let mut backoff = Backoff::new(retry, retry.max_attempts);
     loop {
         let before = partial.downloaded;
-        if let Err(failure) = partial.attempt(session, &progress).await {
+        if let Err(error) = partial.attempt(session, &progress).await {
             if partial.downloaded >= before.saturating_add(PROGRESS_BYTES) {
                 backoff.reset();
             }
-            backoff.wait_after(failure).await?;
+            backoff.wait_after(error).await?;
         } else {
             METRICS.ok.increment();
             if partial.verify(session)? {
@@ -74,7 +76,11 @@ pub(super) async fn fetch(
 
 impl PartialBlob<'_> {
     /// Requests the missing bytes once.
-    async fn attempt(&mut self, session: &Session, progress: impl Fn(u64)) -> Result<(), Failure> {
+    async fn attempt(
+        &mut self,
+        session: &RegistrySession,
+        progress: impl Fn(u64),
+    ) -> Result<(), RegistryRequestError> {
         let BlobDescriptor { digest, bytes } = self.blob;
         if self.downloaded == bytes {
             return Ok(());
@@ -96,9 +102,14 @@ impl PartialBlob<'_> {
         loop {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) => return Err(Failure::Transient(self.interrupted(session, None), None)),
+                Ok(None) => {
+                    return Err(RegistryRequestError::Transient(
+                        self.interrupted(session, None),
+                        None,
+                    ));
+                }
                 Err(error) => {
-                    return Err(Failure::Transient(
+                    return Err(RegistryRequestError::Transient(
                         self.interrupted(session, Some(error.without_url())),
                         None,
                     ));
@@ -123,7 +134,7 @@ impl PartialBlob<'_> {
 
     /// Verifies the digest. If the bytes are from several responses, one of them may have had the
     /// wrong range: the first time, the download is then restarted and `false` returned.
-    fn verify(&mut self, session: &Session) -> Result<bool, ImageError> {
+    fn verify(&mut self, session: &RegistrySession) -> Result<bool, ImageError> {
         let actual = Digest::new(self.hash.clone().finalize().into());
         if actual == self.blob.digest {
             return Ok(true);
@@ -140,12 +151,17 @@ impl PartialBlob<'_> {
     fn restart(&mut self) -> Result<(), ImageError> {
         let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
         emptied.map_err(|source| io_error("truncate", self.path, source))?;
-        (self.hash, self.downloaded) = (Sha256::new(), 0);
+        self.hash = Sha256::new();
+        self.downloaded = 0;
         Ok(())
     }
 
     /// Checks the `Content-Length` of a response against the missing bytes.
-    fn check_length(&self, session: &Session, response: &Response) -> Result<(), ImageError> {
+    fn check_length(
+        &self,
+        session: &RegistrySession,
+        response: &Response,
+    ) -> Result<(), ImageError> {
         let Some(rest) = response.content_length() else {
             return Ok(());
         };
@@ -165,7 +181,7 @@ impl PartialBlob<'_> {
         })
     }
 
-    fn interrupted(&self, session: &Session, source: Option<reqwest::Error>) -> ImageError {
+    fn interrupted(&self, session: &RegistrySession, source: Option<reqwest::Error>) -> ImageError {
         let resource = self.resource.clone();
         let location = session.location.to_string();
         ImageError::Interrupted {

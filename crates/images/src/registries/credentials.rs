@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::helper;
+use super::secret::RegistrySecret;
 use crate::ImageError;
 
 /// Name of Docker Hub in references, and the key that Docker uses for it in files and with
@@ -20,7 +21,7 @@ const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 
 /// Credentials for registries, from several files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Credentials {
+pub struct RegistryCredentials {
     files: Vec<CredentialsFile>,
 }
 
@@ -29,17 +30,6 @@ pub struct Credentials {
 pub(super) struct FoundCredentials {
     pub(super) secret: RegistrySecret,
     origin: String,
-}
-
-/// A password or an identity token.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) enum RegistrySecret {
-    Password {
-        user: String,
-        password: String,
-    },
-    /// An identity token, which a token service exchanges for access tokens.
-    IdentityToken(String),
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -71,7 +61,7 @@ struct AuthEntry {
     identitytoken: String,
 }
 
-impl Credentials {
+impl RegistryCredentials {
     /// Parses `config.json` or `auth.json` files, each with its path for errors. The first file
     /// with an entry for an image is used.
     pub fn parse(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ImageError> {

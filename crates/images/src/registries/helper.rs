@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 
-use super::credentials::RegistrySecret;
+use super::secret::RegistrySecret;
 use crate::ImageError;
 
 /// Time-out of a helper. Some query a cloud service.

@@ -8,11 +8,11 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue, 
 use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 
-use super::backoff::Failure;
+use super::backoff::RegistryRequestError;
 use super::conf::RepositoryLocation;
-use super::credentials::RegistrySecret;
-use super::session::{Access, read, retry_after};
-use super::transport::{Transport, Trust, continue_trace, unreachable};
+use super::response::{read, retry_after};
+use super::secret::RegistrySecret;
+use super::transport::{RegistryTransport, Trust, continue_trace, unreachable};
 use crate::ImageError;
 
 /// Maximum length in bytes of the response of a token service.
@@ -20,6 +20,23 @@ pub const MAX_TOKEN_RESPONSE_BYTES: u64 = 1024 * 1024;
 
 /// Client id for token services.
 const CLIENT_ID: &str = "catalogql";
+
+/// Access to a repository that a session needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RepositoryAccess {
+    Pull,
+    Push,
+}
+
+impl RepositoryAccess {
+    /// Returns the actions of the scope of a token.
+    pub(super) fn actions(self) -> &'static str {
+        match self {
+            Self::Pull => "pull",
+            Self::Push => "pull,push",
+        }
+    }
+}
 
 /// The result of logging in.
 pub(super) struct Login {
@@ -50,11 +67,11 @@ struct TokenResponse {
 
 /// Logs in according to the challenge in the headers of a 401 response.
 pub(super) async fn log_in(
-    transport: &Transport,
+    transport: &RegistryTransport,
     location: &RepositoryLocation,
-    access: Access,
+    access: RepositoryAccess,
     headers: &HeaderMap,
-) -> Result<Login, Failure> {
+) -> Result<Login, RegistryRequestError> {
     let challenge = Challenge::find(headers).ok_or_else(|| location.unauthorized(None))?;
     let found = transport
         .settings
@@ -95,9 +112,9 @@ pub(super) async fn log_in(
 
 /// A request for an access token to one repository.
 struct TokenRequest<'a> {
-    transport: &'a Transport,
+    transport: &'a RegistryTransport,
     location: &'a RepositoryLocation,
-    access: Access,
+    access: RepositoryAccess,
     realm: String,
     service: Option<String>,
     secret: Option<RegistrySecret>,
@@ -105,7 +122,7 @@ struct TokenRequest<'a> {
 }
 
 impl TokenRequest<'_> {
-    async fn send(self) -> Result<String, Failure> {
+    async fn send(self) -> Result<String, RegistryRequestError> {
         let (url, host, trust) = self.token_service()?;
         let scope = format!(
             "repository:{}:{}",
@@ -174,6 +191,7 @@ impl TokenRequest<'_> {
             .map_or(host.to_owned(), |port| format!("{host}:{port}"));
         let insecure = self.transport.is_insecure(&host)
             || self.location.trust == Trust::InsecureSkipVerify && host == self.location.host;
+        // oci-client would send the password to a token service without TLS.
         match url.scheme() {
             "https" if !insecure => Ok((url, host, Trust::Verified)),
             "http" | "https" if insecure => Ok((url, host, Trust::InsecureSkipVerify)),
@@ -187,11 +205,11 @@ impl TokenRequest<'_> {
         host: String,
         status: StatusCode,
         wait: Option<Duration>,
-    ) -> Failure {
+    ) -> RegistryRequestError {
         let resource = "a token".to_owned();
         let error_body = String::new();
         match status {
-            StatusCode::TOO_MANY_REQUESTS => Failure::Transient(
+            StatusCode::TOO_MANY_REQUESTS => RegistryRequestError::Transient(
                 ImageError::TooManyRequests {
                     location: host,
                     retry_after: wait,
@@ -200,7 +218,7 @@ impl TokenRequest<'_> {
             ),
             _ if status.is_server_error() => {
                 let status = status.as_u16();
-                Failure::Transient(
+                RegistryRequestError::Transient(
                     ImageError::Status {
                         resource,
                         location: host,

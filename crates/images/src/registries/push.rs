@@ -1,7 +1,7 @@
-//! Pushes an image into a repository: blobs, manifests, and at last the index under the tag.
+//! Pushes an image into a repository: blobs, then manifests, then the index under the tag.
 //!
-//! The tag is written when everything that it leads to is there, so that a push that ends early
-//! changes nothing that anybody sees.
+//! The tag is written last, when everything that it refers to exists. A push that ends early changes
+//! nothing that clients see.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,10 +14,10 @@ use fbc::Digest;
 use http_body::{Frame, SizeHint};
 use oci_client::manifest::{OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
-use reqwest::{Body, Response, StatusCode, Url};
+use reqwest::{Body, Response, Url};
 
-use super::backoff::{Backoff, Failure};
-use super::session::{CONTENT_DIGEST, MANIFESTS, Session};
+use super::backoff::{Backoff, RegistryRequestError};
+use super::session::{CONTENT_DIGEST, MANIFESTS, RegistrySession};
 use super::transport::Trust;
 use crate::manifest::digest;
 use crate::pack::PackedImage;
@@ -26,7 +26,7 @@ use crate::{ImageError, io_error};
 /// Length in bytes of the pieces that a file is sent in.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Where the bytes of a blob are.
+/// Location of the bytes of a blob.
 #[derive(Clone, Copy)]
 enum BlobSource<'a> {
     File(&'a Path),
@@ -34,7 +34,7 @@ enum BlobSource<'a> {
 }
 
 /// A blob to push.
-struct Blob<'a> {
+struct BlobUpload<'a> {
     resource: String,
     digest: Digest,
     bytes: u64,
@@ -43,7 +43,7 @@ struct Blob<'a> {
 
 /// Pushes an image under a tag.
 pub(super) async fn push(
-    session: &Session,
+    session: &RegistrySession,
     tag: &str,
     image: &PackedImage,
 ) -> Result<(), ImageError> {
@@ -52,7 +52,7 @@ pub(super) async fn push(
     let source = BlobSource::File(&layer.path);
     push_blob(
         session,
-        &Blob {
+        &BlobUpload {
             resource,
             digest: layer.digest,
             bytes: layer.bytes,
@@ -66,7 +66,7 @@ pub(super) async fn push(
         let source = BlobSource::Memory(config);
         push_blob(
             session,
-            &Blob {
+            &BlobUpload {
                 resource,
                 digest,
                 bytes: config.len() as u64,
@@ -97,26 +97,29 @@ pub(super) async fn push(
 }
 
 /// Pushes a blob unless the repository has it.
-async fn push_blob(session: &Session, blob: &Blob<'_>) -> Result<(), ImageError> {
+async fn push_blob(session: &RegistrySession, blob: &BlobUpload<'_>) -> Result<(), ImageError> {
     let mut backoff = session.backoff();
     loop {
         match push_blob_once(session, blob).await {
             Ok(()) => return Ok(()),
-            Err(failure) => backoff.wait_after(failure).await?,
+            Err(error) => backoff.wait_after(error).await?,
         }
     }
 }
 
-async fn push_blob_once(session: &Session, blob: &Blob<'_>) -> Result<(), Failure> {
+async fn push_blob_once(
+    session: &RegistrySession,
+    blob: &BlobUpload<'_>,
+) -> Result<(), RegistryRequestError> {
     let path = format!("blobs/{}", blob.digest);
-    let look = |scheme: &str| {
+    let check = |scheme: &str| {
         Ok(session
             .push_client()?
             .head(session.url(scheme, &path))
             .timeout(session.request_timeout(0)))
     };
-    let found = session.exchange(look).await?;
-    // Some registries redirect to where the blob is.
+    let found = session.exchange(check).await?;
+    // Some registries redirect to the storage that has the blob.
     if found.status().is_success() || found.status().is_redirection() {
         return Ok(());
     }
@@ -140,7 +143,7 @@ async fn push_blob_once(session: &Session, blob: &Blob<'_>) -> Result<(), Failur
     let sent = if is_own {
         session.exchange(upload).await?
     } else {
-        session.send_elsewhere(upload).await?
+        session.send_unauthenticated(upload).await?
     };
     let uploaded = success(session, &blob.resource, sent).await?;
     check_digest(session, &blob.resource, blob.digest, uploaded.headers())?;
@@ -148,7 +151,7 @@ async fn push_blob_once(session: &Session, blob: &Blob<'_>) -> Result<(), Failur
 }
 
 async fn push_manifest(
-    session: &Session,
+    session: &RegistrySession,
     resource: &str,
     name: &str,
     media_type: &str,
@@ -168,31 +171,35 @@ async fn push_manifest(
     loop {
         let sent = match session.exchange(request).await {
             Ok(response) => success(session, resource, response).await,
-            Err(failure) => Err(failure),
+            Err(error) => Err(error),
         };
         match sent {
             Ok(response) => {
                 return check_digest(session, resource, digest(bytes), response.headers());
             }
-            Err(failure) => backoff.wait_after(failure).await?,
+            Err(error) => backoff.wait_after(error).await?,
         }
     }
 }
 
 /// Returns a response of 2xx, and the error for another one.
 async fn success(
-    session: &Session,
+    session: &RegistrySession,
     resource: &str,
     response: Response,
-) -> Result<Response, Failure> {
+) -> Result<Response, RegistryRequestError> {
     if response.status().is_success() {
         return Ok(response);
     }
     Err(session.error_for_status(resource, response).await)
 }
 
-/// Returns where the registry takes the blob. A registry with TLS cannot name a place without.
-fn upload_url(session: &Session, blob: &Blob<'_>, started: &Response) -> Result<Url, ImageError> {
+/// Returns the URL to which the blob is uploaded. It must have TLS if the registry has.
+fn upload_url(
+    session: &RegistrySession,
+    blob: &BlobUpload<'_>,
+    started: &Response,
+) -> Result<Url, ImageError> {
     let location = started
         .headers()
         .get(LOCATION)
@@ -205,16 +212,16 @@ fn upload_url(session: &Session, blob: &Blob<'_>, started: &Response) -> Result<
         .ok_or_else(|| ImageError::Push {
             resource: blob.resource.clone(),
             location: session.location.to_string(),
-            reason: "the registry names no valid place for an upload".to_owned(),
+            reason: "the registry returned no valid upload URL".to_owned(),
         })?;
     url.query_pairs_mut()
         .append_pair("digest", &blob.digest.to_string());
     Ok(url)
 }
 
-/// Checks the digest that the registry says that it stored, if it says one.
+/// Checks the digest in the headers of a response to an upload, if there is one.
 fn check_digest(
-    session: &Session,
+    session: &RegistrySession,
     resource: &str,
     expected: Digest,
     headers: &HeaderMap,
@@ -225,24 +232,6 @@ fn check_digest(
     match stored {
         Some(actual) if actual != expected => Err(session.wrong_digest(resource, expected, actual)),
         _ => Ok(()),
-    }
-}
-
-/// Returns the error of a registry that refuses to store something.
-pub(super) fn refusal(
-    session: &Session,
-    resource: String,
-    status: StatusCode,
-    text: &str,
-) -> ImageError {
-    let reason = match status {
-        StatusCode::FORBIDDEN => format!("access denied for {}{text}", session.credentials_name()),
-        _ => format!("HTTP status {}{text}", status.as_u16()),
-    };
-    ImageError::Push {
-        resource,
-        location: session.location.to_string(),
-        reason,
     }
 }
 

@@ -2,18 +2,18 @@
 //! it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use fbc::Digest;
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RANGE, RETRY_AFTER};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RANGE};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 
-use super::backoff::{Backoff, Failure};
+use super::backoff::{Backoff, RegistryRequestError};
 use super::conf::RepositoryLocation;
-use super::login::log_in;
-use super::push;
-use super::transport::{Transport, Trust, continue_trace, unreachable};
+use super::login::{RepositoryAccess, log_in};
+use super::response::{read, retry_after};
+use super::transport::{RegistryTransport, Trust, continue_trace, unreachable};
 use crate::manifest::{self, BlobDescriptor, MEDIA_TYPES};
 use crate::metrics::METRICS;
 use crate::{ImageError, RegistryReference};
@@ -32,20 +32,13 @@ const SHOWN_ERROR_CHARS: usize = 200;
 
 /// A client of one repository.
 #[derive(Debug)]
-pub(crate) struct Session {
-    pub(super) transport: Arc<Transport>,
+pub(crate) struct RegistrySession {
+    pub(super) transport: Arc<RegistryTransport>,
     pub(super) location: RepositoryLocation,
-    access: Access,
+    access: RepositoryAccess,
     /// Maximum number of attempts for manifests and configs.
     max_attempts: u32,
     state: Mutex<SessionState>,
-}
-
-/// What a session asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Pull,
-    Push,
 }
 
 /// A request for a manifest or a blob.
@@ -61,7 +54,7 @@ pub(super) struct ResourceRequest<'a> {
     pub(super) bytes: u64,
 }
 
-/// What earlier responses revealed about the registry.
+/// State of a session that earlier responses determined.
 #[derive(Debug, Default)]
 struct SessionState {
     /// URL scheme of the registry, after its first response.
@@ -86,13 +79,13 @@ struct RegistryError {
     message: String,
 }
 
-impl Session {
+impl RegistrySession {
     /// Creates a client. `max_attempts` applies to manifests and configs; blobs are retried
     /// according to the retry policy.
     pub(super) fn new(
-        transport: Arc<Transport>,
+        transport: Arc<RegistryTransport>,
         location: RepositoryLocation,
-        access: Access,
+        access: RepositoryAccess,
         max_attempts: u32,
     ) -> Self {
         Self {
@@ -132,7 +125,7 @@ impl Session {
         Ok(bytes)
     }
 
-    /// A config, whose size was checked.
+    /// Downloads an image config. The manifest's limits must have been checked.
     pub(super) async fn config(&self, blob: BlobDescriptor) -> Result<Vec<u8>, ImageError> {
         let resource = format!("the config {}", blob.digest);
         let path = format!("blobs/{}", blob.digest);
@@ -164,6 +157,8 @@ impl Session {
                 bytes,
             })
             .await?;
+        // Everything else is fetched by digest. The manifest of a tag is verified by the header, if
+        // the registry sends it.
         let digest = self.verify(resource, &bytes, digest, &headers)?;
         Ok((bytes, digest))
     }
@@ -204,6 +199,9 @@ impl Session {
     }
 
     /// Downloads a resource into memory, and returns it with the response headers.
+    //
+    // oci-client's client is not used: it reads manifests, tokens and errors of any size, so that a
+    // registry can fill the memory, and it reports neither `Retry-After` nor the status of an error.
     async fn download(
         &self,
         request: ResourceRequest<'_>,
@@ -216,7 +214,7 @@ impl Session {
                     METRICS.bytes.add(downloaded.0.len() as u64);
                     return Ok(downloaded);
                 }
-                Err(failure) => backoff.wait_after(failure).await?,
+                Err(error) => backoff.wait_after(error).await?,
             }
         }
     }
@@ -224,7 +222,7 @@ impl Session {
     async fn download_once(
         &self,
         request: ResourceRequest<'_>,
-    ) -> Result<(Vec<u8>, HeaderMap), Failure> {
+    ) -> Result<(Vec<u8>, HeaderMap), RegistryRequestError> {
         let response = self.get(request).await?;
         let headers = response.headers().clone();
         match read(response, request.bytes).await {
@@ -242,7 +240,10 @@ impl Session {
     }
 
     /// Requests a manifest or a blob, and returns a response of 2xx.
-    pub(super) async fn get(&self, request: ResourceRequest<'_>) -> Result<Response, Failure> {
+    pub(super) async fn get(
+        &self,
+        request: ResourceRequest<'_>,
+    ) -> Result<Response, RegistryRequestError> {
         let response = self
             .exchange(|scheme| self.get_request(scheme, request))
             .await?;
@@ -258,8 +259,9 @@ impl Session {
     pub(super) async fn exchange(
         &self,
         build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, RegistryRequestError> {
         let response = self.send(&build).await?;
+        // Any request may be challenged, because a token can expire in the middle of a pull.
         // A challenge from the target of a redirect is not trusted with credentials.
         if response.status() != StatusCode::UNAUTHORIZED || !self.is_own(response.url()) {
             return Ok(response);
@@ -273,8 +275,8 @@ impl Session {
         .await?;
         {
             let mut state = self.state();
-            (state.authorization, state.credentials) =
-                (Some(login.authorization), login.credentials);
+            state.authorization = Some(login.authorization);
+            state.credentials = login.credentials;
         }
         self.send(&build).await
     }
@@ -282,11 +284,11 @@ impl Session {
     async fn send(
         &self,
         build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, RegistryRequestError> {
         let known = self.state().scheme;
         let mut scheme = known.unwrap_or("https");
         let mut sent = self.authorized(build(scheme)?).send().await;
-        // For an insecure registry, TLS is tried first and plain HTTP second.
+        // For an insecure registry, TLS is tried first and plain HTTP second, like podman and docker.
         let may_go_without = known.is_none() && self.location.trust == Trust::InsecureSkipVerify;
         if may_go_without && sent.as_ref().is_err_and(reqwest::Error::is_connect) {
             scheme = "http";
@@ -297,11 +299,12 @@ impl Session {
         Ok(response)
     }
 
-    /// Sends a request to another host, which a registry named: without credentials.
-    pub(super) async fn send_elsewhere(
+    /// Sends a request to another host that a registry named. Credentials are for the registry alone
+    /// and are not sent.
+    pub(super) async fn send_unauthenticated(
         &self,
         build: impl Fn(&str) -> Result<RequestBuilder, ImageError>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, RegistryRequestError> {
         build("https")?
             .send()
             .await
@@ -343,7 +346,7 @@ impl Session {
         format!("{scheme}://{host}/v2/{repository}/{path}")
     }
 
-    /// Returns the time-out of a request that moves so many bytes.
+    /// Returns the time-out of a request that transfers this number of bytes.
     pub(super) fn request_timeout(&self, bytes: u64) -> Duration {
         self.transport.settings.retry.request_timeout(bytes)
     }
@@ -366,13 +369,13 @@ impl Session {
             .unwrap_or_else(|| "an anonymous client".to_owned())
     }
 
-    /// Returns whether a response is from this registry, and not from the target of a redirect.
-    pub(super) fn is_own(&self, answered: &Url) -> bool {
-        let own = Url::parse(&format!("{}://{}", answered.scheme(), self.location.host));
-        own.is_ok_and(|own| own.host() == answered.host() && own.port() == answered.port())
+    /// Returns whether a URL belongs to this registry, and not to the target of a redirect.
+    pub(super) fn is_own(&self, url: &Url) -> bool {
+        let own = Url::parse(&format!("{}://{}", url.scheme(), self.location.host));
+        own.is_ok_and(|own| own.host() == url.host() && own.port() == url.port())
     }
 
-    pub(super) fn unreachable(&self, error: reqwest::Error) -> Failure {
+    pub(super) fn unreachable(&self, error: reqwest::Error) -> RegistryRequestError {
         unreachable(&self.location.registry, error)
     }
 
@@ -381,7 +384,11 @@ impl Session {
     }
 
     /// Returns the error for a response other than 2xx, and whether the request may be retried.
-    pub(super) async fn error_for_status(&self, resource: &str, response: Response) -> Failure {
+    pub(super) async fn error_for_status(
+        &self,
+        resource: &str,
+        response: Response,
+    ) -> RegistryRequestError {
         let status = response.status();
         let wait = retry_after(response.headers());
         let resource = resource.to_owned();
@@ -392,8 +399,8 @@ impl Session {
                 location,
                 retry_after: wait,
             },
-            _ if self.access == Access::Push => {
-                push::refusal(self, resource, status, &read_error_body(response).await)
+            _ if self.access == RepositoryAccess::Push => {
+                self.push_error(resource, status, &read_error_body(response).await)
             }
             StatusCode::FORBIDDEN => ImageError::Forbidden {
                 resource,
@@ -415,9 +422,22 @@ impl Session {
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
             );
         if is_transient {
-            Failure::Transient(error, wait)
+            RegistryRequestError::Transient(error, wait)
         } else {
-            Failure::Permanent(error)
+            RegistryRequestError::Permanent(error)
+        }
+    }
+
+    /// Returns the error for a registry that rejects a push.
+    fn push_error(&self, resource: String, status: StatusCode, text: &str) -> ImageError {
+        let reason = match status {
+            StatusCode::FORBIDDEN => format!("access denied for {}{text}", self.credentials_name()),
+            _ => format!("HTTP status {}{text}", status.as_u16()),
+        };
+        ImageError::Push {
+            resource,
+            location: self.location.to_string(),
+            reason,
         }
     }
 
@@ -425,40 +445,6 @@ impl Session {
     fn unauthorized(&self) -> ImageError {
         self.location
             .unauthorized(self.state().credentials.as_deref())
-    }
-}
-
-impl Access {
-    /// Returns the actions of the scope of a token.
-    pub(super) fn actions(self) -> &'static str {
-        match self {
-            Self::Pull => "pull",
-            Self::Push => "pull,push",
-        }
-    }
-}
-
-/// Reads the body of a response; `None` if it has more than `limit` bytes.
-pub(super) async fn read(mut response: Response, limit: u64) -> reqwest::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        if (bytes.len() + chunk.len()) as u64 > limit {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(Some(bytes))
-}
-
-/// Parses `Retry-After`: seconds, or a date in the future.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    match text.parse() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => httpdate::parse_http_date(text)
-            .ok()?
-            .duration_since(SystemTime::now())
-            .ok(),
     }
 }
 
@@ -486,38 +472,5 @@ async fn read_error_body(response: Response) -> String {
         shown
     } else {
         format!(": {shown}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use reqwest::header::{AGE, DATE};
-
-    use super::*;
-
-    #[test]
-    fn a_registry_names_seconds_or_a_moment_until_which_it_is_left_alone() {
-        let delay = |text: &str| {
-            retry_after(&HeaderMap::from_iter([(
-                RETRY_AFTER,
-                text.parse().unwrap(),
-            )]))
-        };
-        assert_eq!(delay("120"), Some(Duration::from_mins(2)));
-        let later = delay(&httpdate::fmt_http_date(
-            SystemTime::now() + Duration::from_mins(10),
-        ))
-        .unwrap();
-        assert!((590..=600).contains(&later.as_secs()), "{later:?}");
-        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "-1", "soon"] {
-            assert_eq!(delay(text), None, "{text}");
-        }
-        assert_eq!(
-            retry_after(&HeaderMap::from_iter([
-                (AGE, HeaderValue::from(1)),
-                (DATE, HeaderValue::from(1))
-            ])),
-            None
-        );
     }
 }

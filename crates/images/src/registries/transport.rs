@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, RootCertStore};
 
 use super::RegistrySettings;
-use super::backoff::Failure;
+use super::backoff::RegistryRequestError;
 use crate::ImageError;
 
 /// Maximum number of redirects of one request.
@@ -21,7 +21,7 @@ pub const MAX_REDIRECTS: usize = 10;
 
 /// The HTTP clients and settings that all sessions share.
 #[derive(Debug)]
-pub(super) struct Transport {
+pub(super) struct RegistryTransport {
     pub(super) settings: RegistrySettings,
     authorities: Vec<Certificate>,
     /// Created on first use, because creating a client fails on a system without certificates,
@@ -51,7 +51,7 @@ enum RedirectError {
     TooOften,
 }
 
-impl Transport {
+impl RegistryTransport {
     pub(super) fn new(mut settings: RegistrySettings) -> Result<Self, ImageError> {
         // Fails if another part of the program has installed a provider, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -176,6 +176,8 @@ fn parse_certificates(pem: &str) -> Result<Vec<Certificate>, String> {
 }
 
 /// Follows redirects to https URLs only.
+//
+// reqwest follows redirects from https to http, which would leave TLS for the rest of the download.
 fn follow_with_tls(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     if attempt.url().scheme() != "https" {
         let host = attempt.url().host_str().unwrap_or_default().to_owned();
@@ -189,7 +191,7 @@ fn follow_with_tls(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 }
 
 /// Classifies the error of a request without a response.
-pub(super) fn unreachable(host: &str, error: reqwest::Error) -> Failure {
+pub(super) fn unreachable(host: &str, error: reqwest::Error) -> RegistryRequestError {
     // The URL may contain a signature, and the error names the host already.
     let error = error.without_url();
     let host = host.to_owned();
@@ -198,19 +200,21 @@ pub(super) fn unreachable(host: &str, error: reqwest::Error) -> Failure {
         // invalid.
         Some(rustls::Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,
-        )) => Failure::Permanent(ImageError::UntrustedIssuer(host)),
+        )) => RegistryRequestError::Permanent(ImageError::UntrustedIssuer(host)),
         Some(rustls::Error::InvalidCertificate(_)) => {
-            Failure::Permanent(ImageError::InvalidCertificate {
+            RegistryRequestError::Permanent(ImageError::InvalidCertificate {
                 host,
                 source: error,
             })
         }
-        Some(rustls::Error::InvalidMessage(_)) => Failure::Permanent(ImageError::WithoutTls(host)),
-        _ if error.is_redirect() => Failure::Permanent(ImageError::Redirect {
+        Some(rustls::Error::InvalidMessage(_)) => {
+            RegistryRequestError::Permanent(ImageError::WithoutTls(host))
+        }
+        _ if error.is_redirect() => RegistryRequestError::Permanent(ImageError::Redirect {
             host,
             source: error,
         }),
-        _ => Failure::Transient(
+        _ => RegistryRequestError::Transient(
             ImageError::Unreachable {
                 host,
                 source: error,

@@ -10,7 +10,7 @@ use super::error::shown;
 use super::members::{ArchiveEntry, ArchiveEntryKind, ArchiveReader};
 use super::root::Relation;
 use super::spool::Spool;
-use super::tree::{Blocked, ImageTree, Leaf};
+use super::tree::{ImageTree, Leaf, TreeError};
 use super::{CatalogRoot, FileContent, UnpackError, UnpackLimits, Unpacked};
 
 /// Maximum length in bytes of a name, as on the file systems of Linux.
@@ -92,6 +92,7 @@ impl<'a> LayeredImage<'a> {
         let Some((last, parents)) = parts.split_last() else {
             return Ok(());
         };
+        // Whiteouts apply to parents of the root too, so that they come before the check of the path.
         if let Some(hidden) = last.strip_prefix(WHITEOUT.as_bytes()) {
             return self.apply_whiteout(entry, parents, hidden);
         }
@@ -129,7 +130,7 @@ impl<'a> LayeredImage<'a> {
         } else {
             self.tree.hide(&names, entry.layer)
         };
-        done.map_err(|blocked| self.blocked(blocked, entry))
+        done.map_err(|error| self.tree_error(error, entry))
     }
 
     /// Applies an entry at the root or above it, of which only the kind matters.
@@ -145,7 +146,7 @@ impl<'a> LayeredImage<'a> {
                 self.tree.put_leaf(names, Leaf::Other, entry.layer)
             }
         };
-        done.map_err(|blocked| self.blocked(blocked, entry))
+        done.map_err(|error| self.tree_error(error, entry))
     }
 
     /// Applies an entry below the root.
@@ -158,7 +159,7 @@ impl<'a> LayeredImage<'a> {
         let leaf = match &entry.kind {
             ArchiveEntryKind::Folder => {
                 let done = self.tree.put_folder(names, entry.layer);
-                return done.map_err(|blocked| self.blocked(blocked, entry));
+                return done.map_err(|error| self.tree_error(error, entry));
             }
             ArchiveEntryKind::Other(kind) => {
                 return Err(UnpackError::NotAFile {
@@ -172,7 +173,8 @@ impl<'a> LayeredImage<'a> {
                 Leaf::Link(self.link_target(target, entry)?.to_owned())
             }
         };
-        // Hard links to symbolic links count as symbolic links.
+        // Each link is resolved in the tree, which takes time. Hard links to symbolic links count as
+        // symbolic links.
         if matches!(leaf, Leaf::Link(_)) {
             self.links += 1;
             if self.links > self.limits.links {
@@ -188,7 +190,7 @@ impl<'a> LayeredImage<'a> {
         }
         self.tree
             .put_leaf(names, leaf, entry.layer)
-            .map_err(|blocked| self.blocked(blocked, entry))
+            .map_err(|error| self.tree_error(error, entry))
     }
 
     fn file(
@@ -222,6 +224,7 @@ impl<'a> LayeredImage<'a> {
     /// Resolves a hard link to the leaf that its target has at this point.
     fn hard_link(&mut self, entry: &ArchiveEntry, target: &[u8]) -> Result<Leaf, UnpackError> {
         let parts = split_path(target, entry)?;
+        // The archive is read once: the content of a file outside of the root has not been kept.
         if !matches!(self.root.relation(&parts), Relation::Below) {
             let location = entry.location();
             let root = self.root.clone();
@@ -235,7 +238,7 @@ impl<'a> LayeredImage<'a> {
         let found = self
             .tree
             .find(&names)
-            .map_err(|blocked| self.blocked(blocked, entry))?;
+            .map_err(|error| self.tree_error(error, entry))?;
         let broken = || UnpackError::HardLinkBroken {
             location: entry.location(),
             target: shown(target),
@@ -289,15 +292,16 @@ impl<'a> LayeredImage<'a> {
     }
 
     /// Returns the error for an entry that the tree does not accept.
-    fn blocked(&self, blocked: Blocked, entry: &ArchiveEntry) -> UnpackError {
+    fn tree_error(&self, error: TreeError, entry: &ArchiveEntry) -> UnpackError {
         let location = entry.location();
-        match blocked {
-            Blocked::Link { path, target } => UnpackError::BelowLink {
+        match error {
+            // umoci follows the link here. Readers disagree, so that such an archive is rejected.
+            TreeError::Link { path, target } => UnpackError::BelowLink {
                 location,
                 link: shown(path.as_bytes()),
                 target: shown(target.as_bytes()),
             },
-            Blocked::Full => UnpackError::TooManyEntries {
+            TreeError::Full => UnpackError::TooManyEntries {
                 location,
                 root: self.root.clone(),
                 limit: self.limits.entries,

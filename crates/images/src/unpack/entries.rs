@@ -3,7 +3,7 @@
 
 use super::error::shown;
 use super::links;
-use super::tree::{Blocked, ImageTree, Leaf, TreeNode};
+use super::tree::{ImageTree, Leaf, TreeError, TreeNode};
 use super::{CatalogRoot, UnpackError, UnpackedEntry};
 
 /// A depth-first walk over the tree below the root.
@@ -23,17 +23,15 @@ pub(super) fn list(
     path_bytes: usize,
 ) -> Result<Vec<(String, UnpackedEntry)>, UnpackError> {
     let mut names: Vec<&str> = root.parts().iter().map(String::as_str).collect();
-    let found = tree
-        .find(&names)
-        .map_err(|blocked| is_link(root, blocked))?;
+    let found = tree.find(&names).map_err(|error| root_error(root, error))?;
     let node = found.ok_or_else(|| UnpackError::RootMissing(root.clone()))?;
     match &node.leaf {
         None if node.children.is_empty() => return Err(UnpackError::RootEmpty(root.clone())),
         None => {}
         Some(Leaf::Link(target)) => {
-            return Err(is_link(
+            return Err(root_error(
                 root,
-                Blocked::Link {
+                TreeError::Link {
                     path: names.join("/"),
                     target: target.clone(),
                 },
@@ -111,9 +109,9 @@ impl<'a> TreeWalk<'a> {
     }
 }
 
-fn is_link(root: &CatalogRoot, blocked: Blocked) -> UnpackError {
-    match blocked {
-        Blocked::Link { path, target } => {
+fn root_error(root: &CatalogRoot, error: TreeError) -> UnpackError {
+    match error {
+        TreeError::Link { path, target } => {
             let link = shown(format!("/{path}").as_bytes());
             let target = shown(target.as_bytes());
             UnpackError::RootIsLink {
@@ -122,6 +120,6 @@ fn is_link(root: &CatalogRoot, blocked: Blocked) -> UnpackError {
                 target,
             }
         }
-        Blocked::Full => UnpackError::RootMissing(root.clone()),
+        TreeError::Full => UnpackError::RootMissing(root.clone()),
     }
 }

@@ -261,7 +261,10 @@ impl PaxRecords {
             let value = Some(record[equals + 1..].to_vec()).filter(|value| !value.is_empty());
             match &record[..equals] {
                 // The path of a sparse file; its `path` record is internal to the format.
-                b"GNU.sparse.name" => (pax.path, pax.is_sparse) = (value, true),
+                b"GNU.sparse.name" => {
+                    pax.path = value;
+                    pax.is_sparse = true;
+                }
                 b"path" if !pax.is_sparse => pax.path = value,
                 b"linkpath" => pax.target = value,
                 b"size" => pax.bytes = value,

@@ -21,7 +21,10 @@ pub struct FileContent {
     pub bytes: u64,
 }
 
-/// Contents of files; appended to until all layers are applied.
+/// Contents of files. It is appended to until all layers are applied.
+//
+// One file instead of a file system tree: no archive can choose where bytes are written, and creating
+// thousands of small files took a fifth of the CPU time of a start.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: File,

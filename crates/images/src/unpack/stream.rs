@@ -40,16 +40,25 @@ pub(super) struct LayerStream<'a> {
     hash: Option<(Sha256, Digest)>,
     layer: u32,
     limits: &'a UnpackLimits,
-    /// Number of bytes read of all blobs, and that at the start of this layer.
-    read: &'a Cell<u64>,
-    read_before: u64,
-    /// Offset at which the content of the last entry ends.
-    content_end: &'a Cell<u64>,
+    counters: &'a StreamCounters,
+    /// Number of bytes of blobs that were read before this layer.
+    blob_bytes_before: u64,
     /// Number of padding bytes that were added because the archive lacks them.
     padding: u64,
-    /// Number of uncompressed bytes of this layer so far, and of the layers before it.
+    /// Number of uncompressed bytes of this layer so far.
     uncompressed: u64,
-    uncompressed_before: u64,
+}
+
+/// Counters of the streams of all layers of an image, which are read one after the other.
+#[derive(Debug, Default)]
+pub(super) struct StreamCounters {
+    /// Number of bytes that were read of all blobs.
+    blob_bytes: Cell<u64>,
+    /// Number of uncompressed bytes of the finished layers.
+    uncompressed: Cell<u64>,
+    /// Offset in the current layer at which the content of the last entry ends. The reader of the
+    /// archive sets it.
+    pub(super) content_end: Cell<u64>,
 }
 
 /// A blob that counts the bytes that are read of it.
@@ -60,25 +69,23 @@ struct CountingBlob<'a> {
 }
 
 impl<'a> LayerStream<'a> {
-    /// Opens a layer. `uncompressed_before` is the number of uncompressed bytes of the layers
-    /// before it.
+    /// Opens a layer. `progress` is called with the number of bytes that were read of all blobs.
     pub(super) fn open(
         layer: &Layer,
         number: u32,
         limits: &'a UnpackLimits,
-        uncompressed_before: u64,
-        read: &'a Cell<u64>,
-        content_end: &'a Cell<u64>,
+        counters: &'a StreamCounters,
         progress: &'a mut dyn FnMut(u64),
     ) -> Result<Self, UnpackError> {
         let file =
             File::open(&layer.blob).map_err(|source| io_error("open", &layer.blob, source))?;
-        let read_before = read.get();
+        counters.content_end.set(0);
+        let blob_bytes_before = counters.blob_bytes.get();
         let blob = BufReader::with_capacity(
             BUFFER_BYTES,
             CountingBlob {
                 file,
-                read,
+                read: &counters.blob_bytes,
                 progress,
             },
         );
@@ -88,23 +95,22 @@ impl<'a> LayerStream<'a> {
             hash: layer.diff_id.map(|expected| (Sha256::new(), expected)),
             layer: number,
             limits,
-            read,
-            read_before,
-            content_end,
+            counters,
+            blob_bytes_before,
             padding: 0,
             uncompressed: 0,
-            uncompressed_before,
         })
     }
 
-    /// Reads the rest of the layer, which must be padding, and checks the digest. Returns the
-    /// number of uncompressed bytes of all layers so far.
-    pub(super) fn finish(mut self) -> Result<u64, UnpackError> {
+    /// Reads the rest of the layer, which must be padding, and verifies the digest.
+    pub(super) fn finish(mut self) -> Result<(), UnpackError> {
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
             match self.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(read) if buffer[..read].iter().all(|byte| *byte == 0) => {}
+                // Some readers ignore data after the end of the archive and others read on: two tools
+                // could see different catalogs.
                 Ok(_) => return Err(UnpackError::TrailingData { layer: self.layer }),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(read_error(self.layer, error)),
@@ -120,7 +126,9 @@ impl<'a> LayerStream<'a> {
                 });
             }
         }
-        Ok(self.uncompressed_before + self.uncompressed)
+        let before = self.counters.uncompressed.get();
+        self.counters.uncompressed.set(before + self.uncompressed);
+        Ok(())
     }
 
     /// Pads the block of the last content, which some writers do not (`umoci insert` up to 0.4.7)
@@ -128,7 +136,7 @@ impl<'a> LayerStream<'a> {
     /// padded.
     fn pad(&mut self, buffer: &mut [u8]) -> usize {
         let at = self.uncompressed + self.padding;
-        let content_end = self.content_end.get();
+        let content_end = self.counters.content_end.get();
         let missing = if at < content_end {
             0
         } else {
@@ -150,13 +158,14 @@ impl<'a> LayerStream<'a> {
             ratio_from,
             ..
         } = *self.limits;
-        if self.uncompressed_before + self.uncompressed > uncompressed {
+        if self.counters.uncompressed.get() + self.uncompressed > uncompressed {
             return Err(UnpackError::TooManyUncompressed {
                 layer: self.layer,
                 limit: uncompressed,
             });
         }
-        let blob = self.read.get() - self.read_before;
+        let blob = self.counters.blob_bytes.get() - self.blob_bytes_before;
+        // Stops a decompression bomb long before the limit on all uncompressed bytes.
         if self.uncompressed > ratio_from && self.uncompressed > blob.saturating_mul(ratio) {
             return Err(UnpackError::RatioExceeded {
                 layer: self.layer,

@@ -1,4 +1,4 @@
-//! What images become, layer by layer, and what of them is refused.
+//! Unpacking images, layer by layer, and the archives that are rejected.
 
 mod coded;
 mod files;
@@ -17,7 +17,7 @@ fn tar() -> Archive {
     Archive::default()
 }
 
-/// What an image has: each file with its text, each link with where it leads, each folder.
+/// Entries of an image: files with their text, links with their targets, folders.
 fn listed(unpacked: &Unpacked) -> BTreeMap<String, String> {
     let what = |entry: &UnpackedEntry| match entry {
         UnpackedEntry::Folder => "folder".to_owned(),
@@ -48,7 +48,7 @@ fn told(error: &UnpackError) -> String {
     told.join(": ")
 }
 
-/// What blobs become, each a layer, or why they are refused.
+/// Unpacks blobs, each as a layer.
 fn image(blobs: &[Vec<u8>], root: &str, limits: &UnpackLimits) -> Result<Unpacked, String> {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("to");
@@ -80,7 +80,7 @@ fn image(blobs: &[Vec<u8>], root: &str, limits: &UnpackLimits) -> Result<Unpacke
     done.map_err(|error| told(&error).replace(folder.path().to_str().unwrap(), "FOLDER"))
 }
 
-/// What is under the root of such an image.
+/// Returns the entries below the root of an image.
 fn unpacked_blobs(
     blobs: &[Vec<u8>],
     root: &str,

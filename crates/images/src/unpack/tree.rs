@@ -41,8 +41,8 @@ pub(super) enum Leaf {
     Other,
 }
 
-/// The reason for which an entry cannot be added to the tree.
-pub(super) enum Blocked {
+/// Error of adding an entry to the tree.
+pub(super) enum TreeError {
     /// One of its parents is a symbolic link.
     Link {
         /// Path of the link from the top of the image.
@@ -64,7 +64,7 @@ impl ImageTree {
     }
 
     /// Adds a folder. The entries of an existing one are kept, and a leaf is replaced.
-    pub(super) fn put_folder(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
+    pub(super) fn put_folder(&mut self, path: &[&str], layer: u32) -> Result<(), TreeError> {
         if let Some(node) = self.find_or_create(path, layer)? {
             node.leaf = None;
         }
@@ -77,7 +77,7 @@ impl ImageTree {
         path: &[&str],
         leaf: Leaf,
         layer: u32,
-    ) -> Result<(), Blocked> {
+    ) -> Result<(), TreeError> {
         if let Some(node) = self.find_or_create(path, layer)? {
             node.leaf = Some(leaf);
             node.children.clear();
@@ -86,7 +86,7 @@ impl ImageTree {
     }
 
     /// Removes the entry of lower layers at a path.
-    pub(super) fn hide(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
+    pub(super) fn hide(&mut self, path: &[&str], layer: u32) -> Result<(), TreeError> {
         let Some((name, parents)) = path.split_last() else {
             return Ok(());
         };
@@ -101,7 +101,7 @@ impl ImageTree {
     }
 
     /// Removes the entries of lower layers below a path.
-    pub(super) fn clear(&mut self, path: &[&str], layer: u32) -> Result<(), Blocked> {
+    pub(super) fn clear(&mut self, path: &[&str], layer: u32) -> Result<(), TreeError> {
         if let Some(node) = self.find_mut(path)? {
             node.clear(layer);
         }
@@ -109,7 +109,7 @@ impl ImageTree {
     }
 
     /// Returns the entry at a path.
-    pub(super) fn find(&self, path: &[&str]) -> Result<Option<&TreeNode>, Blocked> {
+    pub(super) fn find(&self, path: &[&str]) -> Result<Option<&TreeNode>, TreeError> {
         let mut node = &self.top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
@@ -127,7 +127,7 @@ impl ImageTree {
     }
 
     /// Returns the folder at a path.
-    fn find_mut(&mut self, path: &[&str]) -> Result<Option<&mut TreeNode>, Blocked> {
+    fn find_mut(&mut self, path: &[&str]) -> Result<Option<&mut TreeNode>, TreeError> {
         let mut node = &mut self.top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
@@ -146,7 +146,7 @@ impl ImageTree {
         &mut self,
         path: &[&str],
         layer: u32,
-    ) -> Result<Option<&mut TreeNode>, Blocked> {
+    ) -> Result<Option<&mut TreeNode>, TreeError> {
         let Self {
             top,
             created,
@@ -155,6 +155,7 @@ impl ImageTree {
         let mut node = top;
         for (depth, name) in path.iter().enumerate() {
             node.check_folder(&path[..depth])?;
+            // A folder below a file of a lower layer replaces the file, as an overlay shows it.
             node.leaf = None;
             node = node.children.entry((*name).to_owned()).or_insert_with(|| {
                 *created += 1;
@@ -165,7 +166,7 @@ impl ImageTree {
                 }
             });
             if *created > *max_entries {
-                return Err(Blocked::Full);
+                return Err(TreeError::Full);
             }
             node.layer = layer;
         }
@@ -175,9 +176,9 @@ impl ImageTree {
 
 impl TreeNode {
     /// Returns an error if the entry is a symbolic link.
-    fn check_folder(&self, path: &[&str]) -> Result<(), Blocked> {
+    fn check_folder(&self, path: &[&str]) -> Result<(), TreeError> {
         match &self.leaf {
-            Some(Leaf::Link(target)) => Err(Blocked::Link {
+            Some(Leaf::Link(target)) => Err(TreeError::Link {
                 path: path.join("/"),
                 target: target.clone(),
             }),

@@ -1,7 +1,7 @@
-//! Opens a file below a folder without following any link on the way.
+//! Opens a file below a folder without following links.
 //!
-//! A path is checked when it is listed and opened later; a link that was put there in between must
-//! not lead out of the folder. It knows nothing of catalogs.
+//! A path is checked when it is listed, and opened later. A link that has been put there in between
+//! must not lead out of the folder.
 
 use std::fs::File;
 use std::io;
@@ -10,9 +10,9 @@ use std::path::{Component, Path};
 
 use rustix::fs::{Mode, OFlags, openat};
 
-/// Opens the file at a path that has no links, no `..` and no root, below the folder.
+/// Opens a file below the folder. The path must be relative, without links and without `..`.
 pub(super) fn open(folder: &OwnedFd, path: &Path) -> io::Result<File> {
-    // Opening a pipe for reading would wait for a writer, so that nothing waits here.
+    // `NONBLOCK`, because opening a pipe for reading would otherwise wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut parent: Option<OwnedFd> = None;
     let mut parts = path.components().peekable();

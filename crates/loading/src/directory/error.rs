@@ -1,77 +1,77 @@
-//! Why a directory cannot be read.
+//! Errors of listing and reading a directory.
 
 use std::io;
 use std::path::PathBuf;
 
 use fbc::ignore::IGNORE_FILE_BYTES;
 
-/// Why a directory cannot be read.
+/// An error of listing or reading a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// The root of the catalog is something else than a directory.
+    /// The root of the catalog is not a directory.
     #[error("`{}` is not a directory", .0.display())]
     NotADirectory(PathBuf),
-    /// The operating system refused.
+    /// A system call failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {
-        /// What was tried.
+        /// The action, as a verb in the infinitive.
         action: &'static str,
-        /// On what.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The tree is larger than it may be.
+    /// The tree has too many entries.
     #[error("`{}` has more than {limit} entries", root.display())]
     TooManyEntries {
         /// The root of the catalog.
         root: PathBuf,
-        /// How many it may have.
+        /// Maximum number of entries.
         limit: usize,
     },
-    /// A name that is not UTF-8 cannot be shown or matched.
+    /// A name is not UTF-8.
     #[error("the name of `{}` is not UTF-8", .0.display())]
     NameNotUtf8(PathBuf),
-    /// A link that leads out of the catalog.
+    /// A link points outside of the catalog.
     #[error("the link `{}` leads out of the catalog, to `{}`", link.display(), target.display())]
     LinkEscapes {
         /// The link.
         link: PathBuf,
-        /// What it says.
+        /// Target as written in the link.
         target: PathBuf,
     },
-    /// A link to a directory, which is not descended into.
+    /// A link points to a directory.
     #[error("the link `{}` leads to the directory `{}`: name it in .indexignore or replace it by the directory", link.display(), target.display())]
     LinkToDirectory {
         /// The link.
         link: PathBuf,
-        /// What it says.
+        /// Target as written in the link.
         target: PathBuf,
     },
-    /// A link that leads nowhere or to itself.
+    /// A link is dangling or part of a loop.
     #[error("the link `{}` to `{}` cannot be followed", link.display(), target.display())]
     LinkBroken {
         /// The link.
         link: PathBuf,
-        /// What it says.
+        /// Target as written in the link.
         target: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A device, a pipe or a socket.
+    /// A file is a device, a pipe or a socket.
     #[error("`{}` is a {kind}, not a regular file", path.display())]
     NotAFile {
-        /// Where it is.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file.
         kind: &'static str,
     },
     /// The patterns of an `.indexignore` cannot be used.
     #[error("cannot use the patterns in `{}`", path.display())]
     IgnoreFile {
-        /// The file, or the root of the catalog for what all of them do together.
+        /// The file, or the root of the catalog if all patterns together are at fault.
         path: PathBuf,
-        /// Why not.
+        /// The error in the patterns.
         source: fbc::ignore::IgnoreError,
     },
     /// An `.indexignore` that is larger than [`IGNORE_FILE_BYTES`].

@@ -1,5 +1,4 @@
-//! Whether a directory changed: a digest of what the file system says of its files, without reading
-//! them.
+//! Revision of a directory: a digest of the metadata of its files, which changes with them.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -8,43 +7,44 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-/// How long nothing must have changed before equal times prove equal contents: file systems count
-/// time in steps, and a file that is written twice within one step looks like one that was written
-/// once. The coarsest in use counts seconds.
+/// Time without changes after which equal revisions prove equal contents.
+//
+// File systems record times in steps. A file that is written twice within one step has the same
+// metadata as one that is written once. The coarsest step in use is a second.
 pub(super) const SETTLED: Duration = Duration::from_millis(1200);
 
-/// Says which state of a source was read.
+/// Identifies a state of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Revision(String);
+pub struct DirectoryRevision(String);
 
-/// Collects what the revision is made of, in catalog order.
+/// Hashes the metadata of files into a revision, in catalog order.
 #[derive(Default)]
-pub(super) struct RevisionBuilder {
+pub(super) struct DirectoryRevisionBuilder {
     hash: Sha256,
     newest: Option<SystemTime>,
 }
 
-impl Revision {
-    /// A revision as it was shown before.
+impl DirectoryRevision {
+    /// Creates a revision from its text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// Its text.
+    /// Returns the text of the revision.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for Revision {
+impl fmt::Display for DirectoryRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl RevisionBuilder {
-    /// A file that counts: a change of it changes the revision.
-    pub(super) fn file(&mut self, path: &str, file: &Metadata) {
+impl DirectoryRevisionBuilder {
+    /// Adds a file of the catalog.
+    pub(super) fn add_file(&mut self, path: &str, file: &Metadata) {
         self.hash.update((path.len() as u64).to_le_bytes());
         self.hash.update(path);
         let numbers = [
@@ -59,30 +59,33 @@ impl RevisionBuilder {
         for number in [file.dev(), file.ino(), file.len()] {
             self.hash.update(number.to_le_bytes());
         }
-        self.time(file);
+        self.add_time(file);
     }
 
-    /// Something whose change can only be seen by its time, such as a directory.
-    pub(super) fn time(&mut self, metadata: &Metadata) {
+    /// Adds the times of an entry that is not part of the revision, such as a directory. A recent
+    /// change of it keeps the revision from settling.
+    pub(super) fn add_time(&mut self, metadata: &Metadata) {
         self.newest = self
             .newest
             .max(metadata.modified().ok())
             .max(changed(metadata));
     }
 
-    /// The revision, and whether it has settled at this moment.
-    pub(super) fn finish(self, now: SystemTime) -> (Revision, bool) {
+    /// Returns the revision, and whether it has settled at this time.
+    pub(super) fn finish(self, now: SystemTime) -> (DirectoryRevision, bool) {
         let revision = fbc::Digest::new(self.hash.finalize().into()).hex();
-        // A time in the future says nothing of when the change was.
+        // A time in the future says nothing about the time of the change, and must not keep the
+        // revision from settling.
         let settled = self.newest.is_none_or(|newest| {
             now.duration_since(newest)
                 .map_or(true, |age| age >= SETTLED)
         });
-        (Revision(revision), settled)
+        (DirectoryRevision(revision), settled)
     }
 }
 
-/// When the entry itself was last changed: unlike the time of modification nobody can set it.
+/// Returns the time of the last status change. Programs cannot set it, unlike that of the last
+/// modification.
 fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let seconds = u64::try_from(metadata.ctime()).ok()?;
     let nanoseconds = u32::try_from(metadata.ctime_nsec()).ok()?;

@@ -1,4 +1,4 @@
-//! What is listed, what is refused, and what happens to a directory that changes meanwhile.
+//! Listing of directories, the entries that are rejected, and changes during a read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use fbc::ignore::IGNORE_FILE_BYTES;
 
 use super::*;
 
-/// What of a tree is to be made: a file with its text, a link with its target, or an empty folder.
+/// An entry to create: a file with its text, a link with its target, or an empty folder.
 enum Node {
     File(&'static str),
     Link(&'static str),

@@ -1,8 +1,8 @@
-//! Walks a directory: which files it has, in catalog order, and what in it is refused.
+//! Walks a directory tree and lists the files of the catalog, in catalog order.
 //!
-//! Links to files inside the root are followed, links to elsewhere are refused. A mounted
-//! `ConfigMap` keeps its files in a hidden folder beside links to them: the hidden entries are
-//! passed over, so that each file is read once.
+//! Links to files inside the root are followed; other links are errors. A mounted `ConfigMap` keeps
+//! its files in a hidden folder next to links to them: hidden entries are skipped there, so that each
+//! file is read once.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, FileType, Metadata};
@@ -14,34 +14,36 @@ use std::time::SystemTime;
 
 use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, compare_paths};
 
-use super::revision::RevisionBuilder;
+use super::revision::DirectoryRevisionBuilder;
 use super::{DirectoryError, ListedFile, Listing, beneath, io_error};
 
 /// One walk over a tree.
-struct Walk {
+struct DirectoryWalk {
     root: PathBuf,
     folder: OwnedFd,
     rules: IgnoreRules,
-    revision: RevisionBuilder,
-    found: Vec<Found>,
+    revision: DirectoryRevisionBuilder,
+    candidates: Vec<CandidateFile>,
     entries: usize,
     limit: usize,
 }
 
-/// Something that may be a file of the catalog, by its path from the root.
-struct Found {
+/// An entry that is a file of the catalog unless an `.indexignore` excludes it.
+struct CandidateFile {
+    /// Path from the root.
     path: String,
-    /// A refusal counts only where no `.indexignore` leaves the path out.
-    file: Result<Resolved, DirectoryError>,
+    /// Errors are kept, because they count only if no `.indexignore` excludes the path.
+    file: Result<ResolvedFile, DirectoryError>,
 }
 
-/// A regular file: where it really is, from the root, and what the file system says of it.
-struct Resolved {
+/// A regular file.
+struct ResolvedFile {
+    /// Path from the root, with all links resolved.
     real: PathBuf,
     metadata: Metadata,
 }
 
-/// Lists the files below a directory that has no more than so many entries. There may be none.
+/// Lists the files below a directory with at most this many entries. The list may be empty.
 pub(super) fn list(path: &Path, limit: usize) -> Result<Listing, DirectoryError> {
     let root = path
         .canonicalize()
@@ -53,20 +55,20 @@ pub(super) fn list(path: &Path, limit: usize) -> Result<Listing, DirectoryError>
     let folder = fs::File::open(&root)
         .map_err(|source| io_error("open", &root, source))?
         .into();
-    let mut walk = Walk {
+    let mut walk = DirectoryWalk {
         root,
         folder,
         rules: IgnoreRules::default(),
-        revision: RevisionBuilder::default(),
-        found: Vec::new(),
+        revision: DirectoryRevisionBuilder::default(),
+        candidates: Vec::new(),
         entries: 0,
         limit,
     };
-    walk.tree()?;
+    walk.visit_tree()?;
     walk.finish()
 }
 
-/// What kind of thing a name stands for when it is not a regular file.
+/// Names the kind of an entry that is not a regular file.
 pub(super) fn kind(file_type: FileType) -> &'static str {
     match file_type {
         kind if kind.is_dir() => "directory",
@@ -77,14 +79,14 @@ pub(super) fn kind(file_type: FileType) -> &'static str {
     }
 }
 
-impl Walk {
-    fn tree(&mut self) -> Result<(), DirectoryError> {
+impl DirectoryWalk {
+    fn visit_tree(&mut self) -> Result<(), DirectoryError> {
         let mut directories = vec![String::new()];
         while let Some(directory) = directories.pop() {
             let path = self.root.join(&directory);
             let metadata = fs::metadata(&path).map_err(|source| io_error("read", &path, source))?;
-            self.revision.time(&metadata);
-            let entries = self.entries(&path)?;
+            self.revision.add_time(&metadata);
+            let entries = self.read_entries(&path)?;
             let is_atomic_mount = entries
                 .iter()
                 .any(|entry| entry.file_name() == ATOMIC_LINK && is_link(entry));
@@ -93,6 +95,7 @@ impl Walk {
                 let name = name
                     .to_str()
                     .ok_or_else(|| DirectoryError::NameNotUtf8(entry.path()))?;
+                // Each file of a mounted ConfigMap is there a second time, as a link.
                 if is_atomic_mount && name.starts_with("..") {
                     continue;
                 }
@@ -107,14 +110,14 @@ impl Walk {
                 if file_type.is_dir() {
                     directories.push(path);
                 } else {
-                    self.file(&directory, path, file_type)?;
+                    self.visit_file(&directory, path, file_type)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn entries(&mut self, path: &Path) -> Result<Vec<DirEntry>, DirectoryError> {
+    fn read_entries(&mut self, path: &Path) -> Result<Vec<DirEntry>, DirectoryError> {
         let error = |source| io_error("read the directory", path, source);
         let mut entries = Vec::new();
         for entry in fs::read_dir(path).map_err(error)? {
@@ -130,7 +133,7 @@ impl Walk {
         Ok(entries)
     }
 
-    fn file(
+    fn visit_file(
         &mut self,
         directory: &str,
         path: String,
@@ -139,17 +142,17 @@ impl Walk {
         let file = self.resolve(&path, file_type);
         if Path::new(&path).file_name() == Some(OsStr::new(IGNORE_FILE)) {
             let file = file?;
-            self.revision.file(&path, &file.metadata);
-            return self.patterns(directory, &path, &file);
+            self.revision.add_file(&path, &file.metadata);
+            return self.add_patterns(directory, &path, &file);
         }
-        self.found.push(Found { path, file });
+        self.candidates.push(CandidateFile { path, file });
         Ok(())
     }
 
-    fn resolve(&self, path: &str, file_type: FileType) -> Result<Resolved, DirectoryError> {
+    fn resolve(&self, path: &str, file_type: FileType) -> Result<ResolvedFile, DirectoryError> {
         let full = self.root.join(path);
         if file_type.is_symlink() {
-            return self.follow(&full);
+            return self.resolve_link(&full);
         }
         if !file_type.is_file() {
             return Err(DirectoryError::NotAFile {
@@ -159,18 +162,18 @@ impl Walk {
         }
         let metadata =
             fs::symlink_metadata(&full).map_err(|source| io_error("look at", &full, source))?;
-        Ok(Resolved {
+        Ok(ResolvedFile {
             real: PathBuf::from(path),
             metadata,
         })
     }
 
-    fn follow(&self, link: &Path) -> Result<Resolved, DirectoryError> {
+    fn resolve_link(&self, link: &Path) -> Result<ResolvedFile, DirectoryError> {
         let target =
             fs::read_link(link).map_err(|source| io_error("read the link", link, source))?;
         let link = link.to_owned();
-        // All links on the way are resolved first, so neither `..` nor a link in a parent hides
-        // where this one leads.
+        // All links on the way are resolved first. Otherwise `..` or a link in a parent could hide
+        // that this one points outside of the root.
         let resolved = link
             .canonicalize()
             .and_then(|real| fs::metadata(&real).map(|metadata| (real, metadata)));
@@ -196,17 +199,18 @@ impl Walk {
                 kind: kind(metadata.file_type()),
             });
         }
-        Ok(Resolved {
+        Ok(ResolvedFile {
             real: real.to_owned(),
             metadata,
         })
     }
 
-    fn patterns(
+    /// Adds the patterns of an `.indexignore`.
+    fn add_patterns(
         &mut self,
         directory: &str,
         path: &str,
-        file: &Resolved,
+        file: &ResolvedFile,
     ) -> Result<(), DirectoryError> {
         let full = self.root.join(path);
         let mut text = Vec::new();
@@ -223,17 +227,17 @@ impl Walk {
     fn finish(mut self) -> Result<Listing, DirectoryError> {
         let removed = self
             .rules
-            .remove_ignored(&mut self.found, |found| &found.path);
+            .remove_ignored(&mut self.candidates, |candidate| &candidate.path);
         removed.map_err(|source| DirectoryError::IgnoreFile {
             path: self.root.clone(),
             source,
         })?;
-        self.found
+        self.candidates
             .sort_by(|one, other| compare_paths(&one.path, &other.path));
-        let mut files = Vec::with_capacity(self.found.len());
-        for Found { path, file } in self.found {
-            let Resolved { real, metadata } = file?;
-            self.revision.file(&path, &metadata);
+        let mut files = Vec::with_capacity(self.candidates.len());
+        for CandidateFile { path, file } in self.candidates {
+            let ResolvedFile { real, metadata } = file?;
+            self.revision.add_file(&path, &metadata);
             files.push(ListedFile {
                 path,
                 bytes: metadata.len(),

@@ -1,4 +1,4 @@
-//! What can be written for a source, and what is meant by it.
+//! Parsing of references to sources.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What happens to a catalog whose stored file is overwritten while it is served.
+//! A stored file is overwritten while its catalog is served.
 
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::*;
 
 /// A loader that checks what it serves all the time.
-fn start(folders: &Folders, wanted: Vec<CatalogSpec>) -> Watching {
+fn start(folders: &Folders, desired: Vec<CatalogSpec>) -> Watching {
     let (writer, catalogs) = catalogs();
     let (loader, task) = Loader::new(folders.store(), writer);
     let (sender, events) = unbounded_channel();
@@ -16,7 +16,7 @@ fn start(folders: &Folders, wanted: Vec<CatalogSpec>) -> Watching {
         .check_interval(Some(Duration::from_millis(10)));
     let task = tokio::spawn(task.run(move |event| drop(sender.send(event))));
     // Not refreshed: it is the damage that has a source read again.
-    loader.set(wanted);
+    loader.set(desired);
     Watching {
         loader,
         events,
@@ -45,7 +45,7 @@ async fn a_content_that_is_overwritten_while_it_is_served_is_read_again_from_its
     let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
     let mut watching = start(
         &folders,
-        vec![folders.wanted("a", "a"), folders.wanted("b", "b")],
+        vec![folders.desired("a", "a"), folders.desired("b", "b")],
     );
     let mut first = [watching.report().await, watching.report().await];
     first.sort_by(|one, other| one.name.cmp(&other.name));
@@ -92,7 +92,7 @@ async fn a_content_that_is_overwritten_while_it_is_served_is_read_again_from_its
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_content_whose_source_is_gone_is_withdrawn() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let mut watching = start(&folders, vec![folders.wanted("a", "a")]);
+    let mut watching = start(&folders, vec![folders.desired("a", "a")]);
     let content = watching.report().await.content.unwrap();
     fs::remove_dir_all(folders.0.path().join("a")).unwrap();
     overwrite(&folders, &content);

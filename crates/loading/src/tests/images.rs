@@ -15,35 +15,35 @@ impl Folders {
     }
 
     /// Loads these once and says what happened to which bytes, by catalog.
-    async fn steps(&self, wanted: Vec<CatalogSpec>) -> BTreeMap<String, Vec<Step>> {
+    async fn steps(&self, desired: Vec<CatalogSpec>) -> BTreeMap<String, Vec<LoadStep>> {
         let (writer, _catalogs) = catalogs();
-        let steps = Arc::new(Mutex::new(BTreeMap::<String, Vec<Step>>::new()));
+        let steps = Arc::new(Mutex::new(BTreeMap::<String, Vec<LoadStep>>::new()));
         let seen = Arc::clone(&steps);
         let observe = move |event| match event {
-            Event::Progress { name, step, .. } => {
+            LoaderEvent::Progress { name, step, .. } => {
                 seen.lock()
                     .unwrap()
                     .entry(name.to_string())
                     .or_default()
                     .push(step);
             }
-            Event::Attempted(report) => assert!(report.error().is_none(), "{report:?}"),
+            LoaderEvent::Attempted(report) => assert!(report.error().is_none(), "{report:?}"),
             _ => {}
         };
-        load_all(self.store(), writer, wanted, observe).await;
+        load_all(self.store(), writer, desired, observe).await;
         let mut steps = std::mem::take(&mut *steps.lock().unwrap());
         steps.values_mut().for_each(Vec::dedup);
         steps
     }
 
-    /// What is left of pulls.
+    /// Returns the remains of pulls.
     pub(super) fn scratch(&self) -> usize {
         fs::read_dir(self.0.path().join("store/scratch")).map_or(0, Iterator::count)
     }
 }
 
 /// A catalog from an image.
-pub(super) fn wanted(name: &str, source: &str) -> CatalogSpec {
+pub(super) fn desired(name: &str, source: &str) -> CatalogSpec {
     spec(name, Source::parse(source, Path::new("")).unwrap())
 }
 
@@ -54,16 +54,16 @@ fn one(folders: &Folders, text: &str) -> (Layout, String) {
     (layout, digest)
 }
 
-const PULLED: [Step; 3] = [Step::Fetch, Step::Unpack, Step::Read];
+const PULLED: [LoadStep; 3] = [LoadStep::Fetch, LoadStep::Unpack, LoadStep::Read];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_by_name_and_by_digest_is_what_its_directory_is() {
     let folders = Folders::new(&[("dir/etcd", ETCD)]);
     let (layout, digest) = one(&folders, ETCD);
-    let by_name = wanted("by-name", &layout.source("v1"));
-    let by_digest = wanted("by-digest", &layout.pinned(&digest));
+    let by_name = desired("by-name", &layout.source("v1"));
+    let by_digest = desired("by-digest", &layout.pinned(&digest));
     let (reports, catalogs) = folders
-        .load(vec![by_name, by_digest, folders.wanted("dir", "dir")])
+        .load(vec![by_name, by_digest, folders.desired("dir", "dir")])
         .await;
     let digests: Vec<_> = reports
         .iter()
@@ -110,7 +110,9 @@ async fn one_digest_is_pulled_once_whoever_asks_and_one_that_is_kept_not_at_all(
             ("b", layout.source("same")),
             ("c", layout.pinned(&digest)),
         ];
-        sources.map(|(name, source)| wanted(name, &source)).to_vec()
+        sources
+            .map(|(name, source)| desired(name, &source))
+            .to_vec()
     };
     let steps: Vec<_> = folders.steps(all()).await.into_values().collect();
     assert_eq!(steps, [PULLED]);
@@ -127,12 +129,12 @@ async fn another_directory_of_the_same_image_is_another_content() {
         &[("configs/a.json", ETCD), ("other/a.json", ARGO)],
     );
     let given = |name, configs_dir: &str| {
-        let mut given = wanted(name, &layout.source("v1"));
+        let mut given = desired(name, &layout.source("v1"));
         given.source.configs_dir = Some(configs_dir.to_owned());
         given
     };
     let all = vec![
-        wanted("labelled", &layout.source("v1")),
+        desired("labelled", &layout.source("v1")),
         given("other", "/other"),
         given("same", "/configs"),
     ];
@@ -154,7 +156,7 @@ async fn what_cannot_be_a_catalog_is_named_with_what_to_do() {
     layout.image("empty", &[CONFIGS], &[("configs/.indexignore", "")]);
     let names = ["empty", "missing", "unlabelled"];
     let all = names
-        .map(|name| wanted(name, &layout.source(name)))
+        .map(|name| desired(name, &layout.source(name)))
         .to_vec();
     let (reports, _) = folders.load(all).await;
     let errors: Vec<_> = reports
@@ -178,7 +180,7 @@ async fn what_cannot_be_a_catalog_is_named_with_what_to_do() {
 async fn a_new_image_under_a_name_is_served_and_an_unchanged_one_changes_nothing() {
     let folders = Folders::new(&[]);
     let (layout, first) = one(&folders, ETCD);
-    let mut watching = Watching::start(&folders, vec![wanted("a", &layout.source("v1"))]);
+    let mut watching = Watching::start(&folders, vec![desired("a", &layout.source("v1"))]);
     let before = watching.report().await;
     assert_eq!(packages(&before), Some(vec!["etcd".to_owned()]));
 
@@ -208,7 +210,7 @@ async fn a_new_image_under_a_name_is_served_and_an_unchanged_one_changes_nothing
 async fn a_broken_new_image_leaves_the_former_content_until_it_is_mended() {
     let folders = Folders::new(&[]);
     let (layout, _) = one(&folders, ETCD);
-    let mut watching = Watching::start(&folders, vec![wanted("a", &layout.source("v1"))]);
+    let mut watching = Watching::start(&folders, vec![desired("a", &layout.source("v1"))]);
     watching.report().await;
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", "{")]);
     let broken = watching.report().await;
@@ -232,7 +234,7 @@ async fn a_broken_new_image_leaves_the_former_content_until_it_is_mended() {
 async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
     let folders = Folders::new(&[]);
     let (layout, _) = one(&folders, ETCD);
-    let all = || vec![wanted("a", &layout.source("v1"))];
+    let all = || vec![desired("a", &layout.source("v1"))];
     let (before, _) = folders.load(all()).await;
     let away = folders.0.path().join("away");
     fs::rename(folders.0.path().join("layout"), &away).unwrap();
@@ -269,7 +271,7 @@ async fn a_restart_serves_what_is_kept_before_the_source_is_asked() {
 async fn a_digest_that_is_kept_is_never_asked_for_again() {
     let folders = Folders::new(&[]);
     let (layout, digest) = one(&folders, ETCD);
-    let all = vec![wanted("a", &layout.pinned(&digest))];
+    let all = vec![desired("a", &layout.pinned(&digest))];
     folders.load(all.clone()).await;
     fs::remove_dir_all(folders.0.path().join("layout")).unwrap();
     let (writer, catalogs) = catalogs();
@@ -288,7 +290,7 @@ async fn a_digest_that_is_kept_is_never_asked_for_again() {
     .unwrap();
     let mut reports = Vec::new();
     while let Ok(event) = events.try_recv() {
-        if let Event::Attempted(report) = event {
+        if let LoaderEvent::Attempted(report) = event {
             reports.push(report);
         }
     }
@@ -309,14 +311,14 @@ async fn a_digest_that_is_kept_is_never_asked_for_again() {
 async fn what_another_build_read_of_a_digest_is_served_and_read_again() {
     let folders = Folders::new(&[]);
     let (layout, digest) = one(&folders, ETCD);
-    let all = vec![wanted("a", &layout.pinned(&digest))];
+    let all = vec![desired("a", &layout.pinned(&digest))];
     folders.load(all.clone()).await;
     let (writer, catalogs) = catalogs();
     let events = Arc::new(Mutex::new((Vec::new(), Vec::new())));
     let seen = Arc::clone(&events);
     let observe = move |event| match event {
-        Event::Progress { step, .. } => seen.lock().unwrap().0.push(step),
-        Event::Attempted(report) => seen.lock().unwrap().1.push(report.status.to_string()),
+        LoaderEvent::Progress { step, .. } => seen.lock().unwrap().0.push(step),
+        LoaderEvent::Attempted(report) => seen.lock().unwrap().1.push(report.status.to_string()),
         _ => {}
     };
     let another = Store::open(
@@ -344,7 +346,7 @@ async fn an_image_is_loaded_without_a_store_and_leaves_nothing() {
     let (layout, digest) = one(&folders, ETCD);
     let folder = folders.0.path().join("temporary");
     fs::create_dir(&folder).unwrap();
-    let source = wanted("a", &layout.source("v1")).source;
+    let source = desired("a", &layout.source("v1")).source;
     let content = load_once(&source, &folder, |_, _, _| ()).await.unwrap();
     assert_eq!(
         content
@@ -363,13 +365,13 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let folders = Folders::new(&[("dir", ARGO)]);
     let (layout, digest) = one(&folders, ETCD);
     folders
-        .load(vec![wanted("kept", &layout.source("v1"))])
+        .load(vec![desired("kept", &layout.source("v1"))])
         .await;
     // Connections are accepted by the system, and nobody ever reads from them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let repository = |name: &str| format!("{}/ns/{name}:v1", silent.local_addr().unwrap());
-    let kept = wanted("kept", &repository("kept"));
-    let new = wanted("new", &repository("new"));
+    let kept = desired("kept", &repository("kept"));
+    let new = desired("new", &repository("new"));
     let revision = format!("{digest} /configs");
     let state = SourceState {
         revision: Some(revision),
@@ -381,7 +383,7 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
         .unwrap()
         .unwrap();
 
-    let mut watching = Watching::start(&folders, vec![new, kept, folders.wanted("dir", "dir")]);
+    let mut watching = Watching::start(&folders, vec![new, kept, folders.desired("dir", "dir")]);
     let mut reports = [watching.report().await, watching.report().await];
     reports.sort_by(|one, other| one.name.cmp(&other.name));
     let [dir, kept] = reports.map(|report| {
@@ -414,19 +416,27 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
 async fn a_pull_has_one_of_few_places_until_it_is_read() {
     let folders = Folders::new(&[]);
     let (layout, _) = one(&folders, ETCD);
-    let stages = Arc::new(folders.stages());
+    let pipeline = Arc::new(folders.pipeline());
     let free = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&free);
-    let pulling = Arc::clone(&stages);
-    let source = wanted("a", &layout.source("v1")).source;
+    let pulling = Arc::clone(&pipeline);
+    let source = desired("a", &layout.source("v1")).source;
     let progress = move |_, _, _| {
         seen.lock()
             .unwrap()
-            .push(pulling.pulls.permits.available_permits());
+            .push(pulling.images.permits.available_permits());
     };
-    stages.sync(&source, progress).await.unwrap();
-    assert!(free.lock().unwrap().iter().all(|free| *free == PULLS - 1));
-    assert_eq!(stages.pulls.permits.available_permits(), PULLS);
+    pipeline.load(&source, progress).await.unwrap();
+    assert!(
+        free.lock()
+            .unwrap()
+            .iter()
+            .all(|free| *free == MAX_CONCURRENT_PULLS - 1)
+    );
+    assert_eq!(
+        pipeline.images.permits.available_permits(),
+        MAX_CONCURRENT_PULLS
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -437,20 +447,20 @@ async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
         let (writer, catalogs) = catalogs();
         let (sender, mut events) = unbounded_channel();
         let observe = move |event| match event {
-            Event::Progress { name, step, .. } if name.as_str() == "a" && step == fault => {
+            LoaderEvent::Progress { name, step, .. } if name.as_str() == "a" && step == fault => {
                 panic!("a fault")
             }
             event => drop(sender.send(event)),
         };
         let all = vec![
-            wanted("a", &layout.source("v1")),
-            folders.wanted("dir", "dir"),
+            desired("a", &layout.source("v1")),
+            folders.desired("dir", "dir"),
         ];
         load_all(folders.store(), writer, all, observe).await;
         assert_eq!(names(&catalogs), ["dir"], "{fault:?}");
         let mut errors = Vec::new();
         while let Ok(event) = events.try_recv() {
-            if let Event::Attempted(report) = event {
+            if let LoaderEvent::Attempted(report) = event {
                 errors.extend(folders.shown(&report));
             }
         }

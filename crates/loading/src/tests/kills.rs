@@ -1,11 +1,11 @@
-//! What is there after a kill at any step of a pull, and after the restart that follows.
+//! The state after a kill at any step of a pull, and after the restart that follows.
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use super::images::wanted;
+use super::images::desired;
 use super::*;
 use testing::{CONFIGS, Layout};
 
@@ -22,7 +22,7 @@ const STORE_DIE_AT: &str = "CATALOGQL_TEST_DIE_AT";
 /// At how many moments of each step processes are killed.
 const MOMENTS: usize = 4;
 
-/// How many processes die at a time: they mostly wait for the disk.
+/// Number of processes that are killed in parallel: they mostly wait for the disk.
 const AT_ONCE: usize = 8;
 
 /// The test that is run in the process that is to die.
@@ -65,7 +65,7 @@ fn replaced() -> Folders {
     layout.image("v1", &[CONFIGS], &[("configs/catalog.json", ETCD)]);
     tokio::runtime::Runtime::new()
         .unwrap()
-        .block_on(folders.load(vec![wanted("a", &layout.source("v1"))]));
+        .block_on(folders.load(vec![desired("a", &layout.source("v1"))]));
     let files = ["configs/1.json", "configs/2.json"];
     layout.image(
         "v1",
@@ -75,26 +75,26 @@ fn replaced() -> Folders {
     folders
 }
 
-/// Pulls what the source has in this folder now, and tells of each step.
-fn pull(folder: &Path, observe: impl Fn(Step) + Clone + Send + Sync + 'static) -> Report {
+/// Pulls the current content of the source in this folder, and reports each step.
+fn pull(folder: &Path, observe: impl Fn(LoadStep) + Clone + Send + Sync + 'static) -> Report {
     let layout = Layout::at(folder.join("layout"));
     let store = Store::open(&folder.join("store"), DEFAULT_QUOTA_BYTES, "build").unwrap();
     let (writer, _catalogs) = catalogs();
     let last = Arc::new(Mutex::new(None));
     let tried = Arc::clone(&last);
     let observe = move |event| match event {
-        Event::Progress { step, .. } => observe(step),
-        Event::Attempted(report) => *tried.lock().unwrap() = Some(report),
+        LoaderEvent::Progress { step, .. } => observe(step),
+        LoaderEvent::Attempted(report) => *tried.lock().unwrap() = Some(report),
         _ => {}
     };
-    let wanted = vec![wanted("a", &layout.source("v1"))];
+    let desired = vec![desired("a", &layout.source("v1"))];
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(load_all(store, writer, wanted, observe));
+    runtime.block_on(load_all(store, writer, desired, observe));
     last.lock().unwrap().take().unwrap()
 }
 
 /// Moments of a pull, spread over each of its steps.
-fn moments() -> Vec<(Step, usize)> {
+fn moments() -> Vec<(LoadStep, usize)> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let steps = Arc::clone(&seen);
     let folders = replaced();
@@ -111,7 +111,7 @@ fn moments() -> Vec<(Step, usize)> {
         moments.dedup();
         moments
     };
-    [Step::Fetch, Step::Unpack, Step::Read]
+    [LoadStep::Fetch, LoadStep::Unpack, LoadStep::Read]
         .into_iter()
         .flat_map(of)
         .collect()

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serving::LoadStatus;
 use testing::eventually;
 
-use super::images::wanted as image;
+use super::images::desired as image;
 use super::*;
 
 impl Watching {
@@ -48,16 +48,19 @@ async fn a_catalog_is_added_changed_and_withdrawn() {
     let folders = Folders::new(&[("a", ETCD), ("b", ARGO)]);
     let watching = Watching::start(&folders, Vec::new());
     watching.serves(&[]);
-    watching.set(vec![folders.wanted("one", "a")]);
+    watching.set(vec![folders.desired("one", "a")]);
     watching.serves(&[("one", "etcd")]);
     watching.set(vec![
-        folders.wanted("one", "a"),
-        folders.wanted("two", "a"),
-        folders.wanted("three", "b"),
+        folders.desired("one", "a"),
+        folders.desired("two", "a"),
+        folders.desired("three", "b"),
     ]);
     watching.serves(&[("one", "etcd"), ("three", "argo"), ("two", "etcd")]);
     // Another source, for one of the two catalogs that shared one.
-    watching.set(vec![folders.wanted("one", "b"), folders.wanted("two", "a")]);
+    watching.set(vec![
+        folders.desired("one", "b"),
+        folders.desired("two", "a"),
+    ]);
     watching.serves(&[("one", "argo"), ("two", "etcd")]);
     watching.set(Vec::new());
     watching.serves(&[]);
@@ -66,11 +69,11 @@ async fn a_catalog_is_added_changed_and_withdrawn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_metadata_publishes_the_same_content_anew_and_reads_nothing() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let mut watching = Watching::start(&folders, vec![folders.wanted("one", "a")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("one", "a")]);
     watching.report().await;
     let before = watching.catalogs.snapshot();
     fs::remove_dir_all(folders.0.path().join("a")).unwrap();
-    watching.set(vec![described(folders.wanted("one", "a"), 7)]);
+    watching.set(vec![described(folders.desired("one", "a"), 7)]);
     let priority = || {
         watching
             .catalogs
@@ -89,9 +92,9 @@ async fn a_change_of_metadata_publishes_the_same_content_anew_and_reads_nothing(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_catalog_whose_source_changes_keeps_its_content_until_the_new_source_gives_one() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let mut watching = Watching::start(&folders, vec![folders.wanted("one", "a")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("one", "a")]);
     watching.report().await;
-    watching.set(vec![folders.wanted("one", "missing")]);
+    watching.set(vec![folders.desired("one", "missing")]);
     let failed = watching.report().await;
     assert_eq!(
         (packages(&failed), failed.error().map(LoadError::reason)),
@@ -140,11 +143,11 @@ async fn a_withdrawn_catalog_is_not_in_use_any_more() {
             .content
             .catalog,
     );
-    watching.set(vec![folders.wanted("two", "b")]);
+    watching.set(vec![folders.desired("two", "b")]);
     watching.serves(&[("two", "argo")]);
     // The task that was serving it lets go of it as well.
     eventually(|| content.upgrade().is_none().then_some(()));
-    // It stays on disk by the rules of the quota, and is served from there when it is wanted again.
+    // It stays on disk by the rules of the quota, and is served from there when it is desired again.
     watching.set(vec![image("one", &layout.source("v1"))]);
     watching.serves(&[("one", "etcd")]);
 }
@@ -152,14 +155,15 @@ async fn a_withdrawn_catalog_is_not_in_use_any_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_poll_interval_starts_another_task_and_changes_nothing_that_is_served() {
     let folders = Folders::new(&[("a", ETCD)]);
-    let mut watching = Watching::start(&folders, vec![folders.wanted("one", "a")]);
+    let mut watching = Watching::start(&folders, vec![folders.desired("one", "a")]);
     watching.report().await;
     let before = watching.catalogs.snapshot();
-    watching.loader.set(vec![folders.wanted("one", "a")]);
+    watching.loader.set(vec![folders.desired("one", "a")]);
     folders.write("b", ARGO);
-    watching
-        .loader
-        .set(vec![folders.wanted("one", "a"), folders.wanted("two", "b")]);
+    watching.loader.set(vec![
+        folders.desired("one", "a"),
+        folders.desired("two", "b"),
+    ]);
     watching.serves(&[("one", "etcd"), ("two", "argo")]);
     let now = watching.catalogs.snapshot();
     assert_eq!(before.revision_of("one"), now.revision_of("one"));
@@ -180,7 +184,7 @@ async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
     }
     let watching = Watching::start(&folders, Vec::new());
     for _ in 0..40 {
-        let wanted: Vec<_> = (0..20)
+        let desired: Vec<_> = (0..20)
             .filter_map(|number| {
                 let is_wanted = seeded.below(2) == 0;
                 let source = seeded.below(sources.len());
@@ -188,13 +192,13 @@ async fn what_is_served_is_what_is_wanted_after_each_of_many_changes() {
             })
             .collect();
         watching.set(
-            wanted
+            desired
                 .iter()
-                .map(|(name, source)| folders.wanted(name, source))
+                .map(|(name, source)| folders.desired(name, source))
                 .collect(),
         );
         watching.serves(
-            &wanted
+            &desired
                 .iter()
                 .map(|(name, source)| (name.as_str(), *source))
                 .collect::<Vec<_>>(),
@@ -219,22 +223,22 @@ async fn a_source_whose_first_attempt_takes_long_is_named_and_does_not_hold_up_t
     let mut settled = async || {
         loop {
             match timeout(TOO_LONG, events.recv()).await.unwrap().unwrap() {
-                Event::FirstAttemptsLate(late) => {
+                LoaderEvent::FirstAttemptsLate(late) => {
                     return late.iter().map(ToString::to_string).collect::<Vec<_>>();
                 }
-                Event::AllAttempted => return Vec::new(),
-                Event::Attempted(_)
-                | Event::Progress { .. }
-                | Event::Withdrawn(_)
-                | Event::Waiting(_) => {}
+                LoaderEvent::AllAttempted => return Vec::new(),
+                LoaderEvent::Attempted(_)
+                | LoaderEvent::Progress { .. }
+                | LoaderEvent::Withdrawn(_)
+                | LoaderEvent::Waiting(_) => {}
             }
         }
     };
-    loader.set(vec![silent, folders.wanted("one", "a")]);
+    loader.set(vec![silent, folders.desired("one", "a")]);
     assert_eq!(settled().await, ["silent"]);
     assert_eq!(names(&catalogs), ["one"]);
     // The wait begins anew with each change, and ends when nobody is late any more.
-    loader.set(vec![folders.wanted("one", "a")]);
+    loader.set(vec![folders.desired("one", "a")]);
     assert_eq!(settled().await, [""; 0]);
     task.abort();
 }
@@ -254,8 +258,8 @@ async fn the_status_of_a_source_follows_its_attempts_and_is_that_of_each_of_its_
             .is_some_and(|failure| failure.attempts > 1)
     };
     watching.set(vec![
-        folders.wanted("one", "a"),
-        folders.wanted("two", "missing"),
+        folders.desired("one", "a"),
+        folders.desired("two", "missing"),
     ]);
     let first = until("one", |status| status.last_success.is_some());
     assert_eq!(
@@ -283,8 +287,8 @@ async fn the_status_of_a_source_follows_its_attempts_and_is_that_of_each_of_its_
         FailureReason::InvalidCatalog
     );
     watching.set(vec![
-        folders.wanted("one", "a"),
-        folders.wanted("three", "a"),
+        folders.desired("one", "a"),
+        folders.desired("three", "a"),
     ]);
     until("three", failed);
     assert_eq!(statuses().into_keys().collect::<Vec<_>>(), ["one", "three"]);
@@ -296,7 +300,7 @@ async fn the_status_of_a_source_follows_its_attempts_and_is_that_of_each_of_its_
     }
     // Nothing is known of another source yet.
     folders.write("b", "{");
-    watching.set(vec![folders.wanted("one", "b")]);
+    watching.set(vec![folders.desired("one", "b")]);
     assert_eq!(until("one", failed).last_success, None);
 }
 

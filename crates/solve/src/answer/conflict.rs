@@ -1,47 +1,48 @@
-//! Conflicts, in upstream's words.
+//! Conflicts: minimal sets of contradicting constraints, in upstream's words.
 
 use std::fmt;
 use std::rc::Rc;
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 
-use super::PlacedBundle;
+use crate::budget::SolveBudget;
+use crate::channel_bundle::ChannelBundle;
+use crate::error::SolveError;
 use crate::explain::Explainer;
-use crate::meter::{Halt, Meter};
 use crate::problem::{SolverConstraint, SolverProblem, Variable};
 use crate::request::SolvePolicy;
-use crate::world::{EntryId, Source};
+use crate::universe::{EntryId, EntryOrigin};
 
 /// Maximum number of candidates of a reason that are listed.
 pub const MAX_CANDIDATES: usize = 100;
 
-/// Why there is no solution.
+/// A minimal explanation of why there is no solution.
 #[derive(Debug)]
 pub struct Conflict<'a> {
     /// The reasons in upstream's words, sorted.
     pub message: String,
-    /// A minimal set of reasons that contradict one another, with what was wanted first: without
-    /// any one of them there is a solution for the rest.
+    /// A minimal set of reasons that contradict one another, those of subscriptions first. Without
+    /// any one of them, the others can hold.
     pub reasons: Vec<ConflictReason<'a>>,
-    /// For each subscription, by name, whether the others can be solved without it.
+    /// One relaxation for each subscription, by name.
     pub relaxations: Vec<Relaxation<'a>>,
 }
 
-/// Whether there is a solution without a subscription.
+/// A subscription that may be omitted to get a solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relaxation<'a> {
     /// Name of the subscription.
     pub wanted: &'a str,
-    /// Whether the remaining ones have a solution.
+    /// The other subscriptions have a solution.
     pub is_solvable: bool,
 }
 
 /// A reason of a conflict.
 pub struct ConflictReason<'a> {
-    /// What it is.
+    /// Kind of the reason.
     pub kind: ReasonKind,
     /// The bundle that it is about.
-    pub bundle: Option<PlacedBundle<'a>>,
+    pub bundle: Option<ChannelBundle<'a>>,
     /// Name of the installed operator that it is about.
     pub installed: Option<&'a str>,
     /// Name of the subscription that it is about.
@@ -92,9 +93,9 @@ impl<'a> Conflict<'a> {
     /// Explains why a problem has no solution.
     pub(crate) fn explain(
         problem: &Rc<SolverProblem<'a>>,
-        meter: &Rc<Meter<'_>>,
-    ) -> Result<Self, Halt<'static>> {
-        let mut explainer = Explainer::new(problem, meter)?;
+        budget: &Rc<SolveBudget<'_>>,
+    ) -> Result<Self, SolveError<'static>> {
+        let mut explainer = Explainer::new(problem, budget)?;
         let core = explainer.core(&[])?;
         let reasons: Vec<_> = core
             .iter()
@@ -102,15 +103,15 @@ impl<'a> Conflict<'a> {
             .collect();
         let mut texts = reasons
             .iter()
-            .map(|reason| reason.text(meter.work()))
+            .map(|reason| reason.text(budget.work()))
             .collect::<Result<Vec<_>, _>>()?;
         texts.sort_unstable();
         let message = format!("constraints not satisfiable: {}", texts.join(", "));
         let mut relaxations = Vec::new();
         for &variable in &problem.mandatory {
             if let Variable::Subscription(at) = problem.variables[variable as usize] {
-                let wanted = &*problem.world.request.subscriptions[at].name;
-                // Without what is no reason, the reasons still contradict one another.
+                let wanted = &*problem.universe.request.subscriptions[at].name;
+                // Omitting a subscription that is no reason leaves the contradiction.
                 let is_wanted = |at: &usize| matches!(problem.constraints[*at], SolverConstraint::Mandatory(one) if one == variable);
                 let is_solvable = core.iter().any(is_wanted)
                     && explainer.is_solvable_without(problem, variable)?;
@@ -161,24 +162,26 @@ impl<'a> ConflictReason<'a> {
         }
         if let Some(subject) = subject(constraint) {
             match problem.variables[subject as usize] {
-                Variable::Entry(id) => match problem.world.entries[id].source {
-                    Source::Catalog { at, entry } => {
-                        reason.bundle = Some(PlacedBundle { catalog: at, entry });
+                Variable::Entry(id) => match problem.universe.entries[id].source {
+                    EntryOrigin::Catalog { at, entry } => {
+                        reason.bundle = Some(ChannelBundle { catalog: at, entry });
                     }
-                    Source::Installed { operator, .. } => reason.installed = Some(&operator.name),
+                    EntryOrigin::Installed { operator, .. } => {
+                        reason.installed = Some(&operator.name);
+                    }
                 },
                 Variable::Subscription(at) => {
-                    reason.wanted = Some(&problem.world.request.subscriptions[at].name);
+                    reason.wanted = Some(&problem.universe.request.subscriptions[at].name);
                 }
             }
         }
         reason
     }
 
-    /// Writes upstream's text, which names all bundles that it is about.
+    /// Formats the reason like upstream, with the names of all bundles that it is about.
     ///
     /// # Errors
-    /// If the work was stopped.
+    /// The budget `work` is used up.
     pub fn text(&self, work: &Work<'_>) -> Result<String, WorkStopped> {
         let members = members(self.constraint()).len();
         work.draw(Step::Comparison, members)?;
@@ -186,24 +189,24 @@ impl<'a> ConflictReason<'a> {
         Ok(self.write_text())
     }
 
-    /// The message of the requirement's author for when it is not met.
+    /// Returns the message that the requirement's author has written for the case that it is not met.
     pub fn failure_message(&self) -> Option<&str> {
         match self.constraint() {
             SolverConstraint::Dependency {
                 requirement: Some(requirement),
                 ..
-            } => self.problem.world.requirements[*requirement]
+            } => self.problem.universe.requirements[*requirement]
                 .failure_message
                 .as_deref(),
             _ => None,
         }
     }
 
-    /// Bundles that could meet it, best first, or that exclude one another.
-    pub fn candidates(&self) -> impl Iterator<Item = PlacedBundle<'a>> {
+    /// Returns the bundles that could meet the requirement, best first, or that exclude one another.
+    pub fn candidates(&self) -> impl Iterator<Item = ChannelBundle<'a>> {
         members(self.constraint())
             .iter()
-            .filter_map(|&one| self.problem.placed_of(one))
+            .filter_map(|&one| self.problem.variable_bundle(one))
     }
 
     fn constraint(&self) -> &SolverConstraint<'a> {
@@ -215,7 +218,7 @@ impl<'a> ConflictReason<'a> {
     }
 }
 
-/// The variable that a constraint is about, unless it is about several.
+/// Returns the variable that a constraint is about, unless it is about several.
 fn subject(constraint: &SolverConstraint<'_>) -> Option<u32> {
     match constraint {
         SolverConstraint::Mandatory(variable)
@@ -227,7 +230,7 @@ fn subject(constraint: &SolverConstraint<'_>) -> Option<u32> {
     }
 }
 
-/// The variables that a constraint lets choose from.
+/// Returns the variables that a constraint chooses from.
 fn members<'c>(constraint: &'c SolverConstraint<'_>) -> &'c [u32] {
     match constraint {
         SolverConstraint::Dependency { candidates, .. } => candidates,
@@ -237,7 +240,7 @@ fn members<'c>(constraint: &'c SolverConstraint<'_>) -> &'c [u32] {
     }
 }
 
-/// Kind of a constraint.
+/// Returns the kind of a constraint.
 fn kind(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> ReasonKind {
     let is_subscription = |variable: u32| {
         matches!(
@@ -262,12 +265,12 @@ fn kind(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> Reaso
     }
 }
 
-/// Upstream's text for a constraint.
+/// Formats a constraint like upstream.
 fn describe(problem: &SolverProblem<'_>, constraint: &SolverConstraint<'_>) -> String {
     let id = |variable: u32| {
         problem
             .entry_of(variable)
-            .map(|id| problem.world.identifier(id))
+            .map(|id| problem.universe.identifier(id))
             .unwrap_or_default()
     };
     let sorted = |members: &[u32]| {
@@ -321,7 +324,7 @@ fn describe_dependency(
 ) -> String {
     match (problem.variables[variable as usize], requirement) {
         (Variable::Entry(id), Some(requirement)) => {
-            let predicate = &problem.world.requirements[requirement].predicate;
+            let predicate = &problem.universe.requirements[requirement].predicate;
             format!(
                 "bundle {} requires an operator {predicate}",
                 name(problem, id)
@@ -331,7 +334,7 @@ fn describe_dependency(
             let ids = candidates
                 .iter()
                 .filter_map(|&candidate| problem.entry_of(candidate));
-            let ids: Vec<String> = ids.map(|id| problem.world.identifier(id)).collect();
+            let ids: Vec<String> = ids.map(|id| problem.universe.identifier(id)).collect();
             let wanted = wanted(problem, at);
             match &ids[..] {
                 [] => format!("no operators found matching the criteria of {wanted}"),
@@ -348,17 +351,17 @@ fn describe_dependency(
     }
 }
 
-/// What asks for a package, with its name.
+/// Returns the kind and the name of a subscription.
 fn wanted(problem: &SolverProblem<'_>, at: usize) -> String {
-    let kind = match problem.world.request.policy {
+    let kind = match problem.universe.request.policy {
         SolvePolicy::OlmV0 => "subscription",
         SolvePolicy::OlmV1 => "ClusterExtension",
     };
-    format!("{kind} {}", problem.world.request.subscriptions[at].name)
+    format!("{kind} {}", problem.universe.request.subscriptions[at].name)
 }
 
 fn name<'a>(problem: &SolverProblem<'a>, id: EntryId) -> &'a str {
-    problem.world.entries[id].name
+    problem.universe.entries[id].name
 }
 
 /// Writes `a, b and c`.

@@ -1,4 +1,4 @@
-//! Solutions: what to install or upgrade, in order, and why.
+//! Solutions: bundles to install or upgrade, in order, with their reasons.
 
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
@@ -6,28 +6,30 @@ use std::rc::Rc;
 
 use fbc::work::WorkStopped;
 
-use super::{ConflictReason, PlacedBundle};
+use super::ConflictReason;
+use crate::budget::SolveBudget;
+use crate::channel_bundle::ChannelBundle;
 use crate::choose::Pick;
+use crate::error::SolveError;
 use crate::explain::Explainer;
-use crate::meter::{Halt, Meter};
 use crate::problem::{SolverConstraint, SolverProblem, Variable};
-use crate::world::Source;
+use crate::universe::EntryOrigin;
 
 /// Maximum number of passed over bundles of a step that are explained.
 pub const MAX_PASSED_OVER: usize = 20;
 
 /// A set of bundles that meets every requirement.
 pub struct Solution<'a> {
-    /// What to install or upgrade, dependencies before what needs them.
+    /// Bundles to install or upgrade. Dependencies come before the bundles that require them.
     pub steps: Vec<SolutionStep<'a>>,
     /// Names of the installed operators that stay as they are, sorted.
     pub unchanged: Vec<&'a str>,
     problem: Rc<SolverProblem<'a>>,
     picks: Vec<Pick>,
-    /// The account of all explanations together.
-    meter: Rc<Meter<'a>>,
-    /// Made when the first bundle is explained: it states every constraint again. `None` at the end
-    /// of the budget.
+    /// Budget of all explanations together.
+    budget: Rc<SolveBudget<'a>>,
+    /// Created when the first bundle is explained, because it encodes every constraint again. `None`
+    /// if the budget is used up.
     explainer: OnceCell<Option<RefCell<Explainer<'a>>>>,
 }
 
@@ -35,57 +37,57 @@ pub struct Solution<'a> {
 #[derive(Clone, Debug)]
 pub struct SolutionStep<'a> {
     /// The bundle.
-    pub placed: PlacedBundle<'a>,
-    /// Name of the installed operator that is upgraded, else of the bundle that the channel entry
+    pub placed: ChannelBundle<'a>,
+    /// Name of the installed operator that is upgraded, or else of the bundle that the channel entry
     /// replaces.
     pub replaces: Option<&'a str>,
-    /// Whether it upgrades an installed operator.
+    /// The step upgrades an installed operator.
     pub is_upgrade: bool,
-    /// The `startingCSV` of its subscription, if that was looked at.
+    /// The `startingCSV` of its subscription, if nothing is installed for that.
     pub starting_csv: Option<&'a str>,
-    /// Why it is needed; at least one reason, the one that it was chosen for first.
+    /// Reasons for the bundle, at least one. The first is the one that it was chosen for.
     pub reasons: Vec<StepReason<'a>>,
-    /// Number of bundles that would have been preferred and are impossible.
+    /// Number of preferred bundles that are impossible.
     pub passed_over: usize,
     /// Index of its pick.
     pick: usize,
 }
 
-/// Why a bundle is needed.
+/// A reason for a bundle: the subscription or the requirement that it meets.
 #[derive(Clone, Debug)]
 pub struct StepReason<'a> {
     /// Name of the subscription that asks for it.
     pub wanted: Option<&'a str>,
     /// The bundle that requires it.
-    pub required_by: Option<PlacedBundle<'a>>,
+    pub required_by: Option<ChannelBundle<'a>>,
     /// Name of the installed operator that requires it.
     pub required_by_installed: Option<&'a str>,
     /// The requirement that it meets, in upstream's words.
     pub requirement: Option<String>,
 }
 
-/// A bundle that would have been preferred.
+/// A preferred bundle that is impossible.
 #[derive(Debug)]
-pub struct PassedOver<'a> {
+pub struct PassedOverBundle<'a> {
     /// The bundle.
-    pub placed: PlacedBundle<'a>,
-    /// A minimal set of reasons that cannot hold with it and what was chosen before it.
+    pub placed: ChannelBundle<'a>,
+    /// A minimal set of reasons that contradict it and the bundles that were chosen before it.
     pub reasons: Vec<ConflictReason<'a>>,
 }
 
 impl<'a> Solution<'a> {
-    pub(crate) fn new(problem: Rc<SolverProblem<'a>>, picks: Vec<Pick>, meter: Meter<'a>) -> Self {
-        let steps = Vec::new();
-        let unchanged = Vec::new();
-        let meter = Rc::new(meter);
-        let explainer = OnceCell::new();
+    pub(crate) fn new(
+        problem: Rc<SolverProblem<'a>>,
+        picks: Vec<Pick>,
+        budget: SolveBudget<'a>,
+    ) -> Self {
         let mut solution = Self {
-            steps,
-            unchanged,
+            steps: Vec::new(),
+            unchanged: Vec::new(),
             problem,
             picks,
-            meter,
-            explainer,
+            budget: Rc::new(budget),
+            explainer: OnceCell::new(),
         };
         let order = solution.order();
         solution.steps = order
@@ -100,24 +102,24 @@ impl<'a> Solution<'a> {
         };
         let installed = solution
             .problem
-            .world
+            .universe
             .installed
             .iter()
-            .map(|&id| solution.problem.world.entries[id].name);
+            .map(|&id| solution.problem.universe.entries[id].name);
         solution.unchanged = installed.filter(|name| !is_upgraded(name)).collect();
         solution
     }
 
-    /// Returns bundles that would have been preferred to a step's, best first, each with the reason
-    /// why it is impossible; fewer at the end of the budget, which is one for all steps.
+    /// Returns the preferred bundles of a step that are impossible, best first, each with the reasons.
+    /// Fewer are returned at the end of the budget, which all steps share.
     ///
     /// # Errors
-    /// If the work was stopped.
+    /// The caller's budget is used up.
     pub fn passed_over(
         &self,
         step: &SolutionStep<'_>,
         first: usize,
-    ) -> Result<Vec<PassedOver<'a>>, WorkStopped> {
+    ) -> Result<Vec<PassedOverBundle<'a>>, WorkStopped> {
         let pick = &self.picks[step.pick];
         let number = pick.passed_over.min(first).min(MAX_PASSED_OVER);
         let Some(candidates) = pick
@@ -137,39 +139,38 @@ impl<'a> Solution<'a> {
             .collect();
         let mut passed_over = Vec::new();
         for &candidate in &candidates[..number] {
-            let Some(placed) = self.problem.placed_of(candidate) else {
+            let Some(placed) = self.problem.variable_bundle(candidate) else {
                 continue;
             };
             chosen.push(candidate);
             let core = match explainer.core(&chosen) {
                 Ok(core) => core,
-                Err(Halt::Stopped(stopped)) => return Err(stopped),
-                Err(Halt::Refused(_)) => break,
+                Err(SolveError::Stopped(stopped)) => return Err(stopped),
+                Err(SolveError::Refused(_)) => break,
             };
             chosen.pop();
             let reasons = core
                 .into_iter()
                 .map(|at| ConflictReason::new(&self.problem, at))
                 .collect();
-            passed_over.push(PassedOver { placed, reasons });
+            passed_over.push(PassedOverBundle { placed, reasons });
         }
         Ok(passed_over)
     }
 
     fn explainer(&self) -> Result<Option<&RefCell<Explainer<'a>>>, WorkStopped> {
         if self.explainer.get().is_none() {
-            let explainer = match Explainer::new(&self.problem, &self.meter) {
+            let explainer = match Explainer::new(&self.problem, &self.budget) {
                 Ok(explainer) => Some(RefCell::new(explainer)),
-                Err(Halt::Stopped(stopped)) => return Err(stopped),
-                Err(Halt::Refused(_)) => None,
+                Err(SolveError::Stopped(stopped)) => return Err(stopped),
+                Err(SolveError::Refused(_)) => None,
             };
             self.explainer.get_or_init(|| explainer);
         }
         Ok(self.explainer.get().and_then(Option::as_ref))
     }
 
-    /// Returns the picks, those that serve a dependency before the one that has it, otherwise as
-    /// they were chosen.
+    /// Returns the picks in the order of installation: dependencies first, otherwise as chosen.
     fn order(&self) -> Vec<usize> {
         let mut serving = std::collections::HashMap::new();
         for (at, pick) in self.picks.iter().enumerate() {
@@ -183,7 +184,7 @@ impl<'a> Solution<'a> {
         let mut order = Vec::new();
         let mut seen = vec![false; self.picks.len()];
         for root in 0..self.picks.len() {
-            // Depth first, without recursion: chains of dependencies can be long.
+            // Depth first, without recursion: a long chain of dependencies would overflow the stack.
             let mut stack = vec![(root, false)];
             while let Some((at, is_done)) = stack.pop() {
                 if is_done {
@@ -205,19 +206,19 @@ impl<'a> Solution<'a> {
     fn step(&self, at: usize) -> Option<SolutionStep<'a>> {
         let pick = &self.picks[at];
         let id = self.problem.entry_of(pick.variable)?;
-        let placed = self.problem.placed(id)?;
-        let world = &self.problem.world;
+        let placed = self.problem.bundle(id)?;
+        let universe = &self.problem.universe;
         let upgraded = self
             .problem
             .upgrades
             .get(&id)
-            .map(|&installed| world.entries[installed].name);
+            .map(|&installed| universe.entries[installed].name);
         let dependencies = || pick.dependency.iter().chain(&pick.serves).copied();
         let subscription = dependencies().find_map(|dependency| match self.owner(dependency) {
-            Some(Variable::Subscription(at)) => Some(&world.request.subscriptions[at]),
+            Some(Variable::Subscription(at)) => Some(&universe.request.subscriptions[at]),
             _ => None,
         });
-        let is_new = |name: &str| world.installed_named(name).is_none();
+        let is_new = |name: &str| universe.installed_named(name).is_none();
         let starting = subscription.filter(|subscription| is_new(&subscription.installed_csv));
         Some(SolutionStep {
             placed,
@@ -249,8 +250,8 @@ impl<'a> Solution<'a> {
         else {
             return None;
         };
-        let world = &self.problem.world;
-        let requirement = requirement.map(|at| world.requirements[at].predicate.to_string());
+        let universe = &self.problem.universe;
+        let requirement = requirement.map(|at| universe.requirements[at].predicate.to_string());
         let none = StepReason {
             wanted: None,
             required_by: None,
@@ -259,15 +260,15 @@ impl<'a> Solution<'a> {
         };
         Some(match self.owner(dependency)? {
             Variable::Subscription(at) => StepReason {
-                wanted: Some(&world.request.subscriptions[at].name),
+                wanted: Some(&universe.request.subscriptions[at].name),
                 ..none
             },
-            Variable::Entry(id) => match world.entries[id].source {
-                Source::Catalog { at, entry } => StepReason {
-                    required_by: Some(PlacedBundle { catalog: at, entry }),
+            Variable::Entry(id) => match universe.entries[id].source {
+                EntryOrigin::Catalog { at, entry } => StepReason {
+                    required_by: Some(ChannelBundle { catalog: at, entry }),
                     ..none
                 },
-                Source::Installed { operator, .. } => StepReason {
+                EntryOrigin::Installed { operator, .. } => StepReason {
                     required_by_installed: Some(&operator.name),
                     ..none
                 },

@@ -1,24 +1,30 @@
-//! Reads the value of an `olm.constraint` in the order of upstream: size, fields and types, then
-//! ranges and rules.
+//! Parses the value of an `olm.constraint`.
+//!
+//! The order of the checks is upstream's, so that a value with several errors gets the same message:
+//! size, fields and types, then ranges and rules.
 
 use fbc::catalog::MAX_CONSTRAINT_BYTES;
 use fbc::go_quote;
 use serde_json::{Map, Value};
 
-use super::{Fault, ParsedRequirement, Predicate, Unreadable, get, json_type, package};
-use crate::facts::Api;
-use crate::meter::Meter;
+use super::{ParsedRequirement, Predicate, get, package};
+use crate::budget::SolveBudget;
+use crate::error::{ParseRequirementError, RequirementError};
+use crate::property::{Gvk, json_type};
 use crate::rule::Rule;
 
-/// Kinds of a constraint, in the order in which the first that is set counts.
+/// Kinds of a constraint. If a constraint sets several, the first one in this order counts.
 const KINDS: [&str; 6] = ["gvk", "package", "all", "any", "not", "cel"];
 
-/// Reads a constraint.
+/// Parses a constraint.
 ///
 /// # Errors
-/// With upstream's message.
-pub(super) fn read(value: &[u8], meter: &Meter<'_>) -> Result<ParsedRequirement, Unreadable> {
-    let parse = |reason: String| Fault::from(format!("parse olm.constraint: {reason}"));
+/// Upstream's message.
+pub(super) fn read(
+    value: &[u8],
+    budget: &SolveBudget<'_>,
+) -> Result<ParsedRequirement, ParseRequirementError> {
+    let parse = |reason: String| RequirementError::from(format!("parse olm.constraint: {reason}"));
     if value.len() > MAX_CONSTRAINT_BYTES {
         let reason = format!(
             "olm.constraint value is greater than max constraint size {MAX_CONSTRAINT_BYTES} bytes"
@@ -27,13 +33,15 @@ pub(super) fn read(value: &[u8], meter: &Meter<'_>) -> Result<ParsedRequirement,
     }
     let value: Value = serde_json::from_slice(value).map_err(|error| parse(error.to_string()))?;
     check(&value, "").map_err(parse)?;
-    let predicate = predicate(&value, meter).map_err(|error| match error {
-        Unreadable::Fault(Fault { message, is_limit }) => Fault {
-            message: format!("convert olm.constraint to resolver predicate: {message}"),
-            is_limit,
+    let predicate = predicate(&value, budget).map_err(|error| match error {
+        ParseRequirementError::Invalid(RequirementError { message, is_limit }) => {
+            RequirementError {
+                message: format!("convert olm.constraint to resolver predicate: {message}"),
+                is_limit,
+            }
+            .into()
         }
-        .into(),
-        halted @ Unreadable::Halted(_) => halted,
+        stopped @ ParseRequirementError::Stopped(_) => stopped,
     })?;
     let message = value
         .as_object()
@@ -44,7 +52,7 @@ pub(super) fn read(value: &[u8], meter: &Meter<'_>) -> Result<ParsedRequirement,
     })
 }
 
-/// Checks fields and types of a constraint at a path, such as `all.constraints`.
+/// Checks the fields and types of a constraint at a path, such as `all.constraints`.
 fn check(value: &Value, path: &str) -> Result<(), String> {
     let Some(object) = object(value, "Constraint", "constraints.Constraint", path)? else {
         return Ok(());
@@ -95,7 +103,7 @@ fn check_list(value: &Value, path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks an object that has only these strings.
+/// Checks an object whose fields are these strings.
 fn strings(value: &Value, go_struct: &str, path: &str, names: &[&str]) -> Result<(), String> {
     let Some(object) = object(
         value,
@@ -159,8 +167,8 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// Reads a checked constraint: the first of its [`KINDS`] that is set.
-fn predicate(value: &Value, meter: &Meter<'_>) -> Result<Predicate, Unreadable> {
+/// Converts a checked constraint: the first of its [`KINDS`] that is set.
+fn predicate(value: &Value, budget: &SolveBudget<'_>) -> Result<Predicate, ParseRequirementError> {
     let empty = Map::new();
     let object = value.as_object().unwrap_or(&empty);
     let set = |kind: &&str| get(object, kind).is_some_and(|value| !value.is_null());
@@ -176,21 +184,21 @@ fn predicate(value: &Value, meter: &Meter<'_>) -> Result<Predicate, Unreadable> 
         let list = get(body, "constraints").and_then(Value::as_array);
         list.into_iter()
             .flatten()
-            .map(|one| predicate(one, meter))
+            .map(|one| predicate(one, budget))
             .collect::<Result<Vec<_>, _>>()
     };
     Ok(match kind {
-        "gvk" => Predicate::Api(Api {
+        "gvk" => Predicate::Api(Gvk {
             group: field("group").into(),
             version: field("version").into(),
             kind: field("kind").into(),
         }),
-        "package" => package(field("packageName"), field("versionRange"), meter)?,
+        "package" => package(field("packageName"), field("versionRange"), budget)?,
         "all" => Predicate::All(list()?),
         "any" => Predicate::Any(list()?),
         "not" => Predicate::Not(list()?),
         _ => {
-            let rule = Box::new(Rule::compile(&field("rule"), meter)?);
+            let rule = Box::new(Rule::compile(&field("rule"), budget)?);
             Predicate::Rule {
                 rule,
                 message: text(object, "failureMessage").unwrap_or_default(),

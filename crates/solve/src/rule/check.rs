@@ -1,5 +1,5 @@
-//! Checks the types of a CEL rule: the interpreter has no checker, and what is not well-typed is
-//! refused upstream.
+//! Type checker of CEL rules. Upstream rejects rules that are not well-typed, and the interpreter has
+//! no type checker.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use cel::common::ast::{
 /// A type of CEL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
-    /// Known only when the rule is evaluated.
+    /// `dyn`: known only when the rule is evaluated.
     Any,
     Bool,
     Int,
@@ -27,7 +27,7 @@ enum Type {
     Duration,
 }
 
-/// Names of types that a rule can compare with.
+/// Names of types that are values in rules.
 const TYPE_NAMES: [&str; 10] = [
     "bool",
     "int",
@@ -41,7 +41,7 @@ const TYPE_NAMES: [&str; 10] = [
     "type",
 ];
 
-/// Parts of a timestamp, and those that a duration has too.
+/// Accessors of timestamps. The first four exist for durations too.
 const TIME_PARTS: [&str; 10] = [
     "getHours",
     "getMinutes",
@@ -58,10 +58,10 @@ const TIME_PARTS: [&str; 10] = [
 /// Variables in scope, innermost last.
 type Scope = Vec<(String, Type)>;
 
-/// Returns whether a rule results in a bool.
+/// Returns whether the type of a rule is `bool`.
 ///
 /// # Errors
-/// If it is not well-typed.
+/// The rule is not well-typed.
 pub(super) fn check(rule: &IdedExpr) -> Result<bool, String> {
     let properties = list(Type::Map(Box::new(Type::String), Box::new(Type::Any)));
     let mut scope = vec![("properties".to_owned(), properties)];
@@ -228,10 +228,10 @@ fn call_type(call: &CallExpr, scope: &mut Scope) -> Result<Type, String> {
     })
 }
 
-/// The outer `None` stands for "no overload of these types".
-type Found = Option<Result<Type, String>>;
+/// Result type of a call. `None` means that there is no overload for these types.
+type Overload = Option<Result<Type, String>>;
 
-fn operator_type(name: &str, args: &[Type]) -> Found {
+fn operator_type(name: &str, args: &[Type]) -> Overload {
     let found = match (name, args) {
         ("_&&_" | "_||_", args) => args
             .iter()
@@ -287,7 +287,7 @@ fn arithmetic(name: &str, one: &Type, other: &Type) -> Option<Type> {
     agrees.then(|| join(one.clone(), other.clone()))
 }
 
-fn function_type(name: &str, args: &[Type]) -> Found {
+fn function_type(name: &str, args: &[Type]) -> Overload {
     use Type::{Any, Bool, Bytes, Double, Duration, Int, String, Timestamp, Uint};
     let (accepted, result): (&[Type], Type) = match name {
         "size" => {
@@ -322,8 +322,8 @@ fn function_type(name: &str, args: &[Type]) -> Found {
     one_of(args, accepted, result)
 }
 
-/// The result of a function of one argument.
-fn one_of(args: &[Type], accepted: &[Type], result: Type) -> Found {
+/// Returns the result type of a function with one argument.
+fn one_of(args: &[Type], accepted: &[Type], result: Type) -> Overload {
     let [arg] = args else { return None };
     accepted
         .iter()
@@ -339,7 +339,7 @@ fn all_agree(args: &[Type], wanted: &[Type]) -> bool {
             .all(|(arg, wanted)| agree(arg, wanted))
 }
 
-fn member_type(name: &str, target: &Type, args: &[Type]) -> Found {
+fn member_type(name: &str, target: &Type, args: &[Type]) -> Overload {
     let is_duration = agree(target, &Type::Duration);
     match name {
         "size" => function_type("size", std::slice::from_ref(target)).filter(|_| args.is_empty()),
@@ -357,7 +357,7 @@ fn member_type(name: &str, target: &Type, args: &[Type]) -> Found {
     }
 }
 
-/// Whether a value of one type can be used as one of the other.
+/// Returns whether a value of one type can be used as one of the other.
 fn agree(one: &Type, other: &Type) -> bool {
     match (one, other) {
         (Type::Any, _) | (_, Type::Any) => true,
@@ -369,7 +369,7 @@ fn agree(one: &Type, other: &Type) -> bool {
     }
 }
 
-/// The type of values of both types.
+/// Returns the common type of two types.
 fn join(one: Type, other: Type) -> Type {
     if one == other {
         one

@@ -1,30 +1,30 @@
-//! Bounds what evaluating a CEL rule costs: nothing interrupts an evaluation, so it is estimated
-//! before.
+//! Upper bounds of the cost of evaluating CEL rules. An evaluation cannot be interrupted, so that its
+//! cost is bounded before it begins.
 //!
-//! The interpreter copies values with everything in them: an item that a macro binds to its
-//! variable, the parts of lists and maps that a rule writes, and what `+` joins. A step is at most
-//! one value that is looked at or copied, so that steps bound memory too.
+//! The interpreter makes deep copies: of items that a macro binds to its variable, of the elements of
+//! list and map literals, and of the operands of `+`. A step looks at or copies at most one value, so
+//! that steps bound memory too.
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
-/// Steps to look for a pattern of [`super::MAX_PATTERN_BYTES`] in a block of text.
+/// Steps to match a pattern of [`super::MAX_PATTERN_BYTES`] against a block of text.
 const PATTERN_BLOCK_STEPS: u64 = 2_500;
 
-/// Number of parts of a rule whose bounds are found in the time of one step.
+/// Number of subexpressions whose bounds are computed in the time of one step.
 const BOUNDS_OF_STEP: u64 = 4;
 
-/// Number of bytes of a text that are looked at in one step.
+/// Number of bytes of a string that are processed in one step.
 pub(super) const BLOCK_BYTES: u64 = 256;
 
-/// How large a value is.
+/// Size of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Size {
     /// Number of items or entries.
     pub(super) items: u64,
-    /// Weight of the largest one.
+    /// Weight of the largest item or entry.
     pub(super) largest: u64,
-    /// Steps to look at all of it, or to copy it: one for each value in it, whatever its depth, and
-    /// for each block of its texts.
+    /// Steps to look at or copy all of it: one for each value in it at any depth, and one for each
+    /// block of its strings.
     pub(super) weight: u64,
 }
 
@@ -33,20 +33,20 @@ pub(super) struct Size {
 struct Bound {
     /// Steps to evaluate it.
     steps: u64,
-    /// Its value.
+    /// Size of its value.
     size: Size,
 }
 
 /// Sizes of the variables in scope, innermost last.
 type Scope<'e> = Vec<(&'e str, Size)>;
 
-/// Returns the depth of macros inside of one another.
+/// Returns the depth of nested macros.
 pub(super) fn depth(rule: &IdedExpr) -> usize {
     let deepest = children(rule).into_iter().map(depth).max().unwrap_or(0);
     deepest + usize::from(matches!(rule.expr, Expr::Comprehension(_)))
 }
 
-/// Returns the patterns of `matches`; `None` for one that is not written in the rule.
+/// Returns the patterns of `matches`; `None` stands for one that is not a literal.
 pub(super) fn patterns(rule: &IdedExpr) -> Vec<Option<&str>> {
     let mut found: Vec<_> = children(rule).into_iter().flat_map(patterns).collect();
     if let Expr::Call(call) = &rule.expr
@@ -60,19 +60,18 @@ pub(super) fn patterns(rule: &IdedExpr) -> Vec<Option<&str>> {
     found
 }
 
-/// Returns the steps that parsing a rule takes: its parser takes longer for each byte of a longer
-/// rule.
+/// Returns the steps of parsing a rule. The parser's time per byte grows with the length of the rule.
 pub(super) fn parse_steps(rule: &str) -> u64 {
     let bytes = rule.len() as u64;
     bytes * (6 + bytes / 150)
 }
 
-/// Returns the steps that [`steps`] takes itself.
+/// Returns the steps of computing [`steps`].
 pub(super) fn bound_steps(rule: &IdedExpr) -> u64 {
     bounded_parts(rule).div_ceil(BOUNDS_OF_STEP)
 }
 
-/// Number of calls of [`bound`]: of what a macro repeats it is called twice.
+/// Returns the number of calls of [`bound`]. It is called twice for the body of a macro.
 fn bounded_parts(rule: &IdedExpr) -> u64 {
     let repeated = match &rule.expr {
         Expr::Comprehension(body) => bounded_parts(&body.loop_step),
@@ -81,24 +80,24 @@ fn bounded_parts(rule: &IdedExpr) -> u64 {
     children(rule).into_iter().map(bounded_parts).sum::<u64>() + repeated + 1
 }
 
-/// Returns an upper bound of the steps, by the size of the properties.
+/// Returns an upper bound of the steps of an evaluation, for properties of this size.
 pub(super) fn steps(rule: &IdedExpr, properties: Size) -> u64 {
     bound(rule, &mut vec![("properties", properties)]).steps
 }
 
-/// Returns the steps that compiling a pattern takes, which each look-up does.
+/// Returns the steps of compiling a pattern. Each call of `matches` compiles it.
 pub(super) fn pattern_steps(pattern: &str) -> u64 {
-    let of_byte = if folds_ranges(pattern) { 6_000 } else { 20 };
+    let per_byte = if folds_ranges(pattern) { 6_000 } else { 20 };
     let once = if has_escapes(pattern) || dots(pattern) > 0 {
         1_000
     } else {
         200
     };
-    once + of_byte * pattern.len() as u64
+    once + per_byte * pattern.len() as u64
 }
 
-/// Returns the steps that looking for a pattern in a block of text takes, by the states that it is
-/// compiled to.
+/// Returns the steps of matching a pattern against a block of text. They depend on the number of
+/// states that it compiles to.
 fn pattern_block_steps(pattern: &str) -> u64 {
     if has_escapes(pattern) || pattern.contains('{') {
         return PATTERN_BLOCK_STEPS;
@@ -106,7 +105,7 @@ fn pattern_block_steps(pattern: &str) -> u64 {
     PATTERN_BLOCK_STEPS.min(20 * (1 + pattern.len() as u64) + 200 * dots(pattern))
 }
 
-/// Whether a pattern may have classes with parts all over Unicode, such as `\w` and `\pL`.
+/// Returns whether a pattern may have classes with ranges all over Unicode, such as `\w` and `\pL`.
 fn has_escapes(pattern: &str) -> bool {
     let mut bytes = pattern.bytes();
     !pattern.is_ascii()
@@ -114,14 +113,14 @@ fn has_escapes(pattern: &str) -> bool {
             .any(|escaped| escaped.is_none_or(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Number of classes of all characters but few: `.` and `[^x]`.
+/// Returns the number of classes of almost all characters: `.` and `[^x]`.
 fn dots(pattern: &str) -> u64 {
     (pattern.matches('.').count() - pattern.matches("\\.").count() + pattern.matches("[^").count())
         as u64
 }
 
-/// Whether a pattern may look for the other case of each character of a large class, such as
-/// `(?i)[^\D]`, which takes milliseconds for each.
+/// Returns whether compiling a pattern may fold the case of each character of a large class, such as
+/// `(?i)[^\D]`. It takes milliseconds for each class.
 fn folds_ranges(pattern: &str) -> bool {
     let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
     let ignores_case = pattern
@@ -134,13 +133,13 @@ fn folds_ranges(pattern: &str) -> bool {
 }
 
 impl Size {
-    /// A value without parts, and its blocks of text.
-    pub(super) fn of_text(bytes: usize) -> Self {
-        Self::of_any(1 + bytes as u64 / BLOCK_BYTES)
+    /// Returns the size of a string of this many bytes.
+    pub(super) fn from_text(bytes: usize) -> Self {
+        Self::from_weight(1 + bytes as u64 / BLOCK_BYTES)
     }
 
-    /// Whatever weighs so much.
-    fn of_any(weight: u64) -> Self {
+    /// Returns the largest size with this weight.
+    fn from_weight(weight: u64) -> Self {
         Self {
             items: weight,
             largest: weight,
@@ -148,7 +147,7 @@ impl Size {
         }
     }
 
-    /// What has the items of both.
+    /// Returns the size of the concatenation of two values.
     fn and(self, other: Self) -> Self {
         Self {
             items: self.items.saturating_add(other.items),
@@ -157,7 +156,7 @@ impl Size {
         }
     }
 
-    /// What is one or the other.
+    /// Returns a size that bounds both values.
     fn or(self, other: Self) -> Self {
         Self {
             items: self.items.max(other.items),
@@ -166,8 +165,8 @@ impl Size {
         }
     }
 
-    /// A list or a map of such.
-    fn of_items(parts: &[Self]) -> Self {
+    /// Returns the size of a list or map with these parts.
+    fn from_items(parts: &[Self]) -> Self {
         let weights = parts.iter().map(|part| part.weight);
         Self {
             items: parts.len() as u64,
@@ -193,7 +192,7 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     let (own, size) = match &expr.expr {
         Expr::Ident(name) => {
             let variable = scope.iter().rfind(|(variable, _)| variable == name);
-            (1, variable.map_or(Size::of_any(1), |(_, size)| *size))
+            (1, variable.map_or(Size::from_weight(1), |(_, size)| *size))
         }
         Expr::Call(call) => {
             if let ("matches", Some(Expr::Literal(LiteralValue::String(pattern)))) = (
@@ -204,10 +203,10 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
                     + sizes[0].weight * pattern_block_steps(pattern.inner());
                 return Bound {
                     steps: steps.saturating_add(own),
-                    size: Size::of_any(1),
+                    size: Size::from_weight(1),
                 };
             }
-            // What a macro appends to its result is all that is copied.
+            // Appending to the result of a macro copies the appended value alone.
             let is_append = call.func_name == "_+_" && is_result(&call.args[0]);
             let copied = &sizes[usize::from(is_append)..];
             (
@@ -215,10 +214,10 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
                 call_size(&call.func_name, &sizes),
             )
         }
-        Expr::Select(_) => (1, Size::of_any(sizes[0].weight)),
+        Expr::Select(_) => (1, Size::from_weight(sizes[0].weight)),
         Expr::Literal(literal) => (1, literal_size(literal)),
-        // What it is made of is copied into it.
-        _ => (Size::of_items(&sizes).weight, Size::of_items(&sizes)),
+        // The elements are copied into the list or map.
+        _ => (Size::from_items(&sizes).weight, Size::from_items(&sizes)),
     };
     Bound {
         steps: steps.saturating_add(own),
@@ -226,21 +225,23 @@ fn bound<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     }
 }
 
-/// Whether an expression is the result of a macro so far: no rule can write its name.
+/// Returns whether an expression is the accumulator of a macro, whose name no rule can contain.
 fn is_result(expr: &IdedExpr) -> bool {
     matches!(&expr.expr, Expr::Ident(name) if name.starts_with('@'))
 }
 
-/// Bounds a macro, whose result grows by the same with each item.
+/// Bounds a macro. Its result grows by the same size with each item.
 fn bound_macro<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     let Expr::Comprehension(body) = &expr.expr else {
         unreachable!("the expression is a macro")
     };
+    // The body is bounded twice: once for the growth of the result with the first item, and once with
+    // the size that the result has in the end.
     let range = bound(&body.iter_range, scope);
     let initial = bound(&body.accu_init, scope);
     let depth = scope.len();
     scope.push((&body.accu_var, initial.size));
-    scope.push((&body.iter_var, Size::of_any(range.size.largest)));
+    scope.push((&body.iter_var, Size::from_weight(range.size.largest)));
     let first = bound(&body.loop_step, scope).size;
     let grown = |initial: u64, first: u64| {
         initial.saturating_add(
@@ -270,7 +271,7 @@ fn bound_macro<'e>(expr: &'e IdedExpr, scope: &mut Scope<'e>) -> Bound {
     }
 }
 
-/// Steps of a call itself, by the sizes of what it is called with.
+/// Returns the steps of a call without those of its arguments, by their sizes.
 fn call_steps(name: &str, sizes: &[Size]) -> u64 {
     let weights = sizes.iter().map(|size| size.weight);
     let look = match name {
@@ -282,22 +283,22 @@ fn call_steps(name: &str, sizes: &[Size]) -> u64 {
     look.saturating_add(1)
 }
 
-/// Size of the result of a call.
+/// Returns the size of the result of a call.
 fn call_size(name: &str, sizes: &[Size]) -> Size {
     match (name, sizes) {
-        ("_[_]", [container, _]) => Size::of_any(container.largest),
+        ("_[_]", [container, _]) => Size::from_weight(container.largest),
         ("_+_", [one, other]) => one.and(*other),
         ("_?_:_", [_, one, other]) => one.or(*other),
-        ("string" | "bytes" | "dyn", [one]) => one.and(Size::of_any(1)),
-        _ => Size::of_any(1),
+        ("string" | "bytes" | "dyn", [one]) => one.and(Size::from_weight(1)),
+        _ => Size::from_weight(1),
     }
 }
 
 fn literal_size(literal: &LiteralValue) -> Size {
     match literal {
-        LiteralValue::String(text) => Size::of_text(text.inner().len()),
-        LiteralValue::Bytes(bytes) => Size::of_text(bytes.inner().len()),
-        _ => Size::of_any(1),
+        LiteralValue::String(text) => Size::from_text(text.inner().len()),
+        LiteralValue::Bytes(bytes) => Size::from_text(bytes.inner().len()),
+        _ => Size::from_weight(1),
     }
 }
 

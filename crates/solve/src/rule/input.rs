@@ -1,5 +1,5 @@
-//! The variable `properties` of rules: read from JSON straight into values of the interpreter, and
-//! counted meanwhile.
+//! The variable `properties` of rules, decoded from JSON into values of the interpreter and counted
+//! meanwhile.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,13 +11,14 @@ use cel::context::VariableResolver;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 
 use super::cost::Size;
-use crate::facts::RawProperty;
+use crate::property::RawProperty;
 
-/// Maximum number of values in the properties of one bundle that CEL rules look at. Each takes up
-/// to 300 bytes.
+/// Maximum number of values in the properties of one bundle that CEL rules look at.
+//
+// A value takes up to 300 bytes of memory.
 pub const MAX_RULE_VALUES: u64 = 50_000;
 
-/// The variable `properties` of a rule. Rules borrow it: a clone would copy every value in it.
+/// The variable `properties` of a rule. Evaluations borrow it, because a clone is a deep copy.
 #[derive(Debug)]
 pub(crate) struct RuleInput {
     properties: Box<dyn Val>,
@@ -25,8 +26,8 @@ pub(crate) struct RuleInput {
 }
 
 impl RuleInput {
-    /// Converts properties, as upstream does: every number is a double, and what is not JSON counts
-    /// as null. Returns `None` if they have more than [`MAX_RULE_VALUES`].
+    /// Decodes properties like upstream: numbers are doubles, and invalid JSON is null. Returns
+    /// `None` if they have more than [`MAX_RULE_VALUES`].
     pub(crate) fn read(properties: &[RawProperty<'_>]) -> Option<Self> {
         let mut size = Size {
             items: properties.len() as u64,
@@ -37,7 +38,7 @@ impl RuleInput {
         for property in properties {
             let left = Cell::new(MAX_RULE_VALUES.saturating_sub(size.weight));
             let before = left.get();
-            let counter = Counter(&left);
+            let counter = ValueCounter(&left);
             counter.count(1)?;
             let type_name = counter.text(&property.type_name)?;
             let value = counter.read(&property.value)?;
@@ -48,6 +49,8 @@ impl RuleInput {
                 (CelMapKey::from("type"), type_name),
                 (CelMapKey::from("value"), value),
             ];
+            // The interpreter's own types, although clones of them are deep copies: its lists never
+            // equal lists of another type, so that `['x'] == p.value` would differ from upstream.
             values.push(Box::new(CelMap::from(HashMap::from(entries))));
         }
         Some(Self {
@@ -60,7 +63,7 @@ impl RuleInput {
         self.size
     }
 
-    /// Number of its values, as [`Size`] counts them.
+    /// Returns the number of its values, as [`Size`] counts them.
     pub(crate) fn weight(&self) -> u64 {
         self.size.weight
     }
@@ -72,30 +75,29 @@ impl VariableResolver for RuleInput {
     }
 }
 
-/// Reads JSON values, and counts them down to zero.
+/// Decodes JSON values within a limit on their number.
 #[derive(Clone, Copy)]
-struct Counter<'c>(&'c Cell<u64>);
+struct ValueCounter<'c>(&'c Cell<u64>);
 
-impl Counter<'_> {
-    /// Counts values; `None` if there are more than are left.
+impl ValueCounter<'_> {
+    /// Counts values. Returns `None` if the limit is exceeded.
     fn count(self, weight: u64) -> Option<()> {
         let left = self.0.get().checked_sub(weight);
-        // What is left does not matter any more.
         self.0.set(left.unwrap_or(0));
         left.map(|_| ())
     }
 
     fn text(self, text: &str) -> Option<Box<dyn Val>> {
-        self.count(Size::of_text(text.len()).weight)?;
+        self.count(Size::from_text(text.len()).weight)?;
         Some(Box::new(CelString::from(text.to_owned())))
     }
 
-    /// Reads a value; `None` if it has more values than are left.
+    /// Decodes a value. Returns `None` if the limit is exceeded.
     fn read(self, json: &[u8]) -> Option<Box<dyn Val>> {
         let before = self.0.get();
         let exceeded = Cell::new(false);
         let mut deserializer = serde_json::Deserializer::from_slice(json);
-        let read = Reader {
+        let read = ValueReader {
             counter: self,
             exceeded: &exceeded,
         }
@@ -112,14 +114,14 @@ impl Counter<'_> {
     }
 }
 
-/// Reads one value.
+/// Decodes one value.
 #[derive(Clone, Copy)]
-struct Reader<'c> {
-    counter: Counter<'c>,
+struct ValueReader<'c> {
+    counter: ValueCounter<'c>,
     exceeded: &'c Cell<bool>,
 }
 
-impl Reader<'_> {
+impl ValueReader<'_> {
     fn count<E: Error>(self, weight: u64) -> Result<(), E> {
         self.counter.count(weight).ok_or_else(|| {
             self.exceeded.set(true);
@@ -133,7 +135,7 @@ impl Reader<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Reader<'_> {
+impl<'de> DeserializeSeed<'de> for ValueReader<'_> {
     type Value = Box<dyn Val>;
 
     fn deserialize<D: serde::Deserializer<'de>>(
@@ -144,7 +146,7 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
+impl<'de> Visitor<'de> for ValueReader<'_> {
     type Value = Box<dyn Val>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -180,7 +182,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        self.count(Size::of_text(text.len()).weight)?;
+        self.count(Size::from_text(text.len()).weight)?;
         Ok(Box::new(CelString::from(text.to_owned())))
     }
 
@@ -197,7 +199,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
         self.count(1)?;
         let mut map = HashMap::new();
         while let Some(key) = entries.next_key::<String>()? {
-            self.count(Size::of_text(key.len()).weight)?;
+            self.count(Size::from_text(key.len()).weight)?;
             map.insert(CelMapKey::from(key), entries.next_value_seed(self)?);
         }
         Ok(Box::new(CelMap::from(map)))

@@ -1,18 +1,17 @@
-//! Decides most rules for most bundles without the interpreter: by types of properties, and by
-//! texts that occur in them.
+//! A sketch of a rule decides most bundles without the interpreter: by the types of properties, and
+//! by strings that do not occur in them.
 //!
-//! A sketch has three results: the rule holds, it does not hold, or only an evaluation can tell. It
-//! follows the logic of CEL, where `&&`, `||`, `exists` and `all` absorb errors of parts that do
-//! not matter.
+//! It has three results: the rule holds, it does not hold, or only an evaluation can decide. Like in
+//! CEL, `&&`, `||`, `exists` and `all` absorb errors of operands that do not matter.
 
 use cel::common::ast::{Expr, IdedExpr, LiteralValue};
 
-use crate::facts::RawProperty;
+use crate::property::RawProperty;
 
-/// What is known of a rule without evaluating it.
+/// The part of a rule that can be decided without evaluating it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Sketch {
-    /// Only an evaluation can tell.
+    /// Only an evaluation can decide.
     Unknown,
     /// `true` or `false`.
     Constant(bool),
@@ -28,30 +27,30 @@ pub(super) enum Sketch {
     All(Box<Sketch>),
     /// `p.type == 'text'`.
     IsOfType(String),
-    /// `p.value.field == 'text'`: not if the value has no such string; the text is in quotes as in
-    /// JSON.
+    /// `p.value.field == 'text'`: `false` if the value has no such string. The text is in quotes as
+    /// in JSON.
     HasString(String),
 }
 
 impl Sketch {
-    pub(super) fn of_rule(rule: &IdedExpr) -> Self {
+    pub(super) fn from_rule(rule: &IdedExpr) -> Self {
         Self::new(rule, None)
     }
 
-    /// Sketches an expression; `variable` is the property that the surrounding macro looks at.
+    /// Sketches an expression. `variable` is the property variable of the surrounding macro.
     fn new(expr: &IdedExpr, variable: Option<&str>) -> Self {
         match &expr.expr {
             Expr::Literal(LiteralValue::Boolean(value)) => Self::Constant(*value.inner()),
-            Expr::Comprehension(_) if variable.is_none() => Self::of_macro(expr),
+            Expr::Comprehension(_) if variable.is_none() => Self::from_macro(expr),
             Expr::Call(call) => {
                 let parts = || call.args.iter().map(|part| Self::new(part, variable));
                 match (&*call.func_name, &call.args[..]) {
                     ("_&&_", _) => Self::And(parts().collect()),
                     ("_||_", _) => Self::Or(parts().collect()),
                     ("!_", [part]) => Self::Not(Box::new(Self::new(part, variable))),
-                    ("_==_", [one, other]) => Self::of_comparison(one, other, variable),
+                    ("_==_", [one, other]) => Self::from_comparison(one, other, variable),
                     ("_!=_", [one, other]) => {
-                        Self::Not(Box::new(Self::of_comparison(one, other, variable)))
+                        Self::Not(Box::new(Self::from_comparison(one, other, variable)))
                     }
                     _ => Self::Unknown,
                 }
@@ -61,7 +60,7 @@ impl Sketch {
     }
 
     /// Sketches `properties.exists(variable, condition)` and `properties.all(variable, condition)`.
-    fn of_macro(expr: &IdedExpr) -> Self {
+    fn from_macro(expr: &IdedExpr) -> Self {
         let Expr::Comprehension(body) = &expr.expr else {
             return Self::Unknown;
         };
@@ -88,7 +87,7 @@ impl Sketch {
         }
     }
 
-    fn of_comparison(one: &IdedExpr, other: &IdedExpr, variable: Option<&str>) -> Self {
+    fn from_comparison(one: &IdedExpr, other: &IdedExpr, variable: Option<&str>) -> Self {
         let Some(variable) = variable else {
             return Self::Unknown;
         };
@@ -100,7 +99,7 @@ impl Sketch {
         if is_field(part, "type", variable) {
             return Self::IsOfType(text.to_owned());
         }
-        // Written in JSON as they are, by everybody.
+        // Every JSON encoder writes these characters without an escape.
         let is_plain = text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b" -._/:@+,".contains(&byte));
@@ -110,8 +109,8 @@ impl Sketch {
         Self::Unknown
     }
 
-    /// Number of properties, and of bytes in their values, that the sketch looks at, each once for
-    /// each comparison.
+    /// Returns the number of comparisons. Each one looks at all properties and at all bytes of their
+    /// values.
     pub(super) fn comparisons(&self) -> usize {
         match self {
             Self::Unknown | Self::Constant(_) => 0,
@@ -121,7 +120,7 @@ impl Sketch {
         }
     }
 
-    /// Returns whether the rule holds for these properties; `None` if only an evaluation can tell.
+    /// Returns whether the rule holds for these properties; `None` if only an evaluation can decide.
     pub(super) fn holds(&self, properties: &[RawProperty<'_>]) -> Option<bool> {
         self.decide(properties, None)
     }
@@ -152,12 +151,12 @@ impl Sketch {
     }
 }
 
-/// Whether all of these hold, as `&&` and `all` find out.
+/// Returns the conjunction in three-valued logic, like `&&` and `all`.
 fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     any(parts.map(|part| part.map(|holds| !holds))).map(|holds| !holds)
 }
 
-/// Whether one of these holds, as `||` and `exists` find out.
+/// Returns the disjunction in three-valued logic, like `||` and `exists`.
 fn any(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut known = Some(false);
     for part in parts {
@@ -170,13 +169,13 @@ fn any(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     known
 }
 
-/// Whether JSON certainly has no such string in quotes.
+/// Returns whether JSON certainly lacks this quoted string.
 fn lacks(json: &[u8], quoted: &str) -> bool {
-    // An escape may stand for any character.
+    // With an escape, the string may be there in another spelling.
     std::str::from_utf8(json).is_ok_and(|json| !json.contains('\\') && !json.contains(quoted))
 }
 
-/// Whether an expression is `variable.value` or a field of it, at any depth.
+/// Returns whether an expression is `variable.value` or a field of it, at any depth.
 fn is_in_value(part: &IdedExpr, variable: &str) -> bool {
     match &part.expr {
         Expr::Select(select) if !select.test => {
@@ -186,7 +185,7 @@ fn is_in_value(part: &IdedExpr, variable: &str) -> bool {
     }
 }
 
-/// Whether an expression is `variable.field`.
+/// Returns whether an expression is `variable.field`.
 fn is_field(expr: &IdedExpr, field: &str, variable: &str) -> bool {
     match &expr.expr {
         Expr::Select(select) => {
@@ -202,7 +201,7 @@ mod tests {
     use cel::parser::Parser;
 
     use super::Sketch;
-    use crate::facts::RawProperty;
+    use crate::property::RawProperty;
 
     fn property(type_name: &'static str, value: &'static str) -> RawProperty<'static> {
         RawProperty {
@@ -217,7 +216,7 @@ mod tests {
             property("olm.label", r#"{"label":"sw\u0065et"}"#),
             property("certified", "null"),
         ];
-        Sketch::of_rule(&Parser::new().parse(rule).unwrap()).holds(&properties)
+        Sketch::from_rule(&Parser::new().parse(rule).unwrap()).holds(&properties)
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl Generator {
     }
 }
 
-/// How a request was answered.
+/// The kind of an answer.
 struct Execution {
     seed: u64,
     cpu: Duration,

@@ -1,4 +1,4 @@
-//! What OLM v1 would install, and what it would need to have installed beforehand.
+//! The policy of OLM v1: the bundles that it would install, and those that they require.
 
 use std::collections::BTreeMap;
 

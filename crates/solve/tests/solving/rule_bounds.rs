@@ -11,7 +11,7 @@ use crate::bounds::{constrained, refusal, rule, wanted, with_outcome};
 /// The budget of a `solve` over HTTP, in nanoseconds.
 const BUDGET: u64 = 50_000_000;
 
-/// Whether a refusal is about steps of rules, and not about other work.
+/// Returns whether a refusal is about the steps of rules, and not about other work.
 fn is_of_steps(message: &str) -> bool {
     message.contains("steps of CEL rules")
 }

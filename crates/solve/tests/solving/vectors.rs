@@ -1,4 +1,4 @@
-//! What upstream's resolver answers, recorded: `tests/testdata/README.md` says how.
+//! Recorded answers of upstream's resolver: `tests/testdata/README.md` says how.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,7 @@ use std::path::Path;
 use http_facts::coding::Coding;
 
 use super::super::CONTENT;
-use super::super::crash_points::DISK_FULL_AT;
-use super::super::file::{CrashPoint, FileKind};
+use super::super::crash_points::{CrashPoint, DISK_FULL_AT, FileKind};
 use super::super::tests::{keep_text, open, open_with};
 use super::MAX_COMPRESSION;
 

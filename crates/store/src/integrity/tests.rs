@@ -1,4 +1,4 @@
-//! What a check finds after each way in which a file can be overwritten.
+//! Detection of each way in which a file can be overwritten.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Where images are, by what `registries.conf` says.
+//! Locations of images, according to `registries.conf`.
 
 use super::*;
 

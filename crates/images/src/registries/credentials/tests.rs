@@ -1,4 +1,4 @@
-//! Which credentials fit which repository.
+//! Selection of the credentials for a repository.
 
 use super::*;
 
@@ -8,7 +8,7 @@ async fn found(files: &[&str], registry: &str, repository: &str) -> Option<Strin
         .iter()
         .enumerate()
         .map(|(at, text)| (format!("/{at}").into(), (*text).to_owned()));
-    let found = Credentials::parse(files)
+    let found = RegistryCredentials::parse(files)
         .unwrap()
         .find(registry, repository)
         .await
@@ -17,7 +17,7 @@ async fn found(files: &[&str], registry: &str, repository: &str) -> Option<Strin
 }
 
 fn refused(text: &str) -> String {
-    Credentials::parse([("/auth.json".into(), text.to_owned())])
+    RegistryCredentials::parse([("/auth.json".into(), text.to_owned())])
         .unwrap_err()
         .to_string()
 }
@@ -126,7 +126,7 @@ async fn a_password_may_have_colons_and_the_padding_of_windows() {
         r#"{{"auths":{{"a.io":{{"auth":"{}"}}}}}}"#,
         STANDARD.encode("me:p:q\0\0")
     );
-    let credentials = Credentials::parse([("/auth.json".into(), text)]).unwrap();
+    let credentials = RegistryCredentials::parse([("/auth.json".into(), text)]).unwrap();
     let found = credentials.find("a.io", "x").await.unwrap().unwrap();
     assert!(
         found.secret
@@ -159,9 +159,10 @@ fn a_file_that_cannot_be_used_is_named_without_its_secrets() {
 
 #[test]
 fn secrets_are_not_shown() {
-    let credentials = Credentials::parse([("/auth.json".into(), auths(&["quay.io"]))]).unwrap();
+    let credentials =
+        RegistryCredentials::parse([("/auth.json".into(), auths(&["quay.io"]))]).unwrap();
     assert_eq!(
         format!("{credentials:?}"),
-        r#"Credentials { files: [CredentialsFile("/auth.json")] }"#
+        r#"RegistryCredentials { files: [CredentialsFile("/auth.json")] }"#
     );
 }

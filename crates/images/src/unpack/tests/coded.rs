@@ -1,4 +1,4 @@
-//! How layers are compressed, how they end, and what images say of them and of their catalogs.
+//! Compression of layers, their ends, digests, and labels.
 
 use sha2::{Digest as _, Sha256};
 

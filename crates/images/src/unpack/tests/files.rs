@@ -1,4 +1,4 @@
-//! Which files of an image are its catalog, and what of them is refused.
+//! Selection of the files of the catalog, and the entries that are rejected.
 
 use super::*;
 

@@ -7,7 +7,7 @@ fn with(limits: &UnpackLimits, layers: &[Archive]) -> Result<(), String> {
     unpacked_blobs(&blobs, "/configs", limits).map(drop)
 }
 
-/// What is exactly as much as it may be is taken, and one more is refused.
+/// Asserts that exactly the limit is accepted, and one more is rejected.
 #[track_caller]
 fn holds(limits: &UnpackLimits, enough: &[Archive], more: &[Archive], expected: &str) {
     assert_eq!(with(limits, enough), Ok(()), "{expected}");
@@ -262,7 +262,7 @@ fn a_million_entries_are_refused() {
     );
 }
 
-/// How much a large layer becomes, whatever its ratio.
+/// Unpacks a large layer, whatever its ratio.
 fn told(blob: &[u8]) -> Result<usize, String> {
     let limits = UnpackLimits {
         ratio: u64::MAX,

@@ -1,39 +1,25 @@
-//! What the properties of a bundle say of it, as far as solving looks at them.
+//! The properties of a bundle or an installed operator, decoded as far as solving needs them.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use fbc::catalog::{Bundle, GroupVersionKind, PropertyKind, REQUIREMENT_TYPES};
+use fbc::catalog::{Bundle, PropertyKind, REQUIREMENT_TYPES};
 use fbc::range::BlangRange;
 use fbc::version::Version;
 use fbc::work::Step;
 use serde_json::Value;
 
-use crate::meter::{Halt, Meter, limit};
+use crate::budget::SolveBudget;
+use crate::error::{SolveError, limit_exceeded};
+use crate::property::{Gvk, RawProperty, read_gvk, read_label};
 use crate::request::{InstalledOperator, OperatorApi};
-use crate::requirement::{read_api, read_label};
 use crate::rule::{MAX_RULE_VALUES, Rule, RuleInput};
-
-/// A Kubernetes API.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Api<'a> {
-    pub(crate) group: Cow<'a, str>,
-    pub(crate) version: Cow<'a, str>,
-    pub(crate) kind: Cow<'a, str>,
-}
-
-/// A property with the text of its value.
-#[derive(Clone, Debug)]
-pub(crate) struct RawProperty<'a> {
-    pub(crate) type_name: Cow<'a, str>,
-    pub(crate) value: Cow<'a, [u8]>,
-}
 
 /// The properties of a bundle or an installed operator.
 #[derive(Debug, Default)]
-pub(crate) struct BundleFacts<'a> {
-    /// Names of its package, each once: by its `olm.package`, and where its blob puts it.
+pub(crate) struct EntryProperties<'a> {
+    /// Names of its package without duplicates: those of its `olm.package`, and that of its blob.
     pub(crate) packages: Vec<Cow<'a, str>>,
     /// Number of `packages` that come from an `olm.package`.
     stated_packages: usize,
@@ -41,82 +27,87 @@ pub(crate) struct BundleFacts<'a> {
     package: usize,
     /// Its versions, by its `olm.package`.
     versions: Vec<Cow<'a, str>>,
-    /// Those of its versions that are well-formed, once they were needed.
+    /// The well-formed ones of its versions, parsed when they are first needed.
     parsed_versions: OnceCell<Box<[Version<'a>]>>,
-    pub(crate) apis: Vec<Api<'a>>,
+    pub(crate) apis: Vec<Gvk<'a>>,
     pub(crate) labels: Vec<String>,
-    /// Whether it has an `olm.deprecated`.
+    /// It has an `olm.deprecated`.
     pub(crate) is_deprecated: bool,
     /// Every property but manifests and display metadata.
-    properties: Vec<RawProperty<'a>>,
-    /// The properties as CEL rules look at them, once they were needed and if they may be kept.
+    raw: Vec<RawProperty<'a>>,
+    /// The input of CEL rules, computed when it is first needed, and kept if the budget allows.
     values: OnceCell<RuleInput>,
 }
 
-/// Types of properties that are not looked at: they can be large.
+/// Types of properties that are ignored, because they can be large.
 const IGNORED: [&str; 2] = ["olm.bundle.object", "olm.csv.metadata"];
 
-impl<'a> BundleFacts<'a> {
+impl<'a> EntryProperties<'a> {
     /// Reads the properties of a bundle.
-    pub(crate) fn of_bundle(bundle: Bundle<'a>) -> Self {
-        // There can be many bundles, most of which state one package.
-        let mut facts = Self {
+    pub(crate) fn from_bundle(bundle: Bundle<'a>) -> Self {
+        // Exact capacities: a catalog has many thousands of bundles, most of which have one package.
+        let mut properties = Self {
             packages: Vec::with_capacity(1),
             versions: Vec::with_capacity(1),
-            properties: Vec::with_capacity(bundle.properties().len()),
+            raw: Vec::with_capacity(bundle.properties().len()),
             ..Self::default()
         };
         for property in bundle.properties() {
             let value = property.value().map_or(&b"null"[..], |value| value.raw());
             match property.kind() {
-                PropertyKind::Gvk(api) => facts.apis.push(api.into()),
+                PropertyKind::Gvk(api) => properties.apis.push(api.into()),
                 PropertyKind::Package {
                     package, version, ..
                 } => {
-                    facts.packages.push(package.into());
-                    facts.versions.push(version.into());
+                    properties.packages.push(package.into());
+                    properties.versions.push(version.into());
                 }
-                PropertyKind::Opaque => facts.read(property.type_name(), value),
+                PropertyKind::Opaque => properties.read(property.type_name(), value),
                 _ => {}
             }
-            facts.keep(property.type_name().into(), value.into());
+            properties.keep(property.type_name().into(), value.into());
         }
-        facts.close_stated();
+        properties.close_stated();
         let name = bundle.package().name();
-        if !facts.packages.iter().any(|package| package == name) {
-            facts.packages.push(name.into());
+        if !properties.packages.iter().any(|package| package == name) {
+            properties.packages.push(name.into());
         }
-        let is_new = |version: &&str| facts.versions.last().is_none_or(|last| last != version);
-        facts
+        let is_new = |version: &&str| {
+            properties
+                .versions
+                .last()
+                .is_none_or(|last| last != version)
+        };
+        properties
             .versions
             .extend(bundle.version().filter(is_new).map(Cow::from));
-        facts
+        properties
     }
 
     /// Reads the properties of an installed operator, of the package of its subscriptions if they
     /// agree on one.
-    pub(crate) fn of_operator(
+    pub(crate) fn from_operator(
         operator: &'a InstalledOperator,
         subscribed: Option<&'a str>,
     ) -> Self {
-        let mut facts = Self::default();
-        if let Some(properties) = &operator.properties {
-            for property in properties {
+        let mut properties = Self::default();
+        if let Some(annotated) = &operator.properties {
+            for property in annotated {
                 let value = property.value.get().as_bytes();
-                facts.read(&property.type_name, value);
-                facts.keep((&*property.type_name).into(), value.into());
+                properties.read(&property.type_name, value);
+                properties.keep((&*property.type_name).into(), value.into());
             }
         } else {
-            facts.derive(operator, subscribed);
+            properties.derive(operator, subscribed);
         }
-        facts.close_stated();
+        properties.close_stated();
         if !operator.version.is_empty() {
-            facts.versions.push((&*operator.version).into());
+            properties.versions.push((&*operator.version).into());
         }
-        facts
+        properties
     }
 
-    /// Derives properties of an operator that states none.
+    /// Derives the properties of an operator without properties, as OLM v0 does.
     fn derive(&mut self, operator: &'a InstalledOperator, subscribed: Option<&'a str>) {
         let json = |api: &OperatorApi| {
             let group = api.name.split_once('.').map_or("", |(_, group)| group);
@@ -140,7 +131,7 @@ impl<'a> BundleFacts<'a> {
         }
     }
 
-    /// Reads a property that is not decoded yet. A malformed value says nothing.
+    /// Decodes a property. A malformed value is ignored.
     fn read(&mut self, type_name: &str, value: &[u8]) {
         if type_name == "olm.deprecated" {
             self.is_deprecated = true;
@@ -152,7 +143,7 @@ impl<'a> BundleFacts<'a> {
             return;
         };
         match type_name {
-            "olm.gvk" => self.apis.extend(read_api(&value)),
+            "olm.gvk" => self.apis.extend(read_gvk(&value)),
             "olm.label" => self.labels.extend(read_label(&value)),
             _ => {
                 let text = |key| {
@@ -167,7 +158,7 @@ impl<'a> BundleFacts<'a> {
         }
     }
 
-    /// Ends the packages that an `olm.package` states.
+    /// Removes duplicates of the packages so far: those that an `olm.package` states.
     fn close_stated(&mut self) {
         if let Some(last) = self
             .packages
@@ -188,33 +179,33 @@ impl<'a> BundleFacts<'a> {
 
     fn keep(&mut self, type_name: Cow<'a, str>, value: Cow<'a, [u8]>) {
         if !IGNORED.contains(&&*type_name) {
-            self.properties.push(RawProperty { type_name, value });
+            self.raw.push(RawProperty { type_name, value });
         }
     }
 
-    /// Its package, by its last `olm.package`.
+    /// Returns its package, by its last `olm.package`.
     pub(crate) fn package(&self) -> Option<&Cow<'a, str>> {
         self.stated_packages().get(self.package)
     }
 
-    /// The names of the packages that its `olm.package` states, each once.
+    /// Returns the names of the packages that its `olm.package` states, without duplicates.
     pub(crate) fn stated_packages(&self) -> &[Cow<'a, str>] {
         &self.packages[..self.stated_packages]
     }
 
-    /// Returns whether one of its versions is in a range of so many comparators.
+    /// Returns whether one of its versions is in a range with this number of comparators.
     pub(crate) fn has_version_in(
         &self,
         range: &BlangRange,
         comparators: usize,
-        meter: &Meter<'_>,
-    ) -> Result<bool, Halt<'static>> {
-        meter.draw(
+        budget: &SolveBudget<'_>,
+    ) -> Result<bool, SolveError<'static>> {
+        budget.draw(
             Step::Comparison,
             self.versions.len().saturating_mul(comparators),
         )?;
         if self.parsed_versions.get().is_none() {
-            meter.draw(
+            budget.draw(
                 Step::ParsedByte,
                 self.versions.iter().map(|text| text.len()).sum(),
             )?;
@@ -229,14 +220,13 @@ impl<'a> BundleFacts<'a> {
         if parsed.iter().any(|version| range.contains(version)) {
             return Ok(true);
         }
-        // What installed operators state is read again each time: few state a version as a
-        // property.
+        // Versions of installed operators are parsed again each time: few of them have any.
         for text in self
             .versions
             .iter()
             .filter(|text| matches!(text, Cow::Owned(_)))
         {
-            meter.draw(Step::ParsedByte, text.len())?;
+            budget.draw(Step::ParsedByte, text.len())?;
             if Version::parse(text).is_ok_and(|version| range.contains(&version)) {
                 return Ok(true);
             }
@@ -244,56 +234,44 @@ impl<'a> BundleFacts<'a> {
         Ok(false)
     }
 
-    /// Properties that state requirements, in order.
+    /// Returns the properties that state requirements, in order.
     pub(crate) fn requirements(
         &self,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<&RawProperty<'a>>, Halt<'static>> {
-        meter.draw(Step::Comparison, self.properties.len())?;
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<&RawProperty<'a>>, SolveError<'static>> {
+        budget.draw(Step::Comparison, self.raw.len())?;
         let is_requirement =
             |property: &&RawProperty<'_>| REQUIREMENT_TYPES.contains(&&*property.type_name);
-        Ok(self.properties.iter().filter(is_requirement).collect())
+        Ok(self.raw.iter().filter(is_requirement).collect())
     }
 
     /// Evaluates a CEL rule over the properties.
-    pub(crate) fn meet(&self, rule: &Rule, meter: &Meter<'_>) -> Result<bool, Halt<'static>> {
-        if let Some(is_met) = rule.sketch(&self.properties, meter)? {
+    pub(crate) fn meet(
+        &self,
+        rule: &Rule,
+        budget: &SolveBudget<'_>,
+    ) -> Result<bool, SolveError<'static>> {
+        // The sketch decides most rules without decoding the properties, which is the slow part.
+        if let Some(is_met) = rule.sketch(&self.raw, budget)? {
             return Ok(is_met);
         }
         if let Some(known) = self.values.get() {
-            return rule.holds(known, meter);
+            return rule.holds(known, budget);
         }
-        meter.draw(
+        budget.draw(
             Step::ParsedByte,
-            self.properties
-                .iter()
-                .map(|property| property.value.len())
-                .sum(),
+            self.raw.iter().map(|property| property.value.len()).sum(),
         )?;
-        let Some(input) = RuleInput::read(&self.properties) else {
+        let Some(input) = RuleInput::read(&self.raw) else {
             let what = "values in the properties of one bundle, which CEL rules look at";
-            return Err(limit(&format!("more than {MAX_RULE_VALUES} {what}")));
+            return Err(limit_exceeded(&format!(
+                "more than {MAX_RULE_VALUES} {what}"
+            )));
         };
-        let is_met = rule.holds(&input, meter)?;
-        if meter.keeps_rule_values(input.weight()) {
+        let is_met = rule.holds(&input, budget)?;
+        if budget.keeps_rule_values(input.weight()) {
             self.values.get_or_init(|| input);
         }
         Ok(is_met)
-    }
-}
-
-impl<'a> From<GroupVersionKind<'a>> for Api<'a> {
-    fn from(
-        GroupVersionKind {
-            group,
-            version,
-            kind,
-        }: GroupVersionKind<'a>,
-    ) -> Self {
-        Self {
-            group: group.into(),
-            version: version.into(),
-            kind: kind.into(),
-        }
     }
 }

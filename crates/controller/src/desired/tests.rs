@@ -1,4 +1,4 @@
-//! Objects in, wanted catalogs out.
+//! Objects in, desired catalogs out.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,14 @@ fn client() -> Registries {
     Registries::new(images::RegistrySettings::default()).unwrap()
 }
 
-fn wanted_of(objects: &[ClusterCatalog], mode: Mode, former: &Wanted) -> Wanted {
+fn desired_from(
+    objects: &[ClusterCatalog],
+    mode: ControllerMode,
+    former: &DesiredCatalogs,
+) -> DesiredCatalogs {
     let catalogs: Vec<_> = objects.iter().cloned().map(Arc::new).collect();
-    Wanted::new(
-        &ClusterObjects {
+    DesiredCatalogs::new(
+        &CatalogObjectSet {
             mode,
             catalogs: &catalogs,
             catalog_sources: &[],
@@ -22,18 +26,26 @@ fn wanted_of(objects: &[ClusterCatalog], mode: Mode, former: &Wanted) -> Wanted 
     )
 }
 
-/// The only wanted catalog.
-fn only(changes: Value, mode: Mode) -> Option<CatalogSpec> {
-    let wanted = wanted_of(&[catalog(changes)], mode, &Wanted::default());
-    assert_eq!(wanted.invalid, BTreeMap::new());
-    wanted.specs.into_values().next()
+/// The only desired catalog.
+fn only(changes: Value, mode: ControllerMode) -> Option<CatalogSpec> {
+    let desired = desired_from(&[catalog(changes)], mode, &DesiredCatalogs::default());
+    assert_eq!(desired.invalid, BTreeMap::new());
+    desired.specs.into_values().next()
 }
 
 fn reason_of(reference: &str) -> Option<String> {
     let changes = json!({ "spec": { "source": { "image": { "ref": reference } } } });
-    let wanted = wanted_of(&[catalog(changes)], Mode::Manage, &Wanted::default());
-    assert_eq!(wanted.specs.len() + wanted.invalid.len(), 1, "{reference}");
-    wanted.invalid.into_values().next()
+    let desired = desired_from(
+        &[catalog(changes)],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
+    assert_eq!(
+        desired.specs.len() + desired.invalid.len(),
+        1,
+        "{reference}"
+    );
+    desired.invalid.into_values().next()
 }
 
 #[test]
@@ -46,7 +58,7 @@ fn an_object_says_what_is_loaded_and_how_it_is_shown() {
             },
             "spec": { "priority": -7, "source": { "image": { "pollIntervalMinutes": 10 } } },
         }),
-        Mode::Manage,
+        ControllerMode::Manage,
     );
     let spec = spec.unwrap();
     assert_eq!(
@@ -73,8 +85,12 @@ fn an_object_says_what_is_loaded_and_how_it_is_shown() {
 #[test]
 fn the_label_with_the_name_is_there_before_it_is_set() {
     let object = catalog(json!({ "metadata": { "labels": null } }));
-    let wanted = wanted_of(&[object], Mode::Manage, &Wanted::default());
-    let labels: Vec<_> = wanted
+    let desired = desired_from(
+        &[object],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
+    let labels: Vec<_> = desired
         .specs
         .values()
         .flat_map(|spec| &spec.metadata.labels)
@@ -91,7 +107,11 @@ fn a_tag_is_polled_as_often_as_the_object_says_and_otherwise_only_after_failures
     ] {
         let image =
             json!({ "spec": { "source": { "image": { "pollIntervalMinutes": minutes } } } });
-        let images = only(image, Mode::Manage).unwrap().source.refresh.images;
+        let images = only(image, ControllerMode::Manage)
+            .unwrap()
+            .source
+            .refresh
+            .images;
         let expected = PollPolicy {
             interval: expected.map(Duration::from_secs),
             ..PollPolicy::default()
@@ -101,12 +121,12 @@ fn a_tag_is_polled_as_often_as_the_object_says_and_otherwise_only_after_failures
 }
 
 #[test]
-fn what_is_unavailable_or_deleted_is_not_wanted() {
+fn what_is_unavailable_or_deleted_is_not_desired() {
     for changes in [
         json!({ "spec": { "availabilityMode": "Unavailable" } }),
         json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }),
     ] {
-        for mode in [Mode::Manage, Mode::Follow] {
+        for mode in [ControllerMode::Manage, ControllerMode::Follow] {
             assert_eq!(only(changes.clone(), mode), None, "{changes}");
         }
     }
@@ -120,7 +140,7 @@ fn what_catalogd_resolved_is_followed_while_it_serves_it() {
         json!([{ "type": "Serving", "status": status, "reason": "x", "message": "", "lastTransitionTime": time }])
     };
     let of = |status: Value| {
-        only(json!({ "status": status }), Mode::Follow).map(|spec| spec.source.source)
+        only(json!({ "status": status }), ControllerMode::Follow).map(|spec| spec.source.source)
     };
     let expected = Some(source(&pinned()));
     assert_eq!(
@@ -157,9 +177,13 @@ fn a_reference_must_name_its_registry_and_parse() {
 
 #[test]
 fn a_source_that_cannot_be_used_leaves_the_one_before() {
-    let before = wanted_of(&[catalog(json!({}))], Mode::Manage, &Wanted::default());
+    let before = desired_from(
+        &[catalog(json!({}))],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
     let broken = json!({ "spec": { "source": { "image": { "ref": "b:c" } } } });
-    let after = wanted_of(&[catalog(broken.clone())], Mode::Manage, &before);
+    let after = desired_from(&[catalog(broken.clone())], ControllerMode::Manage, &before);
     let sources: Vec<_> = after
         .specs
         .values()
@@ -174,7 +198,11 @@ fn a_source_that_cannot_be_used_leaves_the_one_before() {
     let mut object = catalog(broken);
     let status = json!({ "resolvedSource": { "type": "Image", "image": { "ref": pinned() } } });
     object.status = serde_json::from_value(status).unwrap();
-    let after = wanted_of(&[object], Mode::Manage, &Wanted::default());
+    let after = desired_from(
+        &[object],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
     let sources: Vec<_> = after
         .specs
         .values()
@@ -190,14 +218,22 @@ fn a_source_that_cannot_be_used_leaves_the_one_before() {
 fn a_catalog_without_a_source_of_its_own_or_a_former_one_cannot_be_loaded() {
     let broken = catalog(json!({ "spec": { "source": { "image": { "ref": "b:c" } } } }));
     let other = catalog(json!({ "metadata": { "name": "b" } }));
-    let first = wanted_of(&[broken.clone(), other], Mode::Manage, &Wanted::default());
+    let first = desired_from(
+        &[broken.clone(), other],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
     assert_eq!(
         first.without_source(),
         BTreeSet::from([CatalogName::new("a").unwrap()])
     );
 
-    let before = wanted_of(&[catalog(json!({}))], Mode::Manage, &Wanted::default());
-    let after = wanted_of(&[broken], Mode::Manage, &before);
+    let before = desired_from(
+        &[catalog(json!({}))],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
+    let after = desired_from(&[broken], ControllerMode::Manage, &before);
     assert_eq!(after.without_source(), BTreeSet::new());
 }
 
@@ -205,9 +241,13 @@ fn a_catalog_without_a_source_of_its_own_or_a_former_one_cannot_be_loaded() {
 fn a_source_of_a_newer_version_is_named_and_harms_no_other() {
     let newer = catalog(json!({ "spec": { "source": { "type": "Git", "image": null } } }));
     let other = catalog(json!({ "metadata": { "name": "b" } }));
-    let wanted = wanted_of(&[newer, other], Mode::Manage, &Wanted::default());
-    let names: Vec<_> = wanted.specs.keys().map(CatalogName::as_str).collect();
-    let invalid: Vec<_> = wanted
+    let desired = desired_from(
+        &[newer, other],
+        ControllerMode::Manage,
+        &DesiredCatalogs::default(),
+    );
+    let names: Vec<_> = desired.specs.keys().map(CatalogName::as_str).collect();
+    let invalid: Vec<_> = desired
         .invalid
         .iter()
         .map(|(name, reason)| (name.as_str(), reason.as_str()))
@@ -216,7 +256,7 @@ fn a_source_of_a_newer_version_is_named_and_harms_no_other() {
         (names, invalid),
         (
             vec!["b"],
-            vec![("a", "unknown source type: only Image is known")]
+            vec![("a", "unknown source type: only Image is supported")]
         )
     );
 }
@@ -244,16 +284,16 @@ fn a_catalog_source_with_an_image_is_served_under_its_namespace_and_name() {
         ),
         object("broken", json!({ "image": "quay.io/A" })),
     ];
-    let all = ClusterObjects {
-        mode: Mode::Manage,
+    let all = CatalogObjectSet {
+        mode: ControllerMode::Manage,
         catalogs: &[],
         catalog_sources: &objects,
     };
-    let wanted = Wanted::new(&all, &Wanted::default(), |_| client());
-    let invalid: Vec<_> = wanted.invalid.keys().map(CatalogName::as_str).collect();
+    let desired = DesiredCatalogs::new(&all, &DesiredCatalogs::default(), |_| client());
+    let invalid: Vec<_> = desired.invalid.keys().map(CatalogName::as_str).collect();
     assert_eq!(invalid, ["olm.broken"]);
-    let [(name, spec)] = &wanted.specs.iter().collect::<Vec<_>>()[..] else {
-        panic!("{wanted:?}")
+    let [(name, spec)] = &desired.specs.iter().collect::<Vec<_>>()[..] else {
+        panic!("{desired:?}")
     };
     assert_eq!(
         (name.as_str(), &spec.source.source),
@@ -290,13 +330,13 @@ fn a_cluster_catalog_takes_the_place_of_a_catalog_source_of_its_name() {
     });
     let sources = [Arc::new(serde_json::from_value(broken).unwrap())];
     let catalogs = [Arc::new(catalog(json!({ "metadata": { "name": "a.b" } })))];
-    let all = ClusterObjects {
-        mode: Mode::Manage,
+    let all = CatalogObjectSet {
+        mode: ControllerMode::Manage,
         catalogs: &catalogs,
         catalog_sources: &sources,
     };
-    let wanted = Wanted::new(&all, &Wanted::default(), |_| client());
-    assert_eq!((wanted.specs.len(), wanted.invalid.len()), (1, 0));
+    let desired = DesiredCatalogs::new(&all, &DesiredCatalogs::default(), |_| client());
+    assert_eq!((desired.specs.len(), desired.invalid.len()), (1, 0));
 }
 
 #[test]

@@ -1,48 +1,36 @@
-//! The account of one solving: what it draws from the caller's work, and its own limits.
+//! The budget of one request: it draws from the caller's work, and enforces the limits of solving.
 
 use std::cell::{Cell, RefCell};
 
-use fbc::work::{Step, Work, WorkStopped};
+use fbc::work::{Step, Work};
 
-use crate::answer::{RefusalCode, SolveRefusal};
+use crate::error::{SolveError, limit_exceeded};
 
-/// Maximum number of bundles and subscriptions that a solution can be made of.
+/// Maximum number of variables of the SAT problem: bundles and subscriptions to choose from.
 pub const MAX_VARIABLES: usize = 100_000;
 
-/// Maximum number of bundles named in all constraints together.
+/// Maximum number of literals of the SAT problem: bundles named in all constraints together.
 pub const MAX_LITERALS: usize = 1_000_000;
 
 /// Maximum number of questions to the SAT solver.
 pub const MAX_QUESTIONS: usize = 10_000;
 
-/// Maximum number of steps that all CEL rules together may take.
+/// Maximum number of steps of all evaluations of CEL rules together.
 pub const MAX_RULE_STEPS: u64 = 3_000_000;
 
-/// Maximum number of steps that one evaluation of a CEL rule may take. It bounds its memory too: a
-/// step copies up to 300 bytes.
+/// Maximum number of steps of one evaluation of a CEL rule.
+//
+// It bounds the memory of an evaluation too: a step copies up to 300 bytes.
 pub const MAX_EVALUATION_STEPS: u64 = 100_000;
 
-/// Number of values of properties that are kept for further CEL rules; the others are read again
-/// for each.
+/// Number of property values that are kept in memory for further CEL rules. Others are decoded again
+/// for each rule.
+//
+// Keeping the values of all bundles would take 30 MB for one catalog.
 const KEPT_RULE_VALUES: u64 = 100_000;
 
-/// Why solving ended before there was an answer.
-#[derive(Clone, Debug)]
-pub(crate) enum Halt<'a> {
-    /// The caller's account refused more work.
-    Stopped(WorkStopped),
-    /// The request is refused.
-    Refused(Box<SolveRefusal<'a>>),
-}
-
-impl From<WorkStopped> for Halt<'_> {
-    fn from(stopped: WorkStopped) -> Self {
-        Self::Stopped(stopped)
-    }
-}
-
-/// Counts what a solving does.
-pub(crate) struct Meter<'w> {
+/// Work and limits of one request.
+pub(crate) struct SolveBudget<'w> {
     work: &'w Work<'w>,
     /// Nanoseconds of work that may still be drawn.
     left: Cell<u64>,
@@ -50,14 +38,14 @@ pub(crate) struct Meter<'w> {
     literals: Cell<usize>,
     questions: Cell<usize>,
     rule_steps: Cell<u64>,
-    /// Values of properties that may still be kept for CEL rules.
+    /// Number of property values that may still be kept for CEL rules.
     rule_values: Cell<u64>,
-    /// The limit that was exceeded while the SAT solver ran, which cannot return errors.
-    exceeded: RefCell<Option<Halt<'static>>>,
+    /// Error of a callback of the SAT solver, which cannot return it.
+    exceeded: RefCell<Option<SolveError<'static>>>,
 }
 
-impl<'w> Meter<'w> {
-    /// Creates an account that may draw so many nanoseconds of work.
+impl<'w> SolveBudget<'w> {
+    /// Creates a budget of this work in nanoseconds, as [`fbc::work`] prices it.
     pub(crate) fn new(work: &'w Work<'w>, budget: u64) -> Self {
         Self {
             work,
@@ -71,19 +59,19 @@ impl<'w> Meter<'w> {
         }
     }
 
-    /// Creates an account of the remaining work in which nothing is counted yet.
+    /// Creates a budget of the remaining work, with all counters at zero.
     pub(crate) fn with_new_counts(&self) -> Self {
         Self::new(self.work, self.left.get())
     }
 
-    /// Draws the price of so many steps.
-    pub(crate) fn draw(&self, step: Step, count: usize) -> Result<(), Halt<'static>> {
+    /// Draws the price of this number of steps.
+    pub(crate) fn draw(&self, step: Step, count: usize) -> Result<(), SolveError<'static>> {
         self.work.draw(step, count)?;
         let price = step.price_of(count);
         match self.left.get().checked_sub(price) {
             Some(left) => self.left.set(left),
             None => {
-                return Err(limit(
+                return Err(limit_exceeded(
                     "more work than its budget: ask for fewer packages, or name channels",
                 ));
             }
@@ -95,14 +83,14 @@ impl<'w> Meter<'w> {
         self.work
     }
 
-    /// Counts a variable.
-    pub(crate) fn variable(&self) -> Result<(), Halt<'static>> {
+    /// Counts a variable of the SAT problem.
+    pub(crate) fn variable(&self) -> Result<(), SolveError<'static>> {
         self.draw(Step::Bundle, 4)?;
         count(&self.variables, 1, MAX_VARIABLES, "bundles to choose from")
     }
 
-    /// Counts bundles that a constraint names.
-    pub(crate) fn literals(&self, number: usize) -> Result<(), Halt<'static>> {
+    /// Counts literals of the SAT problem.
+    pub(crate) fn literals(&self, number: usize) -> Result<(), SolveError<'static>> {
         self.draw(Step::Comparison, number)?;
         count(
             &self.literals,
@@ -112,13 +100,13 @@ impl<'w> Meter<'w> {
         )
     }
 
-    /// Number of bundles that all constraints name so far.
+    /// Returns the number of literals so far.
     pub(crate) fn counted_literals(&self) -> usize {
         self.literals.get()
     }
 
     /// Counts a question to the SAT solver.
-    pub(crate) fn question(&self) -> Result<(), Halt<'static>> {
+    pub(crate) fn question(&self) -> Result<(), SolveError<'static>> {
         self.draw(Step::Object, 1)?;
         count(
             &self.questions,
@@ -128,29 +116,31 @@ impl<'w> Meter<'w> {
         )
     }
 
-    /// Draws steps of compiling a CEL rule, and of estimating what an evaluation takes.
-    pub(crate) fn compilation_steps(&self, number: u64) -> Result<(), Halt<'static>> {
+    /// Draws steps of compiling a CEL rule, and of estimating the cost of an evaluation.
+    pub(crate) fn compilation_steps(&self, number: u64) -> Result<(), SolveError<'static>> {
         self.draw(Step::Rule, usize::try_from(number).unwrap_or(usize::MAX))
     }
 
-    /// Counts steps of an evaluation of a CEL rule before it begins.
-    pub(crate) fn rule_steps(&self, number: u64) -> Result<(), Halt<'static>> {
+    /// Counts the estimated steps of an evaluation of a CEL rule, before it begins.
+    pub(crate) fn rule_steps(&self, number: u64) -> Result<(), SolveError<'static>> {
         if number > MAX_EVALUATION_STEPS {
             let what = "steps of CEL rules for the properties of one bundle: simplify the rules";
-            return Err(limit(&format!("more than {MAX_EVALUATION_STEPS} {what}")));
+            return Err(limit_exceeded(&format!(
+                "more than {MAX_EVALUATION_STEPS} {what}"
+            )));
         }
         let sum = self.rule_steps.get().saturating_add(number);
         self.rule_steps.set(sum);
         if sum > MAX_RULE_STEPS {
-            return Err(limit(&format!(
+            return Err(limit_exceeded(&format!(
                 "more than {MAX_RULE_STEPS} steps of CEL rules: simplify the rules"
             )));
         }
         self.draw(Step::Rule, usize::try_from(number).unwrap_or(usize::MAX))
     }
 
-    /// Counts values of properties that are kept for further CEL rules; returns whether they may be
-    /// kept.
+    /// Reserves memory for property values that are kept for further CEL rules. Returns whether they
+    /// may be kept.
     pub(crate) fn keeps_rule_values(&self, number: u64) -> bool {
         let left = self.rule_values.get().checked_sub(number);
         self.rule_values
@@ -158,19 +148,19 @@ impl<'w> Meter<'w> {
         left.is_some()
     }
 
-    /// Draws from within the SAT solver; returns whether it has to stop.
+    /// Draws from within the SAT solver. Returns whether it has to stop.
     pub(crate) fn interrupts(&self, step: Step, count: usize) -> bool {
         match self.draw(step, count) {
             Ok(()) => false,
-            Err(halt) => {
-                self.exceeded.replace(Some(halt));
+            Err(error) => {
+                self.exceeded.replace(Some(error));
                 true
             }
         }
     }
 
-    /// Returns what stopped the SAT solver; `None` if nothing did.
-    pub(crate) fn interruption(&self) -> Option<Halt<'static>> {
+    /// Returns the error that stopped the SAT solver, if any.
+    pub(crate) fn interruption(&self) -> Option<SolveError<'static>> {
         self.exceeded.take()
     }
 }
@@ -180,24 +170,14 @@ fn count(
     number: usize,
     max: usize,
     what: &str,
-) -> Result<(), Halt<'static>> {
+) -> Result<(), SolveError<'static>> {
     let sum = counter.get().saturating_add(number);
     counter.set(sum);
     if sum > max {
-        Err(limit(&format!(
+        Err(limit_exceeded(&format!(
             "more than {max} {what}: ask for fewer packages, or name channels"
         )))
     } else {
         Ok(())
     }
-}
-
-/// A refusal because a limit was exceeded.
-pub(crate) fn limit(what: &str) -> Halt<'static> {
-    let message = format!("cannot solve the request: it takes {what}");
-    Halt::Refused(Box::new(SolveRefusal {
-        code: RefusalCode::Limit,
-        message,
-        bundle: None,
-    }))
 }

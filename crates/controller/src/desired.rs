@@ -1,5 +1,4 @@
-//! Which catalogs are wanted, as the objects of the cluster say. It knows no cluster: objects in,
-//! specs out.
+//! The desired catalogs: a pure function of the objects of the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,48 +14,48 @@ use olm_api::{
 use olm_api::{CATALOG_SOURCE_NAME_LABEL, CATALOG_SOURCE_NAMESPACE_LABEL};
 use serving::{CatalogMetadata, CatalogName};
 
-use crate::Mode;
+use crate::ControllerMode;
 
-/// The shortest interval at which a `CatalogSource` is polled: the shortest that a `ClusterCatalog`
-/// may ask for.
+/// Minimum poll interval of a `CatalogSource`. It is the minimum that the CRD of `ClusterCatalog`
+/// allows.
 pub const MIN_POLL: Duration = Duration::from_mins(1);
 
-/// What the catalogs of a cluster are made of.
-pub(crate) struct ClusterObjects<'a> {
-    pub(crate) mode: Mode,
+/// The objects from which the desired catalogs are derived.
+pub(crate) struct CatalogObjectSet<'a> {
+    pub(crate) mode: ControllerMode,
     pub(crate) catalogs: &'a [Arc<ClusterCatalog>],
     pub(crate) catalog_sources: &'a [Arc<CatalogSource>],
 }
 
-/// The catalogs that are wanted, and those whose source cannot be used.
+/// The catalogs that the loader should serve, and those whose source is invalid.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct DesiredCatalogs {
     pub(crate) specs: BTreeMap<CatalogName, CatalogSpec>,
-    /// Why the source of a catalog cannot be used, by name.
+    /// Reason why the source of a catalog is invalid, by name.
     pub(crate) invalid: BTreeMap<CatalogName, String>,
 }
 
-impl Wanted {
-    /// Derives the wanted catalogs. `registries` gives the client for the pull secret that a
-    /// catalog names. A catalog whose source cannot be used keeps the one it had in `former`, so
+impl DesiredCatalogs {
+    /// Derives the desired catalogs. `registries` returns the client for the pull secret that a
+    /// catalog names. A catalog whose source is invalid keeps the one that it has in `former`, so
     /// that its content stays served.
     pub(crate) fn new(
-        objects: &ClusterObjects<'_>,
-        former: &Wanted,
+        objects: &CatalogObjectSet<'_>,
+        former: &DesiredCatalogs,
         registries: impl Fn(Option<&str>) -> Registries,
     ) -> Self {
-        let mut wanted = Self::default();
+        let mut desired = Self::default();
         for source in objects.catalog_sources {
-            wanted.add_catalog_source(source, registries(None));
+            desired.add_catalog_source(source, registries(None));
         }
-        // A ClusterCatalog of the same name takes the place of a CatalogSource.
+        // They come second: a ClusterCatalog takes precedence over a CatalogSource of its name.
         for object in objects.catalogs {
-            wanted.add(object, objects.mode, former, &registries);
+            desired.add(object, objects.mode, former, &registries);
         }
-        wanted
+        desired
     }
 
-    /// The catalogs that cannot be loaded: their source cannot be used, and there is no former one.
+    /// Returns the catalogs that cannot be loaded: their source is invalid, and there is no former one.
     pub(crate) fn without_source(&self) -> BTreeSet<CatalogName> {
         self.invalid
             .keys()
@@ -65,8 +64,7 @@ impl Wanted {
             .collect()
     }
 
-    /// Adds the catalog of a `CatalogSource` with an image: `NAMESPACE.NAME`, which is unique
-    /// because a namespace has no dot.
+    /// Adds the catalog of a `CatalogSource` with an image, under the name `NAMESPACE.NAME`.
     fn add_catalog_source(&mut self, object: &CatalogSource, registries: Registries) {
         let metadata = &object.metadata;
         let spec = &object.spec;
@@ -74,6 +72,7 @@ impl Wanted {
         else {
             return;
         };
+        // The name is unique, because a namespace has no dot.
         let Ok(name) = CatalogName::new(&format!("{namespace}.{id}")) else {
             return;
         };
@@ -122,14 +121,14 @@ impl Wanted {
     fn add(
         &mut self,
         object: &ClusterCatalog,
-        mode: Mode,
+        mode: ControllerMode,
         former: &Self,
         registries: &impl Fn(Option<&str>) -> Registries,
     ) {
-        let Some(name) = name_of(object).filter(|_| is_wanted(object, mode)) else {
+        let Some(name) = name_of(object).filter(|_| is_desired(object, mode)) else {
             return;
         };
-        let source = match wanted_source(object, mode) {
+        let source = match desired_source(object, mode) {
             Ok(source) => {
                 self.invalid.remove(&name);
                 source
@@ -168,16 +167,16 @@ impl Wanted {
     }
 }
 
-/// The name of the catalog that is served for an object.
+/// Returns the name under which the catalog of an object is served.
 pub(crate) fn name_of(object: &ClusterCatalog) -> Option<CatalogName> {
     CatalogName::new(object.metadata.name.as_deref()?).ok()
 }
 
-/// Whether the content of an object is to be served, if it can be.
-pub(crate) fn is_wanted(object: &ClusterCatalog, mode: Mode) -> bool {
+/// Returns whether the content of an object should be served.
+pub(crate) fn is_desired(object: &ClusterCatalog, mode: ControllerMode) -> bool {
     let is_available = match mode {
-        Mode::Manage => true,
-        Mode::Follow => {
+        ControllerMode::Manage => true,
+        ControllerMode::Follow => {
             resolved_source(object).is_some() && serving_status(object) != Some("False")
         }
     };
@@ -186,7 +185,7 @@ pub(crate) fn is_wanted(object: &ClusterCatalog, mode: Mode) -> bool {
         && object.spec.availability_mode != AvailabilityMode::Unavailable
 }
 
-/// The status of the condition `Serving` of an object, if it has one.
+/// Returns the status of the condition `Serving` of an object, if it has one.
 pub(crate) fn serving_status(object: &ClusterCatalog) -> Option<&str> {
     let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
     conditions
@@ -194,31 +193,34 @@ pub(crate) fn serving_status(object: &ClusterCatalog) -> Option<&str> {
         .map(|condition| condition.status.as_str())
 }
 
-/// The source that an object asks for, or why it cannot be used.
-pub(crate) fn wanted_source(object: &ClusterCatalog, mode: Mode) -> Result<Source, String> {
+/// Returns the source that an object asks for, or the reason why it is invalid.
+pub(crate) fn desired_source(
+    object: &ClusterCatalog,
+    mode: ControllerMode,
+) -> Result<Source, String> {
     let union = &object.spec.source;
     let reference = match (mode, union.source_type, &union.image) {
-        (Mode::Follow, ..) => resolved_source(object).unwrap_or_default(),
-        (Mode::Manage, SourceType::Image, Some(image)) => &image.reference,
-        (Mode::Manage, SourceType::Image, None) => {
+        (ControllerMode::Follow, ..) => resolved_source(object).unwrap_or_default(),
+        (ControllerMode::Manage, SourceType::Image, Some(image)) => &image.reference,
+        (ControllerMode::Manage, SourceType::Image, None) => {
             let name = object.metadata.name.as_deref().unwrap_or_default();
             return Err(format!(
                 "error parsing ClusterCatalog {name:?}, image source is nil"
             ));
         }
-        (Mode::Manage, SourceType::Unknown, _) => {
-            return Err("unknown source type: only Image is known".to_owned());
+        (ControllerMode::Manage, SourceType::Unknown, _) => {
+            return Err("unknown source type: only Image is supported".to_owned());
         }
     };
     parse(reference)
 }
 
-/// The secret that an object names for its registry.
+/// Returns the name of the pull secret that an object names for its registry.
 pub(crate) fn pull_secret(object: &ClusterCatalog) -> Option<&str> {
     annotation(object, PULL_SECRET_ANNOTATION)
 }
 
-/// Parses a reference that names its registry.
+/// Parses a reference, which must name its registry.
 fn parse(reference: &str) -> Result<Source, String> {
     let cannot = |why: String| {
         format!("source catalog content: error parsing image reference {reference:?}: {why}")
@@ -227,6 +229,7 @@ fn parse(reference: &str) -> Result<Source, String> {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         cannot(cause.unwrap_or_else(|| error.to_string()))
     })?;
+    // catalogd rejects a reference without a registry, too.
     let is_qualified = reference
         .split_once('/')
         .is_some_and(|(domain, _)| domain == parsed.domain());
@@ -266,7 +269,8 @@ fn poll_policy(object: &ClusterCatalog) -> PollPolicy {
 
 fn metadata(object: &ClusterCatalog) -> CatalogMetadata {
     let mut labels = object.metadata.labels.clone().unwrap_or_default();
-    // It may not be set on the object yet; the content would be published again when it is.
+    // The label may not be set on the object yet. Without it here, setting it would publish the
+    // content once more.
     labels.extend(
         object
             .metadata
@@ -293,7 +297,7 @@ fn annotation<'a>(object: &'a ClusterCatalog, name: &str) -> Option<&'a str> {
     Some(text.as_str()).filter(|text| !text.is_empty())
 }
 
-/// What the owner of a `CatalogSource` says about its catalog.
+/// Returns the metadata that a `CatalogSource` gives its catalog.
 fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) -> CatalogMetadata {
     let mut labels = object.metadata.labels.clone().unwrap_or_default();
     labels.insert(CATALOG_SOURCE_NAME_LABEL.to_owned(), name.to_owned());
@@ -320,7 +324,7 @@ fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) 
     }
 }
 
-/// Parses a duration of Go, at least [`MIN_POLL`].
+/// Parses a Go duration and raises it to [`MIN_POLL`].
 fn parse_interval(text: &str) -> Option<Duration> {
     let parsed: SignedDuration = text.parse().ok()?;
     Some(Duration::try_from(parsed).ok()?.max(MIN_POLL))

@@ -1,5 +1,5 @@
-//! What OLM v1 would install for a `ClusterExtension`, and what could meet the requirements of
-//! that.
+//! Candidates by the policy of OLM v1: the bundle that its controller would install for a
+//! `ClusterExtension`, and the bundles that meet the requirements of that.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,32 @@ use fbc::resolve::{FailureCode, InstalledBundle, Offer, Rejection, ResolutionReq
 use fbc::selector::Selector;
 use fbc::work::{Step, sort_steps};
 
-use super::candidates::Pool;
-use super::{EntryId, Source, World};
-use crate::meter::{Halt, Meter};
-use crate::request::Subscription;
+use super::candidates::CandidateSet;
+use super::{CatalogChannel, EntryId, EntryOrigin, Universe};
+use crate::budget::SolveBudget;
+use crate::error::SolveError;
+use crate::request::PackageSubscription;
 
 static NO_LABELS: BTreeMap<String, String> = BTreeMap::new();
 
-impl<'a> World<'a> {
-    /// Returns the only bundle that a `ClusterExtension` gets; none if that is installed already.
-    pub(super) fn extension_pool(
+impl<'a> Universe<'a> {
+    /// Returns the one bundle that a `ClusterExtension` gets; none if it is installed already.
+    pub(super) fn extension_candidate_set(
         &mut self,
-        wanted: &Subscription,
+        wanted: &PackageSubscription,
         installed: Option<EntryId>,
-        meter: &Meter<'_>,
-    ) -> Result<Pool, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<CandidateSet, SolveError<'static>> {
         let selector = match Some(&*wanted.selector)
             .filter(|text| !text.is_empty())
             .map(Selector::parse)
             .transpose()
         {
             Ok(selector) => selector,
-            Err(error) => return Ok(Pool::Invalid(error.to_string())),
+            Err(error) => return Ok(CandidateSet::Invalid(error.to_string())),
         };
-        let mut catalogs = self.by_preference(None);
-        catalogs.retain(|&at| wanted.is_from(self.catalogs[at]));
+        let mut catalogs = self.catalogs_by_preference(None);
+        catalogs.retain(|&at| wanted.allows(self.catalogs[at]));
         let offers: Vec<Offer<'a>> = catalogs.iter().map(|&at| self.offer(at)).collect();
         let channels = wanted.channels();
         let request = ResolutionRequest {
@@ -43,12 +44,13 @@ impl<'a> World<'a> {
             installed: installed.and_then(|id| self.installed_bundle(id)),
             ..ResolutionRequest::default()
         };
-        let (offer, bundle) = match resolve(&request, &offers, meter.work())? {
+        let (offer, bundle) = match resolve(&request, &offers, budget.work())? {
             Ok(resolution) => (resolution.offer, resolution.bundle),
             Err(failure) if failure.code == FailureCode::InvalidRequest => {
-                return Ok(Pool::Invalid(failure.message));
+                return Ok(CandidateSet::Invalid(failure.message));
             }
-            // The controller refuses what has dependencies; which ones, is what is asked for here.
+            // The controller rejects a bundle with dependencies. Here it is a candidate: the answer
+            // says what has to be installed before it.
             Err(failure) => {
                 let is_picked = |rejection| rejection == Some(Rejection::HasDependencies);
                 match failure
@@ -57,15 +59,16 @@ impl<'a> World<'a> {
                     .find(|considered| is_picked(considered.rejection))
                 {
                     Some(picked) => (picked.offer, picked.bundle),
-                    None => return Ok(Pool::Nothing(failure.message)),
+                    None => return Ok(CandidateSet::Nothing(failure.message)),
                 }
             }
         };
+        // The installed operator is an entry of its own, which the subscription can keep.
         if installed.is_some_and(|id| self.entries[id].name == bundle.name()) {
-            return Ok(Pool::Entries(Vec::new()));
+            return Ok(CandidateSet::Entries(Vec::new()));
         }
-        Ok(Pool::Entries(
-            self.entry_of(catalogs[offer], bundle, &channels, meter)?
+        Ok(CandidateSet::Entries(
+            self.entry_of(catalogs[offer], bundle, &channels, budget)?
                 .into_iter()
                 .collect(),
         ))
@@ -83,35 +86,35 @@ impl<'a> World<'a> {
 
     fn installed_bundle(&self, id: EntryId) -> Option<InstalledBundle<'a>> {
         match self.entries[id].source {
-            Source::Installed { operator, .. } => Some(InstalledBundle {
+            EntryOrigin::Installed { operator, .. } => Some(InstalledBundle {
                 name: &operator.name,
                 version: &operator.version,
                 release: None,
             }),
-            Source::Catalog { .. } => None,
+            EntryOrigin::Catalog { .. } => None,
         }
     }
 
     /// Returns the bundles of all catalogs that meet a requirement, best first: by the priority of
-    /// the catalog, those that are not deprecated, by package, and by version.
+    /// the catalog, then those that are not deprecated, then by package and version.
     pub(super) fn extension_candidates(
         &mut self,
         requirement: usize,
         limit: usize,
-        meter: &Meter<'_>,
-    ) -> Result<Vec<EntryId>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Vec<EntryId>, SolveError<'static>> {
         let mut found = Vec::new();
-        for at in self.by_preference(None) {
-            let mut bundles = self.bundles_to_test(requirement, at, meter)?;
-            meter.draw(Step::SortStep, sort_steps(bundles.len()))?;
+        for at in self.catalogs_by_preference(None) {
+            let mut bundles = self.bundles_to_test(requirement, at, budget)?;
+            budget.draw(Step::SortStep, sort_steps(bundles.len()))?;
             bundles.sort_by_key(|bundle| (bundle.deprecation().is_some(), bundle.place()));
             for bundle in bundles {
                 if found.len() >= limit {
-                    self.cut_off.insert(requirement);
+                    self.truncated.insert(requirement);
                     return Ok(found);
                 }
-                if self.meets(requirement, at, bundle, meter)? {
-                    found.extend(self.entry_of(at, bundle, &[], meter)?);
+                if self.meets(requirement, at, bundle, budget)? {
+                    found.extend(self.entry_of(at, bundle, &[], budget)?);
                 }
             }
         }
@@ -124,12 +127,12 @@ impl<'a> World<'a> {
         at: usize,
         bundle: Bundle<'a>,
         channels: &[&str],
-        meter: &Meter<'_>,
-    ) -> Result<Option<EntryId>, Halt<'static>> {
+        budget: &SolveBudget<'_>,
+    ) -> Result<Option<EntryId>, SolveError<'static>> {
         let is_wanted = |entry: &ChannelEntry<'_>| {
             channels.is_empty() || channels.contains(&entry.channel().name())
         };
-        meter.draw(
+        budget.draw(
             Step::Edge,
             bundle
                 .channel_entries()
@@ -141,12 +144,16 @@ impl<'a> World<'a> {
             return Ok(None);
         };
         let channel = place.channel();
-        let (ids, _) = self.channel(at, channel, meter)?;
-        let key = (at, channel.package().place(), channel.name());
+        let channel = CatalogChannel {
+            catalog: at,
+            channel,
+        };
+        let entries = self.channel_entries(channel, budget)?.all;
+        let key = channel.key();
         if !self.named.contains_key(&key) {
-            meter.draw(Step::Edge, ids.len())?;
+            budget.draw(Step::Edge, entries.len())?;
             // Where a channel names a bundle twice, its first entry counts.
-            let named = ids
+            let named = entries
                 .iter()
                 .rev()
                 .map(|&id| (self.entries[id].name, id))

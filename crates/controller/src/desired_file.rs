@@ -1,6 +1,9 @@
-//! The objects that were wanted last, in a file beside the contents: a restart serves them before
-//! the API server answers.
+//! The objects behind the desired catalogs, in a file in the store.
+//!
+//! After a restart the controller derives the desired catalogs from this file and serves their
+//! stored content before the API server responds.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,36 +13,39 @@ use kube::api::ObjectMeta;
 use olm_api::{CatalogSource, ClusterCatalog, ClusterCatalogStatus};
 use serde::{Deserialize, Serialize};
 
-/// What the names of the annotations begin with that say something of a catalog.
+/// Prefix of the annotations that describe a catalog.
 const ANNOTATIONS: &str = "catalogql.io/";
 
-/// Objects as far as they say what is wanted.
+/// The content of the file: objects, reduced to the fields from which desired catalogs are derived.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Objects {
+pub(crate) struct SavedObjects {
     pub(crate) cluster_catalogs: Vec<ClusterCatalog>,
     pub(crate) catalog_sources: Vec<CatalogSource>,
 }
 
-/// The file.
-pub(crate) struct Remembered {
+/// The file, and a copy of its content.
+pub(crate) struct DesiredCatalogsFile {
     path: PathBuf,
-    /// What the file holds.
-    objects: Objects,
+    objects: SavedObjects,
 }
 
-impl Remembered {
-    /// Reads the file. One that is missing or unreadable remembers nothing.
+impl DesiredCatalogsFile {
+    /// Reads the file. A missing or unreadable file counts as empty: the API server has all objects,
+    /// so that only the time until it responds is lost.
     pub(crate) fn open(path: &Path) -> Self {
+        let log = |error: &dyn Display| {
+            tracing::warn!(path = %path.display(), %error, "cannot read the file of desired catalogs");
+        };
         let objects = match fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!(path = %path.display(), %error, "cannot read the remembered catalogs");
-                Objects::default()
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Objects::default(),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .inspect_err(|error| log(error))
+                .unwrap_or_default(),
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "cannot read the remembered catalogs");
-                Objects::default()
+                if error.kind() != io::ErrorKind::NotFound {
+                    log(&error);
+                }
+                SavedObjects::default()
             }
         };
         Self {
@@ -48,25 +54,18 @@ impl Remembered {
         }
     }
 
-    /// The objects in the file.
-    pub(crate) fn objects(&self) -> (Vec<Arc<ClusterCatalog>>, Vec<Arc<CatalogSource>>) {
-        let Objects {
-            cluster_catalogs,
-            catalog_sources,
-        } = self.objects.clone();
-        (
-            cluster_catalogs.into_iter().map(Arc::new).collect(),
-            catalog_sources.into_iter().map(Arc::new).collect(),
-        )
+    /// Returns the objects in the file.
+    pub(crate) fn objects(&self) -> SavedObjects {
+        self.objects.clone()
     }
 
-    /// Remembers these objects, if they differ from those in the file.
-    pub(crate) fn remember<'a>(
+    /// Writes these objects to the file, if they differ from its content.
+    pub(crate) fn save<'a>(
         &mut self,
         catalogs: impl Iterator<Item = &'a Arc<ClusterCatalog>>,
         sources: &[Arc<CatalogSource>],
     ) {
-        let mut objects = Objects {
+        let mut objects = SavedObjects {
             cluster_catalogs: catalogs.map(|object| trim_catalog(object)).collect(),
             catalog_sources: sources.iter().map(|object| trim_source(object)).collect(),
         };
@@ -83,14 +82,15 @@ impl Remembered {
         match write(&self.path, &objects) {
             Ok(()) => self.objects = objects,
             Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "cannot remember the wanted catalogs");
+                tracing::warn!(path = %self.path.display(), %error, "cannot write the file of desired catalogs");
             }
         }
     }
 }
 
-/// Replaces the file as a whole.
-fn write(path: &Path, objects: &Objects) -> io::Result<()> {
+/// Replaces the file atomically.
+fn write(path: &Path, objects: &SavedObjects) -> io::Result<()> {
+    // A kill between the two calls leaves the former file.
     let new = path.with_extension("json.new");
     fs::write(&new, serde_json::to_vec(objects)?)?;
     fs::rename(&new, path)
@@ -128,7 +128,7 @@ fn trim(metadata: &ObjectMeta) -> ObjectMeta {
         deletion_timestamp,
         ..
     } = metadata.clone();
-    // Those of other programs may be long.
+    // Annotations of other programs may be long: `kubectl apply` keeps the whole object in one.
     if let Some(annotations) = &mut annotations {
         annotations.retain(|name, _| name.starts_with(ANNOTATIONS));
     }
@@ -150,7 +150,7 @@ mod tests {
     use crate::fixture::{catalog, pinned};
 
     #[test]
-    fn what_is_wanted_is_remembered_and_nothing_else() {
+    fn the_file_has_the_fields_that_desired_catalogs_depend_on_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("controller.json");
         let object = catalog(json!({
@@ -162,17 +162,17 @@ mod tests {
             "metadata": { "name": "b", "namespace": "n" }, "spec": { "image": "quay.io/a/b" },
         }))
         .unwrap();
-        let mut remembered = Remembered::open(&path);
-        assert_eq!(remembered.objects(), (Vec::new(), Vec::new()));
-        remembered.remember(
+        let mut desired_file = DesiredCatalogsFile::open(&path);
+        assert_eq!(desired_file.objects(), SavedObjects::default());
+        desired_file.save(
             [Arc::new(object.clone())].iter(),
             &[Arc::new(source.clone())],
         );
 
-        let (catalogs, sources) = Remembered::open(&path).objects();
-        assert_eq!(sources, [Arc::new(source)]);
-        let [read] = &catalogs[..] else {
-            panic!("{catalogs:?}")
+        let saved = DesiredCatalogsFile::open(&path).objects();
+        assert_eq!(saved.catalog_sources, [source]);
+        let [read] = &saved.cluster_catalogs[..] else {
+            panic!("{saved:?}")
         };
         assert_eq!(
             (
@@ -193,13 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_damaged_remembers_nothing_and_is_replaced() {
+    fn a_damaged_file_counts_as_empty_and_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("controller.json");
         fs::write(&path, "{\"clusterCatalogs\": [{").unwrap();
-        let mut remembered = Remembered::open(&path);
-        assert_eq!(remembered.objects(), (Vec::new(), Vec::new()));
-        remembered.remember([Arc::new(catalog(json!({})))].iter(), &[]);
-        assert_eq!(Remembered::open(&path).objects().0.len(), 1);
+        let mut desired_file = DesiredCatalogsFile::open(&path);
+        assert_eq!(desired_file.objects(), SavedObjects::default());
+        desired_file.save([Arc::new(catalog(json!({})))].iter(), &[]);
+        let saved = DesiredCatalogsFile::open(&path).objects();
+        assert_eq!(saved.cluster_catalogs.len(), 1);
     }
 }

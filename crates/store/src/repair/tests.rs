@@ -1,4 +1,4 @@
-//! Files that others may write to, or that belong to others.
+//! Files that other users may write to, or that belong to them.
 
 use std::os::unix::fs::{chown, symlink};
 
@@ -99,21 +99,4 @@ fn a_link_in_place_of_a_file_is_removed_and_not_followed() {
         }
     );
     assert_eq!(mode(&outside) & 0o200, 0o200);
-}
-
-#[test]
-fn the_user_of_the_process_is_the_one_to_whom_its_files_belong() {
-    let folder = tempfile::tempdir().unwrap();
-    let found = Protection::of_folder(folder.path()).unwrap();
-    let assumed = Protection::of_process().unwrap();
-    assert_eq!(
-        (found.owner, found.has_permissions),
-        (assumed.owner, assumed.has_permissions)
-    );
-    let gone = folder.path().join("gone");
-    assert_eq!(
-        Protection::of_folder(&gone).unwrap().owner,
-        assumed.owner,
-        "where no file can be created"
-    );
 }

@@ -7,7 +7,7 @@ use crate::RefreshError;
 async fn start(folders: &Folders) -> Watching {
     let mut watching = Watching::start(folders, Vec::new());
     let hour = Duration::from_hours(1);
-    let mut spec = folders.wanted("a", "a");
+    let mut spec = folders.desired("a", "a");
     spec.source.refresh = RefreshPolicy {
         directories: Some(WatchInterval {
             poll: hour,

@@ -1,0 +1,18 @@
+//! Changes of the cluster, which watches send to the controller.
+
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+
+use crate::secret_name::SecretName;
+
+/// A change in the cluster.
+#[derive(Clone, Debug)]
+pub(crate) enum ClusterChange {
+    /// A `ClusterCatalog` changed, or the initial list is complete.
+    ClusterCatalogs,
+    /// A `CatalogSource` changed, or the initial list is complete.
+    CatalogSources,
+    ServiceAccount(Option<ServiceAccount>),
+    Secret(SecretName, Option<Secret>),
+    /// A watch has panicked: changes of its objects are not received any more.
+    WatchPanicked,
+}

@@ -1,0 +1,295 @@
+//! The stages of a load, in order: poll, find in the store, fetch, unpack, read, index.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use fbc::Digest;
+use metrics::{Family, Histogram};
+use opentelemetry::Context;
+use opentelemetry::context::FutureExt as _;
+use serving::{CatalogName, Content};
+use store::{SourceState, Store, StoreError, StoreUsage};
+use tokio::sync::Semaphore;
+
+use crate::contents::Contents;
+use crate::directory::{self, Listing};
+use crate::emptied::EmptiedDirectories;
+use crate::event::LoadStep;
+use crate::image::{ImageLocks, ImageState, PulledImage};
+use crate::low_priority::{COMPRESSING_NICENESS, LOADING_NICENESS, spawn_low_priority};
+use crate::metrics::{CatalogLoads, LoadMetrics, Stage};
+use crate::read::{read, read_unchanged};
+use crate::{LoadError, Source, SourceSpec, span};
+
+/// State and stages shared by all attempts to load a source.
+#[derive(Debug)]
+pub(crate) struct LoadPipeline {
+    pub(crate) contents: Contents,
+    pub(crate) images: ImageLocks,
+    pub(crate) metrics: LoadMetrics,
+    emptied: EmptiedDirectories,
+    /// Serializes reading and indexing: a content that is being read takes several times the memory
+    /// that it takes afterwards.
+    serialized: Arc<Semaphore>,
+    /// Serializes work that makes served contents faster to query.
+    background: Arc<Semaphore>,
+    /// Serializes integrity checks and compression. They take a minute for a large content, and a
+    /// few megabytes of memory, so that loading need not wait for them.
+    compression: Arc<Semaphore>,
+}
+
+/// The state of a source that a poll has found.
+enum PolledSource {
+    Directory(Listing),
+    Image(ImageState),
+}
+
+/// Reads the metrics of a loader and the size of its store. Clones are cheap.
+#[derive(Clone, Debug)]
+pub struct LoadStatistics(pub(crate) Arc<LoadPipeline>);
+
+/// Loads a source once, without a persistent store. The files of the content lie in this folder
+/// until it is dropped.
+pub async fn load_once(
+    spec: &SourceSpec,
+    folder: &Path,
+    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<Content, LoadError> {
+    Arc::new(LoadPipeline::new(Store::ephemeral(folder)?))
+        .load(spec, progress)
+        .await
+}
+
+impl LoadPipeline {
+    pub(crate) fn new(store: Store) -> Self {
+        Self {
+            contents: Contents::new(store),
+            images: ImageLocks::default(),
+            metrics: LoadMetrics::default(),
+            emptied: EmptiedDirectories::default(),
+            serialized: Arc::new(Semaphore::new(1)),
+            background: Arc::new(Semaphore::new(1)),
+            compression: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    /// Loads the current content of a source: from the store if it has the source's revision, or
+    /// else from the source.
+    pub(crate) async fn load(
+        self: &Arc<Self>,
+        spec: &SourceSpec,
+        progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<Content, LoadError> {
+        let polled = self
+            .time_async(Stage::Resolve, PolledSource::poll(spec))
+            .await?;
+
+        // Loads of the same image wait for each other: the second one finds the content of the
+        // first in the store.
+        let _lock = match &polled {
+            PolledSource::Image(image) => Some(self.images.lock(image.revision()).await),
+            PolledSource::Directory(_) => None,
+        };
+        let key = spec.key();
+        let state = polled.state();
+        // Serialized too, because opening a stored content hashes and indexes it.
+        let stored = self.run_serialized({
+            let key = key.clone();
+            let state = state.clone();
+            move |pipeline| pipeline.contents.find(&key, &state)
+        });
+        if let Some(content) = stored.await? {
+            return Ok(content);
+        }
+
+        match polled {
+            PolledSource::Directory(listing) => {
+                self.run_serialized(move |pipeline| {
+                    pipeline.read_directory(&key, state, listing, &progress)
+                })
+                .await
+            }
+            PolledSource::Image(image) => {
+                // Held until the content is read: the layers are on the disk until then.
+                let _permit = self.images.permits.acquire().await;
+                let scratch = self.contents.store.create_scratch_folder()?;
+                let pull = image.pull(&spec.registries, scratch, progress.clone());
+                let layers = self.time_async(Stage::Pull, pull).await?;
+                self.run_serialized(move |pipeline| {
+                    pipeline.read_image(&key, &state, &layers, &progress)
+                })
+                .await
+            }
+        }
+    }
+
+    /// Reads the files of a directory into a content and records it.
+    fn read_directory(
+        &self,
+        key: &str,
+        mut state: SourceState,
+        listing: Listing,
+        progress: &impl Fn(LoadStep, u64, u64),
+    ) -> Result<Content, LoadError> {
+        let store = &self.contents.store;
+        let reading = |done, total| progress(LoadStep::Read, done, total);
+        let read = || read_unchanged(listing, || store.writer(), reading);
+        let (listing, written, origins) = self.time(Stage::Read, read)?;
+        let is_empty = written.content.is_empty();
+        self.emptied
+            .check(key, &listing, is_empty, store.last_bytes(key))?;
+
+        // An equal revision proves an equal content only once the file system's clock has moved on.
+        state.revision = listing
+            .is_settled()
+            .then(|| listing.revision().as_str().to_owned());
+        self.time(Stage::Index, || {
+            self.contents.add(key, &state, written, origins)
+        })
+    }
+
+    /// Unpacks the layers of an image, reads its files into a content and records it.
+    fn read_image(
+        &self,
+        key: &str,
+        state: &SourceState,
+        image: &PulledImage,
+        progress: &impl Fn(LoadStep, u64, u64),
+    ) -> Result<Content, LoadError> {
+        let unpack = || image.unpack(|done, total| progress(LoadStep::Unpack, done, total));
+        let files = self.time(Stage::Unpack, unpack)?;
+
+        let total = files.files.iter().map(|file| file.content.bytes).sum();
+        let mut writer = self.contents.store.writer()?;
+        let reading = |done| progress(LoadStep::Read, done, total);
+        let origins = self.time(Stage::Read, || read(&files, &mut writer, reading))?;
+
+        let written = writer.finish()?;
+        self.time(Stage::Index, || {
+            self.contents.add(key, state, written, origins)
+        })
+    }
+
+    /// Runs work that needs much processor time or memory: one at a time and with low priority.
+    pub(crate) async fn run_serialized<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        self.run_one(&self.serialized, LOADING_NICENESS, work).await
+    }
+
+    /// Runs work on a content that is already served: one at a time and with low priority. Loading
+    /// does not wait for it.
+    pub(crate) async fn run_in_background<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        self.run_one(&self.background, LOADING_NICENESS, work).await
+    }
+
+    /// Compresses a content, with the lowest priority. Neither loading nor other background work
+    /// waits for it.
+    pub(crate) async fn compress(self: &Arc<Self>, content: Content) -> Result<(), LoadError> {
+        let compress = move |pipeline: &Self| {
+            pipeline.contents.compress(&content);
+            Ok(())
+        };
+        self.run_one(&self.compression, COMPRESSING_NICENESS, compress)
+            .await
+    }
+
+    /// Verifies the stored files of a content against their digests. Returns the damaged file, if
+    /// any, after removing the content from the store.
+    pub(crate) async fn check(
+        self: &Arc<Self>,
+        digest: Digest,
+    ) -> Result<Option<PathBuf>, LoadError> {
+        let check = move |pipeline: &Self| {
+            let damaged = pipeline.contents.store.find_damage(&digest);
+            if damaged.is_some() {
+                pipeline.contents.discard(&digest)?;
+            }
+            Ok(damaged)
+        };
+        self.run_one(&self.compression, COMPRESSING_NICENESS, check)
+            .await
+    }
+
+    async fn run_one<T: Send + 'static>(
+        self: &Arc<Self>,
+        semaphore: &Arc<Semaphore>,
+        niceness: i32,
+        work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let permit = Arc::clone(semaphore).acquire_owned().await;
+        let pipeline = Arc::clone(self);
+        let context = Context::current();
+        let done = spawn_low_priority(niceness, move || {
+            // The thread outlives a caller that was aborted, and holds the permit until it ends.
+            let _permit = permit;
+            let _context = context.attach();
+            work(&pipeline)
+        });
+        done.await?
+    }
+
+    /// Runs a stage in its own span, and records its duration whether or not it succeeds.
+    fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let _span = span::begin_stage(stage).attach();
+        let begun = Instant::now();
+        let done = work();
+        self.metrics.observe_stage(stage, begun.elapsed());
+        done
+    }
+
+    /// Awaits a stage in its own span, and records its duration whether or not it succeeds.
+    async fn time_async<T>(&self, stage: Stage, work: impl Future<Output = T>) -> T {
+        let begun = Instant::now();
+        let done = work.with_context(span::begin_stage(stage)).await;
+        self.metrics.observe_stage(stage, begun.elapsed());
+        done
+    }
+}
+
+impl PolledSource {
+    async fn poll(spec: &SourceSpec) -> Result<Self, LoadError> {
+        match &spec.source {
+            Source::Directory(root) => Ok(Self::Directory(directory::poll(root).await?)),
+            Source::Image(image) => {
+                let polled = ImageState::poll(image, spec.configs_dir.as_deref(), &spec.registries);
+                Ok(Self::Image(polled.await?))
+            }
+        }
+    }
+
+    fn state(&self) -> SourceState {
+        match self {
+            Self::Directory(listing) => SourceState {
+                revision: Some(listing.revision().as_str().to_owned()),
+                image: None,
+            },
+            Self::Image(image) => SourceState {
+                revision: Some(image.revision().to_owned()),
+                image: Some(image.pinned_reference().to_owned()),
+            },
+        }
+    }
+}
+
+impl LoadStatistics {
+    /// Returns the durations of the stages of loads.
+    pub fn stages(&self) -> &Family<Stage, Histogram> {
+        self.0.metrics.stages()
+    }
+
+    /// Returns every desired catalog with the results of its loads, by name.
+    pub fn catalogs(&self) -> Vec<(CatalogName, CatalogLoads)> {
+        self.0.metrics.catalogs()
+    }
+
+    /// Returns the size of the store. It reads the metadata of each file in the store.
+    pub fn store_usage(&self) -> Result<StoreUsage, StoreError> {
+        self.0.contents.store.usage()
+    }
+}
