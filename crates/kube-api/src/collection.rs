@@ -98,11 +98,21 @@ impl Collection {
             .catalogs
             .iter()
             .filter(|catalog| self.visibility().contains(&catalog.objects.catalog));
-        let revisions: Vec<_> = visible.map(|catalog| catalog.served.revision()).collect();
-        let revisions = revisions.iter().map(|revision| &revision.as_bytes()[..]);
-        // Other builds may make other objects of the same contents.
-        let build = env!("CARGO_PKG_VERSION").as_bytes();
-        hash_object(std::iter::once(build).chain(revisions))
+        // Not by the revisions of served catalogs, which have the time of a replica's own pull. Other
+        // builds may make other objects of the same contents.
+        let contents = visible.map(|catalog| {
+            let CatalogObjects {
+                catalog: name,
+                source,
+                priority,
+                ..
+            } = &*catalog.objects;
+            let digest = catalog.served.content.digest;
+            format!("{name:?}{digest:?}{source:?}{priority}")
+        });
+        let build = env!("CARGO_PKG_VERSION").to_owned();
+        let parts: Vec<_> = std::iter::once(build).chain(contents).collect();
+        hash_object(parts.iter().map(String::as_bytes))
     }
 
     /// Returns the catalogs as they were at the version of a list or bookmark of this caller;
