@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use auth::{Credentials, Denied, ResourceAccess};
+use auth::{AuthError, RequestCredentials, ResourceAccess};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -132,7 +132,7 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
         request.headers(),
         request.extensions(),
     );
-    let credentials = credentials.map(Credentials::into_owned);
+    let credentials = credentials.map(RequestCredentials::into_owned);
     let name = requested_catalog(request.uri());
     match may_update(&access, credentials, name).await {
         Ok(()) => next.run(request).await,
@@ -142,9 +142,9 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
 
 async fn may_update(
     access: &Access,
-    credentials: Result<Credentials<'static>, Denied>,
+    credentials: Result<RequestCredentials<'static>, AuthError>,
     name: Option<String>,
-) -> Result<(), Denied> {
+) -> Result<(), AuthError> {
     let wanted = ResourceAccess {
         verb: "update",
         group: "olm.operatorframework.io",
@@ -155,7 +155,7 @@ async fn may_update(
     };
     access
         .callers
-        .authorize(&credentials?, auth::Access::Resource(wanted))
+        .authorize(&credentials?, auth::RequestedAccess::Resource(wanted))
         .await
 }
 

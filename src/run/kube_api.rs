@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use auth::{Authenticator, Credentials, Denied, ResourceAccess};
+use auth::{AuthError, Authenticator, RequestCredentials, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
 use kube_api::{
@@ -217,7 +217,7 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
-        let credentials = credentials.map(Credentials::into_owned);
+        let credentials = credentials.map(RequestCredentials::into_owned);
         let access = access.clone();
         if attributes.resource.is_none() {
             return Box::pin(async move {
@@ -226,7 +226,7 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
                     Err(denied) => Err(denied.clone()),
                 };
                 match authenticated {
-                    Err(Denied::Unauthenticated) => Decision::Unauthenticated,
+                    Err(AuthError::Unauthenticated) => Decision::Unauthenticated,
                     _ => Decision::Allow {
                         reader: None,
                         user: None,
@@ -238,7 +238,7 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
             // A token says who its bearer is only to the API server, and whoever sends one comes by
             // itself.
             let user = match &credentials {
-                Ok(Credentials::User(user)) => Some(user.name().to_owned()),
+                Ok(RequestCredentials::User(user)) => Some(user.name().to_owned()),
                 _ => None,
             };
             let decided = decide(&access, credentials, &attributes, is_narrowed).await;
@@ -249,10 +249,10 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
 
 async fn decide(
     Access { callers, .. }: &Access,
-    credentials: Result<Credentials<'static>, Denied>,
+    credentials: Result<RequestCredentials<'static>, AuthError>,
     attributes: &Attributes,
     is_narrowed: bool,
-) -> Result<Option<Catalogs>, Denied> {
+) -> Result<Option<Catalogs>, AuthError> {
     let credentials = credentials?;
     if let Some(wanted) = &attributes.resource {
         let wanted = ResourceAccess {
@@ -265,7 +265,7 @@ async fn decide(
             name: wanted.name.as_deref(),
         };
         callers
-            .authorize(&credentials, auth::Access::Resource(wanted))
+            .authorize(&credentials, auth::RequestedAccess::Resource(wanted))
             .await?;
     }
     if is_narrowed {
@@ -275,15 +275,15 @@ async fn decide(
     }
 }
 
-fn refused(denied: Denied) -> Decision {
+fn refused(denied: AuthError) -> Decision {
     match denied {
-        Denied::Unauthenticated => Decision::Unauthenticated,
-        Denied::Forbidden { user, reason } => Decision::Deny {
+        AuthError::Unauthenticated => Decision::Unauthenticated,
+        AuthError::Forbidden { user, reason } => Decision::Deny {
             user,
             reason: reason.map(|reason| reason.to_string()),
         },
-        Denied::Impersonation => Decision::Refuse(denied.to_string()),
-        Denied::Unavailable => Decision::Unknown(denied.to_string()),
+        AuthError::Impersonation => Decision::Refuse(denied.to_string()),
+        AuthError::Unavailable => Decision::Unknown(denied.to_string()),
     }
 }
 
