@@ -138,7 +138,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     tokio::spawn(async move {
         // If it fails, the client is gone.
         let Ok(upgraded) = upgrade.await else { return };
-        // PermittedBytes until the end, because a listener may count connections by what it added
+        // Held until the end, because a listener may count connections by what it added
         // to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let maximum = server.engine.limits().body_bytes;
@@ -189,7 +189,7 @@ async fn serve(
     has_protocol: bool,
     _permit: FairPermit,
 ) {
-    // PermittedBytes until the end, so that `Engine::streams_ended` waits for this connection.
+    // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
     let is_ending = async move || ending.wait_for(|ending| *ending).await.is_ok();
     let reason = if has_protocol {
