@@ -5,7 +5,7 @@ use std::fmt;
 use ::metrics::{Counter, Label as _};
 use alpha_graphql::AlphaMetrics;
 use graphql::metrics::RequestResult;
-use grpc::{GrpcMetrics, Outcome};
+use grpc::{CallStatus, GrpcMetrics};
 
 use super::Sources;
 use super::page::{Page, Scale};
@@ -13,9 +13,11 @@ use super::page::{Page, Scale};
 /// Writes the metrics of calls over gRPC.
 pub(super) fn grpc(page: &mut Page<'_>, metrics: &GrpcMetrics) -> fmt::Result {
     let calls = metrics.calls.iter().flat_map(|(call, outcomes)| {
-        let labels = move |outcome: Outcome| [("call", call.as_str()), ("code", outcome.as_str())];
-        let is_shown =
-            |(outcome, count): &(Outcome, &Counter)| *outcome == Outcome::Ok || count.get() > 0;
+        let labels =
+            move |outcome: CallStatus| [("call", call.as_str()), ("code", outcome.as_str())];
+        let is_shown = |(outcome, count): &(CallStatus, &Counter)| {
+            *outcome == CallStatus::Ok || count.get() > 0
+        };
         outcomes
             .iter()
             .filter(is_shown)

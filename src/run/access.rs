@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use auth::{Authenticator, Callers, ClientCertificate, Credentials, Denied, bearer_token};
+use auth::{
+    AuthError, Authenticator, Callers, ClientCertificate, RequestCredentials, bearer_token,
+};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, Entry, VARY};
@@ -13,7 +15,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
 use controller::ApiServerClient;
-use graphql_http::{ConnectionAuthorizer, InitRefusal, is_upgrade};
+use graphql_http::{ConnectionAuthorizer, ConnectionInitError, is_upgrade};
 use http_facts::peer::Peer;
 use serving::{Catalogs, ICONS};
 
@@ -52,7 +54,7 @@ pub(super) fn credentials<'r>(
     authenticator: &Authenticator,
     headers: &'r HeaderMap,
     extensions: &Extensions,
-) -> Result<Credentials<'r>, Denied> {
+) -> Result<RequestCredentials<'r>, AuthError> {
     authenticator.credentials(
         headers,
         extensions.get::<Arc<ClientCertificate>>(),
@@ -73,7 +75,7 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
     match access.reader(headers, extensions, &wanted).await {
         Ok(reader) => drop(request.extensions_mut().insert(reader)),
         // Its first message may say who it is. Until then it sees nothing.
-        Err(Denied::Unauthenticated) if is_socket && !has_credentials(headers, extensions) => {}
+        Err(AuthError::Unauthenticated) if is_socket && !has_credentials(headers, extensions) => {}
         Err(denied) => return refusal(&denied).respond(&ErrorFormat::of(&request)),
     }
     if is_socket {
@@ -125,7 +127,7 @@ impl Access {
         headers: &HeaderMap,
         extensions: &Extensions,
         wanted: &Wanted,
-    ) -> Result<Catalogs, Denied> {
+    ) -> Result<Catalogs, AuthError> {
         let credentials = credentials(&self.authenticator, headers, extensions)?;
         match wanted {
             Wanted::Catalog(name) => self.callers.reader_of(&credentials, name).await,
@@ -161,9 +163,9 @@ impl Access {
                     Err(denied) => Err(denied),
                 };
                 reader.map_err(|denied| match denied {
-                    Denied::Unauthenticated if !is_named => InitRefusal::Unauthenticated,
-                    Denied::Unavailable => InitRefusal::Undecided,
-                    _ => InitRefusal::Forbidden,
+                    AuthError::Unauthenticated if !is_named => ConnectionInitError::Unauthenticated,
+                    AuthError::Unavailable => ConnectionInitError::Undecided,
+                    _ => ConnectionInitError::Forbidden,
                 })
             })
         })
@@ -190,11 +192,13 @@ impl Wanted {
 }
 
 /// Returns the refusal of a request.
-pub(super) fn refusal(denied: &Denied) -> Refusal {
+pub(super) fn refusal(denied: &AuthError) -> Refusal {
     match denied {
-        Denied::Unauthenticated => Refusal::Unauthenticated,
-        Denied::Forbidden { .. } | Denied::Impersonation => Refusal::Forbidden(denied.to_string()),
-        Denied::Unavailable => Refusal::Undecided(denied.to_string()),
+        AuthError::Unauthenticated => Refusal::Unauthenticated,
+        AuthError::Forbidden { .. } | AuthError::Impersonation => {
+            Refusal::Forbidden(denied.to_string())
+        }
+        AuthError::Unavailable => Refusal::Undecided(denied.to_string()),
     }
 }
 

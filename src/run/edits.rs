@@ -1,6 +1,6 @@
 //! The route of edits: opens the directories that can be edited, and authorizes callers.
 
-use auth::{Credentials, Denied, ResourceAccess};
+use auth::{AuthError, RequestCredentials, ResourceAccess};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -40,7 +40,7 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
         request.headers(),
         request.extensions(),
     );
-    let credentials = credentials.map(Credentials::into_owned);
+    let credentials = credentials.map(RequestCredentials::into_owned);
     let name = requested_catalog(request.uri());
     match may_update(&access, credentials, name).await {
         Ok(()) => next.run(request).await,
@@ -50,9 +50,9 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
 
 async fn may_update(
     access: &Access,
-    credentials: Result<Credentials<'static>, Denied>,
+    credentials: Result<RequestCredentials<'static>, AuthError>,
     name: Option<String>,
-) -> Result<(), Denied> {
+) -> Result<(), AuthError> {
     let required = ResourceAccess {
         verb: "update",
         group: "olm.operatorframework.io",
@@ -63,6 +63,6 @@ async fn may_update(
     };
     access
         .callers
-        .authorize(&credentials?, auth::Access::Resource(required))
+        .authorize(&credentials?, auth::RequestedAccess::Resource(required))
         .await
 }

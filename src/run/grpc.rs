@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::bail;
-use auth::Denied;
+use auth::AuthError;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{Extensions, HeaderMap};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use grpc::{Grpc, GrpcMetrics, Refusal};
+use grpc::{CallAuthError, Grpc, GrpcMetrics};
 use serving::{Catalogs, Visibility};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -139,11 +139,11 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
     if Grpc::shows_catalogs(request.uri().path()) {
         match reader(&access, request.headers(), request.extensions()).await {
             Ok(reader) => drop(request.extensions_mut().insert(reader)),
-            Err(Denied::Unauthenticated) => return Refusal::Unauthenticated.respond(),
-            Err(denied @ Denied::Unavailable) => {
-                return Refusal::Undecided(denied.to_string()).respond();
+            Err(AuthError::Unauthenticated) => return CallAuthError::Unauthenticated.respond(),
+            Err(denied @ AuthError::Unavailable) => {
+                return CallAuthError::Undecided(denied.to_string()).respond();
             }
-            Err(denied) => return Refusal::Denied(denied.to_string()).respond(),
+            Err(denied) => return CallAuthError::Denied(denied.to_string()).respond(),
         }
     }
     next.run(request).await
@@ -153,7 +153,7 @@ async fn reader(
     access: &Access,
     headers: &HeaderMap,
     extensions: &Extensions,
-) -> Result<Catalogs, Denied> {
+) -> Result<Catalogs, AuthError> {
     let credentials = credentials(&access.authenticator, headers, extensions)?;
     access.callers.reader(&credentials).await
 }

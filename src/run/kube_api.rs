@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use auth::{Authenticator, Credentials, Denied, ResourceAccess};
+use auth::{AuthError, Authenticator, RequestCredentials, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
 use kube_api::{
@@ -230,7 +230,7 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
 fn authorize(access: Access, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
-        let credentials = credentials.map(Credentials::into_owned);
+        let credentials = credentials.map(RequestCredentials::into_owned);
         let access = access.clone();
         if attributes.resource.is_none() {
             return Box::pin(async move {
@@ -239,7 +239,7 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
                     Err(denied) => Err(denied.clone()),
                 };
                 match authenticated {
-                    Err(Denied::Unauthenticated) => Decision::Unauthenticated,
+                    Err(AuthError::Unauthenticated) => Decision::Unauthenticated,
                     _ => Decision::Allow {
                         reader: None,
                         user: None,
@@ -251,7 +251,7 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
             // A bearer of a token connects directly, so that its address counts. Only the API server
             // knows the user of a token.
             let user = match &credentials {
-                Ok(Credentials::User(user)) => Some(user.name().to_owned()),
+                Ok(RequestCredentials::User(user)) => Some(user.name().to_owned()),
                 _ => None,
             };
             let decided = decide(&access, credentials, &attributes, is_narrowed).await;
@@ -262,10 +262,10 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
 
 async fn decide(
     access: &Access,
-    credentials: Result<Credentials<'static>, Denied>,
+    credentials: Result<RequestCredentials<'static>, AuthError>,
     attributes: &Attributes,
     is_narrowed: bool,
-) -> Result<Option<Catalogs>, Denied> {
+) -> Result<Option<Catalogs>, AuthError> {
     let credentials = credentials?;
     if let Some(resource) = &attributes.resource {
         let requested = ResourceAccess {
@@ -279,7 +279,7 @@ async fn decide(
         };
         access
             .callers
-            .authorize(&credentials, auth::Access::Resource(requested))
+            .authorize(&credentials, auth::RequestedAccess::Resource(requested))
             .await?;
     }
     if is_narrowed {
@@ -289,15 +289,15 @@ async fn decide(
     }
 }
 
-fn refused(denied: Denied) -> Decision {
+fn refused(denied: AuthError) -> Decision {
     match denied {
-        Denied::Unauthenticated => Decision::Unauthenticated,
-        Denied::Forbidden { user, reason } => Decision::Deny {
+        AuthError::Unauthenticated => Decision::Unauthenticated,
+        AuthError::Forbidden { user, reason } => Decision::Deny {
             user,
             reason: reason.map(|reason| reason.to_string()),
         },
-        Denied::Impersonation => Decision::Refuse(denied.to_string()),
-        Denied::Unavailable => Decision::Unknown(denied.to_string()),
+        AuthError::Impersonation => Decision::Refuse(denied.to_string()),
+        AuthError::Unavailable => Decision::Unknown(denied.to_string()),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use auth::{Access, Authenticator, Authorizer, Credentials, Denied, PathAccess, bearer_token};
+use auth::{
+    AuthError, Authenticator, Authorizer, PathAccess, RequestCredentials, RequestedAccess,
+    bearer_token,
+};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -19,7 +22,7 @@ use crate::exposition::{Format, Sources};
 const METRICS: &str = "/metrics";
 
 /// What a scraper wants to do.
-const SCRAPE: Access<'static> = Access::Path(PathAccess {
+const SCRAPE: RequestedAccess<'static> = RequestedAccess::Path(PathAccess {
     verb: "get",
     path: METRICS,
 });
@@ -73,23 +76,27 @@ async fn metrics(State(page): State<Arc<Page>>, request: Request) -> Response {
 }
 
 impl Scrapers {
-    async fn authorize(&self, headers: &HeaderMap, extensions: &Extensions) -> Result<(), Denied> {
+    async fn authorize(
+        &self,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+    ) -> Result<(), AuthError> {
         let credentials = match &self.authenticator {
             Some(authenticator) => credentials(authenticator, headers, extensions)?,
             None => match bearer_token(headers) {
-                Some(token) => Credentials::Token(token.into(), Peer::of(extensions)),
-                None => Credentials::None,
+                Some(token) => RequestCredentials::Token(token.into(), Peer::of(extensions)),
+                None => RequestCredentials::None,
             },
         };
         self.authorizer.authorize(&credentials, SCRAPE).await
     }
 }
 
-fn refuse(denied: &Denied) -> Response {
+fn refuse(denied: &AuthError) -> Response {
     let status = match denied {
-        Denied::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Denied::Forbidden { .. } | Denied::Impersonation => StatusCode::FORBIDDEN,
-        Denied::Unavailable => StatusCode::INTERNAL_SERVER_ERROR,
+        AuthError::Unauthenticated => StatusCode::UNAUTHORIZED,
+        AuthError::Forbidden { .. } | AuthError::Impersonation => StatusCode::FORBIDDEN,
+        AuthError::Unavailable => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let mut response = (status, format!("{denied}\n")).into_response();
     if status == StatusCode::UNAUTHORIZED {

@@ -7,7 +7,7 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
-use auth::{Callers, Credentials};
+use auth::{Callers, RequestCredentials};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
@@ -241,7 +241,7 @@ impl Server {
                 let denied = self
                     .callers
                     .reader_of(
-                        &Credentials::Token(b"one".as_slice().into(), Peer::default()),
+                        &RequestCredentials::Token(b"one".as_slice().into(), Peer::default()),
                         name,
                     )
                     .await;

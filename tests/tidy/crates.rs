@@ -78,7 +78,7 @@ const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// What only some crates may depend on: each library with those crates (`catalogql` is the
 /// program).
-const RESERVED: [(&str, &[&str]); 33] = [
+const RESERVED: [(&str, &[&str]); 34] = [
     // Pure crates wait for nothing and reach nothing.
     (
         "tokio",
@@ -132,6 +132,7 @@ const RESERVED: [(&str, &[&str]); 33] = [
     ("tokio-tungstenite", &["graphql-http"]),
     ("apollo-compiler", &["graphql", "alpha-graphql"]),
     ("batsat", &["solve"]),
+    ("quick_cache", &["auth", "serving"]),
     ("cel", &["solve"]),
     ("strsim", &["fbc", "graphql"]),
     ("clap", &["catalogql", "commands", "kubectl-catalog"]),

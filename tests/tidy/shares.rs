@@ -48,7 +48,7 @@ const COUNTERS: [(&str, &[&str]); 10] = [
         ],
     ),
     (
-        "crates/graphql/src/subscription.rs",
+        "crates/graphql/src/streams.rs",
         &["events that are written"],
     ),
     (

@@ -1,16 +1,15 @@
 //! The GraphQL dialect of catalogd's alpha API: `POST /catalogs/NAME/api/v1/graphql`, with a schema
-//! that is made of the blobs of each catalog.
+//! that is inferred from the blobs of each catalog.
 //!
-//! It is for clients of catalogd; the API of this program is `/graphql`. Paths, statuses, limits
-//! and data are upstream's, without its faults: `docs/reference/http.md` lists what differs.
-//! Documents are parsed, limited, validated and executed by the means of the crate `graphql`, and
-//! values are cut from the mapped lines.
+//! It serves clients of catalogd; the API of this program is `/graphql`. Paths, statuses, limits
+//! and data are upstream's; `docs/reference/http.md` lists the differences. The crate `graphql`
+//! parses, limits and validates documents, and values are cut from the mapped lines.
 //!
 //! | module | purpose |
 //! |---|---|
 //! | `names` | schemas and keys → names of GraphQL |
-//! | `shape` | the blobs of a catalog → types and fields |
-//! | `sdl`, `schemas` | their text; the schemas that are kept |
+//! | `types` | the blobs of a catalog → types and fields |
+//! | `sdl`, `schema_cache` | their text; the schemas of the last catalogs |
 //! | `limits` | upstream's limits of a document |
 //! | `plan`, `write` | selected fields → JSON text, cut from lines |
 //! | `request`, `response` | bodies and headers |
@@ -23,9 +22,9 @@ mod names;
 mod plan;
 mod request;
 mod response;
-mod schemas;
+mod schema_cache;
 mod sdl;
-mod shape;
+mod types;
 mod write;
 
 use std::sync::Arc;
@@ -36,32 +35,35 @@ use axum::extract::{Request, State};
 use axum::http::Uri;
 use axum::response::Response;
 use axum::routing::post;
+use fbc::Catalog;
 use fbc::work::{UNIT, Work};
 use graphql::budget::{Budget, Cancellation};
 use graphql::errors::{Code, Error, Outcome};
+use graphql::limits::Limits;
 use graphql::metrics::RequestResult;
-use graphql::runtime_schema::{ParsedDocument, SelectedField};
+use graphql::runtime_schema::{ParsedDocument, SelectedField, ValidDocument};
 use graphql::{DialectKey, EncodedResponse, Engine, Response as GraphqlResponse};
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use http_facts::permits::{Permit, Permits};
+use serde_json::{Map, Value};
 use serving::{Catalogs, Content, Served};
 
 pub use limits::{MAX_ALIASES, MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTION_DEPTH};
 pub use metrics::{AlphaMetrics, BuildResult};
 pub use plan::PAGE_SIZE;
 pub use request::{MAX_BODY_BYTES, MAX_QUERY_BYTES, MAX_VARIABLES_BYTES};
-pub use schemas::{BUILD_TIME, MAX_SCHEMA_BYTES, MAX_SCHEMAS_KEPT};
-pub use shape::{MAX_KEYS, MAX_NAME_BYTES, MAX_SCHEMAS};
+pub use schema_cache::{BUILD_TIME, MAX_CACHED_SCHEMAS, MAX_SCHEMA_BYTES};
+pub use types::{MAX_KEYS, MAX_NAME_BYTES, MAX_SCHEMAS};
 
 use request::AlphaRequest;
-use schemas::{CatalogSchema, Schemas};
-use write::{Stopped, Writer};
+use schema_cache::{CatalogSchema, SchemaCache};
+use write::{AlphaWriteError, DataWriter};
 
 /// Path of the dialect.
 pub const PATH: &str = "/catalogs/{catalog}/api/v1/graphql";
 
-/// Budget in bytes for requests that are being read or answered.
+/// Budget in bytes for requests that are being read or executed.
 pub const REQUEST_BYTES: usize = 16 << 20;
 
 /// Maximum size in bytes of a request that draws from no budget: the number of connections bounds
@@ -77,10 +79,10 @@ pub const UNCOUNTED_RESPONSE_BYTES: usize = 64 << 10;
 /// Work, in units, up to which a request is executed where it arrives: about half a millisecond.
 const SHORT_WORK: u64 = 500;
 
-/// Length in bytes of a body from which it is parsed in a turn.
+/// Length in bytes of a body from which it is parsed with a permit, on a thread of the executor.
 const LONG_BODY_BYTES: usize = 64 << 10;
 
-/// Returns the name of the catalog that a path is about, or the response to a path that names none.
+/// Function that returns the catalog's name in a path, or the response to a path without one.
 pub type ParseName = fn(&Uri) -> Result<String, Response>;
 
 /// The dialect, for all catalogs. Clones share everything.
@@ -88,26 +90,26 @@ pub type ParseName = fn(&Uri) -> Result<String, Response>;
 pub struct AlphaGraphql(Arc<Service>);
 
 struct Service {
-    /// Whose limits, turns and compression it shares.
+    /// Limits, permits and the response cache are those of this engine.
     engine: Arc<Engine>,
     catalogs: Catalogs,
     parse_name: ParseName,
-    schemas: Arc<Schemas>,
+    schemas: Arc<SchemaCache>,
     requests: Permits,
     in_flight: Permits,
     metrics: Arc<AlphaMetrics>,
 }
 
 impl AlphaGraphql {
-    /// Answers from these catalogs, or from those in the extensions of a request, within the limits
-    /// of an engine.
+    /// Creates a service for these catalogs, or those in the extensions of a request, within the
+    /// limits of an engine.
     pub fn new(engine: Arc<Engine>, catalogs: Catalogs, parse_name: ParseName) -> Self {
         let metrics = Arc::<AlphaMetrics>::default();
         Self(Arc::new(Service {
             engine,
             catalogs,
             parse_name,
-            schemas: Arc::new(Schemas::new(Arc::clone(&metrics))),
+            schemas: Arc::new(SchemaCache::new(Arc::clone(&metrics))),
             requests: Permits::new(REQUEST_BYTES),
             in_flight: Permits::new(IN_FLIGHT_BYTES),
             metrics,
@@ -120,7 +122,7 @@ impl AlphaGraphql {
         Router::new().route(PATH, methods).with_state(self.clone())
     }
 
-    /// What counts its requests and schemas.
+    /// Returns the metrics of requests and schemas.
     pub fn metrics(&self) -> Arc<AlphaMetrics> {
         Arc::clone(&self.0.metrics)
     }
@@ -147,7 +149,8 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         .and_then(|bytes| usize::try_from(bytes).ok());
     let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);
     let peer = Peer::of(&head.extensions);
-    let Ok(_room) = permit(&service.requests, peer, length, UNCOUNTED_REQUEST_BYTES) else {
+    let Ok(_permit) = acquire_permit(&service.requests, peer, length, UNCOUNTED_REQUEST_BYTES)
+    else {
         return response::overloaded();
     };
     let Some(body) = request::read(body).await else {
@@ -167,12 +170,12 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         .cloned();
     let key = served.as_ref().map(|served| service.key(served, &request));
     if let Some(key) = &key
-        && let Some(cached) = service.engine.cached_of_dialect(key, &codings, peer).await
+        && let Some(cached) = service.engine.cached_for_dialect(key, &codings, peer).await
     {
         service.metrics.requests[RequestResult::Cached].increment();
         return service.send(cached, peer);
     }
-    // What a document is worth by itself is said before whether the catalog is there.
+    // As upstream, errors in the document come before the one about an absent catalog.
     let answer = match (service.document(&request, peer).await, served) {
         (Ok(document), Some(served)) => {
             service
@@ -189,7 +192,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         }
         Err(errors) => {
             let code = errors.first().map_or(Code::Internal, |error| error.code);
-            service.metrics.requests[RequestResult::of_code(code)].increment();
+            service.metrics.requests[RequestResult::from_code(code)].increment();
             if code == Code::Overloaded {
                 return response::overloaded();
             }
@@ -200,7 +203,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         Some(key) => {
             service
                 .engine
-                .encode_of_dialect(key, response, &codings, peer)
+                .encode_for_dialect(key, response, &codings, peer)
                 .await
         }
         None => service.engine.encode(response, &codings, peer).await,
@@ -208,8 +211,9 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     service.send(encoded, peer)
 }
 
-/// Takes bytes from a budget for a peer, unless they are few.
-fn permit(
+/// Takes bytes from a budget for a peer, unless they are few. An error means that the budget is
+/// exhausted.
+fn acquire_permit(
     budget: &Permits,
     peer: Peer,
     bytes: usize,
@@ -223,21 +227,21 @@ fn permit(
 }
 
 impl Service {
-    /// Parses a body, in a turn of the peer if that takes long.
+    /// Parses a body, with a permit of the peer if that may take long.
     async fn request(&self, body: Bytes, peer: Peer) -> Result<AlphaRequest, Response> {
         let parsed = if body.len() > LONG_BODY_BYTES {
             let parsed = self
                 .engine
-                .run_in_turn(peer, move |_| request::parse(&body))
+                .run_offloaded(peer, move |_| request::parse(&body))
                 .await;
             parsed.map_err(|_| response::overloaded())?
         } else {
             request::parse(&body)
         };
-        parsed.map_err(|malformed| response::bad_request(&malformed.to_string()))
+        parsed.map_err(|error| response::bad_request(&error.to_string()))
     }
 
-    /// Parses the document of a request, in a turn of the peer if that takes long.
+    /// Parses the document of a request, with a permit of the peer if that may take long.
     async fn document(
         self: &Arc<Self>,
         request: &AlphaRequest,
@@ -249,21 +253,18 @@ impl Service {
         let service = Arc::clone(self);
         let query = request.query.clone();
         self.engine
-            .run_in_turn(peer, move |_| service.parse(&query))
+            .run_offloaded(peer, move |_| service.parse(&query))
             .await?
     }
 
     /// Parses a document and checks it against the limits that depend on it alone: upstream's, then
     /// the engine's.
     fn parse(&self, query: &str) -> Result<ParsedDocument, Error> {
-        // Upstream's own limits of these are other ones, and are checked with it.
-        let depth = u64::MAX;
-        let aliases = u64::MAX;
-        let root_fields = u64::MAX;
-        let limits = graphql::limits::Limits {
-            depth,
-            aliases,
-            root_fields,
+        // Upstream limits these in its own way, which `limits::check` follows.
+        let limits = Limits {
+            depth: u64::MAX,
+            aliases: u64::MAX,
+            root_fields: u64::MAX,
             ..self.engine.limits().clone()
         };
         let mut document = ParsedDocument::parse(query, &limits)?;
@@ -285,77 +286,55 @@ impl Service {
             .get(&self.engine, peer, content)
             .await
             .map_err(|error| vec![error])?;
-        let limits = self.engine.limits();
-        let catalog = Arc::clone(&content.catalog);
         let is_long = request.is_long();
-        let AlphaRequest {
-            operation_name,
-            variables,
-            ..
-        } = request;
-        if is_long {
-            let limits = limits.clone();
-            let answer = move |cancellation| {
-                let document = schema
-                    .schema
-                    .validate(document, &limits)
-                    .map_err(|error| vec![error])?;
-                let selected = schema.schema.select(
-                    &document,
-                    operation_name.as_deref(),
-                    &variables,
-                    &limits,
-                )?;
-                write(&catalog, &schema, &selected, &limits, cancellation)
-                    .map_err(|error| vec![error])
-            };
-            return self
-                .engine
-                .run_in_turn(peer, answer)
-                .await
-                .map_err(|error| vec![error])?;
-        }
-        let document = schema
-            .schema
-            .validate(document, limits)
-            .map_err(|error| vec![error])?;
-        if document.introspects() {
-            let limits = limits.clone();
-            let answer = move |cancellation| {
-                let selected = schema.schema.select(
-                    &document,
-                    operation_name.as_deref(),
-                    &variables,
-                    &limits,
-                )?;
-                write(&catalog, &schema, &selected, &limits, cancellation)
-                    .map_err(|error| vec![error])
-            };
-            return self
-                .engine
-                .run_in_turn(peer, answer)
-                .await
-                .map_err(|error| vec![error])?;
-        }
-        let selected =
-            schema
-                .schema
-                .select(&document, operation_name.as_deref(), &variables, limits)?;
-        let estimate = write::estimate(&catalog, &plan::plan(&schema.shape, &selected));
-        let limits = limits.clone();
-        let write = move |cancellation| write(&catalog, &schema, &selected, &limits, cancellation);
-        let written = if estimate <= SHORT_WORK * UNIT {
-            write(Cancellation::default())
-        } else {
-            self.engine
-                .run_in_turn(peer, write)
-                .await
-                .and_then(|written| written)
+        let execution = AlphaExecution {
+            catalog: Arc::clone(&content.catalog),
+            schema,
+            limits: self.engine.limits().clone(),
+            operation_name: request.operation_name,
+            variables: request.variables,
         };
-        written.map_err(|error| vec![error])
+
+        if is_long {
+            let execute = move |cancellation| {
+                let document = execution.validate(document)?;
+                let selected = execution.select(&document)?;
+                execution.write(&selected, cancellation)
+            };
+            return self.run_offloaded(peer, execute).await;
+        }
+        let document = execution.validate(document)?;
+        // Selecting executes introspection, which may take long whatever the document's length.
+        if document.introspects() {
+            let execute = move |cancellation| {
+                let selected = execution.select(&document)?;
+                execution.write(&selected, cancellation)
+            };
+            return self.run_offloaded(peer, execute).await;
+        }
+        let selected = execution.select(&document)?;
+        if execution.estimated_work(&selected) <= SHORT_WORK * UNIT {
+            return execution.write(&selected, Cancellation::default());
+        }
+        self.run_offloaded(peer, move |cancellation| {
+            execution.write(&selected, cancellation)
+        })
+        .await
     }
 
-    /// Names the response to a request about a catalog.
+    /// Runs a task with a permit of the peer, on a thread that serves no connections.
+    async fn run_offloaded(
+        &self,
+        peer: Peer,
+        task: impl FnOnce(Cancellation) -> Result<Vec<u8>, Vec<Error>> + Send + 'static,
+    ) -> Result<Vec<u8>, Vec<Error>> {
+        self.engine
+            .run_offloaded(peer, task)
+            .await
+            .map_err(|error| vec![error])?
+    }
+
+    /// Returns the key of the response to a request about a catalog.
     fn key(&self, served: &Served, request: &AlphaRequest) -> DialectKey {
         let AlphaRequest {
             query,
@@ -364,13 +343,13 @@ impl Service {
         } = request;
         let variables = serde_json::to_vec(variables).expect("a vector takes all text");
         let mut parts = vec![query.as_bytes(), &variables];
-        // No name is something else than an empty one.
+        // Last, because its absence must differ from an empty name.
         parts.extend(operation_name.as_deref().map(str::as_bytes));
         self.engine.dialect_key("alpha", served, &parts)
     }
 
     fn send(&self, encoded: EncodedResponse, peer: Peer) -> Response {
-        match permit(
+        match acquire_permit(
             &self.in_flight,
             peer,
             encoded.bytes.len(),
@@ -382,26 +361,60 @@ impl Service {
     }
 }
 
-fn write(
-    catalog: &fbc::Catalog,
-    schema: &CatalogSchema,
-    selected: &[SelectedField],
-    limits: &graphql::limits::Limits,
-    cancellation: Cancellation,
-) -> Result<Vec<u8>, Error> {
-    let budget = Budget::new(limits, cancellation);
-    let check = |drawn| budget.check(drawn);
-    let work = Work::new(&check);
-    let fields = plan::plan(&schema.shape, selected);
-    Writer::new(catalog, &schema.shape, &work, limits.response_bytes)
-        .response(&fields)
-        .map_err(|stopped| match stopped {
-            Stopped::Work => budget
-                .error()
-                .unwrap_or_else(|| Error::request(Code::Internal, "internal server error")),
-            Stopped::TooLarge => {
-                let message = format!("the response has more than {} bytes", limits.response_bytes);
-                Error::request(Code::ResponseTooLarge, message)
-            }
-        })
+/// A request with all that its execution needs besides the document.
+struct AlphaExecution {
+    catalog: Arc<Catalog>,
+    schema: Arc<CatalogSchema>,
+    limits: Limits,
+    operation_name: Option<String>,
+    variables: Map<String, Value>,
+}
+
+impl AlphaExecution {
+    fn validate(&self, document: ParsedDocument) -> Result<ValidDocument, Vec<Error>> {
+        self.schema
+            .schema
+            .validate(document, &self.limits)
+            .map_err(|error| vec![error])
+    }
+
+    fn select(&self, document: &ValidDocument) -> Result<Vec<SelectedField>, Vec<Error>> {
+        self.schema.schema.select(
+            document,
+            self.operation_name.as_deref(),
+            &self.variables,
+            &self.limits,
+        )
+    }
+
+    /// Returns an estimate, in nanoseconds, of the work of [`Self::write`].
+    fn estimated_work(&self, selected: &[SelectedField]) -> u64 {
+        write::estimate(&self.catalog, &plan::plan(&self.schema.types, selected))
+    }
+
+    fn write(
+        &self,
+        selected: &[SelectedField],
+        cancellation: Cancellation,
+    ) -> Result<Vec<u8>, Vec<Error>> {
+        let max_bytes = self.limits.response_bytes;
+        let budget = Budget::new(&self.limits, cancellation);
+        let check = |drawn| budget.check(drawn);
+        let work = Work::new(&check);
+        let fields = plan::plan(&self.schema.types, selected);
+
+        DataWriter::new(&self.catalog, &self.schema.types, &work, max_bytes)
+            .response(&fields)
+            .map_err(|error| {
+                vec![match error {
+                    AlphaWriteError::Work => budget
+                        .error()
+                        .unwrap_or_else(|| Error::request(Code::Internal, "internal server error")),
+                    AlphaWriteError::TooLarge => Error::request(
+                        Code::ResponseTooLarge,
+                        format!("the response has more than {max_bytes} bytes"),
+                    ),
+                }]
+            })
+    }
 }

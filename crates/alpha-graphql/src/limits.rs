@@ -1,7 +1,7 @@
-//! Upstream's limits of a document, by its counting, before the schema is looked at.
+//! Upstream's limits of a document, counted as upstream counts them, before validation.
 //!
-//! Introspection has a limit of its own here, so that the query by which tools read a schema is
-//! answered.
+//! Introspection has a separate limit here, so that the query with which tools read a schema
+//! passes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,21 +25,21 @@ pub const MAX_FIELDS: usize = 500;
 
 /// Counts of a document.
 #[derive(Default)]
-struct Counts<'d> {
+struct DocumentCounts<'d> {
     fragments: HashMap<&'d str, &'d [Selection]>,
     aliases: usize,
     fields: usize,
 }
 
-/// A level that is deeper than the limit.
-struct TooDeep;
+/// The document exceeds the maximum depth.
+struct DepthError;
 
 /// Checks a document.
 ///
 /// # Errors
-/// The first limit that it exceeds, in upstream's words.
+/// The first limit that the document exceeds, with upstream's text.
 pub(crate) fn check(document: &Document) -> Result<(), Error> {
-    let mut counts = Counts::default();
+    let mut counts = DocumentCounts::default();
     for definition in &document.definitions {
         if let Definition::FragmentDefinition(fragment) = definition {
             counts
@@ -52,7 +52,7 @@ pub(crate) fn check(document: &Document) -> Result<(), Error> {
             continue;
         };
         let walked = counts.walk(&operation.selection_set, MAX_DEPTH, &mut HashSet::new());
-        walked.map_err(|TooDeep| {
+        walked.map_err(|DepthError| {
             Error::request(
                 Code::MaxDepth,
                 format!("query exceeds maximum depth of {MAX_DEPTH}"),
@@ -74,17 +74,17 @@ pub(crate) fn check(document: &Document) -> Result<(), Error> {
     Ok(())
 }
 
-impl<'d> Counts<'d> {
-    /// Counts selections that may have so many levels. The fragments that an operation has spread
-    /// before are in `seen`.
+impl<'d> DocumentCounts<'d> {
+    /// Counts selections that may have so many levels. `seen` are the fragments that an operation has
+    /// spread before.
     fn walk(
         &mut self,
         selections: &'d [Selection],
         levels: usize,
         seen: &mut HashSet<&'d str>,
-    ) -> Result<(), TooDeep> {
+    ) -> Result<(), DepthError> {
         for selection in selections {
-            let below = levels.checked_sub(1).ok_or(TooDeep)?;
+            let below = levels.checked_sub(1).ok_or(DepthError)?;
             match selection {
                 Selection::Field(field) => {
                     self.fields += 1;
@@ -118,7 +118,8 @@ fn levels_below(field: &Field, levels: usize) -> usize {
     }
 }
 
-/// Removes arguments whose number is beyond 32 bits, which upstream takes for absent.
+/// Removes integer arguments beyond 32 bits: upstream treats them as absent, and validation would
+/// refuse them.
 pub(crate) fn remove_wide_integers(document: &mut Document) {
     for definition in &mut document.definitions {
         match definition {

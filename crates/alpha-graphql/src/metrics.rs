@@ -1,29 +1,29 @@
-//! What this crate counts: requests by their result, and schemas.
+//! Metrics: requests by their result, and schemas.
 
 use ::metrics::{Counter, Family, Gauge, labels};
 use graphql::metrics::RequestResult;
 
 labels! {
-    /// How it ended to make a schema of a catalog.
+    /// Result of inferring the schema of a catalog.
     pub enum BuildResult {
         /// There is a schema.
         Ok = "ok",
-        /// The catalog has more of something than a limit.
+        /// The catalog exceeds a limit.
         Refused = "refused",
-        /// Too many long requests waited.
+        /// Too many long requests were waiting.
         Overloaded = "overloaded",
     }
 }
 
-/// Counters of the dialect.
+/// Metrics of the dialect.
 #[derive(Debug, Default)]
 pub struct AlphaMetrics {
     /// Requests about catalogs that are served, by their result.
     pub requests: Family<RequestResult, Counter>,
-    /// Schemas that were made, or could not be.
+    /// Inferences of schemas, by their result.
     pub builds: Family<BuildResult, Counter>,
-    /// Schemas that are kept, those that are being made included.
+    /// Cached schemas, including those that are being inferred.
     pub schemas: Gauge,
-    /// Their memory in bytes, roughly.
+    /// Memory of cached schemas, in bytes (approximate).
     pub schema_bytes: Gauge,
 }

@@ -1,6 +1,6 @@
 //! Names of the dialect: schemas and keys of blobs as names of GraphQL, by upstream's rules.
 //!
-//! Different schemas or keys may have one name here; `shape` decides who keeps it.
+//! Different schemas or keys may have one name here; `types` decides which keeps it.
 
 /// Returns the field of the root for a schema: its ASCII letters and digits in lower case, and an
 /// `s`.
@@ -50,8 +50,7 @@ pub(crate) fn field_name(key: &str) -> String {
     }
 }
 
-/// Returns whether a text may be a name of a schema: not a digit at first, and no underscores that
-/// introspection has.
+/// Returns whether the root field of a schema is a valid name, which begins with a letter.
 pub(crate) fn is_valid(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }

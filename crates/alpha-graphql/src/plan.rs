@@ -1,12 +1,11 @@
-//! The selected fields of a request against the types of a catalog: what is written of each blob,
-//! and in which order.
+//! Plans of responses: the members to write of each blob, and their order, from the selected fields
+//! of a request and the types of a catalog.
 
 use graphql::runtime_schema::{SelectedField, SelectedValue};
 
-use super::shape::{FieldKind, Fields, Scalar, SchemaType, Shape};
+use super::types::{CatalogTypes, FieldKind, Fields, ScalarType, SchemaType};
 
-/// Maximum number of items of a page, and their number where a request asks for none, for less than
-/// one, or for more.
+/// Maximum number of items of a page, and the number where `limit` is absent or out of range.
 pub const PAGE_SIZE: usize = 100;
 
 /// A field of the root.
@@ -28,13 +27,13 @@ pub(crate) enum RootValue<'p> {
     },
 }
 
-/// What is written of an object of a line.
+/// Members to write of an object in a line.
 pub(crate) struct ObjectPlan<'p> {
-    /// In the order of their response keys.
+    /// Sorted by response key.
     pub(crate) members: Vec<Member<'p>>,
-    /// Number of fields that are read of the object.
+    /// Number of slots: of different fields that are read from the object.
     pub(crate) slots: usize,
-    /// JSON texts of the keys that are read, in their order, with the slot of each.
+    /// JSON texts of the keys to read, sorted, with the slot of each.
     keys: Vec<(&'p [u8], usize)>,
 }
 
@@ -43,21 +42,25 @@ pub(crate) struct Member<'p> {
     pub(crate) value: MemberValue<'p>,
 }
 
-/// What is written of a member: a field has the slot that its value is in.
+/// Value of a member. The number is the slot in which [`ObjectPlan::slot`] puts the value.
 pub(crate) enum MemberValue<'p> {
     TypeName(&'p str),
-    Scalar(usize, Scalar),
-    List(usize, Scalar),
+    Scalar(usize, ScalarType),
+    List(usize, ScalarType),
     Objects(usize, ObjectPlan<'p>),
 }
 
-/// Plans the fields of the root, in the order of their response keys as upstream writes them.
-pub(crate) fn plan<'p>(shape: &'p Shape, selected: &'p [SelectedField]) -> Vec<RootField<'p>> {
+/// Plans the root fields. They are sorted by response key, as upstream's encoder of maps sorts
+/// them.
+pub(crate) fn plan<'p>(
+    types: &'p CatalogTypes,
+    selected: &'p [SelectedField],
+) -> Vec<RootField<'p>> {
     let field = |field: &'p SelectedField| {
         let value = match &field.value {
             SelectedValue::TypeName(name) => RootValue::TypeName(name),
             SelectedValue::Introspection(text) => RootValue::Introspection(text),
-            SelectedValue::Object(fields) => match shape.types.get(&*field.name) {
+            SelectedValue::Object(fields) => match types.types.get(&*field.name) {
                 Some(ty) => page(ty, field, fields),
                 None => RootValue::Summary(fields),
             },

@@ -1,4 +1,4 @@
-//! Bodies of requests: JSON as upstream reads it, to the end of the first value.
+//! Bodies of requests: JSON as upstream reads it, up to the end of the first value.
 
 use std::fmt;
 
@@ -31,15 +31,15 @@ pub(crate) struct AlphaRequest {
 }
 
 impl AlphaRequest {
-    /// Returns whether it is parsed and validated in a turn.
+    /// Returns whether parsing and validating the document may take long.
     pub(crate) fn is_long(&self) -> bool {
         self.query.len() > LONG_QUERY_BYTES
     }
 }
 
-/// Why a body is no request, in upstream's words.
+/// Error in the body of a request, with upstream's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Malformed {
+pub(crate) enum AlphaRequestError {
     #[error("Invalid request body")]
     Body,
     #[error("Query cannot be empty")]
@@ -48,7 +48,7 @@ pub(crate) enum Malformed {
     TooLarge,
 }
 
-/// Reads a body as far as it may be long; `None` if the client does not send it.
+/// Reads a body up to [`MAX_BODY_BYTES`]; `None` if the client does not send all of it.
 pub(crate) async fn read(body: Body) -> Option<Bytes> {
     let mut stream = body.into_data_stream();
     let Some(first) = stream.next().await else {
@@ -68,49 +68,52 @@ pub(crate) async fn read(body: Body) -> Option<Bytes> {
 }
 
 /// Parses a body.
-pub(crate) fn parse(body: &[u8]) -> Result<AlphaRequest, Malformed> {
+pub(crate) fn parse(body: &[u8]) -> Result<AlphaRequest, AlphaRequestError> {
     let body = &body[..body.len().min(MAX_BODY_BYTES)];
-    // What follows the first value is not read.
-    let members = Option::<Members>::deserialize(&mut serde_json::Deserializer::from_slice(body));
-    let Members {
+    // Go's decoder ignores what follows the first value.
+    let members =
+        Option::<BodyMembers>::deserialize(&mut serde_json::Deserializer::from_slice(body));
+    let BodyMembers {
         query,
         operation_name,
         variables,
-    } = members.map_err(|_| Malformed::Body)?.unwrap_or_default();
+    } = members
+        .map_err(|_| AlphaRequestError::Body)?
+        .unwrap_or_default();
     match query.len() {
-        0 => Err(Malformed::Empty),
+        0 => Err(AlphaRequestError::Empty),
         1..=MAX_QUERY_BYTES => Ok(AlphaRequest {
             query,
             operation_name,
             variables,
         }),
-        _ => Err(Malformed::TooLarge),
+        _ => Err(AlphaRequestError::TooLarge),
     }
 }
 
-/// The members of a body that are read. Of those of one name, the last counts.
+/// Members of a body. Of several with one name, the last counts.
 #[derive(Default)]
-struct Members {
+struct BodyMembers {
     query: String,
     operation_name: Option<String>,
     variables: Map<String, Value>,
 }
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for BodyMembers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
+        struct BodyVisitor;
 
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members;
+        impl<'de> Visitor<'de> for BodyVisitor {
+            type Value = BodyMembers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Members::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BodyMembers, A::Error> {
+                let mut members = BodyMembers::default();
                 while let Some(mut key) = map.next_key::<String>()? {
-                    // Go's decoder does not heed letter case.
+                    // Go's decoder ignores letter case, which is why serde's derive does not do.
                     key.make_ascii_lowercase();
                     match &*key {
                         "query" => {
@@ -128,18 +131,18 @@ impl<'de> Deserialize<'de> for Members {
             }
         }
 
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(BodyVisitor)
     }
 }
 
-/// The name of an operation. Upstream reads none, so that one that is no text or empty is none.
+/// Returns the name of an operation. Upstream ignores the member, so that other types are no error.
 fn text(raw: &RawValue) -> Option<String> {
     serde_json::from_str::<String>(raw.get())
         .ok()
         .filter(|name| !name.is_empty())
 }
 
-/// Variables. Upstream reads none, so that those that are no object are none.
+/// Returns the variables. Upstream ignores the member, so that other types are no error.
 fn variables(raw: &RawValue) -> Result<Map<String, Value>, String> {
     if raw.get().len() > MAX_VARIABLES_BYTES {
         return Err(format!(
@@ -169,7 +172,11 @@ mod tests {
             assert_eq!(parse(body.as_bytes()), Ok(expected), "{body}");
         }
         for body in ["null", "{}", r#"{"query":null}"#, r#"{"query":""}"#] {
-            assert_eq!(parse(body.as_bytes()), Err(Malformed::Empty), "{body}");
+            assert_eq!(
+                parse(body.as_bytes()),
+                Err(AlphaRequestError::Empty),
+                "{body}"
+            );
         }
         for body in [
             "",
@@ -180,7 +187,11 @@ mod tests {
             "{a}",
             "\u{feff}{\"query\":\"{a}\"}",
         ] {
-            assert_eq!(parse(body.as_bytes()), Err(Malformed::Body), "{body}");
+            assert_eq!(
+                parse(body.as_bytes()),
+                Err(AlphaRequestError::Body),
+                "{body}"
+            );
         }
     }
 
@@ -191,7 +202,7 @@ mod tests {
         };
         assert_eq!(
             [parsed(MAX_QUERY_BYTES), parsed(MAX_QUERY_BYTES + 1)],
-            [Ok(()), Err(Malformed::TooLarge)]
+            [Ok(()), Err(AlphaRequestError::TooLarge)]
         );
     }
 
@@ -206,7 +217,7 @@ mod tests {
             variables(MAX_VARIABLES_BYTES),
             variables(MAX_VARIABLES_BYTES + 1),
         ];
-        assert_eq!(parsed, [Ok(()), Err(Malformed::Body)]);
+        assert_eq!(parsed, [Ok(()), Err(AlphaRequestError::Body)]);
     }
 
     #[tokio::test]

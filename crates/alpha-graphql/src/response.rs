@@ -11,46 +11,43 @@ use graphql::EncodedResponse;
 use graphql::errors::{self, Error};
 use http_facts::permits::Permit;
 
-/// Since when clients are asked to use `/graphql` (RFC 9745): the day of the version of catalogd
-/// whose dialect this is, 2026-08-21.
+/// Date of the deprecation in favour of `/graphql` (RFC 9745): 2026-08-21, when the version of
+/// catalogd with this dialect was released.
 const DEPRECATION: HeaderValue = HeaderValue::from_static("@1787270400");
 
-/// Where `/graphql` is, also below a path prefix.
+/// Link to `/graphql`, relative, so that it holds below a path prefix too.
 const SUCCESSOR: HeaderValue =
     HeaderValue::from_static("<../../../../graphql>; rel=\"successor-version\"");
 
-/// Bytes with their permit.
-struct Held {
+/// Bytes of a response with their permit.
+struct CountedBytes {
     bytes: Bytes,
-    /// Returned with the memory.
+    /// Released with the memory.
     _permit: Option<Permit>,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// The response with this text, whose bytes hold a permit until they are sent.
-pub(crate) fn json(
-    EncodedResponse { bytes, coding, .. }: EncodedResponse,
-    permit: Option<Permit>,
-) -> Response {
-    let mut response = Bytes::from_owner(Held {
-        bytes,
+/// Returns the response with this text, whose bytes hold a permit until they are sent.
+pub(crate) fn json(encoded: EncodedResponse, permit: Option<Permit>) -> Response {
+    let mut response = Bytes::from_owner(CountedBytes {
+        bytes: encoded.bytes,
         _permit: permit,
     })
     .into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(coding) = coding {
+    if let Some(coding) = encoded.coding {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
     }
     deprecated(response)
 }
 
-/// The JSON text of a response with an error and without data.
+/// Returns the JSON text of a response with errors and without data.
 pub(crate) fn error_text(errors: &[Error]) -> Vec<u8> {
     let mut text = b"{\"data\":null,\"errors\":".to_vec();
     errors::write_list(errors, &mut text);
@@ -58,17 +55,17 @@ pub(crate) fn error_text(errors: &[Error]) -> Vec<u8> {
     text
 }
 
-/// The response to a request that cannot be one.
+/// Returns the response to an invalid request.
 pub(crate) fn bad_request(message: &str) -> Response {
     plain(StatusCode::BAD_REQUEST, message)
 }
 
-/// The response about a catalog that is not served, or that the caller may not see.
+/// Returns the response about a catalog that is not served, or that the caller may not see.
 pub(crate) fn not_found() -> Response {
     plain(StatusCode::NOT_FOUND, "404 Not Found")
 }
 
-/// The response to every method but `POST`.
+/// Returns the response to every method but `POST`.
 pub(crate) fn method_not_allowed() -> Response {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
     response
@@ -77,7 +74,7 @@ pub(crate) fn method_not_allowed() -> Response {
     response
 }
 
-/// The response to a request that finds no room, and may be sent again.
+/// Returns the response to a request beyond a budget, which the client may repeat.
 pub(crate) fn overloaded() -> Response {
     let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
     response
@@ -94,7 +91,7 @@ fn plain(status: StatusCode, text: &str) -> Response {
     deprecated((status, headers, format!("{text}\n")).into_response())
 }
 
-/// A response with the headers that each one has: it varies by coding, and `/graphql` follows this.
+/// Adds the headers of every response: it varies by coding, and `/graphql` is its successor.
 pub(crate) fn deprecated(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use graphql::runtime_schema::FLOAT_OBJECT;
 
-use super::shape::{FLOAT, FieldKind, Fields, Scalar, Shape};
+use super::types::{CatalogTypes, FLOAT, FieldKind, Fields, ScalarType};
 
 /// Types and arguments that every catalog has.
 const SUMMARIES: &str = "type CatalogSummary{totalSchemas:Int schemas:[SchemaSummary]}\n\
@@ -13,10 +13,10 @@ const SUMMARIES: &str = "type CatalogSummary{totalSchemas:Int schemas:[SchemaSum
 const ARGUMENTS: &str = "(\"Maximum number of items to return\" limit:Int=100 \"Number of items to skip\" offset:Int=0)";
 
 /// Writes the schema.
-pub(crate) fn write(shape: &Shape) -> String {
+pub(crate) fn write(types: &CatalogTypes) -> String {
     let mut sdl = String::from(SUMMARIES);
     let mut root = String::from("schema{query:Query}\ntype Query{summary:CatalogSummary");
-    for (field, ty) in &shape.types {
+    for (field, ty) in &types.types {
         let name = if ty.name == FLOAT {
             FLOAT_OBJECT
         } else {
@@ -49,7 +49,7 @@ fn add(text: &mut String, more: std::fmt::Arguments<'_>) {
     text.write_fmt(more).expect("a string takes all text");
 }
 
-impl Scalar {
+impl ScalarType {
     /// Its name in the schema.
     pub(crate) fn name(self) -> &'static str {
         match self {

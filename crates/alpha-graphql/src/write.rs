@@ -8,27 +8,27 @@ use fbc::work::{Step, Work, WorkStopped};
 use graphql::runtime_schema::{SelectedField, SelectedValue};
 
 use super::plan::{Member, MemberValue, ObjectPlan, RootField, RootValue};
-use super::shape::{Kind, SchemaSummary, Shape, kind_of};
+use super::types::{CatalogTypes, JsonType, SchemaSummary, kind_of};
 
-/// Why a response was not written to its end.
+/// Error that ends the writing of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stopped {
-    /// The account of work stopped it.
+pub(crate) enum AlphaWriteError {
+    /// The work is exhausted.
     Work,
-    /// It would be larger than the limit.
+    /// The response would exceed the limit of its size.
     TooLarge,
 }
 
-impl From<WorkStopped> for Stopped {
+impl From<WorkStopped> for AlphaWriteError {
     fn from(WorkStopped: WorkStopped) -> Self {
         Self::Work
     }
 }
 
 /// The text of a response while it is written.
-pub(crate) struct Writer<'w, 'c> {
+pub(crate) struct DataWriter<'w, 'c> {
     catalog: &'c Catalog,
-    shape: &'w Shape,
+    types: &'w CatalogTypes,
     work: &'w Work<'w>,
     max_bytes: usize,
     out: Vec<u8>,
@@ -36,7 +36,7 @@ pub(crate) struct Writer<'w, 'c> {
     slots: Vec<Option<JsonValue<'c>>>,
 }
 
-/// Returns the nanoseconds that the work of writing these fields is worth, roughly.
+/// Returns an estimate, in nanoseconds, of the work of writing these fields.
 pub(crate) fn estimate(catalog: &Catalog, fields: &[RootField<'_>]) -> u64 {
     let of_blob = |blob: &u32| {
         Step::Object.price()
@@ -49,17 +49,17 @@ pub(crate) fn estimate(catalog: &Catalog, fields: &[RootField<'_>]) -> u64 {
     fields.iter().map(of_field).sum()
 }
 
-impl<'w, 'c> Writer<'w, 'c> {
+impl<'w, 'c> DataWriter<'w, 'c> {
     /// Begins a response of up to `max_bytes`.
     pub(crate) fn new(
         catalog: &'c Catalog,
-        shape: &'w Shape,
+        types: &'w CatalogTypes,
         work: &'w Work<'w>,
         max_bytes: usize,
     ) -> Self {
         Self {
             catalog,
-            shape,
+            types,
             work,
             max_bytes,
             out: Vec::with_capacity(4 << 10),
@@ -68,14 +68,14 @@ impl<'w, 'c> Writer<'w, 'c> {
     }
 
     /// Writes the whole response.
-    pub(crate) fn response(mut self, fields: &[RootField<'_>]) -> Result<Vec<u8>, Stopped> {
+    pub(crate) fn response(mut self, fields: &[RootField<'_>]) -> Result<Vec<u8>, AlphaWriteError> {
         self.out.extend_from_slice(b"{\"data\":");
         for (at, field) in fields.iter().enumerate() {
             self.key(at, field.key);
             match &field.value {
                 RootValue::TypeName(name) => value::name(&mut self.out, name),
                 RootValue::Introspection(text) => {
-                    self.room(text)?;
+                    self.check_size(text)?;
                     self.out.extend_from_slice(text);
                 }
                 RootValue::Summary(fields) => self.summary(fields)?,
@@ -101,7 +101,7 @@ impl<'w, 'c> Writer<'w, 'c> {
             .extend_from_slice(if is_empty { b"{}" } else { b"}" });
     }
 
-    fn page(&mut self, blobs: &[u32], plan: &ObjectPlan<'_>) -> Result<(), Stopped> {
+    fn page(&mut self, blobs: &[u32], plan: &ObjectPlan<'_>) -> Result<(), AlphaWriteError> {
         let catalog = self.catalog;
         self.out.push(b'[');
         for (at, blob) in blobs.iter().enumerate() {
@@ -117,7 +117,11 @@ impl<'w, 'c> Writer<'w, 'c> {
     }
 
     /// Writes an object; of a value that is no object, one whose fields are `null`.
-    fn object(&mut self, plan: &ObjectPlan<'_>, object: JsonValue<'c>) -> Result<(), Stopped> {
+    fn object(
+        &mut self,
+        plan: &ObjectPlan<'_>,
+        object: JsonValue<'c>,
+    ) -> Result<(), AlphaWriteError> {
         self.work.draw(Step::JsonByte, object.raw().len())?;
         let begin = self.slots.len();
         let written = self.out.len();
@@ -143,18 +147,18 @@ impl<'w, 'c> Writer<'w, 'c> {
         Ok(())
     }
 
-    fn member(&mut self, member: &Member<'_>, begin: usize) -> Result<(), Stopped> {
+    fn member(&mut self, member: &Member<'_>, begin: usize) -> Result<(), AlphaWriteError> {
         let raw = |slot: &usize| self.slots[begin + slot].map_or(&b"null"[..], JsonValue::raw);
         match &member.value {
             MemberValue::TypeName(name) => value::name(&mut self.out, name),
             MemberValue::Scalar(slot, scalar) => {
                 let raw = raw(slot);
-                self.room(raw)?;
+                self.check_size(raw)?;
                 value::scalar(&mut self.out, *scalar, raw);
             }
             MemberValue::List(slot, scalar) => {
                 let raw = raw(slot);
-                self.room(raw)?;
+                self.check_size(raw)?;
                 value::list(&mut self.out, *scalar, raw);
             }
             MemberValue::Objects(slot, plan) => {
@@ -165,8 +169,12 @@ impl<'w, 'c> Writer<'w, 'c> {
         Ok(())
     }
 
-    fn objects(&mut self, plan: &ObjectPlan<'_>, list: JsonValue<'c>) -> Result<(), Stopped> {
-        if kind_of(list.raw()) != Kind::List {
+    fn objects(
+        &mut self,
+        plan: &ObjectPlan<'_>,
+        list: JsonValue<'c>,
+    ) -> Result<(), AlphaWriteError> {
+        if kind_of(list.raw()) != JsonType::List {
             self.out.extend_from_slice(b"null");
             return Ok(());
         }
@@ -182,8 +190,8 @@ impl<'w, 'c> Writer<'w, 'c> {
             }
             at += 1;
             match kind_of(element.raw()) {
-                Kind::Null => self.out.extend_from_slice(b"null"),
-                Kind::Object => result = self.object(plan, element),
+                JsonType::Null => self.out.extend_from_slice(b"null"),
+                JsonType::Object => result = self.object(plan, element),
                 _ => result = self.object(plan, JsonValue::new(b"{}")),
             }
         });
@@ -191,8 +199,8 @@ impl<'w, 'c> Writer<'w, 'c> {
         result
     }
 
-    fn summary(&mut self, fields: &[SelectedField]) -> Result<(), Stopped> {
-        let schemas = &self.shape.summaries;
+    fn summary(&mut self, fields: &[SelectedField]) -> Result<(), AlphaWriteError> {
+        let schemas = &self.types.summaries;
         for (at, field) in sorted(fields).into_iter().enumerate() {
             self.key(at, &field.key);
             match &field.value {
@@ -216,14 +224,14 @@ impl<'w, 'c> Writer<'w, 'c> {
         &mut self,
         fields: &[SelectedField],
         schema: &SchemaSummary,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), AlphaWriteError> {
         self.work.draw(Step::Object, 1)?;
         for (at, field) in sorted(fields).into_iter().enumerate() {
             self.key(at, &field.key);
             match (&field.value, &*field.name) {
                 (SelectedValue::TypeName(name), _) => value::name(&mut self.out, name),
                 (_, "name") => {
-                    self.room(schema.name.as_bytes())?;
+                    self.check_size(schema.name.as_bytes())?;
                     value::text(&mut self.out, &schema.name);
                 }
                 (_, "totalObjects") => value::count(&mut self.out, schema.objects),
@@ -234,11 +242,11 @@ impl<'w, 'c> Writer<'w, 'c> {
         Ok(())
     }
 
-    /// Fails if a value is too long for the response: before it is written, because a line may be
-    /// long and be selected often.
-    fn room(&self, raw: &[u8]) -> Result<(), Stopped> {
+    /// Returns an error if a value is too long for the response. Called before it is written,
+    /// because a document can select a long value many times.
+    fn check_size(&self, raw: &[u8]) -> Result<(), AlphaWriteError> {
         if self.out.len() + raw.len() > self.max_bytes {
-            Err(Stopped::TooLarge)
+            Err(AlphaWriteError::TooLarge)
         } else {
             Ok(())
         }

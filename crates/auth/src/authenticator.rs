@@ -1,5 +1,5 @@
-//! Who sends a request, in the order of the servers of Kubernetes: the user for whom a front proxy
-//! asks, that of a client certificate, the bearer of a token, or nobody in particular.
+//! Authentication of requests, in the order of the servers of Kubernetes: by a front proxy's
+//! headers, a client certificate or a bearer token. Others are anonymous.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,37 +19,37 @@ use tokio::sync::watch;
 
 use crate::authorities::{Authorities, ClientCertificate};
 use crate::key::Key;
-use crate::{Denied, User};
+use crate::{AuthError, User};
 
-/// Where kube-apiserver publishes the authorities of client certificates.
+/// Namespace and name of the `ConfigMap` in which kube-apiserver publishes the authorities of
+/// client certificates.
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
 
-/// What the names of headers begin with that ask to act as somebody else. A front proxy evaluates
-/// them; here nobody may.
+/// Prefix of impersonation headers. A front proxy evaluates them; this server refuses them.
 const IMPERSONATE: &str = "impersonate-";
 
-/// Tells who sends requests. Clones share everything.
+/// Authenticates requests. Clones share the authorities.
 #[derive(Clone, Debug)]
 pub struct Authenticator(watch::Receiver<Option<Arc<Authorities>>>);
 
-/// What a request says of who sends it.
+/// Credentials of a request.
 #[derive(Clone)]
-pub enum Credentials<'r> {
-    /// Nothing: the caller is `system:anonymous`.
+pub enum RequestCredentials<'r> {
+    /// No credentials: the caller is `system:anonymous`.
     None,
-    /// A bearer token, which the API server is to judge, and who sent it.
+    /// A bearer token, which the API server reviews, and the peer that sent it.
     Token(Cow<'r, [u8]>, Peer),
-    /// A user that a certificate vouches for.
+    /// A user that a client certificate proves.
     User(CertifiedUser),
 }
 
-/// A user, and the certificate that vouches for it.
+/// A user with the client certificate that proves it.
 #[derive(Clone)]
 pub struct CertifiedUser {
     user: Arc<User>,
     certificate: Arc<ClientCertificate>,
-    /// Whether the certificate is a front proxy's, which asks for the user.
+    /// True if a front proxy, whose certificate this is, named the user.
     is_proxied: bool,
     authenticator: Authenticator,
 }
@@ -60,16 +60,18 @@ pub(crate) enum CredentialsKey {
     None,
     /// SHA-256 of the token.
     Token(Key),
-    /// Of everything that is known of the user, and of the certificate.
-    User(Key, Key),
+    User {
+        user: Key,
+        certificate: Key,
+    },
 }
 
 impl Authenticator {
-    /// Creates an authenticator, and the task that keeps its authorities as kube-apiserver
-    /// publishes them. Without that, no certificate counts.
+    /// Creates an authenticator, and the task that keeps its authorities current. No certificate is
+    /// accepted before that task has read them.
     pub fn new(client: Client) -> (Self, impl Future<Output = ()> + Send + use<>) {
         let (sender, receiver) = watch::channel(None);
-        (Self(receiver), follow(client, sender))
+        (Self(receiver), watch_authorities(client, sender))
     }
 
     /// The authorities of client certificates; `None` until they are known.
@@ -81,23 +83,23 @@ impl Authenticator {
     /// whose client has this certificate.
     ///
     /// # Errors
-    /// The certificate is nobody's, or the request asks to act as somebody else.
+    /// No authority vouches for the certificate, or the request has impersonation headers.
     pub fn credentials<'r>(
         &self,
         headers: &'r HeaderMap,
         certificate: Option<&Arc<ClientCertificate>>,
         peer: Peer,
-    ) -> Result<Credentials<'r>, Denied> {
+    ) -> Result<RequestCredentials<'r>, AuthError> {
         if headers
             .keys()
             .any(|name| name.as_str().starts_with(IMPERSONATE))
         {
-            return Err(Denied::Impersonation);
+            return Err(AuthError::Impersonation);
         }
         if let Some(certificate) = certificate {
-            let authorities = self.0.borrow().clone().ok_or(Denied::Unauthenticated)?;
+            let authorities = self.0.borrow().clone().ok_or(AuthError::Unauthenticated)?;
             let verdict = certificate.verdict(&authorities);
-            // Without that certificate, such headers are anybody's words.
+            // Without a front proxy's certificate, any client could send such headers.
             let proxied = if verdict.is_proxy {
                 authorities.proxied_user(headers)
             } else {
@@ -107,7 +109,7 @@ impl Authenticator {
             if let Some(user) = proxied.map(Arc::new).or(verdict.user) {
                 let certificate = Arc::clone(certificate);
                 let authenticator = self.clone();
-                return Ok(Credentials::User(CertifiedUser {
+                return Ok(RequestCredentials::User(CertifiedUser {
                     user,
                     certificate,
                     is_proxied,
@@ -116,9 +118,9 @@ impl Authenticator {
             }
         }
         match bearer_token(headers) {
-            Some(token) => Ok(Credentials::Token(Cow::Borrowed(token), peer)),
-            None if certificate.is_some() => Err(Denied::Unauthenticated),
-            None => Ok(Credentials::None),
+            Some(token) => Ok(RequestCredentials::Token(Cow::Borrowed(token), peer)),
+            None if certificate.is_some() => Err(AuthError::Unauthenticated),
+            None => Ok(RequestCredentials::None),
         }
     }
 }
@@ -129,15 +131,15 @@ impl CertifiedUser {
         self.user.name()
     }
 
-    /// Returns the user, if the certificate vouches for it now: what was begun with a certificate
-    /// may last longer than that is valid, or than its authority counts.
-    pub(crate) fn verified(&self) -> Result<&Arc<User>, Denied> {
+    /// Returns the user, if the certificate still proves it: a stream may outlive the certificate,
+    /// or the authority that signed it.
+    pub(crate) fn verified(&self) -> Result<&Arc<User>, AuthError> {
         let authorities = self
             .authenticator
             .0
             .borrow()
             .clone()
-            .ok_or(Denied::Unauthenticated)?;
+            .ok_or(AuthError::Unauthenticated)?;
         let verdict = self.certificate.verdict(&authorities);
         let is_verified = if self.is_proxied {
             verdict.is_proxy
@@ -146,17 +148,19 @@ impl CertifiedUser {
         };
         is_verified
             .then_some(&self.user)
-            .ok_or(Denied::Unauthenticated)
+            .ok_or(AuthError::Unauthenticated)
     }
 }
 
-impl Credentials<'_> {
-    /// Returns the same credentials for longer than the request.
-    pub fn into_owned(self) -> Credentials<'static> {
+impl RequestCredentials<'_> {
+    /// Returns the same credentials without borrowing from the request.
+    pub fn into_owned(self) -> RequestCredentials<'static> {
         match self {
-            Self::None => Credentials::None,
-            Self::Token(token, peer) => Credentials::Token(Cow::Owned(token.into_owned()), peer),
-            Self::User(user) => Credentials::User(user),
+            Self::None => RequestCredentials::None,
+            Self::Token(token, peer) => {
+                RequestCredentials::Token(Cow::Owned(token.into_owned()), peer)
+            }
+            Self::User(user) => RequestCredentials::User(user),
         }
     }
 
@@ -164,12 +168,15 @@ impl Credentials<'_> {
         match self {
             Self::None => CredentialsKey::None,
             Self::Token(token, _) => CredentialsKey::Token(Sha256::digest(token).into()),
-            Self::User(user) => CredentialsKey::User(user.user.id, user.certificate.id),
+            Self::User(user) => CredentialsKey::User {
+                user: user.user.id,
+                certificate: user.certificate.id,
+            },
         }
     }
 
-    /// Returns an error if the user has a certificate that does not vouch for it any more.
-    pub(crate) fn verify(&self) -> Result<(), Denied> {
+    /// Returns an error if the user has a certificate that does not prove it any more.
+    pub(crate) fn verify(&self) -> Result<(), AuthError> {
         match self {
             Self::User(user) => user.verified().map(drop),
             Self::None | Self::Token(..) => Ok(()),
@@ -181,10 +188,12 @@ impl Credentials<'_> {
     }
 }
 
-impl fmt::Debug for Credentials<'_> {
+impl fmt::Debug for RequestCredentials<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A token is a secret.
-        f.debug_tuple("Credentials").field(&self.key()).finish()
+        f.debug_tuple("RequestCredentials")
+            .field(&self.key())
+            .finish()
     }
 }
 
@@ -196,9 +205,9 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Publishes the authorities, first when they are known and then whenever they change. What cannot
-/// be read leaves the former ones.
-async fn follow(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
+/// Publishes the authorities when they are first read and whenever they change. An error leaves the
+/// former ones.
+async fn watch_authorities(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
     let maps = Api::<ConfigMap>::namespaced(client, NAMESPACE);
     let mut events = std::pin::pin!(watch_object(maps, NAME).default_backoff());
     let mut last = None;

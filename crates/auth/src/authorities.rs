@@ -1,5 +1,5 @@
-//! Whose client certificates count: what kube-apiserver publishes for servers like this one, in the
-//! `ConfigMap` `kube-system/extension-apiserver-authentication`.
+//! Authorities of client certificates, which kube-apiserver publishes for servers like this one in
+//! the `ConfigMap` `kube-system/extension-apiserver-authentication`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -25,10 +25,10 @@ use crate::{CACHE_TIME, User};
 const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
 
-/// What a user that a certificate names has in its `extra`, with the SHA-256 of the certificate.
+/// Key in `extra` under which a user of a certificate has the certificate's SHA-256.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// The authorities of client certificates, and how a front proxy says for whom it asks.
+/// Authorities of client certificates, and the headers in which a front proxy names a user.
 pub struct Authorities {
     /// Verifies certificates of users; `None` where the cluster has none.
     users: Option<Arc<dyn ClientCertVerifier>>,
@@ -47,29 +47,35 @@ struct ProxyHeaders {
     users: Vec<String>,
     uids: Vec<String>,
     groups: Vec<String>,
-    /// What the names of headers begin with, followed by the key of what they hold.
+    /// Prefixes of header names; the rest of a name is the key of an extra field.
     extra_prefixes: Vec<String>,
 }
 
-/// The certificates of a client that has proved to have their key, as long as its connection lasts.
+/// Certificate chain of a TLS client, which lives as long as the connection.
 pub struct ClientCertificate {
     chain: Vec<CertificateDer<'static>>,
-    /// SHA-256 of the client's own one.
+    /// SHA-256 of the client's own certificate.
     pub(crate) id: Key,
-    /// What the authorities said last, and when.
-    known: Mutex<Option<(Arc<Authorities>, Instant, Verdict)>>,
+    verified: Mutex<Option<CachedVerdict>>,
 }
 
-/// Whose a certificate is.
+/// The last verdict on a certificate.
+struct CachedVerdict {
+    authorities: Arc<Authorities>,
+    verified_at: Instant,
+    verdict: Verdict,
+}
+
+/// Result of verifying a client certificate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
-    /// Whether it is a front proxy's, which may ask for anybody.
+    /// True for the certificate of a front proxy, which may name any user.
     pub(crate) is_proxy: bool,
-    /// The user that it names.
+    /// User of the certificate, if it is valid for one.
     pub(crate) user: Option<Arc<User>>,
 }
 
-/// Why the `ConfigMap` cannot be used.
+/// Error in the `ConfigMap`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthoritiesError {
     #[error("`{0}` has no certificates in PEM format")]
@@ -83,7 +89,7 @@ pub(crate) enum AuthoritiesError {
 }
 
 impl Authorities {
-    /// Reads the `ConfigMap`. Keys that are missing stand for nothing.
+    /// Reads the `ConfigMap`. A missing key is an empty list.
     pub(crate) fn read(data: &BTreeMap<String, String>) -> Result<Self, AuthoritiesError> {
         let users = roots(data, CLIENT_CA)?;
         let proxies = roots(data, PROXY_CA)?;
@@ -115,12 +121,12 @@ impl Authorities {
         &self.roots
     }
 
-    /// Returns the user for whom a front proxy asks, if it names one.
+    /// Returns the user that a front proxy names in headers.
     pub(crate) fn proxied_user(&self, headers: &HeaderMap) -> Option<User> {
         self.headers.user(headers)
     }
 
-    fn judge(&self, chain: &[CertificateDer<'_>], date: UnixTime) -> Verdict {
+    fn verify(&self, chain: &[CertificateDer<'_>], date: UnixTime) -> Verdict {
         let Some((certificate, intermediates)) = chain.split_first() else {
             return Verdict::default();
         };
@@ -130,7 +136,7 @@ impl Authorities {
                     .is_ok()
             })
         };
-        let subject = Subject::of(certificate);
+        let subject = Subject::from_certificate(certificate);
         let has_name =
             self.proxy_names.is_empty() || self.proxy_names.contains(&subject.common_name);
         let is_proxy = has_name && is_of(&self.proxies);
@@ -196,32 +202,36 @@ impl ClientCertificate {
         Some(Self {
             chain,
             id,
-            known: Mutex::default(),
+            verified: Mutex::default(),
         })
     }
 
-    /// Returns whose it is. It is verified anew where the authorities have changed, and every ten
-    /// seconds, because certificates expire.
+    /// Verifies the certificate. The result is cached until the authorities change, and for at most
+    /// [`CACHE_TIME`], because certificates expire.
     pub(crate) fn verdict(&self, authorities: &Arc<Authorities>) -> Verdict {
         self.verdict_at(authorities, Instant::now(), UnixTime::now())
     }
 
-    /// As [`Self::verdict`], at this moment, whose date is this.
+    /// Verifies the certificate at a moment with this date.
     pub(crate) fn verdict_at(
         &self,
         authorities: &Arc<Authorities>,
         now: Instant,
         date: UnixTime,
     ) -> Verdict {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((by, at, verdict)) = &*known
-            && Arc::ptr_eq(by, authorities)
-            && now.duration_since(*at) < CACHE_TIME
+        let mut cached = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &*cached
+            && Arc::ptr_eq(&last.authorities, authorities)
+            && now.duration_since(last.verified_at) < CACHE_TIME
         {
-            return verdict.clone();
+            return last.verdict.clone();
         }
-        let verdict = authorities.judge(&self.chain, date);
-        *known = Some((Arc::clone(authorities), now, verdict.clone()));
+        let verdict = authorities.verify(&self.chain, date);
+        *cached = Some(CachedVerdict {
+            authorities: Arc::clone(authorities),
+            verified_at: now,
+            verdict: verdict.clone(),
+        });
         verdict
     }
 }
@@ -277,21 +287,15 @@ fn names(
     serde_json::from_str(json).map_err(|error| AuthoritiesError::Names(key, error))
 }
 
-/// The user that a certificate names.
-fn user(
-    Subject {
-        common_name,
-        organizations,
-    }: Subject,
-    certificate: &CertificateDer<'_>,
-) -> User {
+/// Returns the user of a certificate.
+fn user(subject: Subject, certificate: &CertificateDer<'_>) -> User {
     let mut id = "X509SHA256=".to_owned();
     for byte in Sha256::digest(certificate) {
         write!(id, "{byte:02x}").expect("a string takes all text");
     }
     let extra = [(CREDENTIAL_ID.to_owned(), vec![id])].into();
-    let username = Some(common_name);
-    let groups = Some(organizations);
+    let username = Some(subject.common_name);
+    let groups = Some(subject.organizations);
     User::authenticated(UserInfo {
         username,
         groups,

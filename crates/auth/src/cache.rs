@@ -1,119 +1,121 @@
-//! Answers that are believed for a while, and only so many of them.
+//! Cache of the API server's decisions, bounded in time and in entries.
 
-use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Values by their keys, each until its time is over.
-pub(crate) struct Cache<K, V> {
-    /// Maximum number of refusals, and of other values.
-    max_entries: usize,
-    is_refusal: fn(&V) -> bool,
-    entries: Mutex<Entries<K, V>>,
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
+
+/// Decisions by key, each until it expires.
+///
+/// Denials have a cache of their own: any client can send invented tokens, and these must not evict
+/// the decisions of known users.
+pub(crate) struct DecisionCache<K, V> {
+    is_denial: fn(&V) -> bool,
+    denials: Cache<K, Expiring<V>>,
+    others: Cache<K, Expiring<V>>,
 }
 
-/// Refusals are apart: anybody can invent what is refused, and shall not cause other values to be
-/// forgotten by that.
-struct Entries<K, V> {
-    refusals: HashMap<K, Answer<V>>,
-    others: HashMap<K, Answer<V>>,
-}
-
-/// A value, and until when it is believed.
+/// A value with the time at which it expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer<V> {
+pub(crate) struct Expiring<V> {
     pub(crate) value: V,
-    pub(crate) until: Instant,
+    pub(crate) expires_at: Instant,
 }
 
-impl<V> Answer<V> {
-    /// An answer that is believed for a time from now on.
-    pub(crate) fn lasting(value: V, time: Duration) -> Self {
+impl<V> Expiring<V> {
+    /// Creates a value that expires after a time.
+    pub(crate) fn after(time: Duration, value: V) -> Self {
         Self {
             value,
-            until: Instant::now() + time,
+            expires_at: Instant::now() + time,
         }
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// Creates a cache with a maximum number of refusals and of other values.
-    pub(crate) fn new(max_entries: usize, is_refusal: fn(&V) -> bool) -> Self {
-        let entries = Entries {
-            refusals: HashMap::new(),
-            others: HashMap::new(),
-        };
+impl<K: Eq + Hash, V: Clone> DecisionCache<K, V> {
+    /// Creates a cache with a maximum number of denials, and as many other decisions.
+    pub(crate) fn new(max_entries: usize, is_denial: fn(&V) -> bool) -> Self {
         Self {
-            max_entries,
-            is_refusal,
-            entries: Mutex::new(entries),
+            is_denial,
+            denials: bounded_cache(max_entries),
+            others: bounded_cache(max_entries),
         }
     }
 
-    /// Returns a value whose time is not over.
+    /// Returns a decision that has not expired.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
-        self.get_until(key).map(|answer| answer.value)
+        self.get_expiring(key).map(|decision| decision.value)
     }
 
-    /// Returns a value whose time is not over, with the end of its time.
-    pub(crate) fn get_until(&self, key: &K) -> Option<Answer<V>> {
+    /// Returns a decision that has not expired, with its expiry.
+    pub(crate) fn get_expiring(&self, key: &K) -> Option<Expiring<V>> {
         self.get_at(Instant::now(), key)
     }
 
-    fn get_at(&self, now: Instant, key: &K) -> Option<Answer<V>> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |answers: &HashMap<K, Answer<V>>| {
-            answers
-                .get(key)
-                .filter(|answer| answer.until > now)
-                .cloned()
-        };
-        known(&entries.others).or_else(|| known(&entries.refusals))
+    fn get_at(&self, now: Instant, key: &K) -> Option<Expiring<V>> {
+        let is_valid = |decision: &Expiring<V>| decision.expires_at > now;
+        let other = self.others.get(key).filter(is_valid);
+        other.or_else(|| self.denials.get(key).filter(is_valid))
     }
 
-    /// Returns a value whose time may be over, if it is no refusal and was not forgotten yet.
-    pub(crate) fn former(&self, key: &K) -> Option<V> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.others.get(key).map(|answer| answer.value.clone())
+    /// Returns a decision that is no denial, expired or not.
+    pub(crate) fn get_stale(&self, key: &K) -> Option<V> {
+        self.others.peek(key).map(|decision| decision.value)
     }
 
-    /// Lets the time of all values be over.
-    #[cfg(test)]
-    pub(crate) fn expire(&self) {
-        let mut entries = self.entries.lock().unwrap();
-        let Entries { refusals, others } = &mut *entries;
-        let now = Instant::now();
-        refusals
-            .values_mut()
-            .chain(others.values_mut())
-            .for_each(|answer| answer.until = now);
-    }
-
-    /// Inserts a value until its time is over. A full cache forgets the values whose time is over,
-    /// and if there are none, all of the same sort: whoever fills it gains nothing by that but
-    /// questions, and of these only so many are asked at a time.
-    pub(crate) fn insert(&self, key: K, answer: Answer<V>) {
-        self.insert_at(Instant::now(), key, answer);
-    }
-
-    fn insert_at(&self, now: Instant, key: K, answer: Answer<V>) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let Entries { refusals, others } = &mut *entries;
-        let (own, former) = if (self.is_refusal)(&answer.value) {
-            (refusals, others)
+    /// Inserts a decision, and removes the one of the other kind.
+    pub(crate) fn insert(&self, key: &K, decision: Expiring<V>)
+    where
+        K: Clone,
+    {
+        let (own, opposite) = if (self.is_denial)(&decision.value) {
+            (&self.denials, &self.others)
         } else {
-            (others, refusals)
+            (&self.others, &self.denials)
         };
-        if own.len() >= self.max_entries {
-            own.retain(|_, answer| answer.until > now);
-        }
-        if own.len() >= self.max_entries {
-            own.clear();
-        }
-        former.remove(&key);
-        own.insert(key, answer);
+
+        // In this order: of two decisions that are inserted at once, the later removal leaves at
+        // most one. A caller who finds none asks the API server again.
+        own.insert(key.clone(), decision);
+        opposite.remove(key);
     }
+
+    /// Makes all decisions expire now.
+    #[cfg(test)]
+    pub(crate) fn expire(&self)
+    where
+        K: Clone,
+    {
+        for cache in [&self.denials, &self.others] {
+            let decisions: Vec<_> = cache.iter().collect();
+            for (key, decision) in decisions {
+                let expires_at = Instant::now();
+                let value = decision.value;
+                cache.insert(key, Expiring { value, expires_at });
+            }
+        }
+    }
+}
+
+fn bounded_cache<K: Eq + Hash, V: Clone>(max_entries: usize) -> Cache<K, V> {
+    let options = OptionsBuilder::new()
+        // Shards would each have a part of the entries, so that a full one evicts early.
+        .shards(1)
+        .hot_allocation(1.0)
+        // A list of evicted keys would take half as much memory again, and CACHED_DECISIONS
+        // promises a bound.
+        .ghost_allocation(0.0)
+        .weight_capacity(max_entries as u64)
+        .estimated_items_capacity(max_entries)
+        .build()
+        .expect("capacities are set");
+    Cache::with_options(
+        options,
+        UnitWeighter,
+        DefaultHashBuilder::default(),
+        DefaultLifecycle::default(),
+    )
 }
 
 #[cfg(test)]
@@ -122,59 +124,66 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(10);
 
-    fn answer(value: u8, until: Instant) -> Answer<u8> {
-        Answer { value, until }
+    fn expiring(value: u8, expires_at: Instant) -> Expiring<u8> {
+        Expiring { value, expires_at }
+    }
+
+    fn get_all<const N: usize>(
+        cache: &DecisionCache<&'static str, u8>,
+        now: Instant,
+        keys: [&'static str; N],
+    ) -> [Option<u8>; N] {
+        keys.map(|key| cache.get_at(now, &key).map(|decision| decision.value))
     }
 
     #[test]
-    fn a_value_is_believed_until_its_time_is_over() {
-        let cache = Cache::new(2, |_| false);
+    fn a_decision_is_valid_until_it_expires() {
+        let cache = DecisionCache::new(2, |_| false);
         let start = Instant::now();
-        cache.insert_at(start, "a", answer(1, start + TIME));
+        cache.insert(&"a", expiring(1, start + TIME));
         let before = start + TIME / 2;
-        assert_eq!(cache.get_at(before, &"a"), Some(answer(1, start + TIME)));
-        assert_eq!(
-            (cache.get_at(before, &"b"), cache.get_at(start + TIME, &"a")),
-            (None, None)
-        );
+        assert_eq!(cache.get_at(before, &"a"), Some(expiring(1, start + TIME)));
+        assert_eq!(cache.get_at(before, &"b"), None);
+        assert_eq!(cache.get_at(start + TIME, &"a"), None);
+        assert_eq!(cache.get_stale(&"a"), Some(1));
     }
 
     #[test]
-    fn a_full_cache_forgets_first_what_is_over() {
-        let cache = Cache::new(2, |_| false);
-        let start = Instant::now();
-        let now = start + TIME;
-        cache.insert_at(start, "a", answer(1, now));
-        cache.insert_at(start, "b", answer(2, now + TIME));
-        cache.insert_at(now, "c", answer(3, now + TIME));
-        let known = |keys: [&'static str; 3]| {
-            keys.map(|key| cache.get_at(now, &key).map(|answer| answer.value))
-        };
-        assert_eq!(known(["a", "b", "c"]), [None, Some(2), Some(3)]);
-        cache.insert_at(now, "d", answer(4, now + TIME));
-        assert_eq!(known(["b", "c", "d"]), [None, None, Some(4)]);
-    }
-
-    #[test]
-    fn refusals_cause_no_other_value_to_be_forgotten_and_replace_it() {
-        let cache = Cache::new(2, |value| *value == 0);
-        let start = Instant::now();
-        let until = start + TIME;
-        for (key, value) in [("a", 1), ("b", 2), ("x", 0), ("y", 0), ("z", 0)] {
-            cache.insert_at(start, key, answer(value, until));
+    fn a_full_cache_evicts_one_decision_that_is_not_in_use() {
+        let cache = DecisionCache::new(3, |_| false);
+        let now = Instant::now();
+        for (key, value) in [("a", 1), ("b", 2), ("c", 3)] {
+            cache.insert(&key, expiring(value, now + TIME));
         }
-        let known = |keys: [&'static str; 5]| {
-            keys.map(|key| cache.get_at(start, &key).map(|answer| answer.value))
-        };
+        assert_eq!(get_all(&cache, now, ["a", "c"]), [Some(1), Some(3)]);
+
+        cache.insert(&"d", expiring(4, now + TIME));
+
         assert_eq!(
-            known(["a", "b", "x", "y", "z"]),
-            [Some(1), Some(2), None, None, Some(0)]
+            get_all(&cache, now, ["a", "b", "c", "d"]),
+            [Some(1), None, Some(3), Some(4)]
         );
-        cache.insert_at(start, "a", answer(0, until));
-        cache.insert_at(start, "z", answer(3, until));
+    }
+
+    #[test]
+    fn denials_evict_no_other_decision_and_replace_it() {
+        let cache = DecisionCache::new(2, |value| *value == 0);
+        let start = Instant::now();
+        let expiry = start + TIME;
+        for (key, value) in [("a", 1), ("b", 2), ("x", 0), ("y", 0), ("z", 0)] {
+            cache.insert(&key, expiring(value, expiry));
+        }
+        let [a, b, denied @ ..] = get_all(&cache, start, ["a", "b", "x", "y", "z"]);
+        assert_eq!([a, b], [Some(1), Some(2)]);
+        assert_eq!(denied.iter().flatten().count(), 2);
+        assert_eq!(denied[2], Some(0));
+
+        cache.insert(&"a", expiring(0, expiry));
+        cache.insert(&"z", expiring(3, expiry));
+
         assert_eq!(
-            known(["a", "b", "x", "y", "z"]),
-            [Some(0), Some(2), None, None, Some(3)]
+            get_all(&cache, start, ["a", "b", "z"]),
+            [Some(0), Some(2), Some(3)]
         );
     }
 }

@@ -1,8 +1,8 @@
-//! Which catalogs a caller may see: those whose content the API server lets it `get`.
+//! Visibility of catalogs: a caller sees those whose content the API server lets it `get`.
 //!
-//! The right is `get` on `clustercatalogs/content` of the group `olm.operatorframework.io`, for a
-//! catalog by its name. What is known of a caller is remembered by its credentials until the first
-//! of the answers is no longer believed.
+//! The permission is `get` on `clustercatalogs/content` of the group `olm.operatorframework.io`,
+//! for a catalog by its name. Sessions are cached by credentials until the first of their decisions
+//! expires.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -12,49 +12,52 @@ use kube::Client;
 use serving::{Caller, Catalogs, Renewal, RenewalError, Visibility};
 use sha2::{Digest as _, Sha256};
 
-use super::authenticator::{Credentials, CredentialsKey};
-use super::cache::{Answer, Cache};
+use super::authenticator::{CredentialsKey, RequestCredentials};
+use super::cache::{DecisionCache, Expiring};
 use super::key::Key;
-use super::{Access, Authorizer, CACHED_ANSWERS, Denied, QUESTIONS, ResourceAccess, User};
+use super::{
+    AuthError, Authorizer, CACHED_DECISIONS, MAX_CONCURRENT_REVIEWS, RequestedAccess,
+    ResourceAccess, User,
+};
 
-/// Callers, and what they may see of the catalogs that are served. Clones share everything.
+/// Authenticates callers and finds the catalogs that they may see. Clones share everything.
 #[derive(Clone)]
-pub struct Callers(Arc<Shared>);
+pub struct Callers(Arc<CallersState>);
 
-struct Shared {
+struct CallersState {
     authorizer: Authorizer,
     /// Every catalog.
     published: Catalogs,
-    sessions: Cache<CredentialsKey, Arc<Session>>,
+    sessions: DecisionCache<CredentialsKey, Arc<CallerSession>>,
     /// Readers of single catalogs, by the SHA-256 of the catalog's name besides.
-    named: Cache<(CredentialsKey, Key), Result<Arc<Catalogs>, Denied>>,
+    named: DecisionCache<(CredentialsKey, Key), Result<Arc<Catalogs>, AuthError>>,
 }
 
-/// What is known of a caller.
-struct Session {
-    /// What it may see; `None` for a caller without credentials that may see nothing.
+/// Visibility of one caller, as cached.
+struct CallerSession {
+    /// Reader of the visible catalogs; `None` for an anonymous caller that sees none.
     reader: Option<Catalogs>,
-    /// The number of changes of the published set before it was found out which catalogs the caller
-    /// may see; `None` if that does not matter, because it may see each.
+    /// Change count of the published set when the caller's permissions were requested; `None` if
+    /// the caller may see all catalogs, so that changes do not matter.
     changes: Option<u64>,
 }
 
-/// The caller with these credentials.
-struct Renewable {
-    callers: Weak<Shared>,
-    credentials: Credentials<'static>,
+/// A caller whose reader can be renewed with its credentials.
+struct RenewableCaller {
+    callers: Weak<CallersState>,
+    credentials: RequestCredentials<'static>,
 }
 
 impl Callers {
-    /// Creates what decides about callers by asking the API server with this client. A token must
-    /// be for one of these audiences, or for the API server if there are none.
+    /// Creates callers that are reviewed with this client. A token must be valid for one of these
+    /// audiences; without audiences, for the API server.
     pub fn new(client: Client, audiences: Vec<String>, published: Catalogs) -> Self {
         let authorizer = Authorizer::new(client, audiences);
-        let sessions = Cache::new(CACHED_ANSWERS, |session: &Arc<Session>| {
+        let sessions = DecisionCache::new(CACHED_DECISIONS, |session: &Arc<CallerSession>| {
             session.reader.is_none()
         });
-        let named = Cache::new(CACHED_ANSWERS, Result::is_err);
-        Self(Arc::new(Shared {
+        let named = DecisionCache::new(CACHED_DECISIONS, Result::is_err);
+        Self(Arc::new(CallersState {
             authorizer,
             published,
             sessions,
@@ -62,34 +65,40 @@ impl Callers {
         }))
     }
 
-    /// Finds out whether these credentials are somebody's. Those who send none are anonymous.
+    /// Authenticates the caller with these credentials. Without credentials it is anonymous.
     ///
     /// # Errors
     /// The token or certificate is not valid, or the API server does not answer.
-    pub async fn authenticate(&self, credentials: &Credentials<'_>) -> Result<(), Denied> {
+    pub async fn authenticate(
+        &self,
+        credentials: &RequestCredentials<'_>,
+    ) -> Result<(), AuthError> {
         self.0.authorizer.user_of(credentials).await.map(drop)
     }
 
-    /// Decides whether the caller with these credentials may do this. Who has none may do nothing.
+    /// Authorizes an action of the caller with these credentials. Anonymous callers are refused.
     ///
     /// # Errors
-    /// It may not, its token is not valid, or the API server does not answer.
+    /// The action is denied, the token is not valid, or the API server does not answer.
     pub async fn authorize(
         &self,
-        credentials: &Credentials<'_>,
-        access: Access<'_>,
-    ) -> Result<(), Denied> {
+        credentials: &RequestCredentials<'_>,
+        access: RequestedAccess<'_>,
+    ) -> Result<(), AuthError> {
         self.0.authorizer.authorize(credentials, access).await
     }
 
-    /// Returns a reader of what the caller with these credentials may see. It may see each catalog
-    /// if it may `get` all of them, and else those that it may `get` by name.
+    /// Returns a reader of the catalogs that the caller with these credentials may see: all if it
+    /// may `get` all of them, or else those that it may `get` by name.
     ///
     /// # Errors
-    /// The token is not valid, there are no credentials and everybody may see nothing, or the API
-    /// server does not answer.
-    pub async fn reader(&self, credentials: &Credentials<'_>) -> Result<Catalogs, Denied> {
-        // What is remembered of a user does not tell whether its certificate counts still.
+    /// The token is not valid, the caller is anonymous and anonymous callers see nothing, or the
+    /// API server does not answer.
+    pub async fn reader(
+        &self,
+        credentials: &RequestCredentials<'_>,
+    ) -> Result<Catalogs, AuthError> {
+        // A cached session does not tell whether the user's certificate is still valid.
         credentials.verify()?;
         let key = credentials.key();
         if let Some(session) = self.0.sessions.get(&key)
@@ -102,19 +111,18 @@ impl Callers {
         self.session(key, credentials).await?.reader()
     }
 
-    /// Returns a reader of the catalog of this name alone, whether it is served or not, for the
-    /// caller with these credentials. What is denied does not depend on what is served, and neither
-    /// does the time that it takes.
+    /// Returns a reader of one catalog, served or not, for the caller with these credentials.
+    /// Neither the result nor the time that it takes depends on which catalogs are served.
     ///
     /// # Errors
     /// The caller may not see the catalog, its token is not valid, or the API server does not
     /// answer.
     pub async fn reader_of(
         &self,
-        credentials: &Credentials<'_>,
+        credentials: &RequestCredentials<'_>,
         name: &str,
-    ) -> Result<Catalogs, Denied> {
-        let Shared {
+    ) -> Result<Catalogs, AuthError> {
+        let CallersState {
             authorizer,
             published,
             named,
@@ -125,50 +133,50 @@ impl Callers {
             return known.map(|reader| Catalogs::clone(&reader));
         }
         if credentials.is_none() {
-            // Where everybody may see nothing, requests without credentials for invented names ask
-            // nothing more.
+            // Where anonymous callers see nothing, their requests for invented names must not cause
+            // further reviews.
             self.reader(credentials).await?;
         }
         let user = authorizer.user_of(credentials).await?;
-        let may = authorizer
-            .may_alone(&user.value, content(Some(name)))
+        let decision = authorizer
+            .review_access_uncached(&user.value, content(Some(name)))
             .await?;
-        let reader = if may.value.is_granted {
+        let reader = if decision.value.is_allowed {
             Ok(published.visible(Visibility::only([name.to_owned()])))
         } else if credentials.is_none() {
-            Err(Denied::Unauthenticated)
+            Err(AuthError::Unauthenticated)
         } else {
-            // What decides may know which catalogs there are, and its reason tell of that.
-            Err(Denied::Forbidden {
+            // An authorizer may know which catalogs exist, and its reason may reveal that.
+            Err(AuthError::Forbidden {
                 user: user.value.name().to_owned(),
                 reason: None,
             })
         };
         named.insert(
-            key,
-            Answer {
+            &key,
+            Expiring {
                 value: reader.clone().map(Arc::new),
-                until: may.until.min(user.until),
+                expires_at: decision.expires_at.min(user.expires_at),
             },
         );
         reader
     }
 
-    /// Finds out what a caller may see.
+    /// Requests the visibility of a caller, and caches it.
     async fn session(
         &self,
         key: CredentialsKey,
-        credentials: &Credentials<'_>,
-    ) -> Result<Arc<Session>, Denied> {
-        // Before the names are read: what is published meanwhile is asked about next time.
+        credentials: &RequestCredentials<'_>,
+    ) -> Result<Arc<CallerSession>, AuthError> {
+        // Before the names are read: catalogs that are published meanwhile are reviewed next time.
         let changes = self.0.published.change_count();
         let user = self.0.authorizer.user_of(credentials).await?;
         let seen = self.visibility(&user.value).await?;
-        let session = Arc::new(Session {
+        let session = Arc::new(CallerSession {
             changes: (seen.value != Visibility::All).then_some(changes),
             reader: (!credentials.is_none() || !seen.value.is_empty()).then(|| {
                 let credentials = credentials.clone().into_owned();
-                let caller = Renewable {
+                let caller = RenewableCaller {
                     callers: Arc::downgrade(&self.0),
                     credentials,
                 };
@@ -178,22 +186,22 @@ impl Callers {
                     .of_caller(Arc::new(caller))
             }),
         });
-        let answer = Answer {
+        let decision = Expiring {
             value: Arc::clone(&session),
-            until: seen.until.min(user.until),
+            expires_at: seen.expires_at.min(user.expires_at),
         };
-        self.0.sessions.insert(key, answer);
+        self.0.sessions.insert(&key, decision);
         Ok(session)
     }
 
-    /// Asks which catalogs a user may see, of those that are served or are to be served.
-    async fn visibility(&self, user: &User) -> Result<Answer<Visibility>, Denied> {
+    /// Requests which of the catalogs that are served, or are to be served, a user may see.
+    async fn visibility(&self, user: &User) -> Result<Expiring<Visibility>, AuthError> {
         let authorizer = &self.0.authorizer;
-        let all = authorizer.may(user, content(None)).await?;
-        if all.value.is_granted {
-            return Ok(Answer {
+        let all = authorizer.review_access(user, content(None)).await?;
+        if all.value.is_allowed {
+            return Ok(Expiring {
                 value: Visibility::All,
-                until: all.until,
+                expires_at: all.expires_at,
             });
         }
         let names: Vec<_> = self
@@ -204,70 +212,70 @@ impl Callers {
             .into_keys()
             .collect();
         let mut seen = Vec::new();
-        let mut until = all.until;
-        // In parts, between which other callers have their turn.
-        for names in names.chunks(QUESTIONS) {
-            let answers = try_join_all(
+        let mut expires_at = all.expires_at;
+        // In parts, so that the reviews of other callers get permits between them.
+        for names in names.chunks(MAX_CONCURRENT_REVIEWS) {
+            let decisions = try_join_all(
                 names
                     .iter()
-                    .map(|name| authorizer.may(user, content(Some(name)))),
+                    .map(|name| authorizer.review_access(user, content(Some(name)))),
             )
             .await?;
-            until = answers
+            expires_at = decisions
                 .iter()
-                .map(|answer| answer.until)
-                .fold(until, Ord::min);
+                .map(|decision| decision.expires_at)
+                .fold(expires_at, Ord::min);
             seen.extend(
                 names
                     .iter()
-                    .zip(answers)
-                    .filter(|(_, may)| may.value.is_granted)
+                    .zip(decisions)
+                    .filter(|(_, decision)| decision.value.is_allowed)
                     .map(|(name, _)| name.clone()),
             );
         }
-        Ok(Answer {
+        Ok(Expiring {
             value: Visibility::only(seen),
-            until,
+            expires_at,
         })
     }
 }
 
-impl Session {
-    fn reader(&self) -> Result<Catalogs, Denied> {
-        self.reader.clone().ok_or(Denied::Unauthenticated)
+impl CallerSession {
+    fn reader(&self) -> Result<Catalogs, AuthError> {
+        self.reader.clone().ok_or(AuthError::Unauthenticated)
     }
 }
 
-impl Caller for Renewable {
+impl Caller for RenewableCaller {
     fn renew(&self) -> Renewal<'_> {
         Box::pin(async move {
             let callers = Callers(self.callers.upgrade().ok_or(RenewalError::Undecided)?);
             callers
                 .reader(&self.credentials)
                 .await
-                .map_err(|denied| match denied {
-                    Denied::Unauthenticated | Denied::Forbidden { .. } | Denied::Impersonation => {
-                        RenewalError::Refused
-                    }
-                    Denied::Unavailable => RenewalError::Undecided,
+                .map_err(|error| match error {
+                    AuthError::Unauthenticated
+                    | AuthError::Forbidden { .. }
+                    | AuthError::Impersonation => RenewalError::Refused,
+                    AuthError::Unavailable => RenewalError::Undecided,
                 })
         })
     }
 }
 
-impl fmt::Debug for Renewable {
+impl fmt::Debug for RenewableCaller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Renewable")
+        f.debug_struct("RenewableCaller")
             .field("credentials", &self.credentials)
             .finish_non_exhaustive()
     }
 }
 
 /// Reading the content of a catalog; without a name, of every one.
-fn content(name: Option<&str>) -> Access<'_> {
+fn content(name: Option<&str>) -> RequestedAccess<'_> {
     let group = "olm.operatorframework.io";
     let resource = "clustercatalogs";
-    Access::Resource(ResourceAccess {
+    RequestedAccess::Resource(ResourceAccess {
         verb: "get",
         group,
         version: None,

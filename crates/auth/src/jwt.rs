@@ -1,6 +1,5 @@
-//! What can be said of a token without a question: a JSON Web Token (RFC 7519) that is malformed,
-//! or has expired, is nobody's. Signatures are for the API server to verify, and so is every token
-//! that is no JSON Web Token.
+//! Local check of JSON Web Tokens (RFC 7519): a malformed or expired one is refused without a
+//! review. The API server verifies signatures, and all tokens of other kinds.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,8 +12,8 @@ use serde::de::DeserializeOwned;
 
 use crate::EXPIRED_TIME;
 
-/// Takes padding, and bits after the last byte, as some decoders do: what they take is for the API
-/// server to judge.
+/// Accepts padding, and bits after the last byte: some decoders do, so that only the API server can
+/// refuse such a token.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -41,12 +40,12 @@ struct Claims {
     expiry: Option<f64>,
 }
 
-/// Returns whether a token is a JSON Web Token that no API server takes.
-pub(crate) fn is_void(token: &str) -> bool {
-    is_void_at(SystemTime::now(), token)
+/// Returns whether a token is a JSON Web Token that no API server accepts.
+pub(crate) fn is_malformed_or_expired(token: &str) -> bool {
+    is_malformed_or_expired_at(SystemTime::now(), token)
 }
 
-fn is_void_at(now: SystemTime, token: &str) -> bool {
+fn is_malformed_or_expired_at(now: SystemTime, token: &str) -> bool {
     let mut parts = token.split('.');
     match parts.next().and_then(object::<Header>) {
         Some(Header {
@@ -60,12 +59,12 @@ fn is_void_at(now: SystemTime, token: &str) -> bool {
     let Some(Claims { expiry }) = object(claims) else {
         return true;
     };
-    decode(signature).is_none() || expiry.is_some_and(|expiry| is_over(now, expiry))
+    decode(signature).is_none() || expiry.is_some_and(|expiry| is_expired(now, expiry))
 }
 
-/// Returns whether a time has been over for so long that the clocks of this machine and of the API
+/// Returns whether a time is further in the past than the clocks of this machine and of the API
 /// server may differ.
-fn is_over(now: SystemTime, expiry: f64) -> bool {
+fn is_expired(now: SystemTime, expiry: f64) -> bool {
     // The API server judges numbers that are not a time.
     let expiry = Duration::try_from_secs_f64(expiry.max(0.0)).ok();
     let end = expiry.and_then(|expiry| UNIX_EPOCH.checked_add(expiry)?.checked_add(EXPIRED_TIME));
@@ -105,19 +104,22 @@ pub(crate) mod tests {
         )
     }
 
-    fn is_void(token: &str) -> bool {
-        is_void_at(UNIX_EPOCH + Duration::from_secs(NOW), token)
+    fn is_malformed_or_expired(token: &str) -> bool {
+        is_malformed_or_expired_at(UNIX_EPOCH + Duration::from_secs(NOW), token)
     }
 
     #[test]
-    fn a_token_that_expired_or_is_cut_off_is_void() {
+    fn a_token_that_expired_or_is_cut_off_is_malformed_or_expired() {
         let expiring = |seconds: u64| signed(&format!(r#"{{"sub":"ann","exp":{seconds}}}"#));
         let last = NOW - EXPIRED_TIME.as_secs();
         assert_eq!(
-            [0, last, last + 1, NOW, NOW + 60].map(|time| is_void(&expiring(time))),
+            [0, last, last + 1, NOW, NOW + 60].map(|time| is_malformed_or_expired(&expiring(time))),
             [true, true, false, false, false]
         );
-        assert!(is_void(&signed(r#"{"exp":1.5}"#)) && is_void(&signed(r#"{"exp":-5}"#)));
+        assert!(
+            is_malformed_or_expired(&signed(r#"{"exp":1.5}"#))
+                && is_malformed_or_expired(&signed(r#"{"exp":-5}"#))
+        );
         let whole = expiring(NOW + 60);
         for malformed in [
             whole.rsplit_once('.').unwrap().0,
@@ -130,7 +132,7 @@ pub(crate) mod tests {
             &signed("{"),
             &signed(r#"{"exp":"soon"}"#),
         ] {
-            assert!(is_void(malformed), "{malformed}");
+            assert!(is_malformed_or_expired(malformed), "{malformed}");
         }
     }
 
@@ -153,7 +155,7 @@ pub(crate) mod tests {
             &signed(r#"{"exp":1e300}"#),
             &signed(r#"{"exp":null}"#),
         ] {
-            assert!(!is_void(token), "{token}");
+            assert!(!is_malformed_or_expired(token), "{token}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keys of what is cached: nobody can make two that are alike.
+//! Cache keys: hashes for which no caller can make a collision.
 
 use std::hash::{Hash, Hasher};
 
@@ -8,15 +8,15 @@ use sha2::{Digest as _, Sha256};
 pub(crate) type Key = [u8; 32];
 
 /// Returns the SHA-256 of a value's parts, each with its end.
-pub(crate) fn of(value: &impl Hash) -> Key {
-    let mut hasher = Parts(Sha256::new());
+pub(crate) fn hash(value: &impl Hash) -> Key {
+    let mut hasher = Sha256Hasher(Sha256::new());
     value.hash(&mut hasher);
     hasher.0.finalize().into()
 }
 
-struct Parts(Sha256);
+struct Sha256Hasher(Sha256);
 
-impl Hasher for Parts {
+impl Hasher for Sha256Hasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
@@ -43,7 +43,7 @@ mod tests {
             (Some("a"), None, vec!["bc"]),
             (Some("a"), None, vec!["bc", ""]),
         ];
-        let mut keys: Vec<_> = values.iter().map(of).collect();
+        let mut keys: Vec<_> = values.iter().map(hash).collect();
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys.len(), values.len());

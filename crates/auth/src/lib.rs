@@ -1,17 +1,17 @@
-//! Asks the API server who a caller is (`TokenReview`) and what it may do (`SubjectAccessReview`),
-//! as the servers of Kubernetes do.
+//! Delegated authentication and authorization: callers are identified by `TokenReview` and client
+//! certificates, and authorized by `SubjectAccessReview`, as the servers of Kubernetes do it.
 //!
-//! Answers are cached for a few seconds. What the API server does not answer is denied. [`Callers`]
-//! gives a caller a reader of the catalogs that it may see. Of requests, this crate knows the
-//! headers that say who sends them ([`Authenticator`]), and not what they ask for.
+//! Decisions are cached for a few seconds. A request that the API server does not answer is denied.
+//! [`Callers`] gives a caller a reader of the catalogs that it may see. Of a request, this crate
+//! reads the headers that identify its sender ([`Authenticator`]) and nothing else.
 
-mod answers;
 mod authenticator;
 mod authorities;
 mod cache;
 mod callers;
 mod jwt;
 mod key;
+mod review_cache;
 mod reviews;
 mod subject;
 
@@ -24,46 +24,45 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReviewStatus;
 use kube::Client;
 use sha2::{Digest as _, Sha256};
 
-use answers::Answers;
-use cache::Answer;
+use cache::Expiring;
 use key::Key;
-use reviews::{Asker, Reviews};
+use review_cache::ReviewCache;
+use reviews::{ReviewClient, ReviewRequester};
 
-pub use authenticator::{Authenticator, CertifiedUser, Credentials, bearer_token};
+pub use authenticator::{Authenticator, CertifiedUser, RequestCredentials, bearer_token};
 pub use authorities::{Authorities, ClientCertificate};
 pub use callers::Callers;
 
-/// How long an answer of the API server is believed: a token that is revoked, or a right that is
-/// taken, works for so much longer. The servers of Kubernetes have the same default.
+/// Time for which a decision of the API server is cached: a revoked token or a removed permission
+/// works for so much longer. The servers of Kubernetes have the same default.
 pub const CACHE_TIME: Duration = Duration::from_secs(10);
 
-/// How long a token is refused after the API server could not judge it. Shorter, because it may be
-/// a good one.
+/// Time for which a token is refused after the API server could not judge it. It is shorter,
+/// because the token may be valid.
 pub const ERROR_CACHE_TIME: Duration = Duration::from_secs(5);
 
-/// Maximum number of answers of one kind that are cached, so that invented tokens take no more than
-/// a megabyte. Refusals are counted apart.
-pub const CACHED_ANSWERS: usize = 8_192;
+/// Maximum number of cached decisions of one kind, so that invented tokens take no more than a
+/// megabyte. Denials are counted apart.
+pub const CACHED_DECISIONS: usize = 8_192;
 
 /// Minimum time since a JSON Web Token expired for it to be refused without a `TokenReview`: clocks
 /// may differ by less.
 pub const EXPIRED_TIME: Duration = Duration::from_mins(5);
 
-/// Maximum number of questions about unknown tokens that the API server is asked at a time, half of
-/// them for one peer, and of questions about known callers, half of them about one user. Further
-/// ones wait.
-pub const QUESTIONS: usize = 8;
+/// Maximum number of concurrent reviews of unknown tokens, half of them for one peer, and as many
+/// concurrent reviews of known users, half of them for one user. Further ones wait.
+pub const MAX_CONCURRENT_REVIEWS: usize = 8;
 
-/// Maximum time until it is the turn of a question.
-pub const TURN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time that a review waits for its permit.
+pub const REVIEW_PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time-out of a question when it is its turn, retries included.
-pub const QUESTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of a review that has its permit, retries included.
+pub const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum length of a token in bytes. A longer one is refused and not sent on.
 pub const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// Maximum length in bytes of a reason that is passed on. A longer one is left out: reasons are
+/// Maximum length in bytes of the reason of a denial. A longer one is dropped, because reasons are
 /// cached.
 pub const MAX_REASON_BYTES: usize = 1 << 10;
 
@@ -74,12 +73,12 @@ const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// Group of all other callers.
 const AUTHENTICATED: &str = "system:authenticated";
 
-/// Group that may do everything, without a question.
+/// Group that may do everything, without a review.
 const MASTERS: &str = "system:masters";
 
-/// What a caller wants to do.
+/// An action to authorize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access<'a> {
+pub enum RequestedAccess<'a> {
     /// A verb on a path.
     Path(PathAccess),
     /// A verb on a resource.
@@ -106,7 +105,7 @@ pub struct ResourceAccess<'a> {
     pub version: Option<&'a str>,
     /// Its name in the plural.
     pub resource: &'a str,
-    /// What of the object; `None` for all of it.
+    /// The subresource; `None` for the object itself.
     pub subresource: Option<&'a str>,
     /// `None` for an object without a namespace, and for those of all namespaces.
     pub namespace: Option<&'a str>,
@@ -114,22 +113,22 @@ pub struct ResourceAccess<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Why a caller may not do what it wants to.
+/// Error of authentication or authorization.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
+pub enum AuthError {
     /// It has no token, or one that the API server does not know.
     #[error("Unauthorized")]
     Unauthenticated,
-    /// It has no right. The text is that of the servers of Kubernetes.
+    /// The action is not allowed. The text is that of the servers of Kubernetes.
     #[error("Authorization denied for user {user}")]
     Forbidden {
-        /// Its name.
+        /// Name of the user.
         user: String,
-        /// What the API server says why, if anything. It may speak of the object that was named:
-        /// pass it on only where that is no catalog.
+        /// Reason that the API server gives, if any. It may describe the named object: do not show
+        /// it where that object is a catalog.
         reason: Option<Arc<str>>,
     },
-    /// It asks to act as somebody else, which only kube-apiserver may evaluate.
+    /// The request has impersonation headers, which only kube-apiserver may evaluate.
     #[error("Impersonation is not supported")]
     Impersonation,
     /// The API server did not answer.
@@ -141,29 +140,29 @@ pub enum Denied {
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
     info: UserInfo,
-    /// Of all that is known of the user.
+    /// Hash of everything that identifies the user.
     id: Key,
 }
 
-/// Decides by the API server's answers.
+/// Authorizes callers by reviews of the API server.
 pub struct Authorizer {
-    reviews: Reviews,
+    reviews: ReviewClient,
     /// Users by the SHA-256 of their token; `None` for a token that is refused.
-    users: Answers<Option<Arc<User>>>,
-    /// Whether a user may, by the user and what it wants.
-    rights: Answers<Right>,
+    users: ReviewCache<Option<Arc<User>>>,
+    /// Decisions by user and action.
+    rights: ReviewCache<AccessDecision>,
 }
 
-/// Whether a user may do something.
+/// Decision on one action of one user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Right {
-    pub(crate) is_granted: bool,
-    /// Why not, as far as the API server says that.
+pub(crate) struct AccessDecision {
+    pub(crate) is_allowed: bool,
+    /// Reason of a denial, if the API server gives one.
     reason: Option<Arc<str>>,
 }
 
 impl User {
-    /// Who sends no credentials.
+    /// Returns the user of requests without credentials.
     fn anonymous() -> Self {
         let username = Some(ANONYMOUS.to_owned());
         let groups = Some(vec![UNAUTHENTICATED.to_owned()]);
@@ -181,11 +180,11 @@ impl User {
             groups,
             extra,
         } = &info;
-        let id = key::of(&(username, uid, groups, extra));
+        let id = key::hash(&(username, uid, groups, extra));
         Self { info, id }
     }
 
-    /// Who has credentials.
+    /// Returns a user with credentials, which belongs to the group of authenticated users.
     fn authenticated(mut user: UserInfo) -> Self {
         let groups = user.groups.get_or_insert_default();
         if !groups
@@ -197,7 +196,7 @@ impl User {
         Self::new(user)
     }
 
-    /// Its name.
+    /// Returns the name of the user.
     pub fn name(&self) -> &str {
         self.info.username.as_deref().unwrap_or_default()
     }
@@ -208,15 +207,15 @@ impl User {
     }
 }
 
-impl Right {
-    fn granted() -> Self {
+impl AccessDecision {
+    fn allowed() -> Self {
         Self {
-            is_granted: true,
+            is_allowed: true,
             reason: None,
         }
     }
 
-    fn of(
+    fn from_status(
         SubjectAccessReviewStatus {
             allowed,
             denied,
@@ -225,44 +224,44 @@ impl Right {
         }: SubjectAccessReviewStatus,
     ) -> Self {
         if allowed && denied != Some(true) {
-            return Self::granted();
+            return Self::allowed();
         }
         let reason = reason.filter(|reason| !reason.is_empty() && reason.len() <= MAX_REASON_BYTES);
         Self {
-            is_granted: false,
+            is_allowed: false,
             reason: reason.map(Arc::from),
         }
     }
 }
 
 impl Authorizer {
-    /// Creates an authorizer that asks with this client. A token must be for one of these
-    /// audiences, or for the API server if there are none.
+    /// Creates an authorizer that sends reviews with this client. A token must be valid for one of
+    /// these audiences; without audiences, for the API server.
     pub fn new(client: Client, audiences: Vec<String>) -> Self {
-        let users = Answers::new(Option::is_none);
-        let rights = Answers::new(|right: &Right| !right.is_granted);
+        let users = ReviewCache::new(Option::is_none);
+        let rights = ReviewCache::new(|right: &AccessDecision| !right.is_allowed);
         Self {
-            reviews: Reviews::new(client, audiences),
+            reviews: ReviewClient::new(client, audiences),
             users,
             rights,
         }
     }
 
-    /// Decides whether the caller with these credentials may do this. Who has none may do nothing.
+    /// Authorizes an action of the caller with these credentials. Anonymous callers are refused.
     pub async fn authorize(
         &self,
-        credentials: &Credentials<'_>,
-        access: Access<'_>,
-    ) -> Result<(), Denied> {
+        credentials: &RequestCredentials<'_>,
+        access: RequestedAccess<'_>,
+    ) -> Result<(), AuthError> {
         if credentials.is_none() {
-            return Err(Denied::Unauthenticated);
+            return Err(AuthError::Unauthenticated);
         }
         let user = self.user_of(credentials).await?.value;
-        match self.may(&user, access).await?.value {
-            Right {
-                is_granted: true, ..
+        match self.review_access(&user, access).await?.value {
+            AccessDecision {
+                is_allowed: true, ..
             } => Ok(()),
-            Right { reason, .. } => Err(Denied::Forbidden {
+            AccessDecision { reason, .. } => Err(AuthError::Forbidden {
                 user: user.name().to_owned(),
                 reason,
             }),
@@ -272,82 +271,83 @@ impl Authorizer {
     /// Returns the user with these credentials.
     pub(crate) async fn user_of(
         &self,
-        credentials: &Credentials<'_>,
-    ) -> Result<Answer<Arc<User>>, Denied> {
+        credentials: &RequestCredentials<'_>,
+    ) -> Result<Expiring<Arc<User>>, AuthError> {
         match credentials {
-            Credentials::Token(token, peer) => self.user(token, *peer).await,
-            Credentials::User(user) => {
-                Ok(Answer::lasting(Arc::clone(user.verified()?), CACHE_TIME))
+            RequestCredentials::Token(token, peer) => self.user(token, *peer).await,
+            RequestCredentials::User(user) => {
+                Ok(Expiring::after(CACHE_TIME, Arc::clone(user.verified()?)))
             }
-            Credentials::None => Ok(Answer::lasting(Arc::new(User::anonymous()), CACHE_TIME)),
+            RequestCredentials::None => {
+                Ok(Expiring::after(CACHE_TIME, Arc::new(User::anonymous())))
+            }
         }
     }
 
     /// Returns the user with a bearer token that this peer sent.
-    async fn user(&self, token: &[u8], peer: Peer) -> Result<Answer<Arc<User>>, Denied> {
+    async fn user(&self, token: &[u8], peer: Peer) -> Result<Expiring<Arc<User>>, AuthError> {
         let is_possible = !token.is_empty() && token.len() <= MAX_TOKEN_BYTES;
         let text = std::str::from_utf8(token)
             .ok()
             .filter(|_| is_possible)
-            .ok_or(Denied::Unauthenticated)?;
+            .ok_or(AuthError::Unauthenticated)?;
         let key = Sha256::digest(token).into();
-        if let Some(known) = self.users.known(&key) {
-            return authenticated(known);
+        if let Some(user) = self.users.get(&key) {
+            return authenticated(user);
         }
-        if jwt::is_void(text) {
-            return Err(Denied::Unauthenticated);
+        if jwt::is_malformed_or_expired(text) {
+            return Err(AuthError::Unauthenticated);
         }
-        // A user whose token was good before does not wait behind tokens that others at its address
-        // invent.
-        let former = self.users.former(&key).flatten();
-        let asker = former.map_or(Asker::Peer(peer), |user| Asker::User(user.id));
-        authenticated(
-            self.users
-                .get(key, self.reviews.clone().token(text.to_owned(), asker))
-                .await?,
-        )
+
+        // A user whose token was valid before must not wait behind tokens that others at its
+        // address invent.
+        let requester = match self.users.get_stale(&key).flatten() {
+            Some(user) => ReviewRequester::User(user.id),
+            None => ReviewRequester::Peer(peer),
+        };
+        let review = self
+            .reviews
+            .clone()
+            .review_token(text.to_owned(), requester);
+        authenticated(self.users.get_or_request(key, review).await?)
     }
 
-    /// Returns whether a user may do this.
-    pub(crate) async fn may(
+    /// Returns the decision on an action of a user, from the cache if possible.
+    pub(crate) async fn review_access(
         &self,
         user: &User,
-        access: Access<'_>,
-    ) -> Result<Answer<Right>, Denied> {
+        access: RequestedAccess<'_>,
+    ) -> Result<Expiring<AccessDecision>, AuthError> {
         if user.is_in(MASTERS) {
-            return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
+            return Ok(Expiring::after(CACHE_TIME, AccessDecision::allowed()));
         }
-        let key = key::of(&(user.id, access));
-        match self.rights.known(&key) {
-            Some(known) => Ok(known),
-            None => {
-                self.rights
-                    .get(key, self.reviews.clone().right(user, access))
-                    .await
-            }
+        let key = key::hash(&(user.id, access));
+        if let Some(decision) = self.rights.get(&key) {
+            return Ok(decision);
         }
+        let review = self.reviews.clone().review_access(user, access);
+        self.rights.get_or_request(key, review).await
     }
 
-    /// As [`Self::may`], and neither looks at what other requests have asked nor tells them: how
-    /// long it takes tells nothing of them.
-    pub(crate) async fn may_alone(
+    /// Returns the decision on an action of a user without reading or filling the cache, so that
+    /// the time that it takes reveals nothing about other requests.
+    pub(crate) async fn review_access_uncached(
         &self,
         user: &User,
-        access: Access<'_>,
-    ) -> Result<Answer<Right>, Denied> {
+        access: RequestedAccess<'_>,
+    ) -> Result<Expiring<AccessDecision>, AuthError> {
         if user.is_in(MASTERS) {
-            return Ok(Answer::lasting(Right::granted(), CACHE_TIME));
+            return Ok(Expiring::after(CACHE_TIME, AccessDecision::allowed()));
         }
-        self.reviews.clone().right(user, access).await
+        self.reviews.clone().review_access(user, access).await
     }
 }
 
-fn authenticated(
-    Answer { value, until }: Answer<Option<Arc<User>>>,
-) -> Result<Answer<Arc<User>>, Denied> {
-    value
-        .map(|value| Answer { value, until })
-        .ok_or(Denied::Unauthenticated)
+fn authenticated(user: Expiring<Option<Arc<User>>>) -> Result<Expiring<Arc<User>>, AuthError> {
+    let expires_at = user.expires_at;
+    user.value
+        .map(|value| Expiring { value, expires_at })
+        .ok_or(AuthError::Unauthenticated)
 }
 
 #[cfg(test)]
@@ -355,17 +355,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_right_is_granted_only_without_a_denial_and_a_reason_is_that_of_a_refusal() {
+    fn access_is_allowed_only_without_a_denial_and_only_denials_have_reasons() {
         let right = |allowed, denied, reason: &str| {
             let reason = Some(reason.to_owned());
             let evaluation_error = None;
-            let Right { is_granted, reason } = Right::of(SubjectAccessReviewStatus {
-                allowed,
-                denied,
-                evaluation_error,
-                reason,
-            });
-            (is_granted, reason.map(|reason| reason.len()))
+            let AccessDecision { is_allowed, reason } =
+                AccessDecision::from_status(SubjectAccessReviewStatus {
+                    allowed,
+                    denied,
+                    evaluation_error,
+                    reason,
+                });
+            (is_allowed, reason.map(|reason| reason.len()))
         };
         assert_eq!(right(true, None, "bound"), (true, None));
         assert_eq!(right(true, Some(false), "bound"), (true, None));

@@ -1,4 +1,4 @@
-//! The questions themselves: reviews that the API server is asked to create, when it is their turn.
+//! Reviews that the API server creates: `TokenReview` and `SubjectAccessReview`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,88 +18,97 @@ use serde::de::DeserializeOwned;
 use serving::{FairPermit, FairSemaphore};
 use tokio::time::timeout;
 
-use crate::cache::Answer;
+use crate::cache::Expiring;
 use crate::key::Key;
 use crate::{
-    Access, CACHE_TIME, Denied, ERROR_CACHE_TIME, PathAccess, QUESTION_TIMEOUT, QUESTIONS,
-    ResourceAccess, Right, TURN_TIMEOUT, User,
+    AccessDecision, AuthError, CACHE_TIME, ERROR_CACHE_TIME, MAX_CONCURRENT_REVIEWS, PathAccess,
+    REVIEW_PERMIT_TIMEOUT, REVIEW_TIMEOUT, RequestedAccess, ResourceAccess, User,
 };
 
-/// For whom a question is asked. Unknown peers and known users have turns of their own, and one of
-/// them has half of these, so that invented tokens keep no known user waiting.
+/// The party for which a review is requested. Unknown peers and known users have separate permits,
+/// and each party at most half of them, so that invented tokens keep no known user waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asker {
-    /// Who sent a token, of which is not known yet whose it is.
+pub(crate) enum ReviewRequester {
+    /// The sender of a token that has not been reviewed yet.
     Peer(Peer),
-    /// The user whose rights are in question, or whose token was good the last time: all users whom
-    /// a front proxy names have one peer.
+    /// The user to authorize, or whose token was valid the last time. Not its peer, because all
+    /// users that a front proxy names have the same one.
     User(Key),
 }
 
-/// Asks the API server. Clones share the turns.
+/// Sends reviews to the API server. Clones share the permits.
 #[derive(Clone)]
-pub(crate) struct Reviews {
+pub(crate) struct ReviewClient {
     client: Client,
-    /// Whom a token must be for; empty for the API server.
+    /// Audiences of which a token must have one; empty for the API server's own.
     audiences: Arc<[String]>,
     peers: FairSemaphore<Peer>,
     users: FairSemaphore<Key>,
 }
 
-impl Reviews {
+impl ReviewClient {
     pub(crate) fn new(client: Client, audiences: Vec<String>) -> Self {
         Self {
             client,
             audiences: audiences.into(),
-            peers: FairSemaphore::new(QUESTIONS),
-            users: FairSemaphore::new(QUESTIONS),
+            peers: FairSemaphore::new(MAX_CONCURRENT_REVIEWS),
+            users: FairSemaphore::new(MAX_CONCURRENT_REVIEWS),
         }
     }
 
-    /// Asks whose a token is; `None` if it is nobody's.
-    pub(crate) async fn token(
+    /// Requests the user of a token; `None` if the token is not valid.
+    pub(crate) async fn review_token(
         self,
         token: String,
-        asker: Asker,
-    ) -> Result<Answer<Option<Arc<User>>>, Denied> {
+        requester: ReviewRequester,
+    ) -> Result<Expiring<Option<Arc<User>>>, AuthError> {
         let audiences = Some(self.audiences.to_vec()).filter(|audiences| !audiences.is_empty());
         let review = TokenReview {
             spec: TokenReviewSpec { token, audiences },
             ..TokenReview::default()
         };
-        let status = self.ask(asker, review).await?.status.unwrap_or_default();
-        let (user, time) = judge(status, &self.audiences);
-        Ok(Answer::lasting(user.map(Arc::new), time))
+        let review = self.create(requester, review).await?;
+        let (user, time) = read_token_status(review.status.unwrap_or_default(), &self.audiences);
+        Ok(Expiring::after(time, user.map(Arc::new)))
     }
 
-    /// Asks whether a user may do this.
-    pub(crate) fn right(
+    /// Requests a decision on an action of a user.
+    pub(crate) fn review_access(
         self,
         user: &User,
-        access: Access<'_>,
-    ) -> impl Future<Output = Result<Answer<Right>, Denied>> + Send + use<> {
-        let asker = Asker::User(user.id);
-        let spec = question(user, access);
+        access: RequestedAccess<'_>,
+    ) -> impl Future<Output = Result<Expiring<AccessDecision>, AuthError>> + Send + use<> {
+        let requester = ReviewRequester::User(user.id);
+        let spec = access_review_spec(user, access);
         async move {
             let review = SubjectAccessReview {
                 spec,
                 ..SubjectAccessReview::default()
             };
-            let status = self.ask(asker, review).await?.status.unwrap_or_default();
-            Ok(Answer::lasting(Right::of(status), CACHE_TIME))
+            let review = self.create(requester, review).await?;
+            let decision = AccessDecision::from_status(review.status.unwrap_or_default());
+            Ok(Expiring::after(CACHE_TIME, decision))
         }
     }
 
-    /// Waits until it is the turn of a question; `None` if that takes too long.
-    async fn turn(&self, asker: Asker) -> Option<FairPermit> {
-        match asker {
-            Asker::Peer(peer) => self.peers.acquire_within(TURN_TIMEOUT, &peer).await,
-            Asker::User(user) => self.users.acquire_within(TURN_TIMEOUT, &user).await,
+    /// Waits for a permit; `None` if that takes too long.
+    async fn acquire_permit(&self, requester: ReviewRequester) -> Option<FairPermit> {
+        match requester {
+            ReviewRequester::Peer(peer) => {
+                self.peers
+                    .acquire_within(REVIEW_PERMIT_TIMEOUT, &peer)
+                    .await
+            }
+            ReviewRequester::User(user) => {
+                self.users
+                    .acquire_within(REVIEW_PERMIT_TIMEOUT, &user)
+                    .await
+            }
         }
     }
 
-    /// Creates a review, which is the question, and returns it with its answer.
-    async fn ask<R>(&self, asker: Asker, review: R) -> Result<R, Denied>
+    /// Creates a review, and returns it with its status.
+    async fn create<R>(&self, requester: ReviewRequester, review: R) -> Result<R, AuthError>
     where
         R: Resource<DynamicType = (), Scope = ClusterResourceScope>
             + Clone
@@ -108,19 +117,19 @@ impl Reviews {
             + DeserializeOwned,
     {
         let kind = R::kind(&()).into_owned();
-        let error = match self.turn(asker).await {
-            Some(_turn) => {
+        let error = match self.acquire_permit(requester).await {
+            Some(_permit) => {
                 let api = Api::<R>::all(self.client.clone());
                 let params = PostParams::default();
-                match timeout(QUESTION_TIMEOUT, api.create(&params, &review)).await {
-                    Ok(Ok(answered)) => return Ok(answered),
+                match timeout(REVIEW_TIMEOUT, api.create(&params, &review)).await {
+                    Ok(Ok(review)) => return Ok(review),
                     Ok(Err(error)) => error.to_string(),
-                    Err(_) => format!("no answer within {} seconds", QUESTION_TIMEOUT.as_secs()),
+                    Err(_) => format!("no answer within {} seconds", REVIEW_TIMEOUT.as_secs()),
                 }
             }
             None => format!(
                 "too many other questions for {} seconds",
-                TURN_TIMEOUT.as_secs()
+                REVIEW_PERMIT_TIMEOUT.as_secs()
             ),
         };
         tracing::warn!(
@@ -128,13 +137,13 @@ impl Reviews {
             error,
             "cannot ask the API server about a caller, denying"
         );
-        Err(Denied::Unavailable)
+        Err(AuthError::Unavailable)
     }
 }
 
-/// The user that the API server knows a token of, if it does and the token is for one of the
-/// audiences, and for how long to believe that.
-fn judge(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duration) {
+/// Returns the user of a token, if the token is valid for one of the audiences, and the time for
+/// which to cache that.
+fn read_token_status(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duration) {
     let TokenReviewStatus {
         authenticated,
         user,
@@ -142,7 +151,8 @@ fn judge(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duratio
         audiences,
     } = status;
     let audiences = audiences.unwrap_or_default();
-    // An API server that does not know audiences says none.
+    // An API server without support for audiences returns none. Its token is refused, as
+    // Kubernetes requires of a client that sends audiences.
     let is_for_us = wanted.is_empty() || audiences.iter().any(|audience| wanted.contains(audience));
     let user =
         user.filter(|user| authenticated == Some(true) && user.username.is_some() && is_for_us);
@@ -154,13 +164,13 @@ fn judge(status: TokenReviewStatus, wanted: &[String]) -> (Option<User>, Duratio
     (user.map(User::authenticated), time)
 }
 
-fn question(User { info: user, .. }: &User, access: Access<'_>) -> SubjectAccessReviewSpec {
+fn access_review_spec(user: &User, access: RequestedAccess<'_>) -> SubjectAccessReviewSpec {
     let UserInfo {
         username,
         uid,
         groups,
         extra,
-    } = user.clone();
+    } = user.info.clone();
     let spec = SubjectAccessReviewSpec {
         user: username,
         uid,
@@ -169,7 +179,7 @@ fn question(User { info: user, .. }: &User, access: Access<'_>) -> SubjectAccess
         ..Default::default()
     };
     match access {
-        Access::Path(PathAccess { verb, path }) => {
+        RequestedAccess::Path(PathAccess { verb, path }) => {
             let attributes = NonResourceAttributes {
                 path: Some(path.to_owned()),
                 verb: Some(verb.to_owned()),
@@ -179,7 +189,7 @@ fn question(User { info: user, .. }: &User, access: Access<'_>) -> SubjectAccess
                 ..spec
             }
         }
-        Access::Resource(ResourceAccess {
+        RequestedAccess::Resource(ResourceAccess {
             verb,
             group,
             version,
@@ -234,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_only_where_the_answer_says_so_and_names_its_user() {
-        let (user, time) = judge(status(Some(true), Some("ann"), None), &[]);
+        let (user, time) = read_token_status(status(Some(true), Some("ann"), None), &[]);
         assert_eq!(
             user.as_ref().map(|user| user.is_in(AUTHENTICATED)),
             Some(true)
@@ -246,21 +256,21 @@ mod tests {
             status(Some(true), None, None),
             TokenReviewStatus::default(),
         ] {
-            assert_eq!(judge(refused, &[]), (None, CACHE_TIME));
+            assert_eq!(read_token_status(refused, &[]), (None, CACHE_TIME));
         }
         assert_eq!(
-            judge(status(None, None, Some("the token has expired")), &[]),
+            read_token_status(status(None, None, Some("the token has expired")), &[]),
             (None, ERROR_CACHE_TIME)
         );
     }
 
     #[test]
-    fn a_token_for_somebody_else_is_none() {
+    fn a_token_for_other_audiences_is_not_valid() {
         let own = ["catalogql".to_owned(), "other".to_owned()];
         let judged = |audiences: Option<&[&str]>, wanted: &[String]| {
             let audiences = audiences.map(|all| all.iter().map(|&one| one.to_owned()).collect());
             name(
-                judge(
+                read_token_status(
                     TokenReviewStatus {
                         audiences,
                         ..status(Some(true), Some("ann"), None)
@@ -282,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_has_everything_that_rights_may_depend_on() {
+    fn an_access_review_has_every_attribute_that_a_decision_may_depend_on() {
         let extra = [("scopes".to_owned(), vec!["a".to_owned()])].into();
         let user = UserInfo {
             username: Some("ann".to_owned()),
@@ -290,9 +300,9 @@ mod tests {
             groups: Some(vec!["ops".to_owned()]),
             extra: Some(extra),
         };
-        let asked = question(
+        let asked = access_review_spec(
             &User::new(user.clone()),
-            Access::Path(PathAccess {
+            RequestedAccess::Path(PathAccess {
                 verb: "get",
                 path: "/metrics",
             }),
@@ -324,7 +334,7 @@ mod tests {
             namespace: None,
             name: Some("a"),
         };
-        let asked = question(&User::new(user), Access::Resource(access));
+        let asked = access_review_spec(&User::new(user), RequestedAccess::Resource(access));
         let text = |text: &str| Some(text.to_owned());
         let expected = ResourceAttributes {
             verb: text(verb),

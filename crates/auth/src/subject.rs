@@ -1,4 +1,4 @@
-//! The subject of a certificate, as the API server reads a user from it.
+//! Subject of a client certificate, from which the API server reads a user.
 
 use rustls::pki_types::CertificateDer;
 use yasna::{ASN1Result, BERReader, Tag};
@@ -7,7 +7,7 @@ use yasna::{ASN1Result, BERReader, Tag};
 const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
 const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 
-/// What a certificate says of whom it is for.
+/// Subject of a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Subject {
     /// The common name; empty if there is none. Of several the last counts.
@@ -17,9 +17,10 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// Returns the subject of a certificate, as far as it can be read (RFC 5280 §4.1).
-    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Self {
+    pub(crate) fn from_certificate(certificate: &CertificateDer<'_>) -> Self {
         let mut subject = Self::default();
-        // What follows the subject is not read, which is an error of its own.
+        // The parser reports that the fields after the subject were not read. A certificate that is
+        // broken before them leaves the subject empty, and an empty name is no user.
         let _ = yasna::parse_der(certificate, |reader| {
             reader.read_sequence(|reader| {
                 reader.next().read_sequence(|reader| {
@@ -75,11 +76,11 @@ mod tests {
             common_name: "ann".to_owned(),
             organizations: vec!["team:ä".to_owned()],
         };
-        assert_eq!(Subject::of(certificate.der()), expected);
+        assert_eq!(Subject::from_certificate(certificate.der()), expected);
         let cut = CertificateDer::from(&certificate.der()[..40]);
-        assert_eq!(Subject::of(&cut), Subject::default());
+        assert_eq!(Subject::from_certificate(&cut), Subject::default());
         assert_eq!(
-            Subject::of(&CertificateDer::from(&b"none"[..])),
+            Subject::from_certificate(&CertificateDer::from(&b"none"[..])),
             Subject::default()
         );
     }

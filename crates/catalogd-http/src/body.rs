@@ -58,8 +58,8 @@ impl Slices {
     }
 
     /// Creates a sequence of ranges that have `length` bytes in total and are computed when they
-    /// are sent, so that a response which is read slowly is as small as the iterator. No range is
-    /// empty.
+    /// are sent, so that a response that is read slowly takes no more memory than the iterator. No
+    /// range is empty.
     pub(super) fn lazy(
         content: Bytes,
         length: u64,

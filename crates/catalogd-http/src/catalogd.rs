@@ -1,8 +1,8 @@
 //! The HTTP API of catalogd at the same paths: whole catalogs, and the blobs that match a filter.
 //!
-//! Statuses, texts and headers are catalogd's, so that its clients need no change. The differences
-//! are listed in `docs/reference/http.md`; in each of them catalogd loses data or contradicts RFC
-//! 9110.
+//! Statuses, texts and headers are catalogd's, so that its clients need no change.
+//! `docs/reference/http.md` lists the differences; in each of them catalogd loses data or
+//! contradicts RFC 9110.
 
 mod clean;
 mod lines;
@@ -10,7 +10,7 @@ mod name;
 mod parameters;
 mod parts;
 mod resource;
-mod texts;
+mod responses;
 
 use std::sync::Arc;
 
@@ -26,18 +26,19 @@ use http_facts::peer::Peer;
 use http_facts::permits::Permits;
 use serving::{Catalogs, FairSemaphore, Served};
 
+use lines::PeerBudget;
 use parameters::Parameters;
 use resource::Resource;
-use texts::Refusal;
+use responses::CatalogdError;
 
 use super::body::Slices;
 use super::catalogs_of;
 
 pub use clean::MAX_TARGET_BYTES;
-pub use lines::{MAX_PLACES_BYTES, UNCOUNTED_PLACES_BYTES};
+pub use lines::{MAX_LINE_RANGES_BYTES, UNCOUNTED_LINE_RANGES_BYTES};
 pub use resource::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES};
 
-/// What the paths of catalogs and their blobs begin with.
+/// Prefix of the paths of catalogs and their blobs.
 pub const CATALOGS: &str = "/catalogs/";
 
 /// Path of the whole catalog.
@@ -58,16 +59,17 @@ struct ApiState {
     build: &'static str,
     /// Bounds the responses that are compressed while they are sent.
     permits: Permits,
-    /// Bounds the bytes of the places of filtered blobs.
-    places: Permits,
-    /// Bounds what is found and compressed at a time.
-    turns: FairSemaphore<Peer>,
+    /// Bounds the bytes of the line ranges of filtered blobs.
+    line_ranges: Permits,
+    /// Bounds concurrent searches and compressions.
+    work: FairSemaphore<Peer>,
 }
 
-/// Units of work up to which blobs are found where the request arrives: a tenth of a millisecond.
+/// Units of work up to which blobs are found on the thread of the connection: a tenth of a
+/// millisecond.
 const SHORT_WORK: u64 = 100;
 
-/// All paths of this module.
+/// Paths of this module.
 pub(super) const ROUTES: [&str; 3] = [ALL, LEGACY_ALL, METAS];
 
 /// Returns the routes of whole catalogs and blobs, and catalogd's responses to requests that no
@@ -83,20 +85,20 @@ pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
         .route(ALL, only_get(get(all)))
         .route(LEGACY_ALL, only_get(get(all)))
         .route(METAS, only_get(get(metas)))
-        .fallback(async || texts::not_found())
+        .fallback(async || responses::not_found())
         .layer(from_fn(clean::redirect))
         .layer(map_response(vary))
         .with_state(ApiState {
             catalogs,
             build,
             permits: Permits::new(MAX_COMPRESSED_STREAMS),
-            places: Permits::new(MAX_PLACES_BYTES),
-            turns: FairSemaphore::per_processor(),
+            line_ranges: Permits::new(MAX_LINE_RANGES_BYTES),
+            work: FairSemaphore::per_processor(),
         })
 }
 
 fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
-    methods.fallback(async || texts::method_not_allowed())
+    methods.fallback(async || responses::method_not_allowed())
 }
 
 async fn all(State(state): State<ApiState>, request: Request) -> Response {
@@ -106,10 +108,10 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
     {
         Ok(served) => {
             Resource::all(&served)
-                .respond(&head, &state.permits, &state.turns)
+                .respond(&head, &state.permits, &state.work)
                 .await
         }
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
@@ -118,7 +120,7 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     let (served, parameters) =
         match parse_request(catalogs_of(&head.extensions, &state.catalogs), &head.uri) {
             Ok((served, parameters)) => (served, Arc::new(parameters)),
-            Err(refusal) => return refusal.into_response(),
+            Err(error) => return error.into_response(),
         };
     match state
         .find(&served, &parameters, Peer::of(&head.extensions))
@@ -126,15 +128,15 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
     {
         Some(lines) => {
             let resource = Resource::metas(&served, &parameters, state.build, lines);
-            resource.respond(&head, &state.permits, &state.turns).await
+            resource.respond(&head, &state.permits, &state.work).await
         }
-        None => texts::overloaded(),
+        None => responses::overloaded(),
     }
 }
 
 impl ApiState {
-    /// Finds the lines of the blobs that match a filter, in a turn of the peer if that takes long;
-    /// `None` if there is no room for their places.
+    /// Finds the lines of the blobs that match a filter, with a permit of the peer if that takes
+    /// long; `None` if the budget for line ranges is exhausted.
     async fn find(
         &self,
         served: &Arc<Served>,
@@ -146,9 +148,15 @@ impl ApiState {
         }
         let served = Arc::clone(served);
         let parameters = Arc::clone(parameters);
-        let room = self.places.clone();
-        let find = move || find(&served, &parameters, &Work::unlimited(), (&room, peer));
-        let found = self.turns.acquire(&peer).await.run(find);
+        let permits = self.line_ranges.clone();
+        let find = move || {
+            let budget = PeerBudget {
+                permits: &permits,
+                peer,
+            };
+            find(&served, &parameters, &Work::unlimited(), budget)
+        };
+        let found = self.work.acquire(&peer).await.run(find);
         found.await.ok().and_then(Result::ok).flatten()
     }
 
@@ -159,7 +167,11 @@ impl ApiState {
         peer: Peer,
     ) -> Result<Option<Slices>, WorkStopped> {
         let check = |drawn: u64| (drawn <= SHORT_WORK * UNIT).then_some(0);
-        find(served, parameters, &Work::new(&check), (&self.places, peer))
+        let budget = PeerBudget {
+            permits: &self.line_ranges,
+            peer,
+        };
+        find(served, parameters, &Work::new(&check), budget)
     }
 }
 
@@ -167,23 +179,22 @@ fn find(
     served: &Served,
     parameters: &Parameters,
     work: &Work<'_>,
-    room: (&Permits, Peer),
+    budget: PeerBudget<'_>,
 ) -> Result<Option<Slices>, WorkStopped> {
     let catalog = &served.content.catalog;
     match parameters.filter() {
         _ if parameters.is_empty() => Ok(Some(Slices::whole(catalog.content().clone()))),
-        Some(filter) => lines::find_lines(catalog, &filter, work, room),
+        Some(filter) => lines::find_lines(catalog, &filter, work, budget),
         None => Ok(Some(Slices::new(catalog.content().clone()))),
     }
 }
 
-/// Returns the name of the catalog that a request for a path below [`CATALOGS`] is about; `None` if
-/// what stands there cannot name a catalog.
+/// Returns the catalog's name in a path below [`CATALOGS`]; `None` if no catalog can have it.
 pub fn requested_catalog(uri: &Uri) -> Option<String> {
     name::parse_name(uri).ok()
 }
 
-/// Returns the name of the catalog that a request for a path below [`CATALOGS`] is about.
+/// Returns the catalog's name in a path below [`CATALOGS`].
 ///
 /// # Errors
 /// catalogd's response to a name that no catalog can have.
@@ -194,18 +205,22 @@ pub fn parse_catalog(uri: &Uri) -> Result<String, Response> {
 
 /// Finds the catalog and parses the filter of a request for blobs, in the order in which catalogd
 /// reports errors.
-fn parse_request(catalogs: &Catalogs, uri: &Uri) -> Result<(Arc<Served>, Parameters), Refusal> {
+fn parse_request(
+    catalogs: &Catalogs,
+    uri: &Uri,
+) -> Result<(Arc<Served>, Parameters), CatalogdError> {
     let name = name::parse_name(uri)?;
-    let parameters = Parameters::parse(uri.query().unwrap_or_default()).ok_or(Refusal::Query)?;
+    let parameters =
+        Parameters::parse(uri.query().unwrap_or_default()).ok_or(CatalogdError::Query)?;
     Ok((find_catalog(catalogs, &name)?, parameters))
 }
 
-fn find_catalog(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, Refusal> {
+fn find_catalog(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, CatalogdError> {
     catalogs
         .snapshot()
         .get(name)
         .cloned()
-        .ok_or(Refusal::Catalog)
+        .ok_or(CatalogdError::Catalog)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use axum::http::Extensions;
 use axum::routing::get;
 
 pub use catalogd::{
-    CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_PLACES_BYTES, MAX_TARGET_BYTES,
-    UNCOUNTED_PLACES_BYTES, parse_catalog, requested_catalog,
+    CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_LINE_RANGES_BYTES, MAX_TARGET_BYTES,
+    UNCOUNTED_LINE_RANGES_BYTES, parse_catalog, requested_catalog,
 };
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;
@@ -26,8 +26,8 @@ use serving::{Catalogs, ICONS};
 const DESCRIPTION: &str = "/openapi.json";
 
 /// Returns the routes of catalogs, blobs and icons, and the fallback for paths without a route. A
-/// request is answered from the [`Catalogs`] in its extensions, which a layer puts there that knows
-/// what the caller may see, and without them from these.
+/// request is answered from the [`Catalogs`] in its extensions, which an authorizing layer inserts,
+/// or else from these.
 ///
 /// `build` identifies the code that decides what responses contain. It is part of entity tags, so
 /// that those of another build never match.
@@ -48,7 +48,7 @@ pub fn routes() -> Vec<String> {
     routes
 }
 
-/// Returns the catalogs that a request is answered from.
+/// Returns the catalogs from which a request is answered.
 fn catalogs_of<'r>(extensions: &'r Extensions, own: &'r Catalogs) -> &'r Catalogs {
     extensions.get().unwrap_or(own)
 }

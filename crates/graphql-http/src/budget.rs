@@ -1,4 +1,4 @@
-//! Budgets in bytes, which bound what many requests or responses hold together.
+//! Budgets in bytes, which bound the memory of many requests or responses together.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use http_facts::peer::Peer;
 use http_facts::permits::{Permit, Permits};
 use tokio::sync::Notify;
 
-/// Unit in bytes that budgets count: whatever holds a few bytes holds some more for its connection.
+/// Unit in bytes in which budgets count: a request of a few bytes takes more for its bookkeeping.
 pub(super) const BUDGET_UNIT: usize = 1024;
 
-/// A budget in bytes. One peer has at most half of it, and a part is reserved for small permits, so
-/// that a few large ones cannot use it up. Clones share it.
+/// A budget in bytes. One peer gets at most half of it, and a part is reserved for small permits,
+/// so that a few large ones cannot exhaust it. Clones share it.
 #[derive(Clone)]
 pub(super) struct ByteBudget {
     all: Permits,
     all_units: usize,
-    /// The part that permits for more than `small_bytes` draw from, in addition to the whole.
+    /// The part from which permits for more than `small_bytes` draw as well.
     large: Permits,
     large_units: usize,
     small_bytes: usize,
-    /// Notified when a permit is returned.
+    /// Notified when a permit is released.
     freed: Arc<Notify>,
 }
 
-/// Bytes that are taken from a budget, and returned when this is dropped.
+/// Bytes that were taken from a budget, released on drop.
 #[derive(Debug)]
 pub(super) struct BytePermit {
     bytes: usize,
     _all: Permit,
     _large: Option<Permit>,
-    /// Dropped last, when the bytes have been returned.
+    /// Last, because fields are dropped in order: waiters retry after the bytes are released.
     _freed: NotifyOnDrop,
 }
 
@@ -44,9 +44,9 @@ impl Drop for NotifyOnDrop {
 }
 
 /// Bytes with their permit.
-struct Held {
+struct PermittedBytes {
     bytes: Bytes,
-    /// Returned to the budget with the memory.
+    /// Released with the memory.
     _permit: BytePermit,
 }
 
@@ -66,8 +66,8 @@ impl ByteBudget {
         }
     }
 
-    /// Takes bytes from the budget for a peer; `None` if there is no room, or the peer has its
-    /// share. For more than its large part, that must be free.
+    /// Takes bytes from the budget for a peer; `None` if it is exhausted, or the peer has its
+    /// share. A permit for more than the large part needs all of that part.
     pub(super) fn try_acquire(&self, peer: Peer, bytes: usize) -> Option<BytePermit> {
         let units = units(bytes);
         let large = if bytes <= self.small_bytes {
@@ -84,18 +84,17 @@ impl ByteBudget {
         })
     }
 
-    /// Returns whether so many bytes have room while nothing else is taken.
+    /// Returns whether the budget is large enough for so many bytes.
     pub(super) fn fits(&self, bytes: usize) -> bool {
         units(bytes) <= self.all_units
     }
 
-    /// Waits until the budget has room for the bytes. For more than all of it, it waits until that
-    /// is free.
+    /// Waits until so many bytes are available; for more than the budget, until all of it is.
     pub(super) async fn acquire(&self, peer: Peer, bytes: usize) -> BytePermit {
         let bytes = bytes.min(self.all_units * BUDGET_UNIT);
         loop {
             let mut freed = std::pin::pin!(self.freed.notified());
-            // From now on, nothing that is returned is missed.
+            // Before the attempt: a permit that is released after it must wake this task.
             freed.as_mut().enable();
             if let Some(permit) = self.try_acquire(peer, bytes) {
                 return permit;
@@ -104,35 +103,35 @@ impl ByteBudget {
         }
     }
 
-    /// Counts bytes for a peer until the last copy of them is dropped; `None` if the budget has no
-    /// room.
+    /// Counts bytes for a peer until the last copy of them is dropped; `None` if the budget is
+    /// exhausted.
     pub(super) fn try_hold(&self, peer: Peer, bytes: Bytes) -> Option<Bytes> {
         let permit = self.try_acquire(peer, bytes.len())?;
         Some(permit.hold(bytes))
     }
 
-    /// Returns the number of bytes that are taken, in whole units.
+    /// Returns the number of bytes that are in use, in whole units.
     pub(super) fn used_bytes(&self) -> usize {
         self.all.used() * BUDGET_UNIT
     }
 }
 
 impl BytePermit {
-    /// Returns the number of bytes for which it was taken.
+    /// Returns the number of bytes that were requested.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Returns the permit when the last copy of the bytes is dropped.
+    /// Attaches the permit to bytes: it is released when the last copy of them is dropped.
     pub(super) fn hold(self, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Held {
+        Bytes::from_owner(PermittedBytes {
             bytes,
             _permit: self,
         })
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for PermittedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -21,9 +21,9 @@ use serving::FairPermit;
 use tokio::time::timeout;
 
 use super::budget::BytePermit;
+use super::media_type::MediaType;
 use super::metrics::{CountedStream, StreamTransport};
-use super::response::MediaType;
-use super::{GraphqlService, refusal};
+use super::{GraphqlService, limit_errors};
 
 /// State of an event stream.
 enum Phase {
@@ -35,29 +35,29 @@ enum Phase {
 }
 
 /// The events of one subscription.
-struct EventStream {
+struct SseStream {
     server: Arc<GraphqlService>,
-    waiting: Waiting,
+    next_event: NextEvent,
     phase: Phase,
     counted: CountedStream,
     peer: Peer,
-    _turn: FairPermit,
-    /// For the document and the variables, which the subscription keeps.
-    _room: BytePermit,
+    _stream_permit: FairPermit,
+    /// Accounts for the document and the variables, which the subscription keeps.
+    _request_permit: BytePermit,
 }
 
-/// The subscription while its next event is waited for, and made: neither begins anew after a sign
-/// of life.
-type Waiting = BoxFuture<'static, (Option<SubscriptionEvent>, Subscription)>;
+/// The next event of a subscription. Kept across keep-alive comments, so that neither waiting for
+/// the event nor writing it starts again.
+type NextEvent = BoxFuture<'static, (Option<SubscriptionEvent>, Subscription)>;
 
-/// The texts of an event, which are sent one after the other.
-type Texts = [Bytes; 3];
+/// Parts of an event's text. Separate, so that the JSON is not copied.
+type EventParts = [Bytes; 3];
 
-/// Time-out of waiting for room in the budget for unread responses. An event that finds none by
-/// then is replaced by an error, so that clients which do not read hold up no other stream.
+/// Timeout of an event that waits for the budget for unread responses. After it an error is sent
+/// instead, so that clients that do not read cannot delay other streams.
 pub const EVENT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A comment, which shows browsers and proxies that the stream is alive.
+/// A comment, which keeps browsers and proxies from closing an idle stream.
 const COMMENT: &[u8] = b":\n\n";
 
 /// The last event of a stream.
@@ -71,10 +71,12 @@ pub(super) async fn respond(
     server: &Arc<GraphqlService>,
     prepared: Result<PreparedRequest<'_>, Error>,
     peer: Peer,
-    room: BytePermit,
+    queued: BytePermit,
 ) -> Response {
     match prepared {
-        Ok(prepared) if prepared.is_subscription() => subscribe(server, &prepared, peer, &room),
+        Ok(prepared) if prepared.is_subscription() => {
+            subscribe(server, &prepared, peer, queued.bytes())
+        }
         Ok(prepared) => respond_once(server, &prepared, peer).await,
         Err(error) => send_errors(&[error]),
     }
@@ -84,36 +86,32 @@ fn subscribe(
     server: &Arc<GraphqlService>,
     prepared: &PreparedRequest<'_>,
     peer: Peer,
-    room: &BytePermit,
+    request_bytes: usize,
 ) -> Response {
-    let Some(turn) = server.streams.try_acquire(&peer) else {
-        return server.no_stream();
+    let Some(stream_permit) = server.streams.try_acquire(&peer) else {
+        return server.respond_max_streams();
     };
-    let Some(room) = server.subscriptions.try_acquire(peer, room.bytes()) else {
-        return server.no_stream();
+    let Some(request_permit) = server.subscriptions.try_acquire(peer, request_bytes) else {
+        return server.respond_max_streams();
     };
     match prepared.subscribe() {
         Ok(subscription) => {
-            let server = Arc::clone(server);
-            let phase = Phase::Opening;
-            let counted = server.metrics.open(StreamTransport::Sse);
-            let waiting = wait(subscription);
-            let events = EventStream {
-                server,
-                waiting,
-                phase,
-                counted,
+            let events = SseStream {
+                server: Arc::clone(server),
+                next_event: next_event_of(subscription),
+                phase: Phase::Opening,
+                counted: server.metrics.open(StreamTransport::Sse),
                 peer,
-                _turn: turn,
-                _room: room,
+                _stream_permit: stream_permit,
+                _request_permit: request_permit,
             };
-            stream_response(stream_body(stream::unfold(events, EventStream::next)))
+            stream_response(stream_body(stream::unfold(events, SseStream::next)))
         }
         Err(errors) => send_errors(&errors),
     }
 }
 
-/// Sends errors as a stream: browsers' readers of event streams do not read the body of a failure.
+/// Sends errors as a stream: `EventSource` of browsers does not read the body of an error status.
 fn send_errors(errors: &[Error]) -> Response {
     let json = graphql::Response::from_errors(errors, Outcome::Refused).body;
     stream_response(whole_stream(json.into()))
@@ -131,13 +129,13 @@ async fn respond_once(
     };
     match server.in_flight.try_hold(peer, response.bytes) {
         Some(json) => stream_response(whole_stream(json)),
-        None => refusal::overloaded(&server.unread(), MediaType::Json),
+        None => limit_errors::overloaded(&server.unread(), MediaType::Json),
     }
 }
 
-impl EventStream {
-    /// Returns the next texts to send.
-    async fn next(mut self) -> Option<(Texts, Self)> {
+impl SseStream {
+    /// Returns the parts to send next.
+    async fn next(mut self) -> Option<(EventParts, Self)> {
         match self.phase {
             Phase::Opening => {
                 self.phase = Phase::Running;
@@ -147,11 +145,11 @@ impl EventStream {
             Phase::Done => return None,
         }
         let ping = self.server.engine.limits().streams.ping;
-        let texts = match timeout(ping, &mut self.waiting).await {
+        let parts = match timeout(ping, &mut self.next_event).await {
             Ok((Some(event), subscription)) => {
-                self.waiting = wait(subscription);
+                self.next_event = next_event_of(subscription);
                 self.counted.event();
-                next_event(self.server.hold(self.peer, event).await)
+                event_parts(self.server.hold(self.peer, event).await)
             }
             Ok((None, _)) => {
                 self.phase = Phase::Done;
@@ -159,32 +157,33 @@ impl EventStream {
             }
             Err(_) => single(COMMENT),
         };
-        Some((texts, self))
+        Some((parts, self))
     }
 }
 
-fn wait(mut subscription: Subscription) -> Waiting {
+fn next_event_of(mut subscription: Subscription) -> NextEvent {
     async move { (subscription.next().await, subscription) }.boxed()
 }
 
 impl GraphqlService {
-    /// Responds that as many streams are open as may be, and counts it.
-    pub(super) fn no_stream(&self) -> Response {
-        let error = refusal::streams();
+    /// Responds that the maximum number of streams is open, and counts it.
+    pub(super) fn respond_max_streams(&self) -> Response {
+        let error = limit_errors::open_streams();
         self.engine
             .metrics()
             .refuse(OperationKind::Subscription, error.code);
-        refusal::overloaded(&error, MediaType::Json)
+        limit_errors::overloaded(&error, MediaType::Json)
     }
 
-    /// Waits until the budget for unread responses has room for an event, and returns its text. An
-    /// event that finds no room in time is replaced by an error.
+    /// Returns the text of an event once the budget for unread responses allows it, or an error
+    /// after [`EVENT_TIMEOUT`].
     pub(super) async fn hold(&self, peer: Peer, event: SubscriptionEvent) -> Bytes {
         let SubscriptionEvent { text, permit } = event;
-        let room = timeout(EVENT_TIMEOUT, self.in_flight.acquire(peer, text.len())).await;
+        let in_flight = timeout(EVENT_TIMEOUT, self.in_flight.acquire(peer, text.len())).await;
+        // Only now: until then the event counts as being written, which bounds waiting events.
         drop(permit);
-        match room {
-            Ok(room) => room.hold(text),
+        match in_flight {
+            Ok(in_flight) => in_flight.hold(text),
             Err(_) => graphql::Response::from_errors(&[self.unread()], Outcome::Abandoned)
                 .body
                 .into(),
@@ -192,13 +191,13 @@ impl GraphqlService {
     }
 }
 
-fn single(text: &'static [u8]) -> Texts {
+fn single(text: &'static [u8]) -> EventParts {
     [Bytes::from_static(text), Bytes::new(), Bytes::new()]
 }
 
-/// A `next` event. JSON that the engine writes has no line feed, which would end the field. It is
-/// not copied, because streams of equal requests share it.
-fn next_event(json: Bytes) -> Texts {
+/// Returns a `next` event. The engine's JSON has no line feed, which would end the field. It is not
+/// copied, because streams of equal requests share it.
+fn event_parts(json: Bytes) -> EventParts {
     [
         Bytes::from_static(b"event: next\ndata: "),
         json,
@@ -206,20 +205,20 @@ fn next_event(json: Bytes) -> Texts {
     ]
 }
 
-/// The body of a whole stream with one response.
+/// Returns the body of a stream with one response.
 fn whole_stream(json: Bytes) -> Body {
     stream_body(stream::iter([
         single(COMMENT),
-        next_event(json),
+        event_parts(json),
         single(COMPLETE),
     ]))
 }
 
-fn stream_body(events: impl Stream<Item = Texts> + Send + 'static) -> Body {
-    let texts = events
+fn stream_body(events: impl Stream<Item = EventParts> + Send + 'static) -> Body {
+    let parts = events
         .flat_map(stream::iter)
-        .filter(|text| future::ready(!text.is_empty()));
-    Body::from_stream(texts.map(Ok::<_, Infallible>))
+        .filter(|part| future::ready(!part.is_empty()));
+    Body::from_stream(parts.map(Ok::<_, Infallible>))
 }
 
 fn stream_response(body: Body) -> Response {

@@ -1,13 +1,14 @@
 //! GraphQL over HTTP: `GET` and `POST /graphql`, event streams, WebSocket connections, and the
 //! schema as text.
 //!
-//! What a request means is decided by the engine (`graphql`); this crate maps it to methods,
-//! headers, media types and status codes.
+//! The engine (`graphql`) executes requests; this crate maps them to methods, headers, media types
+//! and status codes.
 
 mod budget;
 mod event_stream;
+mod limit_errors;
+mod media_type;
 mod metrics;
-mod refusal;
 mod request;
 mod response;
 mod websocket;
@@ -36,12 +37,13 @@ use sha2::{Digest as _, Sha256};
 pub use event_stream::EVENT_TIMEOUT;
 pub use metrics::{StreamTransport, TransportMetrics};
 pub use websocket::{
-    Authorizing, ConnectionAuthorizer, InitRefusal, UNCOUNTED_MESSAGE_BYTES, is_upgrade,
+    Authorizing, ConnectionAuthorizer, ConnectionInitError, UNCOUNTED_MESSAGE_BYTES, is_upgrade,
 };
 
 use budget::{ByteBudget, BytePermit};
-use request::{AcceptedMedia, StreamPreference};
-use response::{MediaType, Representation};
+use media_type::MediaType;
+use request::{AcceptedMedia, BadRequest, StreamPreference};
+use response::ResponseRepresentation;
 
 /// State shared by all requests.
 struct GraphqlService {
@@ -50,10 +52,9 @@ struct GraphqlService {
     in_flight: ByteBudget,
     /// Budget for the bytes of bodies that are being read.
     reading: ByteBudget,
-    /// Budget for the bytes of requests that wait for their turn, and of what they are parsed to.
-    waiting: ByteBudget,
-    /// Budget for the bytes of the requests of subscriptions, which have them for as long as they
-    /// run.
+    /// Budget for the bytes of queued requests and their parsed documents and variables.
+    queued: ByteBudget,
+    /// Budget for the bytes of the requests of subscriptions, which keep them while they run.
     subscriptions: ByteBudget,
     /// Permits for event streams and operations of WebSocket connections.
     streams: FairSemaphore<Peer>,
@@ -66,34 +67,34 @@ struct GraphqlService {
     metrics: TransportMetrics,
 }
 
-/// GraphQL over HTTP: what an engine answers, with budgets that all its connections share.
+/// GraphQL over HTTP: the responses of an engine, within budgets that all connections share.
 pub struct GraphqlHttp(Arc<GraphqlService>);
 
-/// Maximum size in bytes of a response that may use up the whole budget for unread responses.
+/// Maximum size in bytes of a response that may draw from all of the budget for unread responses.
 pub const SMALL_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Part of the budget for unread responses that is reserved for responses of up to
-/// [`SMALL_RESPONSE_BYTES`], as a divisor: a few clients that do not read large responses keep
-/// nobody from small ones.
+/// [`SMALL_RESPONSE_BYTES`], as a divisor: a few clients that do not read large responses must not
+/// keep others from small ones.
 pub const SMALL_RESPONSES_DIVISOR: usize = 8;
 
 /// Budget in bytes for bodies that are being read.
 pub const READING_BYTES: usize = 16 << 20;
 
 /// Maximum size in bytes of a body that draws from no budget while it is read: the number of
-/// connections bounds these. Many clients that send large bodies slowly therefore keep nobody from
+/// connections bounds these. Clients that send large bodies slowly therefore never keep others from
 /// sending a query of normal size.
 pub const UNCOUNTED_BODY_BYTES: usize = 8 << 10;
 
-/// Budget in bytes for requests that wait for their turn, and for what they are parsed to.
+/// Budget in bytes for queued requests and their parsed documents and variables.
 pub const WAITING_BYTES: usize = 64 << 20;
 
 /// Part in bytes of [`WAITING_BYTES`] that requests of more than [`SMALL_REQUEST_BYTES`] may take
-/// together. One that may take more is the only one of these.
+/// together. A request that may take more than this part is admitted alone.
 pub const LARGE_REQUESTS_BYTES: usize = 24 << 20;
 
-/// Maximum size in bytes of a small request, with what it is parsed to: a document of 3,000 bytes,
-/// for instance. The room for such requests is never taken by larger ones.
+/// Maximum size in bytes of a small request with its parsed document and variables: a document of
+/// 3,000 bytes, for instance. A part of the budget is reserved for such requests.
 pub const SMALL_REQUEST_BYTES: usize = 128 << 10;
 
 /// Budget in bytes for the requests of subscriptions: they keep their documents and variables.
@@ -116,9 +117,9 @@ impl GraphqlHttp {
         Self(Arc::new(GraphqlService::new(engine, origins)))
     }
 
-    /// Routes for `GET` and `POST /graphql`, and `GET /schema.graphql`. A request is answered from
-    /// the [`Catalogs`] in its extensions, which a layer puts there that knows what the caller may
-    /// see, and without them from the engine's own.
+    /// Returns the routes for `GET` and `POST /graphql`, and `GET /schema.graphql`. A request is
+    /// answered from the [`Catalogs`] in its extensions, which an authorizing layer inserts, or
+    /// else from the engine's own.
     pub fn router(&self) -> Router {
         let server = Arc::clone(&self.0);
         let limit = DefaultBodyLimit::max(server.engine.limits().body_bytes);
@@ -129,7 +130,7 @@ impl GraphqlHttp {
             .with_state(server)
     }
 
-    /// Counters of streams and of bytes in flight.
+    /// Returns the metrics of streams and of bytes in flight.
     pub fn metrics(&self) -> TransportMetrics {
         self.0.metrics.clone()
     }
@@ -146,7 +147,7 @@ impl GraphqlService {
             metrics: TransportMetrics::new(in_flight.clone()),
             in_flight,
             reading: ByteBudget::new(READING_BYTES, READING_BYTES, 0),
-            waiting: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
+            queued: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
             subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
             streams: FairSemaphore::new(streams),
             sockets: FairSemaphore::new(streams),
@@ -159,28 +160,30 @@ impl GraphqlService {
         }
     }
 
-    /// Takes room for a request that waits for its turn, by the memory that it may take.
+    /// Takes the memory that a request may need from the budget for queued requests.
     ///
     /// # Errors
-    /// There is none now, or there never is any for such a request.
-    fn room(&self, peer: Peer, weight: usize) -> Result<BytePermit, Error> {
-        if !self.waiting.fits(weight) {
-            return Err(refusal::heavy(WAITING_BYTES));
+    /// The budget is exhausted, or too small for such a request.
+    fn acquire_queued(&self, peer: Peer, weight: usize) -> Result<BytePermit, Error> {
+        if !self.queued.fits(weight) {
+            return Err(limit_errors::request_weight(WAITING_BYTES));
         }
-        self.waiting
+        self.queued
             .try_acquire(peer, weight)
-            .ok_or_else(refusal::waiting)
+            .ok_or_else(limit_errors::queued_requests)
     }
 
-    /// Responds that there is no room for a request, now or ever, and counts it.
-    fn no_room(&self, error: &Error, headers: &HeaderMap) -> Response {
+    /// Responds with an error of [`Self::acquire_queued`], and counts it.
+    fn respond_not_queued(&self, error: &Error, headers: &HeaderMap) -> Response {
         self.engine
             .metrics()
             .refuse(OperationKind::Query, error.code);
         let media = request::media(headers);
         match error.code {
-            Code::RequestTooLarge => refusal::respond(StatusCode::PAYLOAD_TOO_LARGE, error, media),
-            _ => refusal::overloaded(error, media),
+            Code::RequestTooLarge => {
+                limit_errors::respond(StatusCode::PAYLOAD_TOO_LARGE, error, media)
+            }
+            _ => limit_errors::overloaded(error, media),
         }
     }
 
@@ -189,17 +192,17 @@ impl GraphqlService {
         self.engine
             .metrics()
             .refuse(OperationKind::Query, Code::RequestTooLarge);
-        refusal::respond(
+        limit_errors::respond(
             status,
             &Error::request(Code::RequestTooLarge, message),
             request::media(headers),
         )
     }
 
-    /// Responds that the client has a response, and counts it, if so.
+    /// Responds with 304 if the client has the response, and counts it.
     fn not_modified(
         &self,
-        representation: Representation,
+        representation: ResponseRepresentation,
         headers: &HeaderMap,
         codings: &AcceptableCodings,
     ) -> Option<Response> {
@@ -211,12 +214,12 @@ impl GraphqlService {
     }
 
     /// Responds to a URL that was requested before, without parsing it.
-    async fn recall(
-        &self,
-        headers: &HeaderMap,
-        parameters: &str,
-        (catalogs, peer): (&Catalogs, Peer),
-    ) -> Option<Response> {
+    async fn recall(&self, parameters: &str, context: RequestContext<'_>) -> Option<Response> {
+        let RequestContext {
+            catalogs,
+            peer,
+            headers,
+        } = context;
         let accepted = request::accepted(headers);
         let AcceptedMedia {
             media: Some(media),
@@ -226,7 +229,7 @@ impl GraphqlService {
             return None;
         };
         let validator = self.engine.recall(parameters, catalogs)?;
-        let representation = Representation {
+        let representation = ResponseRepresentation {
             media,
             validator: Some(validator),
         };
@@ -253,10 +256,10 @@ impl GraphqlService {
             },
         ] = errors
         {
-            return refusal::overloaded(error, media);
+            return limit_errors::overloaded(error, media);
         }
         let response = graphql::Response::from_errors(errors, Outcome::Refused);
-        let representation = Representation {
+        let representation = ResponseRepresentation {
             media,
             validator: None,
         };
@@ -268,8 +271,14 @@ impl GraphqlService {
     }
 }
 
-/// Status and text of a request that is not a well-formed GraphQL request.
-type Refusal = (StatusCode, String);
+/// Parts of an HTTP request that its response depends on, besides the GraphQL request.
+#[derive(Clone, Copy)]
+struct RequestContext<'r> {
+    /// The catalogs that the caller may see.
+    catalogs: &'r Catalogs,
+    peer: Peer,
+    headers: &'r HeaderMap,
+}
 
 async fn respond_to_get(
     State(server): State<Arc<GraphqlService>>,
@@ -286,31 +295,24 @@ async fn respond_to_get(
         );
         return server.too_large(StatusCode::URI_TOO_LONG, message, request.headers());
     }
-    let headers = request.headers();
-    let client = (
-        request
+    let context = RequestContext {
+        catalogs: request
             .extensions()
             .get()
             .unwrap_or(server.engine.catalogs()),
-        Peer::of(request.extensions()),
-    );
-    if let Some(response) = server.recall(headers, parameters, client).await {
+        peer: Peer::of(request.extensions()),
+        headers: request.headers(),
+    };
+    if let Some(response) = server.recall(parameters, context).await {
         return response;
     }
-    let room = match server.room(client.1, weight::of_url(parameters)) {
-        Ok(room) => room,
-        Err(error) => return server.no_room(&error, headers),
+    let permit = match server.acquire_queued(context.peer, weight::url_weight(parameters)) {
+        Ok(permit) => permit,
+        Err(error) => return server.respond_not_queued(&error, context.headers),
     };
+    let request = request::from_url(parameters);
     // Boxed, because the state of this large future would be moved with every request.
-    Box::pin(respond(
-        &server,
-        client,
-        headers,
-        request::from_url(parameters),
-        Some(parameters),
-        room,
-    ))
-    .await
+    Box::pin(respond(&server, context, request, Some(parameters), permit)).await
 }
 
 async fn respond_to_post(
@@ -320,7 +322,11 @@ async fn respond_to_post(
     let headers = std::mem::take(request.headers_mut());
     let peer = Peer::of(request.extensions());
     let catalogs: Option<Catalogs> = request.extensions_mut().remove();
-    let client = (catalogs.as_ref().unwrap_or(server.engine.catalogs()), peer);
+    let context = RequestContext {
+        catalogs: catalogs.as_ref().unwrap_or(server.engine.catalogs()),
+        peer,
+        headers: &headers,
+    };
     if !request::is_json(&headers) {
         let text = "the content type must be application/json, in UTF-8";
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
@@ -338,24 +344,18 @@ async fn respond_to_post(
             .try_acquire(peer, declared.min(READING_BYTES))
     });
     if let Some(None) = reading {
-        return server.no_room(&refusal::waiting(), &headers);
+        return server.respond_not_queued(&limit_errors::queued_requests(), &headers);
     }
     match Bytes::from_request(request, &()).await {
         Ok(body) => {
-            let room = match server.room(peer, weight::of_json(&body)) {
-                Ok(room) => room,
-                Err(error) => return server.no_room(&error, &headers),
+            let permit = match server.acquire_queued(peer, weight::json_weight(&body)) {
+                Ok(permit) => permit,
+                Err(error) => return server.respond_not_queued(&error, &headers),
             };
+            // The body is read: from here on its bytes count as those of a queued request.
             drop(reading);
-            respond(
-                &server,
-                client,
-                &headers,
-                request::from_body(&body),
-                None,
-                room,
-            )
-            .await
+            let request = request::from_body(&body);
+            respond(&server, context, request, None, permit).await
         }
         Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let message = format!("the body has more than {maximum} bytes");
@@ -365,39 +365,39 @@ async fn respond_to_post(
     }
 }
 
-/// Responds to a request; `url` has its parameters if it is a `GET`. The request holds its `room`
-/// until it is answered.
+/// Responds to a request; `url` has its parameters if it is a `GET`. The permit is held until the
+/// response is complete.
 async fn respond(
     server: &Arc<GraphqlService>,
-    (catalogs, peer): (&Catalogs, Peer),
-    headers: &HeaderMap,
-    request: Result<Request<'_>, Refusal>,
+    context: RequestContext<'_>,
+    request: Result<Request<'_>, BadRequest>,
     url: Option<&str>,
-    room: BytePermit,
+    permit: BytePermit,
 ) -> Response {
-    let AcceptedMedia { media, stream } = request::accepted(headers);
+    let AcceptedMedia { media, stream } = request::accepted(context.headers);
     let request = match request {
         _ if media.is_none() && stream == StreamPreference::Never => return not_acceptable(),
         Ok(request) => request,
         Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
-        Err(refusal) => return refusal.into_response(),
+        Err(bad_request) => return bad_request.into_response(),
     };
+    let peer = context.peer;
     let prepared = server
         .engine
-        .prepare_in_turn(&request, catalogs, peer)
+        .prepare_offloaded(&request, context.catalogs, peer)
         .await;
     match (stream, prepared) {
         (StreamPreference::Always, prepared) => {
-            event_stream::respond(server, prepared, peer, room).await
+            event_stream::respond(server, prepared, peer, permit).await
         }
         (StreamPreference::ForSubscriptions, Ok(prepared)) if prepared.is_subscription() => {
-            event_stream::respond(server, Ok(prepared), peer, room).await
+            event_stream::respond(server, Ok(prepared), peer, permit).await
         }
         (_, prepared) => {
             let Some(media) = media else {
                 return not_acceptable();
             };
-            respond_once(server, peer, headers, media, prepared, url).await
+            respond_once(server, context, media, prepared, url).await
         }
     }
 }
@@ -405,12 +405,12 @@ async fn respond(
 /// Responds with one response, in JSON.
 async fn respond_once(
     server: &GraphqlService,
-    peer: Peer,
-    headers: &HeaderMap,
+    context: RequestContext<'_>,
     media: MediaType,
     prepared: Result<PreparedRequest<'_>, Error>,
     url: Option<&str>,
 ) -> Response {
+    let RequestContext { peer, headers, .. } = context;
     let codings = AcceptableCodings::from_headers(headers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
@@ -420,7 +420,7 @@ async fn respond_once(
                 .await;
         }
     };
-    let mut representation = Representation {
+    let mut representation = ResponseRepresentation {
         media,
         validator: None,
     };
@@ -457,8 +457,7 @@ async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -
         (CACHE_CONTROL, REVALIDATE),
     ];
     if server.schema.evaluate(&headers) == PreconditionResult::NotModified {
-        // Without it the length would be sent as 0, which caches take for the length of what they
-        // have.
+        // Otherwise hyper would send a length of 0, which caches take for the length of the schema.
         return (
             StatusCode::NOT_MODIFIED,
             head,

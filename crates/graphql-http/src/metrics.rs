@@ -1,5 +1,4 @@
-//! What this crate counts: open streams, their events, and the bytes of responses that clients have
-//! not read yet.
+//! Metrics: open streams, their events, and the bytes of responses that clients have not read yet.
 
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use metrics::{Counter, Family, Gauge, labels};
 use super::budget::ByteBudget;
 
 labels! {
-    /// How events reach a client.
+    /// Transport of the events of a stream.
     pub enum StreamTransport {
         /// An event stream (Server-Sent Events).
         Sse = "sse",
@@ -17,11 +16,11 @@ labels! {
     }
 }
 
-/// Counters of streams. Clones share them.
+/// Metrics of streams. Clones share them.
 #[derive(Clone)]
-pub struct TransportMetrics(Arc<Shared>);
+pub struct TransportMetrics(Arc<TransportCounters>);
 
-struct Shared {
+struct TransportCounters {
     /// Running subscriptions.
     streams: Family<StreamTransport, Gauge>,
     /// Events of subscriptions that were sent.
@@ -29,29 +28,32 @@ struct Shared {
     in_flight: ByteBudget,
 }
 
-/// A subscription that is counted until this is dropped.
-pub(super) struct CountedStream(TransportMetrics, StreamTransport);
+/// Counts a subscription as open until it is dropped.
+pub(super) struct CountedStream {
+    metrics: TransportMetrics,
+    transport: StreamTransport,
+}
 
 impl TransportMetrics {
     pub(super) fn new(in_flight: ByteBudget) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(TransportCounters {
             streams: Family::default(),
             events: Family::default(),
             in_flight,
         }))
     }
 
-    /// Running subscriptions.
+    /// Returns the number of running subscriptions.
     pub fn streams(&self) -> &Family<StreamTransport, Gauge> {
         &self.0.streams
     }
 
-    /// Events of subscriptions that were sent.
+    /// Returns the number of events that were sent.
     pub fn events(&self) -> &Family<StreamTransport, Counter> {
         &self.0.events
     }
 
-    /// Bytes of responses that clients have not read yet.
+    /// Returns the bytes of responses that clients have not read yet.
     pub fn bytes_in_flight(&self) -> usize {
         self.0.in_flight.used_bytes()
     }
@@ -59,19 +61,22 @@ impl TransportMetrics {
     /// Counts a subscription.
     pub(super) fn open(&self, transport: StreamTransport) -> CountedStream {
         self.0.streams[transport].increment();
-        CountedStream(self.clone(), transport)
+        CountedStream {
+            metrics: self.clone(),
+            transport,
+        }
     }
 }
 
 impl CountedStream {
     /// Counts an event.
     pub(super) fn event(&self) {
-        self.0.0.events[self.1].increment();
+        self.metrics.0.events[self.transport].increment();
     }
 }
 
 impl Drop for CountedStream {
     fn drop(&mut self) {
-        self.0.0.streams[self.1].decrement();
+        self.metrics.0.streams[self.transport].decrement();
     }
 }

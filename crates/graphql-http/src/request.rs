@@ -1,12 +1,14 @@
-//! Reading GraphQL requests from bodies and URLs, and the media types that a client accepts.
+//! GraphQL requests in bodies and URLs, and the media types that a client accepts.
 
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value};
 
-use super::Refusal;
-use super::response::MediaType;
+use super::media_type::MediaType;
 use graphql::Request;
+
+/// Status and text of the response to a request that is not a well-formed GraphQL request.
+pub(super) type BadRequest = (StatusCode, String);
 
 /// The media types that a client accepts.
 #[derive(Clone, Copy)]
@@ -16,7 +18,7 @@ pub(super) struct AcceptedMedia {
     pub(super) stream: StreamPreference,
 }
 
-/// When a client wants an event stream.
+/// Operations for which a client wants an event stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamPreference {
     /// Never: it does not accept event streams.
@@ -28,7 +30,7 @@ pub(super) enum StreamPreference {
 }
 
 /// Parses the request in a JSON body.
-pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
+pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, BadRequest> {
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(bad(
             "batched requests are not supported: send one request at a time",
@@ -45,7 +47,7 @@ pub(super) fn from_body(body: &[u8]) -> Result<Request<'_>, Refusal> {
 
 /// Parses the request in the parameters of a URL: `query`, `documentId`, `operationName`, and
 /// `variables` and `extensions` as JSON.
-pub(super) fn from_url(parameters: &str) -> Result<Request<'_>, Refusal> {
+pub(super) fn from_url(parameters: &str) -> Result<Request<'_>, BadRequest> {
     let mut request = Request::default();
     let mut seen = [false; 5];
     for (name, value) in form_urlencoded::parse(parameters.as_bytes()) {
@@ -75,7 +77,7 @@ pub(super) fn from_url(parameters: &str) -> Result<Request<'_>, Refusal> {
     }
 }
 
-fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, Refusal> {
+fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, BadRequest> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -86,7 +88,7 @@ fn object(name: &str, text: &str) -> Result<Option<Map<String, Value>>, Refusal>
     })
 }
 
-fn bad(text: impl Into<String>) -> Refusal {
+fn bad(text: impl Into<String>) -> BadRequest {
     (StatusCode::BAD_REQUEST, text.into())
 }
 
@@ -139,7 +141,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> AcceptedMedia {
     accepted
 }
 
-/// Returns the media type of errors that are sent whatever the client accepts.
+/// Returns the media type of an error, which is sent also if the client accepts no JSON.
 pub(super) fn media(headers: &HeaderMap) -> MediaType {
     accepted(headers).media.unwrap_or(MediaType::Json)
 }

@@ -1,7 +1,7 @@
 //! HTTP responses with one GraphQL response: media type, status, validators, and the budget for
 //! unread bytes.
 //!
-//! This module does not know what a request means.
+//! This module does not read requests.
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
@@ -14,69 +14,41 @@ use http_facts::negotiation::{AcceptableCodings, etag_suffix};
 use http_facts::peer::Peer;
 use http_facts::preconditions::EmptyBody;
 
-use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, refusal};
-
-/// Media type of a response with one JSON text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MediaType {
-    /// `application/json`, where every well-formed request gets the status 200.
-    Json,
-    /// `application/graphql-response+json`, where a request error has the status 400.
-    GraphqlResponse,
-}
+use super::media_type::MediaType;
+use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, limit_errors};
 
 /// The selected representation of a response (RFC 9110 §3.2), except for its content coding.
 #[derive(Clone, Copy)]
-pub(super) struct Representation {
+pub(super) struct ResponseRepresentation {
     pub(super) media: MediaType,
     /// Validator of a response that HTTP caches may store; `None` for responses to `POST`.
     pub(super) validator: Option<Validator>,
 }
 
 impl GraphqlService {
-    /// Sends a response, unless the budget for unread responses is used up.
+    /// Sends a response, unless the budget for unread responses is exhausted.
     pub(super) fn send(
         &self,
         peer: Peer,
         response: EncodedResponse,
-        representation: Representation,
+        representation: ResponseRepresentation,
     ) -> Response {
         match self.in_flight.try_hold(peer, response.bytes) {
             Some(bytes) => representation.respond(EncodedResponse { bytes, ..response }),
-            None => refusal::overloaded(&self.unread(), representation.media),
+            None => limit_errors::overloaded(&self.unread(), representation.media),
         }
     }
 
-    /// The error of a response that was written and finds no room, which is counted by its code.
+    /// Returns the error of a response beyond the budget, and counts it.
     pub(super) fn unread(&self) -> Error {
-        let error = refusal::unread();
+        let error = limit_errors::unread_responses();
         self.engine.metrics().refused[error.code].increment();
         error
     }
 }
 
-impl MediaType {
-    pub(super) fn content_type(self) -> &'static str {
-        match self {
-            MediaType::Json => "application/json; charset=utf-8",
-            MediaType::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
-        }
-    }
-
-    /// The HTTP status of a response of this type.
-    fn status(self, outcome: Outcome) -> StatusCode {
-        match (outcome, self) {
-            (Outcome::Refused, MediaType::GraphqlResponse) => StatusCode::BAD_REQUEST,
-            (Outcome::Complete | Outcome::Partial | Outcome::Refused | Outcome::Abandoned, _) => {
-                StatusCode::OK
-            }
-        }
-    }
-}
-
-impl Representation {
-    /// Responds that the client has the response, if it names it in one of these codings or in
-    /// none.
+impl ResponseRepresentation {
+    /// Responds with 304 if the client has the response, in one of these codings or in none.
     pub(super) fn not_modified(
         self,
         headers: &HeaderMap,
@@ -94,14 +66,12 @@ impl Representation {
         Some(response)
     }
 
-    fn respond(
-        self,
-        EncodedResponse {
+    fn respond(self, encoded: EncodedResponse) -> Response {
+        let EncodedResponse {
             bytes,
             coding,
             outcome,
-        }: EncodedResponse,
-    ) -> Response {
+        } = encoded;
         let mut response = bytes.into_response();
         *response.status_mut() = self.media.status(outcome);
         let headers = response.headers_mut();
@@ -121,9 +91,9 @@ impl Representation {
         response
     }
 
-    /// Inserts the entity tag, and how long caches may reuse the response.
+    /// Inserts the entity tag, and the time for which caches may reuse the response.
     fn insert_validators(self, tag: &str, headers: &mut HeaderMap) {
-        // A tag has no character that a header may not have.
+        // Always succeeds: a tag has only characters of base64 and of codings.
         if let Ok(tag) = HeaderValue::from_str(tag) {
             headers.insert(ETAG, tag);
         }
@@ -134,7 +104,7 @@ impl Representation {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(control));
     }
 
-    /// The strong entity tag of the response in a content coding, with its quotes.
+    /// Returns the strong entity tag of the response in a content coding, with its quotes.
     fn entity_tag(self, validator: Validator, coding: Option<Coding>) -> String {
         let mut tag = String::with_capacity(48);
         tag.push('"');

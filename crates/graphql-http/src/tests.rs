@@ -432,10 +432,10 @@ async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one
         Arc::new(engine(Limits::default())),
         &[],
     ));
-    let weight = weight::of_json(swelling().as_bytes());
+    let weight = weight::json_weight(swelling().as_bytes());
     let permits = |last| {
         (0..REQUESTS)
-            .map_while(|_| server.waiting.try_acquire(peer(last), weight))
+            .map_while(|_| server.queued.try_acquire(peer(last), weight))
             .collect::<Vec<_>>()
     };
     let permits = [permits(1), permits(2), permits(3)];

@@ -1,15 +1,15 @@
 //! WebSocket connections with the subprotocol `graphql-transport-ws` of the library graphql-ws:
 //! several operations on one connection, each with its id.
 //!
-//! One task serves a connection. It reads only while it has nothing to write, so that a client
-//! which does not read gets back-pressure. Operations run in tasks of their own: while the
-//! connection writes, they hold nothing that others wait for, besides responses, which draw from
-//! the same budget as those of HTTP.
+//! One task serves a connection. It reads only while it has nothing to write, so that a client that
+//! does not read gets back-pressure. Operations run in tasks of their own, so that they hold no
+//! permits while the connection writes, besides those for responses, which draw from the same
+//! budget as those of HTTP.
 
 mod authorization;
 mod frames;
 mod message;
-mod unfinished;
+mod metered_stream;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -41,13 +41,13 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::budget::BytePermit;
-use super::metrics::StreamTransport;
-use super::{GraphqlService, refusal, weight};
+use super::metrics::{CountedStream, StreamTransport};
+use super::{GraphqlService, limit_errors, weight};
 use message::{Incoming, Outgoing};
-use unfinished::MeteredStream;
+use metered_stream::MeteredStream;
 
-pub use authorization::{Authorizing, ConnectionAuthorizer, InitRefusal};
-pub use unfinished::UNCOUNTED_MESSAGE_BYTES;
+pub use authorization::{Authorizing, ConnectionAuthorizer, ConnectionInitError};
+pub use metered_stream::UNCOUNTED_MESSAGE_BYTES;
 
 /// The subprotocol.
 const PROTOCOL: &str = "graphql-transport-ws";
@@ -73,11 +73,11 @@ type Operation = BoxStream<'static, Outgoing>;
 /// The running operations of a connection, by id.
 type Operations = BTreeMap<String, Operation>;
 
-/// Who is at the other end of a connection.
-struct Client {
-    /// What it may see.
+/// The client of a connection.
+struct SocketClient {
+    /// The catalogs that it may see.
     catalogs: Catalogs,
-    /// What finds that out when the client says who it is, until it has.
+    /// Authorizes the client at its `connection_init`, and is then taken.
     authorizer: Option<ConnectionAuthorizer>,
     peer: Peer,
 }
@@ -91,8 +91,8 @@ pub fn is_upgrade(headers: &HeaderMap) -> bool {
 
 /// Opens a WebSocket.
 ///
-/// Browsers let pages of every origin open one, so the server checks the origin. Other clients send
-/// none. That the host of the request is one of the server's own is for the listener to check.
+/// The server checks the origin, because browsers let pages of every origin open a WebSocket. Other
+/// clients send none. The listener has checked that the host is one of the server's own.
 pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
     if !is_allowed(request.headers(), &server.origins) {
         let text = "this origin is not allowed to connect: add it with --cors-origin";
@@ -109,8 +109,8 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         }
     };
     let peer = Peer::of(request.extensions());
-    let Some(turn) = server.sockets.try_acquire(&peer) else {
-        return server.no_stream();
+    let Some(permit) = server.sockets.try_acquire(&peer) else {
+        return server.respond_max_streams();
     };
     let has_protocol = offers_protocol(request.headers());
     if has_protocol {
@@ -130,7 +130,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
         .extensions_mut()
         .remove()
         .unwrap_or_else(|| server.engine.catalogs().clone());
-    let client = Client {
+    let client = SocketClient {
         catalogs,
         authorizer: request.extensions_mut().remove(),
         peer,
@@ -138,8 +138,8 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
     tokio::spawn(async move {
         // If it fails, the client is gone.
         let Ok(upgraded) = upgrade.await else { return };
-        // Held until the end, because a listener may count connections by what it added to the
-        // request.
+        // Held until the end, because a listener may count connections by what it added
+        // to the request.
         let _extensions = std::mem::take(request.extensions_mut());
         let maximum = server.engine.limits().body_bytes;
         let stream = MeteredStream::new(
@@ -149,7 +149,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
             maximum,
         );
         let socket = WebSocket::from_raw_socket(stream, Role::Server, Some(limits)).await;
-        serve(socket, server, client, has_protocol, turn).await;
+        serve(socket, server, client, has_protocol, permit).await;
     });
     response
 }
@@ -185,15 +185,15 @@ fn is_allowed(headers: &HeaderMap, origins: &[HeaderValue]) -> bool {
 async fn serve(
     mut socket: WebSocket,
     server: Arc<GraphqlService>,
-    client: Client,
+    client: SocketClient,
     has_protocol: bool,
-    _turn: FairPermit,
+    _permit: FairPermit,
 ) {
     // Held until the end, so that `Engine::streams_ended` waits for this connection.
     let mut ending = server.engine.ending();
-    let is_over = async move || ending.wait_for(|ending| *ending).await.is_ok();
+    let is_ending = async move || ending.wait_for(|ending| *ending).await.is_ok();
     let reason = if has_protocol {
-        exchange_messages(&mut socket, &server, client, is_over)
+        exchange_messages(&mut socket, &server, client, is_ending)
             .await
             .err()
             .flatten()
@@ -210,8 +210,8 @@ async fn serve(
                 })))
                 .await;
         }
-        // Reading on answers the client's own close frame, and unread bytes would make the system
-        // reset the connection before the client has read the reason.
+        // Reading answers the client's own close frame. Unread bytes would make the kernel reset
+        // the connection before the client has read the reason.
         while let Some(Ok(_)) = socket.next().await {}
     };
     let _ = timeout(CLOSE_TIMEOUT, handshake).await;
@@ -221,8 +221,8 @@ async fn serve(
 async fn exchange_messages(
     socket: &mut WebSocket,
     server: &Arc<GraphqlService>,
-    client: Client,
-    mut is_over: impl AsyncFnMut() -> bool,
+    client: SocketClient,
+    mut until_ending: impl AsyncFnMut() -> bool,
 ) -> Result<Infallible, Close> {
     let limits = &server.engine.limits().streams;
     let mut connection = WebSocketConnection {
@@ -251,7 +251,7 @@ async fn exchange_messages(
                     }
                     Some(Ok(Message::Frame(_))) => None,
                     Some(Ok(Message::Close(_))) | None => return Err(None),
-                    Some(Err(error)) => return refuse_to_read(&error),
+                    Some(Err(error)) => return close_for_error(&error),
                 }
             }
             (id, outgoing) = connection.next() => Some(outgoing.into_parts(&id)),
@@ -263,7 +263,7 @@ async fn exchange_messages(
                 socket.send(Message::Ping(Bytes::new())).await.map_err(|_| None)?;
                 None
             }
-            _ = is_over(), if !is_ending => {
+            _ = until_ending(), if !is_ending => {
                 is_ending = true;
                 None
             }
@@ -280,14 +280,13 @@ async fn exchange_messages(
 /// Protocol state of one connection.
 struct WebSocketConnection<'s> {
     server: &'s Arc<GraphqlService>,
-    client: Client,
+    client: SocketClient,
     operations: Operations,
     is_ready: bool,
 }
 
 impl WebSocketConnection<'_> {
-    /// Handles a message of the client, after it was found out who that is and what it may see.
-    /// Returns the immediate reply.
+    /// Authorizes the client, and handles its message. Returns the immediate reply.
     async fn receive(&mut self, text: &str) -> Result<Option<String>, Close> {
         let message = Incoming::read(text);
         match (
@@ -307,7 +306,7 @@ impl WebSocketConnection<'_> {
         self.on_message(message).await
     }
 
-    /// Finds out what the client may see now, as for each request over HTTP.
+    /// Renews the catalogs that the client may see, as for each request over HTTP.
     async fn renew(&mut self) -> Result<(), Close> {
         if self.client.catalogs.has_caller() {
             self.client.catalogs = match self.client.catalogs.renew().await {
@@ -319,7 +318,7 @@ impl WebSocketConnection<'_> {
         Ok(())
     }
 
-    /// Handles a message; `None` is a malformed one. Returns the immediate reply.
+    /// Handles a message, `None` if it is malformed. Returns the immediate reply.
     async fn on_message(&mut self, message: Option<Incoming<'_>>) -> Result<Option<String>, Close> {
         match message {
             Some(Incoming::Init(_)) if self.is_ready => {
@@ -336,12 +335,12 @@ impl WebSocketConnection<'_> {
                 close(4409, &format!("Subscriber for {id} already exists"))
             }
             Some(Incoming::Subscribe { id, payload }) => {
-                let operation = match self
-                    .server
-                    .room(self.client.peer, weight::of_json(payload.get().as_bytes()))
-                {
-                    Ok(room) => match message::request(payload) {
-                        Some(request) => self.start(request.into_owned(), room).await,
+                let operation = match self.server.acquire_queued(
+                    self.client.peer,
+                    weight::json_weight(payload.get().as_bytes()),
+                ) {
+                    Ok(queued) => match message::request(payload) {
+                        Some(request) => self.start(request.into_owned(), queued).await,
                         None => return close(4400, "Invalid message received"),
                     },
                     Err(error) => self.refuse(OperationKind::Query, error),
@@ -357,43 +356,52 @@ impl WebSocketConnection<'_> {
         }
     }
 
-    /// Refuses an operation that never reaches the engine, and counts it.
+    /// Returns an operation that ends with an error before it reaches the engine, and counts it.
     fn refuse(&self, kind: OperationKind, error: Error) -> Operation {
         self.server.engine.metrics().refuse(kind, error.code);
         failed(&[error])
     }
 
-    /// Starts an operation, which holds the `room` of its request.
-    async fn start(&mut self, request: Request<'static>, room: BytePermit) -> Operation {
+    /// Starts an operation, which holds the permit of its request.
+    async fn start(&mut self, request: Request<'static>, queued: BytePermit) -> Operation {
         let maximum = self.server.engine.limits().streams.operations;
-        let turn = match self.server.streams.try_acquire(&self.client.peer) {
-            Some(turn) if self.operations.len() < maximum => turn,
-            _ => return self.refuse(OperationKind::Query, refusal::streams()),
+        let stream_permit = match self.server.streams.try_acquire(&self.client.peer) {
+            Some(permit) if self.operations.len() < maximum => permit,
+            _ => return self.refuse(OperationKind::Query, limit_errors::open_streams()),
         };
         let server = Arc::clone(self.server);
         let catalogs = self.client.catalogs.clone();
         let peer = self.client.peer;
         let subscription = match server
             .engine
-            .prepare_in_turn(&request, &catalogs, peer)
+            .prepare_offloaded(&request, &catalogs, peer)
             .await
         {
             Ok(prepared) if prepared.is_subscription() => {
-                match server.subscriptions.try_acquire(peer, room.bytes()) {
-                    Some(room) => prepared.subscribe().map(|subscription| {
-                        (
-                            subscription,
-                            (server.metrics.open(StreamTransport::WebSocket), turn, room),
-                        )
-                    }),
-                    None => return self.refuse(OperationKind::Subscription, refusal::streams()),
+                match server.subscriptions.try_acquire(peer, queued.bytes()) {
+                    Some(request_permit) => {
+                        prepared
+                            .subscribe()
+                            .map(|subscription| RunningSubscription {
+                                server: Arc::clone(&server),
+                                peer,
+                                subscription,
+                                counted: server.metrics.open(StreamTransport::WebSocket),
+                                _stream_permit: stream_permit,
+                                _request_permit: request_permit,
+                            })
+                    }
+                    None => {
+                        return self
+                            .refuse(OperationKind::Subscription, limit_errors::open_streams());
+                    }
                 }
             }
             Ok(_) => {
                 let messages = async move {
-                    let _held = (turn, room);
+                    let _permits = (stream_permit, queued);
                     let response = run_as_task(async move {
-                        respond_once(&server, &request, (&catalogs, peer)).await
+                        respond_once(&server, &request, &catalogs, peer).await
                     });
                     response.await.unwrap_or_else(|| {
                         vec![Outgoing::errors(&[Error::request(
@@ -407,22 +415,10 @@ impl WebSocketConnection<'_> {
             Err(error) => Err(vec![error]),
         };
         match subscription {
-            Ok((subscription, held)) => {
-                let running = RunningSubscription {
-                    server,
-                    peer,
-                    subscription,
-                };
-                stream::unfold(Some((running, held)), async |state| {
-                    let (running, held) = state?;
-                    let (outgoing, rest) = run_as_task(running.next()).await?;
-                    if rest.is_some() {
-                        held.0.event();
-                    }
-                    Some((outgoing, rest.map(|running| (running, held))))
-                })
-                .boxed()
-            }
+            Ok(running) => stream::unfold(Some(running), async |running| {
+                run_as_task(running?.next()).await
+            })
+            .boxed(),
             Err(errors) => failed(&errors),
         }
     }
@@ -451,17 +447,22 @@ struct RunningSubscription {
     server: Arc<GraphqlService>,
     peer: Peer,
     subscription: Subscription,
+    counted: CountedStream,
+    _stream_permit: FairPermit,
+    /// Accounts for the document and the variables, which the subscription keeps.
+    _request_permit: BytePermit,
 }
 
 impl RunningSubscription {
-    /// Waits for the next message, and for room for it. `None` in the place of the subscription
-    /// after its end.
+    /// Waits for the next message and its permit. Returns the subscription too, unless it has
+    /// ended.
     async fn next(mut self) -> (Outgoing, Option<Self>) {
         match self.subscription.next().await {
-            Some(event) => (
-                Outgoing::Next(self.server.hold(self.peer, event).await),
-                Some(self),
-            ),
+            Some(event) => {
+                let json = self.server.hold(self.peer, event).await;
+                self.counted.event();
+                (Outgoing::Next(json), Some(self))
+            }
             None => (Outgoing::Complete, None),
         }
     }
@@ -474,13 +475,13 @@ fn close<T>(code: u16, reason: &str) -> Result<T, Close> {
     Err(Some((code, reason[..end.unwrap_or_default()].to_owned())))
 }
 
-/// Closes a connection whose client sends what cannot be read.
-fn refuse_to_read<T>(error: &tungstenite::Error) -> Result<T, Close> {
+/// Closes a connection after an error of reading.
+fn close_for_error<T>(error: &tungstenite::Error) -> Result<T, Close> {
     match error {
         tungstenite::Error::Capacity(_) => close(1009, "Message too big"),
         tungstenite::Error::Utf8(_) => close(1007, "Invalid UTF-8"),
         tungstenite::Error::Protocol(_) => close(1002, "Protocol error"),
-        tungstenite::Error::Io(error) if unfinished::is_refusal(error) => {
+        tungstenite::Error::Io(error) if metered_stream::is_budget_exhausted(error) => {
             close(1013, "Try again later")
         }
         // The client is gone.
@@ -493,9 +494,9 @@ fn failed(errors: &[Error]) -> Operation {
     stream::once(async move { outgoing }).boxed()
 }
 
-/// Runs a future as a task, which is aborted when this is dropped; `None` if it panics. A task
-/// makes progress also while the connection writes and polls nothing: otherwise it would keep a
-/// permit that it waited for.
+/// Runs a future as a task, which is aborted when the returned future is dropped; `None` if it
+/// panics. A task makes progress also while the connection writes and polls nothing; otherwise it
+/// would keep the permits that it got meanwhile.
 async fn run_as_task<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
@@ -508,9 +509,14 @@ async fn run_as_task<T: Send + 'static>(
 async fn respond_once(
     server: &GraphqlService,
     request: &Request<'_>,
-    (catalogs, peer): (&Catalogs, Peer),
+    catalogs: &Catalogs,
+    peer: Peer,
 ) -> Vec<Outgoing> {
-    let response = match server.engine.prepare_in_turn(request, catalogs, peer).await {
+    let response = match server
+        .engine
+        .prepare_offloaded(request, catalogs, peer)
+        .await
+    {
         Ok(prepared) => prepared.respond(&AcceptableCodings::default()).await,
         Err(error) => Err(vec![error]),
     };

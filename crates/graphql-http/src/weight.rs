@@ -1,8 +1,8 @@
-//! The memory that a request may take once it is parsed, estimated from its text in one pass: a
-//! request waits for its turn with a parsed document and parsed variables, which can be far larger
-//! than their text.
+//! Weights of requests: the memory that a request may take once it is parsed, estimated from its
+//! text in one pass. A queued request has a parsed document and variables, which can be far larger
+//! than their text: a budget that counted text would be exceeded many times.
 
-/// Memory in bytes of a parsed document for each byte of its text, roughly.
+/// Memory in bytes of a parsed document for each byte of its text (approximate).
 const BYTES_PER_TEXT_BYTE: usize = 40;
 
 /// Memory in bytes for each item of a list: a JSON value, in a list that may have twice the
@@ -21,7 +21,7 @@ const BYTES_PER_MEMBER: usize = 128;
 
 /// Returns an upper bound of the memory that a request in JSON takes, its text included. Text that
 /// is not JSON has one too.
-pub(super) fn of_json(text: &[u8]) -> usize {
+pub(super) fn json_weight(text: &[u8]) -> usize {
     let mut weight = text.len();
     let mut rest = text;
     while let [byte, after @ ..] = rest {
@@ -53,17 +53,17 @@ fn string_length(text: &[u8]) -> usize {
         if text[at] == b'"' {
             return at + 1;
         }
-        // What a backslash escapes ends no string.
+        // An escaped quote does not end the string.
         at += 2;
     }
     text.len()
 }
 
 /// Returns an upper bound of the memory that a request in the parameters of a URL takes.
-pub(super) fn of_url(parameters: &str) -> usize {
+pub(super) fn url_weight(parameters: &str) -> usize {
     let parsed = form_urlencoded::parse(parameters.as_bytes());
     let weights = parsed.map(|(name, value)| match &*name {
-        "variables" | "extensions" => of_json(value.as_bytes()),
+        "variables" | "extensions" => json_weight(value.as_bytes()),
         _ => value.len() * BYTES_PER_TEXT_BYTE,
     });
     parameters.len() + weights.sum::<usize>()
@@ -75,16 +75,16 @@ mod tests {
 
     #[test]
     fn strings_weigh_as_documents_and_the_rest_by_its_structure() {
-        assert_eq!(of_json(b""), 0);
-        assert_eq!(of_json(br#""a\"{[""#), 7 + 6 * BYTES_PER_TEXT_BYTE);
-        assert_eq!(of_json(br"[0,0]"), 5 + BYTES_PER_LIST + BYTES_PER_ITEM);
+        assert_eq!(json_weight(b""), 0);
+        assert_eq!(json_weight(br#""a\"{[""#), 7 + 6 * BYTES_PER_TEXT_BYTE);
+        assert_eq!(json_weight(br"[0,0]"), 5 + BYTES_PER_LIST + BYTES_PER_ITEM);
         let object = 8 + BYTES_PER_OBJECT + BYTES_PER_MEMBER + 2 * BYTES_PER_TEXT_BYTE;
-        assert_eq!(of_json(br#"{"a": 1}"#), object);
+        assert_eq!(json_weight(br#"{"a": 1}"#), object);
         assert_eq!(
-            of_url("query=abc&variables=%7B%22a%22:+1%7D"),
+            url_weight("query=abc&variables=%7B%22a%22:+1%7D"),
             36 + 3 * BYTES_PER_TEXT_BYTE + object
         );
-        assert_eq!(of_url("%76ariables=%5B%5D"), 18 + 2 + BYTES_PER_LIST);
+        assert_eq!(url_weight("%76ariables=%5B%5D"), 18 + 2 + BYTES_PER_LIST);
     }
 
     #[test]
@@ -102,6 +102,6 @@ mod tests {
             "query Tiles($first: Int!) { packages(first: $first) { nodes { name icon { url } } } }";
         let body = serde_json::json!({ "query": query.repeat(10), "variables": { "first": 50 } })
             .to_string();
-        assert!(of_json(body.as_bytes()) < crate::SMALL_REQUEST_BYTES);
+        assert!(json_weight(body.as_bytes()) < crate::SMALL_REQUEST_BYTES);
     }
 }

@@ -1,5 +1,4 @@
-//! The budget of an execution: how much work it may do, for how long, and whether anybody still
-//! waits for it.
+//! The budget of an execution: its maximum work and time, and cancellation.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,15 +10,25 @@ use fbc::work::UNIT;
 use super::errors::{Code, Error};
 use super::limits::Limits;
 
-/// Units of work between two looks at the clock and at the client: less than a millisecond.
+/// Units of work between two checks of the clock and of cancellation: less than a millisecond.
 const UNITS_PER_CHECK: u64 = 256;
 
-/// Tells an execution that its client left. Clones share it.
+/// Cancels an execution whose client has left. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<AtomicBool>);
 
 /// Cancels an execution when it is dropped, unless the execution completed before.
 pub(super) struct CancelOnDrop(pub(super) Cancellation);
+
+/// Kind of thread that executes an operation, which limits the time that it may take.
+#[derive(Clone, Debug)]
+pub(super) enum ExecutionMode {
+    /// On a thread that serves connections: only while it takes less than about a millisecond,
+    /// because all connections of the thread wait.
+    Inline,
+    /// On a thread that serves no connections: within the limits, until the client leaves.
+    Offloaded(Cancellation),
+}
 
 /// Limits on the work of one execution.
 #[derive(Debug)]
@@ -29,7 +38,7 @@ pub struct Budget {
     time: Duration,
     deadline: Instant,
     cancellation: Cancellation,
-    /// Whether `work` is less than the limit, to be exceeded where there is more time.
+    /// True if `work` is less than the limit of requests, so that another execution may do more.
     is_short: bool,
     /// The limit that stopped the work.
     exceeded: Cell<Option<Exceeded>>,
@@ -57,7 +66,7 @@ impl Budget {
         }
     }
 
-    /// Creates the budget of an execution that holds up others: at most `work` units.
+    /// Creates the budget of an inline execution: at most `work` units.
     pub(super) fn short(limits: &Limits, work: u64) -> Self {
         let is_short = work < limits.work;
         Self {
@@ -67,7 +76,7 @@ impl Budget {
         }
     }
 
-    /// Returns whether the work was stopped because the budget was a short one.
+    /// Returns whether the work was stopped by the limit of inline executions.
     pub(super) fn was_too_short(&self) -> bool {
         self.is_short && matches!(self.exceeded.get(), Some(Exceeded::Work))
     }

@@ -14,9 +14,10 @@ use apollo_compiler::schema::{ExtendedType, InputObjectType};
 use apollo_compiler::{Name, Node, ast, executable};
 use serde_json::{Map, Value};
 
-use super::document::{Document, Schema, suggestions};
+use super::document::{Document, suggestions};
 use super::errors::{Code, Error};
 use super::limits::{IntrospectionPolicy, Limits};
+use super::schema::Schema;
 use show::show;
 
 pub(super) use arguments::{Arguments, StringSet, arguments, condition};

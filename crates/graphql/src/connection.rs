@@ -11,7 +11,7 @@ mod places;
 use std::cmp::Ordering;
 
 use fbc::catalog::SortDirection;
-use serde_json::Value;
+use serde::Deserialize;
 use serving::Served;
 
 use super::coercion::Arguments;
@@ -41,23 +41,20 @@ pub(super) trait ConnectionItem<'a>: Copy {
     fn compare(order: Self::Order, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
 }
 
-/// Direction of an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The order of a connection that has only one.
+#[derive(Clone, Copy)]
+pub(super) struct FixedOrder;
+
+/// Direction of an order: `OrderDirection` of the schema.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub(super) enum Direction {
+    #[serde(rename = "ASC")]
     Ascending,
+    #[serde(rename = "DESC")]
     Descending,
 }
 
 impl Direction {
-    /// Returns the direction of the argument `orderBy`, or else `default`.
-    pub(super) fn from_order(order: &Value, default: Self) -> Self {
-        match order["direction"].as_str() {
-            Some("ASC") => Self::Ascending,
-            Some("DESC") => Self::Descending,
-            _ => default,
-        }
-    }
-
     /// Reverses an ordering if the direction is descending.
     pub(super) fn apply(self, order: Ordering) -> Ordering {
         match self {

@@ -15,13 +15,13 @@ use serving::Snapshot;
 
 use super::fields::{FieldId, FieldScope, QueryField, facts};
 
-/// What the responses to an operation depend on besides its document.
+/// Dependencies of the responses to an operation, besides its document.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dependencies {
     /// Names of the variables that the operation declares; it ignores others.
     variables: Box<[Box<str>]>,
     scope: CacheScope,
-    /// Whether they depend on the build and the flags of the server.
+    /// True if responses depend on the build and the flags of the server.
     reads_server: bool,
     /// Digests that pin each field at the root, if nothing else than the content is selected.
     pins: Option<Vec<CatalogNames>>,
@@ -83,6 +83,7 @@ impl Dependencies {
             lists_packages: false,
             counts_catalogs: false,
         };
+        // The response to a subscription also depends on the catalogs that were reported before.
         if !operation.is_query() {
             walk.scope = CacheScope::Volatile;
         }
@@ -108,7 +109,7 @@ impl Dependencies {
         }
     }
 
-    /// Whether responses depend on the build and the flags of the server.
+    /// Returns whether responses depend on the build and the flags of the server.
     pub(super) fn reads_server(&self) -> bool {
         self.reads_server
     }
@@ -118,6 +119,7 @@ impl Dependencies {
         &self,
         variables: &'v Map<String, Value>,
     ) -> BTreeMap<&'v str, &'v Value> {
+        // Others in the key would let clients fill the cache with copies of one response.
         let is_declared = |name: &str| self.variables.iter().any(|declared| **declared == *name);
         let pairs = variables.iter().map(|(name, value)| (name.as_str(), value));
         pairs.filter(|(name, _)| is_declared(name)).collect()

@@ -2,33 +2,34 @@
 //!
 //! A dialect parses, validates and executes its own requests
 //! ([`runtime_schema`](super::runtime_schema)). Its responses are functions of the build, one
-//! catalog and the request, as those of `/graphql` are of more, so that they find room in the same
-//! cache, within the same limits.
+//! catalog and the request, so that the response cache can hold them too, within the same limits.
 
 use http_facts::negotiation::AcceptableCodings;
 use http_facts::peer::Peer;
 use serving::Served;
 
+use super::engine::Engine;
+use super::prepared::EncodedResponse;
+use super::response::Response;
 use super::response_key::ResponseKey;
-use super::{EncodedResponse, Engine, Response};
 
-/// Names the response of a dialect to a request about a catalog as it is now.
+/// Key of a dialect's response to a request about a catalog as it is served now.
 #[derive(Clone, Copy, Debug)]
 pub struct DialectKey(ResponseKey);
 
 impl Engine {
-    /// Returns the key of what a dialect, by its name, answers to a request about this catalog. The
-    /// parts of the request are all that the response depends on besides.
+    /// Returns the key of the response of a dialect, given by its name, to a request about this
+    /// catalog. The response must depend on the parts of the request and the catalog alone.
     pub fn dialect_key(&self, dialect: &str, catalog: &Served, request: &[&[u8]]) -> DialectKey {
         DialectKey(
             self.response_keys
-                .of_dialect(dialect, catalog.revision(), request),
+                .for_dialect(dialect, catalog.revision(), request),
         )
     }
 
     /// Returns the cached response with this key, if there is one, compressed with the preferred
     /// one of these codings if its size is suitable.
-    pub async fn cached_of_dialect(
+    pub async fn cached_for_dialect(
         &self,
         DialectKey(key): &DialectKey,
         codings: &AcceptableCodings,
@@ -43,7 +44,7 @@ impl Engine {
 
     /// Offers a complete response with this key to the cache, and compresses it as [`Self::encode`]
     /// does.
-    pub async fn encode_of_dialect(
+    pub async fn encode_for_dialect(
         &self,
         DialectKey(key): DialectKey,
         response: Response,

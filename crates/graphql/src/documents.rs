@@ -2,8 +2,8 @@
 //! trusted documents, by the ids that clients use.
 //!
 //! Clients name a document by its digest (Apollo's `persistedQuery`, `documentId`), or by the id
-//! that a compiler assigned: an MD5, a SHA-256 or any other text. An id is never compared with the
-//! text.
+//! that a compiler assigned: an MD5, a SHA-256 or any other text. An id is never checked against
+//! the text of the document.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,13 +12,15 @@ use std::time::Instant;
 use ::metrics::Histogram;
 use apollo_compiler::executable;
 use fbc::Digest;
-use serving::SecondChanceCache;
+use serving::BoundedCache;
 use sha2::{Digest as _, Sha256};
 
-use super::document::{Document, Schema};
+use super::document::Document;
 use super::errors::{Code, Error, Location};
 use super::limits::Limits;
-use super::{Request, metrics};
+use super::metrics;
+use super::request::Request;
+use super::schema::Schema;
 
 /// Memory of a parsed document in bytes, besides what grows with its text.
 const BYTES_PER_DOCUMENT: usize = 1_024;
@@ -31,7 +33,7 @@ const BYTES_PER_BYTE: usize = 40;
 /// millisecond: one of names with one letter.
 const LONG_DOCUMENT_BYTES: usize = 1 << 10;
 
-/// Which documents are executed.
+/// Policy for the documents to execute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DocumentPolicy {
     /// Every document.
@@ -43,7 +45,7 @@ pub enum DocumentPolicy {
 
 /// The document cache and the trusted documents.
 pub(super) struct Documents {
-    cache: SecondChanceCache<Digest, Document>,
+    cache: BoundedCache<Digest, Document>,
     trusted: TrustedDocuments,
     policy: DocumentPolicy,
     /// Time of parsing and validation.
@@ -56,7 +58,7 @@ pub(super) struct ResolvedRequest<'r> {
     pub(super) document: Arc<Document>,
     /// SHA-256 of the document's source text; the key of the document cache.
     pub(super) digest: Digest,
-    /// Whether the response has the cost in its `extensions`.
+    /// True if the response has the cost in its `extensions`.
     pub(super) includes_cost: bool,
 }
 
@@ -98,7 +100,7 @@ impl Documents {
     /// Creates an empty document cache of the size that the limits allow, without trusted
     /// documents.
     pub(super) fn new(limits: &Limits) -> Self {
-        let cache = SecondChanceCache::new(limits.documents, limits.document_bytes);
+        let cache = BoundedCache::with_entries_and_bytes(limits.documents, limits.document_bytes);
         Self {
             cache,
             trusted: TrustedDocuments::default(),
@@ -112,7 +114,7 @@ impl Documents {
         self.policy = policy;
     }
 
-    /// Durations of parsing and validation.
+    /// Returns the durations of parsing and validation.
     pub(super) fn parse_durations(&self) -> &Histogram {
         &self.parse
     }
@@ -170,7 +172,7 @@ impl Documents {
     }
 
     /// Finds the document of a request: a trusted or cached one, or else the one in the request,
-    /// which is then cached. `parsed` is what that has been parsed to, if it has.
+    /// which is then cached. `parsed` is the result of parsing that one, if it is done.
     pub(super) fn resolve<'r>(
         &self,
         request: &'r Request<'r>,
@@ -180,7 +182,7 @@ impl Documents {
     ) -> Result<ResolvedRequest<'r>, Error> {
         let sent = request.query.as_deref().map(digest);
         let named = request.named().map(|id| self.named(&id)).transpose();
-        // A client that may not use other documents does not learn how to name them.
+        // Otherwise the message would tell clients how to name documents that they may not use.
         let named = named.map_err(|error| {
             if self.policy == DocumentPolicy::TrustedOnly {
                 not_trusted()

@@ -7,24 +7,16 @@ use apollo_compiler::executable;
 use serde_json::{Map, Value};
 use serving::Snapshot;
 
-use super::budget::{Budget, Cancellation};
+use super::budget::{Budget, ExecutionMode};
 use super::document::Document;
 use super::documents::ResolvedRequest;
+use super::engine::Engine;
 use super::errors::{self, Code, Cost, Error, Outcome};
+use super::introspection::PlannedOperation;
 use super::plan::Plan;
-use super::write::{self, CatalogChange, Context, ExecutionResult};
-use super::{Engine, coercion, plan, suggestion};
-
-/// The response to a request.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Response {
-    /// JSON text: an object with `data`, `errors`, or both.
-    pub body: Vec<u8>,
-    /// Result of the request.
-    pub outcome: Outcome,
-    /// Code of the error because of which there is no data; `None` if it was executed.
-    pub(super) refused: Option<Code>,
-}
+use super::response::Response;
+use super::write::{self, CatalogChange, ExecutionResult, WriteContext};
+use super::{coercion, plan, suggestion};
 
 /// An operation with everything that its response depends on besides the snapshot.
 #[derive(Clone, Copy)]
@@ -35,24 +27,15 @@ pub(super) struct Execution<'e> {
     pub(super) raw_variables: &'e Map<String, Value>,
     /// The event that a subscription reports; `None` for a query.
     pub(super) change: Option<CatalogChange<'e>>,
-    /// Whether the response has the cost in its `extensions`.
+    /// True if the response has the cost in its `extensions`.
     pub(super) includes_cost: bool,
-}
-
-/// What an execution may do.
-#[derive(Clone, Debug)]
-pub(super) enum Turn {
-    /// Nothing that takes long, because it holds up a thread that serves connections.
-    Short,
-    /// All that the limits allow, until the client leaves, on a thread that serves no connections.
-    Long(Cancellation),
 }
 
 /// Units of work, estimated or drawn, up to which an execution is short: about half a millisecond.
 const SHORT_WORK: u64 = 500;
 
 impl Engine {
-    /// Executes a query; `None` if it takes longer than a short turn.
+    /// Executes a query; `None` if it would take long in [`ExecutionMode::Inline`].
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
@@ -65,7 +48,7 @@ impl Engine {
             includes_cost,
             ..
         }: &ResolvedRequest<'_>,
-        turn: Turn,
+        mode: ExecutionMode,
     ) -> Result<Option<Response>, Vec<Error>> {
         let operation = document
             .operation(request.operation_name.as_deref())
@@ -88,10 +71,11 @@ impl Engine {
             change: None,
             includes_cost,
         };
-        self.execute_operation(snapshot, execution, turn)
+        self.execute_operation(snapshot, execution, mode)
     }
 
-    /// Executes an operation, whatever its kind; `None` if it takes longer than a short turn.
+    /// Executes an operation, whatever its kind; `None` if it would take long in
+    /// [`ExecutionMode::Inline`].
     ///
     /// # Errors
     /// Request errors, for which nothing was executed.
@@ -105,7 +89,7 @@ impl Engine {
             change,
             includes_cost,
         }: Execution<'_>,
-        turn: Turn,
+        mode: ExecutionMode,
     ) -> Result<Option<Response>, Vec<Error>> {
         let begun = Instant::now();
         let variables = coercion::variables(
@@ -119,20 +103,26 @@ impl Engine {
             Ok(plan) => plan,
             Err(error) => return Ok(Some(Response::without_data(document, &error))),
         };
+        // Before anything is executed: the estimate refuses what is certain to exceed the budget.
         let cost = self.check_cost(&plan).map_err(|error| vec![error])?;
         let cache = &self.introspection_cache;
-        // To introspect the whole schema takes milliseconds.
-        if matches!(turn, Turn::Short) && !cache.has(document, operation, &variables, &plan) {
+        let planned_operation = PlannedOperation {
+            document,
+            operation,
+            variables: &variables,
+            plan: &plan,
+        };
+        // Introspection of the whole schema takes milliseconds.
+        if matches!(mode, ExecutionMode::Inline) && !cache.has(planned_operation) {
             return Ok(None);
         }
-        let introspection =
-            match cache.execute(&self.schema, document, operation, &variables, &plan) {
-                Ok(introspection) => introspection,
-                Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
-            };
+        let introspection = match cache.execute(&self.schema, planned_operation) {
+            Ok(introspection) => introspection,
+            Err(error) => return Ok(Some(Response::from_errors(&[error], Outcome::Abandoned))),
+        };
         let server = &self.server;
         let limits = &self.limits;
-        let context = Context {
+        let context = WriteContext {
             snapshot,
             change,
             document,
@@ -141,15 +131,16 @@ impl Engine {
             introspection: &introspection,
         };
         let is_long = cost > SHORT_WORK || plan::cost::copies_json(&plan);
-        let budget = match turn {
-            Turn::Short if is_long => return Ok(None),
-            Turn::Short => Budget::short(&self.limits, SHORT_WORK),
-            Turn::Long(cancellation) => Budget::new(&self.limits, cancellation),
+        let budget = match mode {
+            ExecutionMode::Inline if is_long => return Ok(None),
+            ExecutionMode::Inline => Budget::short(&self.limits, SHORT_WORK),
+            ExecutionMode::Offloaded(cancellation) => Budget::new(&self.limits, cancellation),
         };
         let planned = Instant::now();
         let mut out = Vec::with_capacity(initial_capacity(cost));
         out.extend_from_slice(b"{\"data\":");
         let written = write::write(&plan, context, &budget, out);
+        // An inline attempt that was too short is repeated with a permit, which is then observed.
         if !(written.is_err() && budget.was_too_short()) {
             self.metrics
                 .plan
@@ -189,25 +180,6 @@ impl Engine {
 }
 
 impl Response {
-    /// Creates a response of its JSON text.
-    pub fn new(body: Vec<u8>, outcome: Outcome) -> Self {
-        Self {
-            body,
-            outcome,
-            refused: None,
-        }
-    }
-
-    /// Creates a response without `data`.
-    pub fn from_errors(errors: &[Error], outcome: Outcome) -> Self {
-        let refused = Some(errors.first().map_or(Code::Internal, |error| error.code));
-        Self {
-            body: errors::body(errors),
-            outcome,
-            refused,
-        }
-    }
-
     /// Creates a response whose `data` is `null`, because its root could not be planned.
     fn without_data(document: &Document, error: &Arc<coercion::CoercionError>) -> Self {
         let location = document.location(error.span);

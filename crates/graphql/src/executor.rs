@@ -1,10 +1,10 @@
-//! Bounds how many long requests are executed at one time and how many wait. It does not know what
-//! they do.
+//! Permits of long executions: bounds the number of those that run, and of those that wait. It does
+//! not know what they do.
 //!
 //! Short requests are executed where they arrive, without a permit: they take less time than
-//! waiting would. Long ones wait for a permit, on other threads than those that serve connections,
-//! so that short ones never wait behind them. Peers take turns (round robin), so that one that
-//! sends many long requests delays the others by one of them.
+//! waiting would. Long ones wait for a permit, and run on threads that serve no connections, so
+//! that short ones never wait behind them. Peers get permits round robin, so that one that sends
+//! many long requests delays the others by one of them.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -27,28 +27,27 @@ pub const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Bounds the number of long executions at one time, and with it the memory of responses that are
 /// being written.
-pub(super) struct Executor(Arc<Mutex<Queue>>);
+pub(super) struct Executor(Arc<Mutex<PermitQueue>>);
 
-/// The free permits, and those that wait for one.
-struct Queue {
+/// The number of free permits, and the requests that wait for one.
+struct PermitQueue {
     free: usize,
-    /// Those that wait, by peer. The first peer has the next permit, and is the last one after
-    /// that.
-    peers: VecDeque<(Peer, VecDeque<oneshot::Sender<Permit>>)>,
+    /// Waiting requests by peer. The first peer gets the next permit, and is then the last one.
+    peers: VecDeque<(Peer, VecDeque<oneshot::Sender<ExecutionPermit>>)>,
 }
 
-/// Permission to execute one long request. Dropping it passes it on to the next that waits.
-pub(super) struct Permit(Arc<Mutex<Queue>>);
+/// Permit to execute one long request. Dropping it passes it on to the next waiting request.
+pub(super) struct ExecutionPermit(Arc<Mutex<PermitQueue>>);
 
-/// Too many long requests wait already, or this one waited too long.
+/// Too many long requests are waiting, or this one waited too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Overloaded;
+pub(super) struct OverloadedError;
 
-/// A place in the queue, which is left when this is dropped.
+/// An entry in the queue, removed on drop.
 struct QueueEntry<'e> {
     executor: &'e Executor,
     peer: Peer,
-    permit: oneshot::Receiver<Permit>,
+    permit: oneshot::Receiver<ExecutionPermit>,
 }
 
 impl Default for Executor {
@@ -61,7 +60,7 @@ impl Default for Executor {
 
 impl Executor {
     fn new(permits: usize) -> Self {
-        Self(Arc::new(Mutex::new(Queue {
+        Self(Arc::new(Mutex::new(PermitQueue {
             free: permits,
             peers: VecDeque::new(),
         })))
@@ -72,38 +71,38 @@ impl Executor {
     /// # Errors
     /// If [`MAX_WAITING`] requests wait already, [`MAX_WAITING_OF_PEER`] of them of this peer, or
     /// this one waited for [`MAX_WAIT`].
-    pub(super) async fn acquire(&self, peer: Peer) -> Result<Permit, Overloaded> {
+    pub(super) async fn acquire(&self, peer: Peer) -> Result<ExecutionPermit, OverloadedError> {
         let mut entry = self
             .enqueue(peer, MAX_WAITING, MAX_WAITING_OF_PEER)
-            .ok_or(Overloaded)?;
+            .ok_or(OverloadedError)?;
         if let Ok(permit) = entry.permit.try_recv() {
             return Ok(permit);
         }
-        // The sender is in the queue for as long as the place.
+        // The sender is in the queue for as long as the entry, so that only the timeout fails.
         timeout(MAX_WAIT, &mut entry.permit)
             .await
             .ok()
             .and_then(Result::ok)
-            .ok_or(Overloaded)
+            .ok_or(OverloadedError)
     }
 
-    /// Returns a permit if one is free; then nobody waits.
-    pub(super) fn try_acquire(&self) -> Option<Permit> {
+    /// Returns a permit if one is free. No request is waiting then.
+    pub(super) fn try_acquire(&self) -> Option<ExecutionPermit> {
         let mut queue = lock(&self.0);
         queue.free = queue.free.checked_sub(1)?;
-        Some(Permit(Arc::clone(&self.0)))
+        Some(ExecutionPermit(Arc::clone(&self.0)))
     }
 
     /// Waits for a permit for as long as it takes, for work whose amount is bounded elsewhere.
     ///
     /// `None` only if the executor is gone.
-    pub(super) async fn acquire_patiently(&self, peer: Peer) -> Option<Permit> {
+    pub(super) async fn acquire_patiently(&self, peer: Peer) -> Option<ExecutionPermit> {
         let mut entry = self.enqueue(peer, usize::MAX, usize::MAX)?;
         (&mut entry.permit).await.ok()
     }
 
-    /// Takes a place in the queue, which has its permit already if one is free; `None` if so many
-    /// wait already, or so many of this peer.
+    /// Adds an entry to the queue, which has its permit already if one is free; `None` if the
+    /// maximum number of requests is waiting, of all peers or of this one.
     fn enqueue(
         &self,
         peer: Peer,
@@ -114,7 +113,7 @@ impl Executor {
         let (sender, permit) = oneshot::channel();
         if let Some(free) = queue.free.checked_sub(1) {
             queue.free = free;
-            let _ = sender.send(Permit(Arc::clone(&self.0)));
+            let _ = sender.send(ExecutionPermit(Arc::clone(&self.0)));
             return Some(QueueEntry {
                 executor: self,
                 peer,
@@ -124,6 +123,8 @@ impl Executor {
         if queue.waiting() >= maximum {
             return None;
         }
+        // A peer that is new in the queue is appended: it waits for one permit of each other peer,
+        // however many requests those have.
         match queue.peers.iter_mut().find(|(other, _)| *other == peer) {
             Some((_, own)) if own.len() >= maximum_of_peer => return None,
             Some((_, own)) => own.push_back(sender),
@@ -137,13 +138,13 @@ impl Executor {
     }
 }
 
-impl Queue {
+impl PermitQueue {
     fn waiting(&self) -> usize {
         self.peers.iter().map(|(_, own)| own.len()).sum()
     }
 
     /// Removes the next that waits, and lets its peer be the last.
-    fn next(&mut self) -> Option<oneshot::Sender<Permit>> {
+    fn next(&mut self) -> Option<oneshot::Sender<ExecutionPermit>> {
         let (peer, mut own) = self.peers.pop_front()?;
         let next = own.pop_front();
         if !own.is_empty() {
@@ -161,7 +162,7 @@ impl Queue {
     }
 }
 
-impl Drop for Permit {
+impl Drop for ExecutionPermit {
     fn drop(&mut self) {
         let mut queue = lock(&self.0);
         let Some(next) = queue.next() else {
@@ -183,7 +184,7 @@ impl Drop for QueueEntry<'_> {
     }
 }
 
-fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+fn lock(queue: &Mutex<PermitQueue>) -> MutexGuard<'_, PermitQueue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -205,7 +206,7 @@ mod tests {
         executor: &Arc<Executor>,
         last: u8,
         order: &mpsc::UnboundedSender<u8>,
-    ) -> JoinHandle<Result<(), Overloaded>> {
+    ) -> JoinHandle<Result<(), OverloadedError>> {
         let executor = Arc::clone(executor);
         let order = order.clone();
         tokio::spawn(async move {
@@ -245,14 +246,14 @@ mod tests {
                 let refused = executor.acquire(peer(0)).await.map(drop);
                 assert_eq!(
                     refused,
-                    Err(Overloaded),
+                    Err(OverloadedError),
                     "a peer has no more than its share"
                 );
             }
         }
         assert_eq!(
             executor.acquire(peer(9)).await.map(drop),
-            Err(Overloaded),
+            Err(OverloadedError),
             "no place is left"
         );
         drop(running);

@@ -1,5 +1,6 @@
 //! The fields of every object type, generated from `schema.graphql` by `build.rs`: one enum per
-//! type, and what the directives `@cost`, `@listSize` and `@cacheScope` state about each field.
+//! type, and the facts that the directives `@cost`, `@listSize` and `@cacheScope` state about each
+//! field.
 
 /// An enum of the fields of one object type.
 pub(crate) trait ObjectField: Copy {
@@ -13,13 +14,13 @@ pub(crate) trait ObjectField: Copy {
 /// Facts about a field, from its directives in the schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldFacts {
-    /// `@cost`: work of one execution beside the objects that it returns, in objects.
+    /// `@cost`: work of one execution besides the objects that it returns, in objects.
     pub(crate) weight: u64,
     /// `@listSize`: length of the list.
     pub(crate) list_size: ListSize,
     /// `@cacheScope`: catalogs that the value depends on.
     pub(crate) scope: FieldScope,
-    /// Whether the value is raw JSON, whose size the cost does not reflect.
+    /// True if the value is raw JSON, whose size the cost does not reflect.
     pub(crate) is_json: bool,
 }
 

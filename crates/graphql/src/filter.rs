@@ -6,9 +6,13 @@ use fbc::catalog::{
     PlatformVersionError,
 };
 use fbc::range::{MastermindsRange, VersionRangeError};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Map;
 
 use super::coercion::Arguments;
+use super::input::{
+    self, ApiInput, BundleFilterInput, MetaFilterInput, PackageFilterInput, PlatformInput,
+};
 
 /// An error of a condition in an argument. The message begins with the name of the malformed
 /// member.
@@ -39,7 +43,7 @@ pub(super) const INSTALL_MODES: [(InstallMode, &str); 4] = [
     (InstallMode::AllNamespaces, "ALL_NAMESPACES"),
 ];
 
-/// Install modes with the texts that people are shown.
+/// Install modes with their display names.
 pub(super) const INSTALL_MODE_NAMES: [(InstallMode, &str); 4] = [
     (InstallMode::OwnNamespace, "Own namespace"),
     (InstallMode::SingleNamespace, "Single namespace"),
@@ -64,29 +68,28 @@ pub(super) fn word<T: PartialEq>(words: &[(T, &'static str)], value: &T) -> &'st
 /// # Errors
 /// The version of a platform is malformed.
 pub(super) fn packages(arguments: &Arguments) -> Result<Option<PackageFilter<'_>>, FilterError> {
-    let filter = arguments.get("filter");
-    if filter.as_object().is_none_or(Map::is_empty) {
+    let Some(filter) = read_filter::<PackageFilterInput<'_>>(arguments) else {
         return Ok(None);
-    }
+    };
     Ok(Some(PackageFilter {
-        search: filter["search"].as_str(),
-        names: texts(&filter["names"]),
-        categories: texts(&filter["categories"]),
-        providers: texts(&filter["providers"]),
-        keywords: texts(&filter["keywords"]),
-        capability_levels: values(&CAPABILITY_LEVELS, &filter["capabilityLevels"]),
-        install_modes: values(&INSTALL_MODES, &filter["installModes"]),
-        infrastructure_features: texts(&filter["infrastructureFeatures"]),
-        architectures: texts(&filter["architectures"]),
-        operating_systems: texts(&filter["operatingSystems"]),
-        valid_subscriptions: texts(&filter["validSubscriptions"]),
-        certified: filter["certified"].as_bool(),
-        problem_severity: filter["problemSeverity"]
-            .as_str()
+        search: filter.search,
+        names: filter.names.unwrap_or_default(),
+        categories: filter.categories.unwrap_or_default(),
+        providers: filter.providers.unwrap_or_default(),
+        keywords: filter.keywords.unwrap_or_default(),
+        capability_levels: values(&CAPABILITY_LEVELS, filter.capability_levels),
+        install_modes: values(&INSTALL_MODES, filter.install_modes),
+        infrastructure_features: filter.infrastructure_features.unwrap_or_default(),
+        architectures: filter.architectures.unwrap_or_default(),
+        operating_systems: filter.operating_systems.unwrap_or_default(),
+        valid_subscriptions: filter.valid_subscriptions.unwrap_or_default(),
+        certified: filter.certified,
+        problem_severity: filter
+            .problem_severity
             .and_then(|word| value(&SEVERITIES, word)),
-        provides: api(&filter["provides"]),
-        platform: platform(&filter["compatibleWith"])?,
-        deprecated: filter["deprecated"].as_bool(),
+        provides: filter.provides.map(api),
+        platform: platform(filter.compatible_with)?,
+        deprecated: filter.deprecated,
     }))
 }
 
@@ -96,39 +99,35 @@ pub(super) fn packages(arguments: &Arguments) -> Result<Option<PackageFilter<'_>
 /// # Errors
 /// The version range or the version of a platform is malformed.
 pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>, FilterError> {
-    let filter = arguments.get("filter");
-    if filter.as_object().is_none_or(Map::is_empty) {
+    let Some(filter) = read_filter::<BundleFilterInput<'_>>(arguments) else {
         return Ok(None);
-    }
+    };
     Ok(Some(BundleFilter {
         packages: Vec::new(),
-        names: texts(&filter["names"]),
-        images: texts(&filter["images"]),
-        property_types: texts(&filter["propertyTypes"]),
-        channels: texts(&filter["channels"]),
-        version_range: filter["versionRange"]
-            .as_str()
+        names: filter.names.unwrap_or_default(),
+        images: filter.images.unwrap_or_default(),
+        property_types: filter.property_types.unwrap_or_default(),
+        channels: filter.channels.unwrap_or_default(),
+        version_range: filter
+            .version_range
             .map(MastermindsRange::parse)
             .transpose()?,
-        provides: api(&filter["provides"]),
-        requires: api(&filter["requires"]),
-        requires_package: filter["requiresPackage"].as_str(),
-        platform: platform(&filter["compatibleWith"])?,
-        channel_head: filter["channelHead"].as_bool(),
-        deprecated: filter["deprecated"].as_bool(),
+        provides: filter.provides.map(api),
+        requires: filter.requires.map(api),
+        requires_package: filter.requires_package,
+        platform: platform(filter.compatible_with)?,
+        channel_head: filter.channel_head,
+        deprecated: filter.deprecated,
     }))
 }
 
 /// Returns the conditions of the argument `filter` on blobs; `None` if there are none.
 pub(super) fn metas(arguments: &Arguments) -> Option<MetaFilter<'_>> {
-    let filter = arguments.get("filter");
-    filter.as_object().filter(|members| !members.is_empty())?;
-    let [schema, package, name] =
-        ["schema", "package", "name"].map(|member| filter[member].as_str());
+    let filter = read_filter::<MetaFilterInput<'_>>(arguments)?;
     Some(MetaFilter {
-        schema,
-        package,
-        name,
+        schema: filter.schema,
+        package: filter.package,
+        name: filter.name,
     })
 }
 
@@ -136,24 +135,33 @@ pub(super) fn metas(arguments: &Arguments) -> Option<MetaFilter<'_>> {
 ///
 /// # Errors
 /// A version is malformed.
-pub(super) fn platform(value: &Value) -> Result<Option<Platform<'_>>, PlatformVersionError> {
-    let version = |member: &str| value[member].as_str().map(str::parse).transpose();
+pub(super) fn platform(
+    input: Option<PlatformInput<'_>>,
+) -> Result<Option<Platform<'_>>, PlatformVersionError> {
+    let Some(input) = input else { return Ok(None) };
     let platform = Platform {
-        kubernetes: version("kubernetes")?,
-        openshift: version("openshift")?,
-        architecture: value["architecture"].as_str(),
+        kubernetes: input.kubernetes.map(str::parse).transpose()?,
+        openshift: input.openshift.map(str::parse).transpose()?,
+        architecture: input.architecture,
     };
     Ok((!platform.is_any()).then_some(platform))
 }
 
-/// Returns the texts of a list; none where there is no list.
-pub(super) fn texts(value: &Value) -> Vec<&str> {
-    items(value).filter_map(Value::as_str).collect()
+/// Reads the argument `filter`; `None` if it has no members.
+fn read_filter<'a, T: Deserialize<'a>>(arguments: &'a Arguments) -> Option<T> {
+    let filter = arguments.get("filter");
+    // An empty filter must be no filter, for which lists are not scanned.
+    if filter.as_object().is_none_or(Map::is_empty) {
+        return None;
+    }
+    input::read(filter)
 }
 
-fn values<T: Copy>(words: &[(T, &str)], value: &Value) -> Vec<T> {
-    items(value)
-        .filter_map(|item| self::value(words, item.as_str()?))
+fn values<T: Copy>(words: &[(T, &str)], texts: Option<Vec<&str>>) -> Vec<T> {
+    texts
+        .into_iter()
+        .flatten()
+        .filter_map(|text| value(words, text))
         .collect()
 }
 
@@ -165,16 +173,10 @@ fn value<T: Copy>(words: &[(T, &str)], text: &str) -> Option<T> {
         .map(|(value, _)| *value)
 }
 
-/// Returns the items of a list; none where there is no list.
-pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().map_or(&[][..], Vec::as_slice).iter()
-}
-
-fn api(value: &Value) -> Option<ApiFilter<'_>> {
-    let [group, kind] = ["group", "kind"].map(|member| value[member].as_str());
-    Some(ApiFilter {
-        group: group?,
-        version: value["version"].as_str(),
-        kind: kind?,
-    })
+fn api(input: ApiInput<'_>) -> ApiFilter<'_> {
+    ApiFilter {
+        group: input.group,
+        version: input.version,
+        kind: input.kind,
+    }
 }

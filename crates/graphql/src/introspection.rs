@@ -9,9 +9,10 @@ use apollo_compiler::executable;
 use apollo_compiler::response::{JsonMap, serde_json_bytes};
 use serde_json::{Map, Value};
 
-use super::document::{Document, Schema};
+use super::document::Document;
 use super::errors::{Code, Error};
 use super::plan::{Plan, ValuePlan};
+use super::schema::Schema;
 
 /// Result of the introspection fields of an operation: JSON text by response key.
 pub(super) type IntrospectionData = Vec<(Box<str>, Box<[u8]>)>;
@@ -21,6 +22,15 @@ const MAX_ENTRIES: usize = 4;
 
 /// Maximum size of a cached result, in bytes. The result for the whole schema is smaller.
 const MAX_ENTRY_BYTES: usize = 1 << 20;
+
+/// An operation with its coerced variables and its plan.
+#[derive(Clone, Copy)]
+pub(super) struct PlannedOperation<'e> {
+    pub(super) document: &'e Document,
+    pub(super) operation: &'e executable::Operation,
+    pub(super) variables: &'e Map<String, Value>,
+    pub(super) plan: &'e Plan<'e>,
+}
 
 /// Cache of the last results, the latest last.
 #[derive(Default)]
@@ -37,32 +47,20 @@ struct IntrospectionKey {
 }
 
 impl IntrospectionKey {
-    fn new(
-        document: &Document,
-        operation: &executable::Operation,
-        variables: &Map<String, Value>,
-    ) -> Self {
+    fn new(planned: PlannedOperation<'_>) -> Self {
+        let name = planned.operation.name.as_ref();
         Self {
-            text: document.text().into(),
-            operation: operation.name.as_ref().map(|name| name.as_str().into()),
-            variables: variables.clone(),
+            text: planned.document.text().into(),
+            operation: name.map(|name| name.as_str().into()),
+            variables: planned.variables.clone(),
         }
     }
 }
 
 impl IntrospectionCache {
     /// Returns whether [`Self::execute`] finds the result in the cache, or has nothing to execute.
-    pub(super) fn has(
-        &self,
-        document: &Document,
-        operation: &executable::Operation,
-        variables: &Map<String, Value>,
-        plan: &Plan<'_>,
-    ) -> bool {
-        !introspects(plan)
-            || self
-                .get(&IntrospectionKey::new(document, operation, variables))
-                .is_some()
+    pub(super) fn has(&self, operation: PlannedOperation<'_>) -> bool {
+        !operation.introspects() || self.get(&IntrospectionKey::new(operation)).is_some()
     }
 
     /// Returns the result of the introspection fields of a plan, cached or executed now; empty if
@@ -70,19 +68,17 @@ impl IntrospectionCache {
     pub(super) fn execute(
         &self,
         schema: &Schema,
-        document: &Document,
-        operation: &executable::Operation,
-        variables: &Map<String, Value>,
-        plan: &Plan<'_>,
+        operation: PlannedOperation<'_>,
     ) -> Result<Arc<IntrospectionData>, Error> {
-        if !introspects(plan) {
+        if !operation.introspects() {
             return Ok(Arc::default());
         }
-        let key = IntrospectionKey::new(document, operation, variables);
+        let key = IntrospectionKey::new(operation);
         if let Some(data) = self.get(&key) {
             return Ok(data);
         }
-        let data = Arc::new(execute(schema, document, operation, variables, plan)?);
+        let data = Arc::new(execute(schema, operation)?);
+        // Aliases multiply the result: without this bound a client could cache megabytes.
         if data.iter().map(|(_, json)| json.len()).sum::<usize>() <= MAX_ENTRY_BYTES {
             self.insert(key, &data);
         }
@@ -109,22 +105,22 @@ impl IntrospectionCache {
 /// Executes the introspection fields of a plan; empty if it has none.
 pub(super) fn execute(
     schema: &Schema,
-    document: &Document,
-    operation: &executable::Operation,
-    variables: &Map<String, Value>,
-    plan: &Plan<'_>,
+    operation: PlannedOperation<'_>,
 ) -> Result<IntrospectionData, Error> {
-    if introspects(plan) {
-        to_texts(&schema.introspect(document, operation, to_json_map(variables))?)
-    } else {
-        Ok(IntrospectionData::default())
+    if !operation.introspects() {
+        return Ok(IntrospectionData::default());
     }
+    let variables = to_json_map(operation.variables);
+    to_texts(&schema.introspect(operation.document, operation.operation, variables)?)
 }
 
-fn introspects(plan: &Plan<'_>) -> bool {
-    plan.fields
-        .iter()
-        .any(|field| matches!(field.value, ValuePlan::Introspection(_)))
+impl PlannedOperation<'_> {
+    fn introspects(self) -> bool {
+        self.plan
+            .fields
+            .iter()
+            .any(|field| matches!(field.value, ValuePlan::Introspection(_)))
+    }
 }
 
 fn to_json_map(variables: &Map<String, Value>) -> JsonMap {

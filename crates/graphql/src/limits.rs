@@ -13,7 +13,6 @@ use std::time::Duration;
 use apollo_compiler::ast::{self, Definition, Selection};
 
 use super::errors::{Code, Cost, Error};
-use super::subscription::StreamLimits;
 
 pub use list::{LimitUnit, ListedLimit};
 
@@ -76,13 +75,29 @@ pub struct Limits {
     /// Maximum size of a response that is compressed, in bytes: compressing a larger one would take
     /// longer than writing it did.
     pub compressed_bytes: usize,
-    /// Whether clients may read the schema.
+    /// Policy for reading the schema.
     pub introspection: IntrospectionPolicy,
     /// Limits of streams.
     pub streams: StreamLimits,
 }
 
-/// Whether clients may read the schema, by introspection or as text.
+/// Limits of streams.
+#[derive(Clone, Debug)]
+pub struct StreamLimits {
+    /// Maximum number of streams: event streams and operations of WebSocket connections. As many
+    /// WebSocket connections may be open.
+    pub streams: usize,
+    /// Maximum number of operations per WebSocket.
+    pub operations: usize,
+    /// Interval of keep-alive messages on a stream that has no events.
+    pub ping: Duration,
+    /// Time for a WebSocket to send `connection_init`.
+    pub init: Duration,
+    /// Interval at which the catalogs that the caller of a stream may see are renewed.
+    pub renewal: Duration,
+}
+
+/// Policy for reading the schema, by introspection or as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntrospectionPolicy {
     /// Every client may read the schema.
@@ -125,6 +140,20 @@ impl Default for Limits {
     }
 }
 
+impl Default for StreamLimits {
+    fn default() -> Self {
+        let ping = Duration::from_secs(12);
+        let init = Duration::from_secs(3);
+        Self {
+            streams: 1_000,
+            operations: 20,
+            ping,
+            init,
+            renewal: Duration::from_mins(1),
+        }
+    }
+}
+
 /// Checks every operation of a document against the limits that depend on the document alone.
 ///
 /// # Errors
@@ -162,7 +191,7 @@ struct Measure {
     lists: u64,
     /// Nesting of lists of introspection within `__schema` or `__type`.
     introspection_lists: u64,
-    /// Whether `__schema` or `__type` is selected.
+    /// True if `__schema` or `__type` is selected.
     introspects: bool,
 }
 

@@ -1,10 +1,10 @@
-//! What the engine counts: requests by their result, what they cost, and hits of the response
+//! Metrics of the engine: requests by their result, their cost, and hits of the response
 //! cache.
 
 use metrics::{Counter, Family, Histogram, labels};
 
 use super::errors::{Code, Error, Outcome};
-use super::execute::Response;
+use super::response::Response;
 
 labels! {
     /// Kind of the operation of a request.
@@ -17,7 +17,7 @@ labels! {
 }
 
 labels! {
-    /// How a request ended.
+    /// Result of a request.
     pub enum RequestResult {
         /// Executed: data without errors; or a subscription that started.
         Ok = "ok",
@@ -27,7 +27,7 @@ labels! {
         Cached = "cached",
         /// Executed: some field is `null` because of an error.
         Partial = "partial",
-        /// The request is not valid, or asks for what is not there.
+        /// The request is not valid, or names an operation or document that does not exist.
         Invalid = "invalid",
         /// A limit of the document, of its cost, or of how much is done at one time.
         Limited = "limited",
@@ -108,7 +108,7 @@ impl EngineMetrics {
 
     /// Counts a request that was refused with this code.
     pub fn refuse(&self, kind: OperationKind, code: Code) {
-        self.count(kind, RequestResult::of_code(code));
+        self.count(kind, RequestResult::from_code(code));
         self.refused[code].increment();
     }
 
@@ -131,7 +131,8 @@ impl EngineMetrics {
 }
 
 impl RequestResult {
-    /// Whether requests of this kind may end so: a subscription is counted when it starts.
+    /// Returns whether requests of this kind can have the result. A subscription is counted when it
+    /// starts.
     pub fn is_of(self, kind: OperationKind) -> bool {
         let is_of_response = matches!(
             self,
@@ -141,7 +142,7 @@ impl RequestResult {
     }
 
     /// The result of a request that was refused or abandoned with this code.
-    pub fn of_code(code: Code) -> Self {
+    pub fn from_code(code: Code) -> Self {
         match code {
             Code::ParseFailed
             | Code::ValidationFailed

@@ -21,8 +21,9 @@ use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Value};
 
 use super::coercion::{self, Arguments, CoercionError};
-use super::document::{Document, Schema};
+use super::document::Document;
 use super::fields::FieldId;
+use super::schema::Schema;
 
 /// Plan of a selection set for objects of one concrete type.
 #[derive(Debug)]
@@ -47,11 +48,11 @@ pub(super) struct PlannedField<'d> {
     pub(super) name: &'d str,
     /// Identifier of the field in the schema.
     pub(super) id: FieldId,
-    /// Whether the type is nullable.
+    /// True if the type is nullable.
     pub(super) nullable: bool,
-    /// Whether the item type is nullable, if the type is a list.
+    /// True if the type is a list with a nullable item type.
     pub(super) nullable_items: bool,
-    /// Whether the type is a list.
+    /// True if the type is a list.
     pub(super) list: bool,
     /// Coerced arguments, or the first coercion error.
     pub(super) arguments: CoercedArguments,
@@ -167,13 +168,13 @@ impl<'d> Planner<'d, '_> {
             };
         }
         let mut fields = Vec::with_capacity(collected.groups.len());
-        for (key, group) in collected.groups {
+        for group in collected.groups.into_values() {
             // Validation ensures that every field is defined.
             let Some(definition) = self.schema.field_definition(type_name, &group.first.name)
             else {
                 continue;
             };
-            fields.push(self.field(type_name, key, definition, &group, fields.is_empty()));
+            fields.push(self.field(type_name, definition, &group, fields.is_empty()));
         }
         Plan {
             type_name,
@@ -221,11 +222,11 @@ impl<'d> Planner<'d, '_> {
     fn field(
         &self,
         type_name: &str,
-        key: &'d str,
         definition: &'d FieldDefinition,
         group: &FieldGroup<'d>,
-        first: bool,
+        is_first: bool,
     ) -> PlannedField<'d> {
+        let key = group.first.response_name().as_str();
         let name = group.first.name.as_str();
         let mut arguments = self.arguments(type_name, definition, group.first);
         let value = self.value_plan(definition, group).unwrap_or_else(|error| {
@@ -233,7 +234,7 @@ impl<'d> Planner<'d, '_> {
             ValuePlan::Leaf
         });
         PlannedField {
-            prefix: prefix(key, first),
+            prefix: prefix(key, is_first),
             key,
             name,
             id: FieldId::from_names(type_name, name),

@@ -1,6 +1,6 @@
-//! Prepared requests: a request with its document and the name of its response, for one snapshot.
+//! Prepared requests: a request with its document and the key of its response, for one snapshot.
 //!
-//! A response comes from the cache or is executed, stored and compressed here.
+//! Here, a response is taken from the cache, or it is executed, cached and compressed.
 
 use std::sync::Arc;
 
@@ -10,28 +10,31 @@ use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
 use http_facts::peer::Peer;
 use serving::{Catalogs, Snapshot};
 
+use super::budget::ExecutionMode;
+use super::document::Document;
 use super::documents::ResolvedRequest;
+use super::engine::Engine;
 use super::errors::{Code, Error, Outcome};
-use super::execute::Turn;
 use super::metrics::{OperationKind, RequestResult};
+use super::request::Request;
+use super::response::Response;
 use super::response_cache::CachedResponse;
 use super::response_key::{ResponseKey, Validator};
 use super::subscription::Subscription;
-use super::{Engine, Response};
 
-/// Size in bytes from which compression takes a tenth of a millisecond or longer, and is kept off
-/// the threads that serve connections.
+/// Size in bytes from which compression takes a tenth of a millisecond or longer, and runs on
+/// threads that serve no connections.
 const LONG_COMPRESSION_BYTES: usize = 16 << 10;
 
 /// A request whose document is valid, with the snapshot that answers it.
 pub struct PreparedRequest<'r> {
     engine: &'r Arc<Engine>,
-    /// What the caller may see.
+    /// The catalogs that the caller may see.
     catalogs: &'r Catalogs,
     snapshot: Arc<Snapshot>,
     resolved: ResolvedRequest<'r>,
     validator: Option<Validator>,
-    /// Whose request it is.
+    /// The peer that sent the request.
     peer: Peer,
 }
 
@@ -46,6 +49,66 @@ pub struct EncodedResponse {
     pub outcome: Outcome,
 }
 
+impl Engine {
+    /// Prepares a request of a peer for a snapshot of these catalogs: the engine's own ones, or
+    /// those that a caller may see.
+    ///
+    /// # Errors
+    /// The document is missing, unknown, not trusted, invalid, or exceeds a limit.
+    pub fn prepare<'r>(
+        self: &'r Arc<Self>,
+        request: &'r Request<'r>,
+        catalogs: &'r Catalogs,
+        peer: Peer,
+    ) -> Result<PreparedRequest<'r>, Error> {
+        self.prepare_parsed(request, catalogs, peer, None)
+    }
+
+    /// Prepares a request as [`Self::prepare`] does. A long document that is not cached is parsed
+    /// with a permit of the peer, on a thread that serves no connections.
+    ///
+    /// # Errors
+    /// Those of [`Self::prepare`], or too many long requests are waiting.
+    pub async fn prepare_offloaded<'r>(
+        self: &'r Arc<Self>,
+        request: &'r Request<'r>,
+        catalogs: &'r Catalogs,
+        peer: Peer,
+    ) -> Result<PreparedRequest<'r>, Error> {
+        let Some((digest, text)) = self.documents.unparsed(request) else {
+            return self.prepare(request, catalogs, peer);
+        };
+        let engine = Arc::clone(self);
+        let text = text.to_owned();
+        let parse = move |_| {
+            engine
+                .documents
+                .parse(digest, &text, &engine.schema, &engine.limits)
+        };
+        let parsed = self
+            .run_offloaded(peer, parse)
+            .await
+            .and_then(|parsed| parsed);
+        self.prepare_parsed(request, catalogs, peer, Some(parsed))
+    }
+
+    /// Prepares a request; `parsed` is the result of parsing its document, if that is done.
+    fn prepare_parsed<'r>(
+        self: &'r Arc<Self>,
+        request: &'r Request<'r>,
+        catalogs: &'r Catalogs,
+        peer: Peer,
+        parsed: Option<Result<Arc<Document>, Error>>,
+    ) -> Result<PreparedRequest<'r>, Error> {
+        let resolved = self
+            .documents
+            .resolve(request, &self.schema, &self.limits, parsed);
+        let resolved =
+            resolved.inspect_err(|error| self.metrics.refuse(OperationKind::Query, error.code))?;
+        Ok(PreparedRequest::new(self, catalogs, resolved, peer))
+    }
+}
+
 impl<'r> PreparedRequest<'r> {
     pub(super) fn new(
         engine: &'r Arc<Engine>,
@@ -53,6 +116,8 @@ impl<'r> PreparedRequest<'r> {
         resolved: ResolvedRequest<'r>,
         peer: Peer,
     ) -> Self {
+        // One snapshot for the validator and the response, or else the validator could name a
+        // response over other catalogs.
         let snapshot = catalogs.snapshot();
         let validator = engine.response_keys.validator(&snapshot, &resolved);
         Self {
@@ -122,11 +187,13 @@ impl<'r> PreparedRequest<'r> {
             }
             engine.metrics.cache_misses.increment();
         }
-        let executed = match engine.execute_resolved(&self.snapshot, &self.resolved, Turn::Short) {
-            Ok(None) => self.execute_in_turn().await,
-            Ok(Some(response)) => Ok(response),
-            Err(errors) => Err(errors),
-        };
+        // Inline first: a short request must not wait behind long ones for a permit.
+        let executed =
+            match engine.execute_resolved(&self.snapshot, &self.resolved, ExecutionMode::Inline) {
+                Ok(None) => self.execute_offloaded().await,
+                Ok(Some(response)) => Ok(response),
+                Err(errors) => Err(errors),
+            };
         let response = executed
             .inspect_err(|errors| engine.metrics.refuse_all(OperationKind::Query, errors))?;
         engine.metrics.executed(&response);
@@ -136,9 +203,9 @@ impl<'r> PreparedRequest<'r> {
             .await)
     }
 
-    /// Executes a long request when it is its turn, on a thread that serves no connections. It is
+    /// Executes a long request with a permit, on a thread that serves no connections. It is
     /// cancelled when the client leaves.
-    async fn execute_in_turn(&self) -> Result<Response, Vec<Error>> {
+    async fn execute_offloaded(&self) -> Result<Response, Vec<Error>> {
         let engine = Arc::clone(self.engine);
         let snapshot = Arc::clone(&self.snapshot);
         let ResolvedRequest {
@@ -156,11 +223,11 @@ impl<'r> PreparedRequest<'r> {
                 digest,
                 includes_cost,
             };
-            engine.execute_resolved(&snapshot, &resolved, Turn::Long(cancellation))
+            engine.execute_resolved(&snapshot, &resolved, ExecutionMode::Offloaded(cancellation))
         };
         match self
             .engine
-            .run_in_turn(self.peer, execute)
+            .run_offloaded(self.peer, execute)
             .await
             .map_err(|error| vec![error])?
         {
@@ -239,7 +306,7 @@ impl Engine {
                 .into()
         };
         match self
-            .compress_in_turn(body.len(), codings, peer, compress)
+            .compress_offloaded(body.len(), codings, peer, compress)
             .await
         {
             Some((coding, bytes)) => EncodedResponse {
@@ -272,7 +339,7 @@ impl Engine {
             .filter(|coding| cached.has(*coding))
         {
             Some(coding) => Some((coding, encode(coding))),
-            None => self.compress_in_turn(length, codings, peer, encode).await,
+            None => self.compress_offloaded(length, codings, peer, encode).await,
         };
         let (coding, bytes) = encoded.map_or((None, cached.plain.clone()), |(coding, bytes)| {
             (Some(coding), bytes)
@@ -284,10 +351,10 @@ impl Engine {
         }
     }
 
-    /// Compresses so many bytes with the preferred one of these codings, when it is its turn if
-    /// that takes long. `None` to send them uncompressed: because of their size, or because too
-    /// many requests wait for their turn.
-    async fn compress_in_turn(
+    /// Compresses so many bytes with the preferred one of these codings, with a permit if that
+    /// takes long. `None` to send them uncompressed: because of their size, or because too many
+    /// requests wait for a permit.
+    async fn compress_offloaded(
         &self,
         length: usize,
         codings: &AcceptableCodings,
@@ -299,7 +366,7 @@ impl Engine {
             return Some((coding, compress(coding)));
         }
         let compressed = self
-            .run_in_turn(peer, move |_| compress(coding))
+            .run_offloaded(peer, move |_| compress(coding))
             .await
             .ok()?;
         Some((coding, compressed))

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http_facts::coding::{Coding, CompressionLevel};
-use serving::{CacheUsage, Encodings, SecondChanceCache, Snapshot};
+use serving::{BoundedCache, CacheUsage, Encodings, Snapshot};
 
 use super::limits::Limits;
 use super::response_key::ResponseKey;
@@ -17,13 +17,13 @@ use super::response_key::ResponseKey;
 /// Memory of a cached response in bytes, besides its text.
 const BYTES_PER_RESPONSE: usize = 400;
 
-/// Number of recently missed keys that are remembered for admission; of two keys with one slot, the
-/// later stays.
+/// Number of slots for recently missed keys, on which admission depends. Of two keys with one slot,
+/// the later one stays.
 const MISSED_KEYS: usize = 4096;
 
 /// Cached responses.
 pub(super) struct ResponseCache {
-    responses: SecondChanceCache<ResponseKey, CachedResponse>,
+    responses: BoundedCache<ResponseKey, CachedResponse>,
     max_bytes: usize,
     max_response_bytes: usize,
     /// Second halves of keys that were missed, by the first half.
@@ -41,7 +41,7 @@ impl ResponseCache {
     /// Creates an empty cache of the size that the limits allow.
     pub(super) fn new(limits: &Limits) -> Self {
         let missed = (0..MISSED_KEYS).map(|_| AtomicU64::new(0)).collect();
-        let responses = SecondChanceCache::new(usize::MAX, limits.cache_bytes);
+        let responses = BoundedCache::with_bytes(limits.cache_bytes);
         Self {
             responses,
             max_bytes: limits.cache_bytes,
@@ -55,7 +55,7 @@ impl ResponseCache {
         self.responses.get(key)
     }
 
-    /// Bytes of cached responses, and the number of those that were evicted.
+    /// Returns the size of the cache and the number of evictions.
     pub(super) fn usage(&self) -> CacheUsage {
         self.responses.usage()
     }
@@ -66,7 +66,8 @@ impl ResponseCache {
         {
             return None;
         }
-        // A copy, because the buffer of a new response has room for more.
+        // A copy, because the buffer of a new response has unused capacity, which would not be
+        // counted.
         let cached = CachedResponse {
             plain: Bytes::copy_from_slice(response),
             encodings: Encodings::default(),
@@ -108,6 +109,7 @@ impl ResponseCache {
     fn was_missed(&self, key: ResponseKey) -> bool {
         let [first, second] = key.halves();
         let slot = usize::try_from(first % MISSED_KEYS as u64).unwrap_or_default();
+        // Eight bytes a slot, without a lock: a first request must cost nothing.
         self.missed[slot].swap(second, Ordering::Relaxed) == second
     }
 }

@@ -1,8 +1,8 @@
-//! Validators: names of responses, known before they are executed.
+//! Validators: keys of responses, known before execution.
 //!
 //! A response is a function of the build, the limits, the catalogs in its cache scope and the
-//! request. A hash of these names it. The server can therefore answer a conditional request without
-//! executing it, and cache the response.
+//! request. A hash of these is its key. The server can therefore answer a conditional request
+//! without executing it, and cache the response.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fbc::Digest;
 use serde_json::Map;
-use serving::{Revision, SecondChanceCache, Snapshot};
+use serving::{BoundedCache, Revision, Snapshot};
 use sha2::{Digest as _, Sha256};
 
 use super::dependencies::ScopedCatalogs;
@@ -22,7 +22,7 @@ use super::limits::Limits;
 /// chance.
 const KEY_BYTES: usize = 16;
 
-/// Names the text of a response, whatever its media type and content coding.
+/// Key of the text of a response, for all media types and content codings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResponseKey {
     hash: [u8; KEY_BYTES],
@@ -38,32 +38,32 @@ pub struct Validator {
     pub(super) is_immutable: bool,
 }
 
-/// Memory for remembered URLs, in bytes (approximate): as much for requests whose callers see every
-/// catalog as for all others.
+/// Memory for validators of URLs, in bytes (approximate). There are two such caches: for requests
+/// whose callers see every catalog, and for all others.
 const URL_BYTES: usize = 1 << 20;
 
-/// Memory of a remembered URL in bytes, besides its text.
+/// Memory of a URL's validator in bytes, besides its text.
 const BYTES_PER_URL: usize = 200;
 
-/// Computes response keys, and remembers those of URLs.
+/// Computes response keys, and caches those of URLs.
 pub(super) struct ResponseKeys {
     /// Hash of what every response of this process depends on.
     process: Digest,
-    /// Hash of what the server says of itself.
+    /// Hash of the facts of the type `Server`.
     server: Digest,
-    urls: ArcSwap<RememberedUrls>,
+    urls: ArcSwap<UrlValidators>,
 }
 
-/// Validators by URL, which need not be parsed again while the same catalogs are served.
-struct RememberedUrls {
+/// Validators by URL. A cached URL is not parsed again while the same catalogs are served.
+struct UrlValidators {
     /// Revision of the published set when these URLs were parsed.
     revision: Revision,
     /// Validators for requests whose callers see every catalog, by URL parameters, as they were
     /// sent.
-    validators: SecondChanceCache<Arc<str>, Validator>,
-    /// Validators for all other requests, by the revision of what their callers see and URL
-    /// parameters. No request of the one kind finds what the other has left.
-    narrowed: SecondChanceCache<NarrowedUrl, Validator>,
+    validators: BoundedCache<Arc<str>, Validator>,
+    /// Validators for all other requests, by the revision of the visible catalogs and URL
+    /// parameters. No request of one kind finds an entry of the other.
+    narrowed: BoundedCache<NarrowedUrl, Validator>,
 }
 
 /// The bytes of a revision, followed by URL parameters.
@@ -91,16 +91,17 @@ impl ResponseKeys {
         Self {
             process,
             server: Digest::new([0; 32]),
-            urls: ArcSwap::from_pointee(RememberedUrls::new(Revision::default())),
+            urls: ArcSwap::from_pointee(UrlValidators::new(Revision::default())),
         }
     }
 
-    /// Sets what the server says of itself, on which some responses depend.
+    /// Sets the facts of the type `Server`, on which some responses depend.
     pub(super) fn set_server(&mut self, facts: &impl std::fmt::Debug) {
         self.server = Digest::new(Sha256::digest(format!("{facts:?}")).into());
     }
 
-    /// Returns the remembered validator of a URL with these parameters, for what a caller sees.
+    /// Returns the cached validator of a URL with these parameters, for the catalogs that a caller
+    /// sees.
     pub(super) fn recall(&self, snapshot: &Snapshot, parameters: &str) -> Option<Validator> {
         let urls = self.urls.load();
         let revision = snapshot.revision();
@@ -112,8 +113,8 @@ impl ResponseKeys {
         validator.map(|validator| *validator)
     }
 
-    /// Remembers the validator of a URL with these parameters for a snapshot, which is the
-    /// published one or what a caller sees of it.
+    /// Caches the validator of a URL with these parameters for a snapshot, which is the published
+    /// one or a caller's part of it.
     pub(super) fn remember(
         &self,
         published: &Snapshot,
@@ -139,7 +140,7 @@ impl ResponseKeys {
     pub(super) fn evict_stale(&self, published: &Snapshot) {
         if self.urls.load().revision != published.revision() {
             self.urls
-                .store(Arc::new(RememberedUrls::new(published.revision())));
+                .store(Arc::new(UrlValidators::new(published.revision())));
         }
     }
 
@@ -207,9 +208,9 @@ impl ResponseKeys {
         })
     }
 
-    /// Returns the key of what another dialect answers to a request, by its parts, about the
+    /// Returns the key of another dialect's response to a request, given by its parts, about the
     /// catalog of this revision.
-    pub(super) fn of_dialect(
+    pub(super) fn for_dialect(
         &self,
         dialect: &str,
         catalog: Revision,
@@ -226,7 +227,7 @@ impl ResponseKeys {
     }
 }
 
-/// What is hashed into a key.
+/// Text that is hashed into a key.
 struct KeyText(Vec<u8>);
 
 impl KeyText {
@@ -249,11 +250,11 @@ impl KeyText {
     }
 }
 
-impl RememberedUrls {
+impl UrlValidators {
     /// Creates an empty set of URLs for a published set.
     fn new(revision: Revision) -> Self {
-        let validators = SecondChanceCache::new(usize::MAX, URL_BYTES);
-        let narrowed = SecondChanceCache::new(usize::MAX, URL_BYTES);
+        let validators = BoundedCache::with_bytes(URL_BYTES);
+        let narrowed = BoundedCache::with_bytes(URL_BYTES);
         Self {
             revision,
             validators,

@@ -1,19 +1,20 @@
-//! Documents against another schema than the project's own: one that is made when the program runs,
-//! of object types, lists and scalars.
+//! Documents against another schema than the project's own: one of object types, lists and scalars
+//! that is made at run time.
 //!
-//! Parsing, limits, validation, coercion and introspection are those of `schema.graphql`. What
-//! fields mean, and how a response is written, is the caller's affair.
+//! Parsing, limits, validation, coercion and introspection are those of `schema.graphql`. The
+//! caller resolves fields and writes responses.
 
 use apollo_compiler::ast;
 use apollo_compiler::schema::ExtendedType;
 use serde_json::{Map, Value};
 
 use super::coercion::{self, Arguments};
-use super::document::{self, Document, ParsedText, Schema};
+use super::document::{Document, ParsedText};
 use super::errors::{Code, Cost, Error};
-use super::introspection;
+use super::introspection::{self, PlannedOperation};
 use super::limits::Limits;
 use super::plan::{self, Plan, PlannedField, ValuePlan};
+use super::schema::{self, Schema};
 
 /// Maximum number of values of introspection that a request may have, estimated as the fields that
 /// it selects times what the schema declares: memory, because all of them are made before the first
@@ -22,7 +23,7 @@ pub const MAX_INTROSPECTED_VALUES: u64 = 2_000_000;
 
 /// Name that an object type has in the text of a schema in which its name is `Float`; no field may
 /// have the scalar then.
-pub const FLOAT_OBJECT: &str = document::FLOAT_OBJECT;
+pub const FLOAT_OBJECT: &str = schema::FLOAT_OBJECT;
 
 /// A schema that was made when the program ran.
 pub struct RuntimeSchema {
@@ -45,11 +46,11 @@ pub struct SelectedField {
     /// Name in the schema.
     pub name: Box<str>,
     arguments: Arguments,
-    /// What is selected of its value.
+    /// Selection of its value.
     pub value: SelectedValue,
 }
 
-/// What is selected of the value of a field.
+/// Selection of the value of a field.
 #[derive(Debug)]
 pub enum SelectedValue {
     /// `__typename`: the name of the type.
@@ -78,19 +79,19 @@ impl ParsedDocument {
         ParsedText::parse(text, limits).map(Self)
     }
 
-    /// Its syntax tree.
+    /// Returns its syntax tree.
     pub fn tree(&self) -> &ast::Document {
         self.0.tree()
     }
 
-    /// Its syntax tree, to be changed before it is validated.
+    /// Returns its syntax tree, to be changed before it is validated.
     pub fn tree_mut(&mut self) -> &mut ast::Document {
         self.0.tree_mut()
     }
 }
 
 impl ValidDocument {
-    /// Whether an operation selects `__schema` or `__type`, which [`RuntimeSchema::select`]
+    /// Returns whether an operation selects `__schema` or `__type`, which [`RuntimeSchema::select`]
     /// executes.
     pub fn introspects(&self) -> bool {
         self.0.introspects()
@@ -159,7 +160,15 @@ impl RuntimeSchema {
         })?;
         let introspected = || {
             self.check_introspection(&plan)?;
-            introspection::execute(&self.schema, document, operation, &variables, &plan)
+            introspection::execute(
+                &self.schema,
+                PlannedOperation {
+                    document,
+                    operation,
+                    variables: &variables,
+                    plan: &plan,
+                },
+            )
         };
         let mut introspected = introspected().map_err(|error| vec![error])?;
         Ok(selected(&plan, &mut introspected))

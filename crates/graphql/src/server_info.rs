@@ -1,23 +1,23 @@
-//! What a server says of itself.
+//! Version and configuration of the server, for the type `Server`.
 
 use fbc::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::document::SDL;
 use super::documents::DocumentPolicy;
+use super::schema::SDL;
 
-/// What the program says of the server that it runs.
+/// Facts of the program that runs the engine.
 #[derive(Clone, Debug)]
 pub struct ServerInfo {
     /// Version of the program.
     pub version: String,
-    /// Commit that it was built from; `None` if that is not known.
+    /// Commit that it was built from; `None` if unknown.
     pub commit: Option<String>,
     /// URL of the playground, relative to the endpoint; `None` if there is none.
     pub playground_url: Option<String>,
 }
 
-/// What an engine knows of its server.
+/// State of the type `Server` besides the limits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerState {
     pub(super) info: ServerInfo,

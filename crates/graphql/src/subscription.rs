@@ -1,89 +1,37 @@
 //! Subscriptions: the events of a stream and the response text of each. This module does not know
 //! the transport.
 //!
-//! A stream remembers the catalogs as it reported them last and looks for a difference whenever
-//! something was published. So nothing queues up for a slow reader: it receives the latest state
-//! when it reads again. Equal requests are executed once per event.
+//! A stream keeps the catalogs that it reported last, and compares them with the published set
+//! after each change. Events therefore never queue up for a slow reader, which receives the latest
+//! state when it reads again. Equal requests are executed once per event.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use fbc::Digest;
 use http_facts::peer::Peer;
 use serde_json::{Map, Value};
-use serving::{Catalogs, FairPermit, FairSemaphore, RenewalError, Revision, Served, Snapshot};
+use serving::{Catalogs, FairPermit, RenewalError, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::budget::Cancellation;
+use super::budget::{Cancellation, ExecutionMode};
 use super::document::Document;
 use super::documents::ResolvedRequest;
+use super::engine::Engine;
 use super::errors::{self, Code, Error};
-use super::execute::{Execution, Turn};
-use super::executor::Permit;
+use super::execute::Execution;
+use super::executor::ExecutionPermit;
+use super::streams::{EventKey, SHARED_TEXT_BYTES};
 use super::write::CatalogChange;
-use super::{Engine, coercion, plan};
+use super::{coercion, plan};
 
-/// Limits of streams.
-#[derive(Clone, Debug)]
-pub struct StreamLimits {
-    /// Maximum number of streams: event streams and operations of WebSocket connections. As many
-    /// WebSocket connections may be open.
-    pub streams: usize,
-    /// Maximum number of operations per WebSocket.
-    pub operations: usize,
-    /// Interval of keep-alive messages on a stream that has no events.
-    pub ping: Duration,
-    /// Time for a WebSocket to send `connection_init`.
-    pub init: Duration,
-    /// Interval at which it is found out what the caller of a stream may see.
-    pub renewal: Duration,
-}
-
-/// Maximum number of event texts that are shared between the streams.
-const SHARED_TEXTS: usize = 64;
-
-/// Maximum size of a shared event text, in bytes.
-const SHARED_TEXT_BYTES: usize = 256 << 10;
-
-/// Maximum number of events that are written at one time, half of them for one peer: more than
-/// processors would only take memory.
-const CONCURRENT_EVENTS: usize = 4;
-
-/// Time-out of finding out what the caller of a stream may see; it ends the stream. Shorter than
-/// the interval of keep-alive messages, for which a transport gives up waiting for an event.
+/// Timeout of a renewal of the catalogs that the caller of a stream may see; it ends the stream. It
+/// is shorter than the interval of keep-alive messages, at which a transport may stop waiting for
+/// an event.
 pub const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// State shared by all subscriptions.
-pub(super) struct Streams {
-    /// Whether streams are to end; each stream holds a receiver.
-    ending: watch::Sender<bool>,
-    /// Permits of events, held from when they are written until there is room for them.
-    events: FairSemaphore<Peer>,
-    shared: Mutex<SharedTexts>,
-}
-
-/// Texts of events since the last change of the published set.
-#[derive(Default)]
-struct SharedTexts {
-    /// Revision of the published set.
-    revision: Revision,
-    texts: Vec<(EventKey, Bytes)>,
-}
-
-/// Everything that the text of an event depends on.
-#[derive(Clone, PartialEq, Eq)]
-struct EventKey {
-    request: Digest,
-    /// Revision of what the caller sees.
-    revision: Revision,
-    /// Name of the catalog.
-    name: String,
-    /// Digest of the content that was reported last; `None` for a new catalog.
-    before: Option<Digest>,
-}
 
 /// A running subscription.
 pub struct Subscription {
@@ -98,11 +46,11 @@ pub struct Subscription {
     last: String,
     changes: watch::Receiver<u64>,
     ending: watch::Receiver<bool>,
-    /// What the caller may see.
+    /// The catalogs that the caller may see.
     catalogs: Catalogs,
-    /// When it is found out what the caller may see; `None` if that never changes.
+    /// Time of the next renewal of `catalogs`; `None` if they never change for this caller.
     renew_at: Option<Instant>,
-    /// Whether the last event was written.
+    /// True after the last event was written.
     has_ended: bool,
 }
 
@@ -112,7 +60,7 @@ struct SubscribedOperation {
     document: Arc<Document>,
     name: Option<String>,
     variables: Map<String, Value>,
-    /// Who subscribed.
+    /// The peer that subscribed.
     peer: Peer,
 }
 
@@ -120,34 +68,23 @@ struct SubscribedOperation {
 pub struct SubscriptionEvent {
     /// JSON text of the response.
     pub text: Bytes,
-    /// Permit to hold a text that has no memory budget yet: to be dropped once the text is counted
-    /// elsewhere.
+    /// Permit to hold a text that has no memory budget yet: to be dropped once the text is
+    /// counted elsewhere.
     pub permit: FairPermit,
 }
 
 /// A catalog before and after a change; `None` where it is not served.
-type CatalogVersions = (Option<Arc<Served>>, Option<Arc<Served>>);
-
-impl Default for StreamLimits {
-    fn default() -> Self {
-        let ping = Duration::from_secs(12);
-        let init = Duration::from_secs(3);
-        Self {
-            streams: 1_000,
-            operations: 20,
-            ping,
-            init,
-            renewal: Duration::from_mins(1),
-        }
-    }
+#[derive(Clone)]
+struct CatalogVersions {
+    before: Option<Arc<Served>>,
+    after: Option<Arc<Served>>,
 }
 
-impl Default for Streams {
-    fn default() -> Self {
-        Self {
-            ending: watch::Sender::new(false),
-            events: FairSemaphore::new(CONCURRENT_EVENTS),
-            shared: Mutex::default(),
+impl CatalogVersions {
+    fn change(&self) -> CatalogChange<'_> {
+        CatalogChange {
+            before: self.before.as_deref(),
+            after: self.after.as_deref(),
         }
     }
 }
@@ -163,15 +100,15 @@ impl Engine {
         self.streams.ending.closed().await;
     }
 
-    /// When it is to be found out again what the caller of these catalogs may see.
+    /// Returns the time of the next renewal of these catalogs; `None` if they have no caller.
     fn renew_at(&self, catalogs: &Catalogs) -> Option<Instant> {
         catalogs
             .has_caller()
             .then(|| Instant::now() + self.limits.streams.renewal)
     }
 
-    /// A receiver that turns `true` when streams are to end. [`Self::streams_ended`] waits until it
-    /// is dropped.
+    /// Returns a receiver that becomes `true` when streams are to end. [`Self::streams_ended`]
+    /// waits until it is dropped.
     pub fn ending(&self) -> watch::Receiver<bool> {
         self.streams.ending.subscribe()
     }
@@ -244,8 +181,8 @@ impl Subscription {
         })
     }
 
-    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. A caller who may not
-    /// read any more, or of whom that cannot be found out, is told so in the last event.
+    /// Waits for the next event; `None` if the stream has ended. Cancel-safe. If the renewal of the
+    /// caller's catalogs fails, the last event is an error.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         loop {
             if self.has_ended {
@@ -255,8 +192,9 @@ impl Subscription {
                 && let Err(error) = self.renew().await
             {
                 self.has_ended = true;
-                return self.refusal(error).await;
+                return self.renewal_error_event(error).await;
             }
+            // Before the snapshot is taken, so that a change after it wakes the stream.
             self.changes.borrow_and_update();
             let now = self.catalogs.snapshot();
             if self.find_change(&now).is_none() {
@@ -271,6 +209,7 @@ impl Subscription {
                 }
                 continue;
             }
+            // Before the event is written: otherwise a change would make all streams hold a text.
             let permit = self
                 .operation
                 .engine
@@ -280,15 +219,15 @@ impl Subscription {
                 .await;
             // Something else may have been published while this stream waited.
             let now = self.catalogs.snapshot();
-            if let Some(change) = self.find_change(&now) {
-                let text = self.text(&now, &change).await?;
-                self.mark_reported(change);
+            if let Some(versions) = self.find_change(&now) {
+                let text = self.text(&now, &versions).await?;
+                self.mark_reported(versions);
                 return Some(SubscriptionEvent { text, permit });
             }
         }
     }
 
-    /// Finds out what the caller may see from now on: what it may not see any more is reported as
+    /// Renews the catalogs that the caller may see. Those that it may no longer see are reported as
     /// removed.
     async fn renew(&mut self) -> Result<(), RenewalError> {
         let renewed = timeout(RENEWAL_TIMEOUT, self.catalogs.renew()).await;
@@ -297,8 +236,8 @@ impl Subscription {
         Ok(())
     }
 
-    /// The last event of a caller who does not read on.
-    async fn refusal(&self, error: RenewalError) -> Option<SubscriptionEvent> {
+    /// Returns the last event after a failed renewal.
+    async fn renewal_error_event(&self, error: RenewalError) -> Option<SubscriptionEvent> {
         let (code, message) = match error {
             RenewalError::Refused => (
                 Code::Forbidden,
@@ -336,13 +275,16 @@ impl Subscription {
         let before = |name: &str| Some(Arc::clone(&self.reported[self.position(name).ok()?]));
         names
             .into_iter()
-            .map(|name| (before(name), now.get(name).cloned()))
-            .find(|versions| catalog_change(versions).change().is_some())
+            .map(|name| CatalogVersions {
+                before: before(name),
+                after: now.get(name).cloned(),
+            })
+            .find(|versions| versions.change().change().is_some())
     }
 
-    fn mark_reported(&mut self, change: CatalogVersions) {
-        catalog_change(&change).name().clone_into(&mut self.last);
-        match (self.position(&self.last), change.1) {
+    fn mark_reported(&mut self, versions: CatalogVersions) {
+        versions.change().name().clone_into(&mut self.last);
+        match (self.position(&self.last), versions.after) {
             (Ok(at), Some(after)) => self.reported[at] = after,
             (Ok(at), None) => drop(self.reported.remove(at)),
             (Err(at), Some(after)) => self.reported.insert(at, after),
@@ -360,7 +302,7 @@ impl Subscription {
     ///
     /// `None` if the runtime is shutting down.
     async fn text(&self, now: &Arc<Snapshot>, versions: &CatalogVersions) -> Option<Bytes> {
-        let change = catalog_change(versions);
+        let change = versions.change();
         let before = change.before.map(|served| served.content.digest);
         let key = EventKey {
             request: self.request,
@@ -373,15 +315,15 @@ impl Subscription {
         if let Some(text) = streams.shared_text(published, &key) {
             return Some(text);
         }
-        let text = if let Some(text) = self.operation.execute(now, change, Turn::Short) {
+        let text = if let Some(text) = self.operation.execute(now, change, ExecutionMode::Inline) {
             text
         } else {
             let operation = Arc::clone(&self.operation);
             let now = Arc::clone(now);
             let versions = versions.clone();
             match self.operation.engine.executor.try_acquire() {
-                Some(turn) => operation.execute_in(turn, now, versions).await?,
-                None => operation.execute_in_turn(now, versions).await?,
+                Some(permit) => operation.execute_offloaded(permit, now, versions).await?,
+                None => operation.execute_queued(now, versions).await?,
             }
         };
         if text.len() <= SHARED_TEXT_BYTES {
@@ -392,45 +334,51 @@ impl Subscription {
 }
 
 impl SubscribedOperation {
-    /// Executes the operation when it is its turn, in a task of its own: a client that reads
-    /// nothing holds no turn.
+    /// Waits for a permit and executes the operation, in a task of its own: if the client stops
+    /// reading, the connection polls nothing, and the permit would be held for ever.
     ///
     /// `None` if the runtime is shutting down.
-    async fn execute_in_turn(
+    async fn execute_queued(
         self: Arc<Self>,
         now: Arc<Snapshot>,
         versions: CatalogVersions,
     ) -> Option<Bytes> {
         let written = tokio::spawn(async move {
-            let turn = self.engine.executor.acquire_patiently(self.peer).await?;
-            self.execute_in(turn, now, versions).await
+            let permit = self.engine.executor.acquire_patiently(self.peer).await?;
+            self.execute_offloaded(permit, now, versions).await
         });
         written.await.ok()?
     }
 
-    /// Executes the operation in a turn, on a thread that serves no connections.
+    /// Executes the operation with a permit, on a thread that serves no connections.
     ///
     /// `None` if the runtime is shutting down.
-    async fn execute_in(
+    async fn execute_offloaded(
         self: Arc<Self>,
-        turn: Permit,
+        permit: ExecutionPermit,
         now: Arc<Snapshot>,
         versions: CatalogVersions,
     ) -> Option<Bytes> {
         let executed = tokio::task::spawn_blocking(move || {
-            // Held until the work has really ended.
-            let _turn = turn;
+            // Held by the thread, which goes on if the future is dropped.
+            let _permit = permit;
             self.execute(
                 &now,
-                catalog_change(&versions),
-                Turn::Long(Cancellation::default()),
+                versions.change(),
+                ExecutionMode::Offloaded(Cancellation::default()),
             )
         });
         executed.await.ok()?
     }
 
-    /// Executes the operation for an event; `None` if it takes longer than a short turn.
-    fn execute(&self, now: &Snapshot, change: CatalogChange<'_>, turn: Turn) -> Option<Bytes> {
+    /// Executes the operation for an event; `None` if it would take long in
+    /// [`ExecutionMode::Inline`].
+    fn execute(
+        &self,
+        now: &Snapshot,
+        change: CatalogChange<'_>,
+        mode: ExecutionMode,
+    ) -> Option<Bytes> {
         let Self {
             engine,
             document,
@@ -450,7 +398,7 @@ impl SubscribedOperation {
                 change,
                 includes_cost: false,
             };
-            engine.execute_operation(now, execution, turn)
+            engine.execute_operation(now, execution, mode)
         });
         match response {
             Ok(response) => Some(response?.body.into()),
@@ -459,39 +407,11 @@ impl SubscribedOperation {
     }
 }
 
-impl Streams {
-    fn shared_text(&self, revision: Revision, key: &EventKey) -> Option<Bytes> {
-        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut texts = shared.texts.iter().filter(|_| shared.revision == revision);
-        texts
-            .find(|(other, _)| other == key)
-            .map(|(_, text)| text.clone())
-    }
-
-    fn share(&self, revision: Revision, key: EventKey, text: &Bytes) {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.revision != revision || shared.texts.len() >= SHARED_TEXTS {
-            *shared = SharedTexts {
-                revision,
-                texts: Vec::new(),
-            };
-        }
-        shared.texts.push((key, text.clone()));
-    }
-}
-
 /// Waits for a moment; for ever if there is none.
 async fn wait_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
-    }
-}
-
-fn catalog_change((before, after): &CatalogVersions) -> CatalogChange<'_> {
-    CatalogChange {
-        before: before.as_deref(),
-        after: after.as_deref(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Execution: writes the response of a plan over a snapshot as JSON text, in one pass and into one
 //! buffer.
 //!
-//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). This file has
-//! what all types share: response keys, lists, errors with their paths, propagation of `null` by
-//! truncating the buffer, and the limits on objects, bytes and time.
+//! Each type's code is one exhaustive `match` over its fields ([`Object::write`]). This module has
+//! the code that all types share: response keys, lists, errors with their paths, propagation of
+//! `null` by truncating the buffer, and the limits on objects, bytes and time.
 
 mod bundle;
 mod bundles;
@@ -64,7 +64,7 @@ use scans::Scans;
 
 pub(super) use diff::CatalogChange;
 
-/// Bytes of an object that its price includes; what is written beyond them is drawn too.
+/// Bytes of an object that its price includes. Bytes beyond them are charged separately.
 const OBJECT_BYTES: usize = 512;
 
 /// Result of executing an operation.
@@ -86,7 +86,7 @@ pub(super) struct ExecutionResult {
 /// The limit because of which the execution was abandoned.
 pub(super) fn write(
     plan: &Plan<'_>,
-    context: Context<'_>,
+    context: WriteContext<'_>,
     budget: &Budget,
     out: Vec<u8>,
 ) -> Result<ExecutionResult, Error> {
@@ -110,18 +110,19 @@ pub(super) fn write(
     })
 }
 
-/// Why an execution was abandoned.
+/// The reason of an abandoned execution.
+#[derive(Default)]
 struct Abandonment {
-    /// The limit of the writer that was exceeded; `None` if the account of work refused.
+    /// The limit of the writer that was exceeded; `None` if the budget of work stopped it.
     limit: Option<Error>,
-    /// What to narrow.
+    /// Text that suggests a narrower request.
     advice: Option<String>,
 }
 
 /// Executes an operation.
 fn write_within<'a>(
     plan: &'a Plan<'a>,
-    context: Context<'a>,
+    context: WriteContext<'a>,
     work: &'a Work<'a>,
     out: Vec<u8>,
 ) -> Result<ExecutionResult, Box<Abandonment>> {
@@ -134,14 +135,10 @@ fn write_within<'a>(
         scratch: Vec::new(),
         manifests: Manifests::default(),
         path: Vec::new(),
-        errors: Vec::new(),
-        suggestions: Vec::new(),
-        uncompared_names: MAX_COMPARED_NAMES,
-        locations: HashMap::new(),
-        error_bytes: 0,
+        errors: FieldErrors::default(),
+        suggestions: NameSuggestions::default(),
         drawn_bytes: 0,
-        abandoned: None,
-        advice: None,
+        abandonment: Abandonment::default(),
     };
     let outcome = match context.change {
         Some(change) => writer.selection_set(diff::SubscriptionObject(change), plan),
@@ -154,10 +151,7 @@ fn write_within<'a>(
             writer.null();
         }
         Err(WriteError::Abandoned) => {
-            return Err(Box::new(Abandonment {
-                limit: writer.abandoned,
-                advice: writer.advice,
-            }));
+            return Err(Box::new(writer.abandonment));
         }
     }
     let ResponseWriter {
@@ -168,15 +162,15 @@ fn write_within<'a>(
     } = writer;
     Ok(ExecutionResult {
         data,
-        errors,
-        suggestions,
+        errors: errors.list,
+        suggestions: suggestions.list,
         work: work.units(),
     })
 }
 
 /// Everything that an execution reads besides its plan.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'a> {
+pub(super) struct WriteContext<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// The event of a subscription; `None` for a query.
     pub(super) change: Option<CatalogChange<'a>>,
@@ -227,7 +221,7 @@ impl From<WorkStopped> for WriteError {
 
 /// Writes a response: the text so far, the current path, errors, and counters for the limits.
 struct ResponseWriter<'a> {
-    context: Context<'a>,
+    context: WriteContext<'a>,
     work: &'a Work<'a>,
     scans: Scans<'a>,
     out: Vec<u8>,
@@ -235,21 +229,39 @@ struct ResponseWriter<'a> {
     manifests: Manifests,
     /// Path of the object that is being written.
     path: Vec<PathStep<'a>>,
-    errors: Vec<Error>,
-    suggestions: Vec<Suggestion>,
-    /// Number of names that may still be compared for suggestions.
-    uncompared_names: usize,
-    /// Locations of errors: a field may fail for each item of a list, and computing a location
-    /// scans the source text.
+    errors: FieldErrors,
+    suggestions: NameSuggestions,
+    /// Length of `out` when an object was last charged.
+    drawn_bytes: usize,
+    /// Set before [`WriteError::Abandoned`] is returned.
+    abandonment: Abandonment,
+}
+
+/// Field errors so far.
+#[derive(Default)]
+struct FieldErrors {
+    list: Vec<Error>,
+    /// Locations by span. A field may fail for each item of a list, and computing a location scans
+    /// the source text.
     locations: HashMap<SourceSpan, Option<Location>>,
     /// Size of the errors in bytes (approximate).
-    error_bytes: usize,
-    /// Length of `out` when an object was drawn last.
-    drawn_bytes: usize,
-    /// The limit of this writer that was exceeded.
-    abandoned: Option<Error>,
-    /// What to narrow in a request whose work was stopped.
-    advice: Option<String>,
+    bytes: usize,
+}
+
+/// Suggestions so far.
+struct NameSuggestions {
+    list: Vec<Suggestion>,
+    /// Number of names that may still be compared.
+    uncompared_names: usize,
+}
+
+impl Default for NameSuggestions {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            uncompared_names: MAX_COMPARED_NAMES,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -287,7 +299,7 @@ impl<'a> ResponseWriter<'a> {
         Ok(())
     }
 
-    /// Draws an object, and what the last one has written beyond what is usual.
+    /// Charges an object, and the bytes of the last one beyond [`OBJECT_BYTES`].
     fn draw_object(&mut self) -> WriteResult {
         let written = self.out.len().saturating_sub(self.drawn_bytes);
         self.drawn_bytes = self.out.len();
@@ -305,7 +317,7 @@ impl<'a> ResponseWriter<'a> {
     ) -> WriteResult {
         let metadata = bundle.item.metadata_by(&mut self.manifests);
         self.draw_decoded()?;
-        let id = MetadataId::of_bundle(bundle.item);
+        let id = MetadataId::from_bundle(bundle.item);
         self.optional_object(
             metadata
                 .as_ref()
@@ -442,19 +454,19 @@ impl<'a> ResponseWriter<'a> {
         }
     }
 
-    /// Suggests names for the value of an argument of a field that names none of them, as far as
-    /// the limits of a response allow.
+    /// Suggests names that are similar to the value of an argument, within the limits of a
+    /// response.
     fn suggest_names<'n>(
         &mut self,
         field: &'a PlannedField<'a>,
         argument: &'static str,
         names: impl Iterator<Item = &'n str>,
     ) -> WriteResult {
-        if self.suggestions.len() >= MAX_SUGGESTED_FIELDS {
+        if self.suggestions.list.len() >= MAX_SUGGESTED_FIELDS {
             return Ok(());
         }
         let value = arguments(field).string(argument).unwrap_or_default();
-        let uncompared = &mut self.uncompared_names;
+        let uncompared = &mut self.suggestions.uncompared_names;
         let names = names.take(*uncompared).inspect(|_| *uncompared -= 1);
         let similar: Vec<_> = similar_names(value, names, self.work)?
             .into_iter()
@@ -462,7 +474,7 @@ impl<'a> ResponseWriter<'a> {
             .collect();
         if !similar.is_empty() {
             let path = self.path_of(Some(field));
-            self.suggestions.push(Suggestion {
+            self.suggestions.list.push(Suggestion {
                 path,
                 argument,
                 value: value.to_owned(),
@@ -530,7 +542,7 @@ impl ResponseWriter<'_> {
         self.out.push(b'"');
     }
 
-    /// Copies JSON text. It may be large, so the limit is checked before.
+    /// Copies JSON text, which may be large: the limit is checked before.
     fn json(&mut self, json: &[u8]) -> WriteResult {
         let maximum = self.context.limits.response_bytes;
         if self.out.len() + json.len() > maximum {

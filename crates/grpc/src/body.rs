@@ -1,5 +1,5 @@
-//! Bodies that are encoded in turns: messages are written and compressed on threads that serve no
-//! connections, because whatever those do, probes wait for it.
+//! Bodies that are encoded step by step on threads that serve no connections: while one of those
+//! encodes and compresses, probes would wait.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -11,32 +11,34 @@ use http_facts::peer::Peer;
 use serving::FairSemaphore;
 use tonic::{Status, body::Body};
 
-/// Number of bytes that are encoded in a turn, and a message more.
+/// Number of bytes after which a step ends, with the message that reaches it.
 const STEP_BYTES: usize = 32 * 1024;
 
-/// A body that is encoded in turns of a peer.
-pub(crate) struct BodyInTurns {
+/// A body whose steps are encoded one at a time, each with a permit of its peer.
+pub(crate) struct OffloadedBody {
     frames: Pin<Box<dyn Stream<Item = Result<Frame<Bytes>, Status>> + Send>>,
 }
 
-/// The frames of a body that waits for nothing.
-struct Steps(Option<Body>);
+/// The steps of a body whose frames are always ready.
+struct BodySteps(Option<Body>);
 
-impl BodyInTurns {
-    /// Encodes a body whose messages wait for nothing.
-    pub(crate) fn new(body: Body, turns: &FairSemaphore<Peer>, peer: Peer) -> Self {
-        let frames = turns.stream(peer, Steps(Some(body))).flat_map(|step| {
-            stream::iter(
-                step.unwrap_or_else(|error| vec![Err(Status::internal(error.to_string()))]),
-            )
-        });
+impl OffloadedBody {
+    /// Encodes a body whose frames are always ready.
+    pub(crate) fn new(body: Body, permits: &FairSemaphore<Peer>, peer: Peer) -> Self {
+        let frames = permits
+            .stream(peer, BodySteps(Some(body)))
+            .flat_map(|step| {
+                stream::iter(
+                    step.unwrap_or_else(|error| vec![Err(Status::internal(error.to_string()))]),
+                )
+            });
         Self {
             frames: Box::pin(frames),
         }
     }
 }
 
-impl Iterator for Steps {
+impl Iterator for BodySteps {
     type Item = Vec<Result<Frame<Bytes>, Status>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -60,7 +62,7 @@ impl Iterator for Steps {
     }
 }
 
-impl HttpBody for BodyInTurns {
+impl HttpBody for OffloadedBody {
     type Data = Bytes;
     type Error = Status;
 

@@ -1,63 +1,93 @@
-//! The `Bundle` message of an entry: written from the mapped lines, as `opm serve` writes it.
+//! The `Bundle` message of a channel entry, as `opm serve` makes it, read from the mapped lines.
 
 use std::borrow::Cow;
 
-use bytes::BufMut;
+use bytes::Bytes;
+use fbc::Catalog;
 use fbc::catalog::{
-    Bundle, ChannelEntry, JsonValue, Manifests, Property, PropertyKind, read_manifest,
+    Bundle, ChannelEntry, GroupVersionKind, JsonValue, Manifests, Property, PropertyKind,
+    read_manifest,
 };
 
 use crate::csv;
 use crate::json::{push_escaped, quoted};
-use crate::message::write_deprecation;
-use crate::wire::{write_bytes, write_text, write_texts};
+use crate::package::deprecation_message;
+use crate::proto::{ApiMessage, BundleMessage, PropertyMessage};
 
-/// Which fields of a bundle a call shows.
+/// Selects the fields of a bundle that a call shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BundleForm {
-    /// What it replaces and skips; no manifests if it has an image.
+    /// With `replaces` and `skips`; with manifests only if the bundle has no image.
     Listed,
-    /// Its manifests; not what it replaces and skips.
+    /// With manifests; without `replaces` and `skips`.
     Fetched,
 }
 
-/// Writes the bundle of an entry.
-pub(crate) fn write_bundle(entry: ChannelEntry<'_>, form: BundleForm, out: &mut impl BufMut) {
+/// Manifests of a bundle. Clones of one text share its memory.
+#[derive(Default)]
+struct BundleManifests {
+    /// The `ClusterServiceVersion`; empty without one.
+    csv: Bytes,
+    objects: Vec<Bytes>,
+}
+
+/// Returns the message for the bundle of an entry of a catalog.
+pub(crate) fn bundle_message(
+    catalog: &Catalog,
+    entry: ChannelEntry<'_>,
+    form: BundleForm,
+) -> BundleMessage {
     let channel = entry.channel();
-    write_text(1, entry.name(), out);
-    write_text(2, channel.package().name(), out);
-    write_text(3, channel.name(), out);
-    let Some(bundle) = entry.bundle() else { return };
-    let image = bundle.image().decode();
-    if form == BundleForm::Fetched || image.is_empty() {
-        write_manifests(bundle, out);
+    let named = BundleMessage {
+        csv_name: entry.name().to_owned(),
+        package_name: channel.package().name().to_owned(),
+        channel_name: channel.name().to_owned(),
+        ..BundleMessage::default()
+    };
+    let Some(bundle) = entry.bundle() else {
+        return named;
+    };
+
+    let content = catalog.content();
+    let image = bundle.image().decode().into_owned();
+    let manifests = if form == BundleForm::Fetched || image.is_empty() {
+        read_manifests(bundle)
+    } else {
+        BundleManifests::default()
+    };
+    let (replaces, skips) = match form {
+        BundleForm::Listed => (
+            entry.replaces().unwrap_or_default().to_owned(),
+            entry.skips().map(ToOwned::to_owned).collect(),
+        ),
+        BundleForm::Fetched => (String::new(), Vec::new()),
+    };
+
+    BundleMessage {
+        csv_json: manifests.csv,
+        object: manifests.objects,
+        bundle_path: image,
+        provided_apis: bundle.provided_apis().map(api_message).collect(),
+        required_apis: bundle.required_apis().map(api_message).collect(),
+        version: written_version(bundle).to_owned(),
+        skip_range: entry.skip_range().unwrap_or_default().to_owned(),
+        dependencies: bundle
+            .properties()
+            .filter_map(|property| dependency_message(content, property))
+            .collect(),
+        properties: bundle
+            .properties()
+            .filter_map(|property| property_message(content, property))
+            .collect(),
+        replaces,
+        skips,
+        deprecation: deprecation_message(bundle.deprecation()),
+        ..named
     }
-    write_text(6, &image, out);
-    bundle
-        .provided_apis()
-        .for_each(|api| write_texts(7, &[api.group, api.version, api.kind], out));
-    bundle
-        .required_apis()
-        .for_each(|api| write_texts(8, &[api.group, api.version, api.kind], out));
-    write_text(9, version(bundle), out);
-    write_text(10, entry.skip_range().unwrap_or_default(), out);
-    bundle
-        .properties()
-        .for_each(|property| write_dependency(property, out));
-    bundle
-        .properties()
-        .for_each(|property| write_property(property, out));
-    if form == BundleForm::Listed {
-        write_text(13, entry.replaces().unwrap_or_default(), out);
-        entry
-            .skips()
-            .for_each(|skip| write_bytes(14, skip.as_bytes(), out));
-    }
-    write_deprecation(15, bundle.deprecation(), out);
 }
 
 /// Returns the version as its author wrote it.
-fn version(bundle: Bundle<'_>) -> &str {
+fn written_version(bundle: Bundle<'_>) -> &str {
     let written = bundle
         .properties()
         .find_map(|property| match property.kind() {
@@ -67,66 +97,87 @@ fn version(bundle: Bundle<'_>) -> &str {
     written.unwrap_or_default()
 }
 
-fn write_property(property: Property<'_>, out: &mut impl BufMut) {
-    if !matches!(property.type_name(), csv::OBJECT | csv::METADATA) {
-        let value = property.value().map_or(&b""[..], JsonValue::raw);
-        write_texts(12, &[property.type_name().as_bytes(), value], out);
+fn api_message(api: GroupVersionKind<'_>) -> ApiMessage {
+    ApiMessage {
+        group: api.group.to_owned(),
+        version: api.version.to_owned(),
+        kind: api.kind.to_owned(),
+        plural: String::new(),
     }
 }
 
-/// Writes a property as a dependency, if it is one.
-fn write_dependency(property: Property<'_>, out: &mut impl BufMut) {
+/// Returns a property, unless it holds manifests, which have fields of their own.
+fn property_message(content: &Bytes, property: Property<'_>) -> Option<PropertyMessage> {
+    let type_name = property.type_name();
+    let holds_manifest = matches!(type_name, csv::OBJECT | csv::METADATA);
+    (!holds_manifest).then(|| PropertyMessage {
+        r#type: type_name.to_owned(),
+        value: property_value(content, property),
+    })
+}
+
+/// Returns the value of a property as a slice of the content, which is not copied.
+fn property_value(content: &Bytes, property: Property<'_>) -> Bytes {
+    content.slice_ref(property.value().map_or(b"", JsonValue::raw))
+}
+
+/// Returns a property as a dependency, if it is one.
+fn dependency_message(content: &Bytes, property: Property<'_>) -> Option<PropertyMessage> {
     match property.kind() {
-        PropertyKind::GvkRequired(_) => {
-            let value = property.value().map_or(&b""[..], JsonValue::raw);
-            write_texts(11, &[b"olm.gvk", value], out);
-        }
+        PropertyKind::GvkRequired(_) => Some(PropertyMessage {
+            r#type: "olm.gvk".to_owned(),
+            value: property_value(content, property),
+        }),
         PropertyKind::PackageRequired(required) => {
+            // Upstream renames the members of the property and drops others.
             let mut value = b"{\"packageName\":".to_vec();
             value.extend_from_slice(&quoted(required.package));
             value.extend_from_slice(b",\"version\":");
             value.extend_from_slice(&quoted(required.version_range));
             value.push(b'}');
-            write_texts(11, &[b"olm.package", value.as_slice()], out);
+            Some(PropertyMessage {
+                r#type: "olm.package".to_owned(),
+                value: value.into(),
+            })
         }
-        _ => {}
+        _ => None,
     }
 }
 
-/// Writes the manifests of a bundle, and its `ClusterServiceVersion` among them or made of its
+/// Reads the manifests of a bundle. Its `ClusterServiceVersion` is one of them, or is made from its
 /// metadata.
-fn write_manifests(bundle: Bundle<'_>, out: &mut impl BufMut) {
+fn read_manifests(bundle: Bundle<'_>) -> BundleManifests {
     let mut manifests = Manifests::default();
-    let objects = bundle
+    let inline: Vec<_> = bundle
         .properties()
-        .filter(|property| property.type_name() == csv::OBJECT);
-    let objects: Vec<_> = objects
-        .filter_map(|object| Manifest::read(object.value()?, &mut manifests))
+        .filter(|property| property.type_name() == csv::OBJECT)
+        .filter_map(|property| InlineManifest::read(property.value()?, &mut manifests))
         .collect();
-    let found = objects
+
+    let inline_csv = inline
         .iter()
-        .find(|object| object.is_csv)
-        .map(|object| Cow::Borrowed(&object.text));
-    let csv = found.or_else(|| csv::of_metadata(bundle).map(Cow::Owned));
-    if let Some(csv) = &csv {
-        write_bytes(4, csv, out);
+        .find(|manifest| manifest.is_csv)
+        .map(|manifest| manifest.text.clone());
+    let csv = inline_csv.or_else(|| csv::from_metadata(bundle).map(Bytes::from));
+    let mut objects: Vec<_> = inline.into_iter().map(|manifest| manifest.text).collect();
+    if objects.is_empty() {
+        objects.extend(csv.clone());
     }
-    for object in &objects {
-        write_bytes(5, &object.text, out);
-    }
-    if let Some(csv) = csv.filter(|_| objects.is_empty()) {
-        write_bytes(5, &csv, out);
+
+    BundleManifests {
+        csv: csv.unwrap_or_default(),
+        objects,
     }
 }
 
 /// An inline manifest.
-struct Manifest {
-    text: Vec<u8>,
+struct InlineManifest {
+    text: Bytes,
     is_csv: bool,
 }
 
-impl Manifest {
-    /// Reads the value of an `olm.bundle.object`: JSON as it is, YAML as JSON.
+impl InlineManifest {
+    /// Reads the value of an `olm.bundle.object`: JSON as it is, YAML converted to JSON.
     fn read(value: JsonValue<'_>, manifests: &mut Manifests) -> Option<Self> {
         let mut text = Vec::new();
         read_manifest(value.raw(), &mut text)?;
@@ -136,11 +187,14 @@ impl Manifest {
             text.clear();
             push_escaped(&json?, &mut text);
         }
-        // A field of protobuf is UTF-8.
+        // Clients refuse a message whose string field is not UTF-8.
         if let Cow::Owned(valid) = String::from_utf8_lossy(&text) {
             text = valid.into_bytes();
         }
-        Some(Self { text, is_csv })
+        Some(Self {
+            text: text.into(),
+            is_csv,
+        })
     }
 }
 

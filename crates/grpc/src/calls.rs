@@ -1,4 +1,4 @@
-//! One call: its catalog, its turn, and its response.
+//! One call: its catalog, its permits, and its response.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http_facts::peer::Peer;
 use serving::{Catalogs, FairPermit};
 use tonic::codec::CompressionEncoding;
-use tonic::server::Grpc as Server;
+use tonic::server::{Grpc as TonicServer, ServerStreamingService, StreamingService};
 use tonic::{Code, Status, Streaming};
 
-use crate::body::BodyInTurns;
-use crate::choice::Choice;
+use crate::body::OffloadedBody;
 use crate::codec::Codec;
 use crate::health;
-use crate::message::Message;
+use crate::message::ResponseMessage;
 use crate::metrics::Call;
-use crate::reflection::{Reflection, SERVICES};
+use crate::reflection::{ReflectionStream, SERVICES};
 use crate::registry::{Messages, Registry};
-use crate::wire::Request;
+use crate::request::CallRequest;
+use crate::requested_catalog::RequestedCatalog;
 use crate::{Grpc, MAX_REQUEST_BYTES, STREAM_TIME};
 
-/// Metadata without which the experimental service answers nothing.
+/// Name of the metadata without which the experimental service returns no messages, as upstream's.
 const EXPERIMENTAL: &str = "x-acknowledge-experimental";
 
-/// Why a caller gets no answer.
+/// Error of authentication or authorization of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It has no valid credentials, and not everybody may see something.
+pub enum CallAuthError {
+    /// `UNAUTHENTICATED`: the call has no valid credentials.
     Unauthenticated,
-    /// It may not do this.
+    /// `PERMISSION_DENIED`: the caller may not make this call.
     Denied(String),
-    /// It cannot be found out what it may do.
+    /// `UNAVAILABLE`: the authorizer does not answer.
     Undecided(String),
 }
 
-impl Refusal {
-    /// Responds to the call.
+impl CallAuthError {
+    /// Returns the response to the call.
     pub fn respond(self) -> Response {
         let status = match self {
             Self::Unauthenticated => Status::unauthenticated("Unauthorized"),
@@ -51,13 +51,13 @@ impl Refusal {
     }
 }
 
-type Answers = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
+type ResponseStream = Pin<Box<dyn Stream<Item = Result<ResponseMessage, Status>> + Send>>;
 
-/// What a call needs beside its request.
-struct Context {
+/// State of a call besides its request.
+struct CallContext {
     grpc: Grpc,
     catalogs: Catalogs,
-    choice: Choice,
+    requested: RequestedCatalog,
     call: Call,
     peer: Peer,
     is_experimental: bool,
@@ -65,7 +65,7 @@ struct Context {
 
 /// Responds to a request of a listener.
 pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> Response {
-    let call = match Call::of_path(request.uri().path()) {
+    let call = match Call::from_path(request.uri().path()) {
         Ok(call) => call,
         Err(status) => {
             grpc.metrics.count(Call::Unknown, status.code());
@@ -74,32 +74,35 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
     };
     let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
     let peer = Peer::of(request.extensions());
-    let choice = Choice::new(grpc.catalog.as_deref(), request.headers(), request.uri());
+    let requested =
+        RequestedCatalog::new(grpc.catalog.as_deref(), request.headers(), request.uri());
     let is_experimental = request
         .headers()
         .get(EXPERIMENTAL)
         .is_some_and(|value| value == "true");
-    let context = Arc::new(Context {
+    let context = Arc::new(CallContext {
         grpc,
         catalogs,
-        choice,
+        requested,
         call,
         peer,
         is_experimental,
     });
-    let mut server = Server::new(Codec)
+    let mut server = TonicServer::new(Codec(call))
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(MAX_REQUEST_BYTES);
+    // tonic's own server would dispatch by generated code and answer unknown paths with other
+    // texts.
     let response = if call == Call::Reflect {
-        server.streaming(Reflecting, request).await
+        server.streaming(ReflectionService, request).await
     } else if call.is_streamed() {
         server
-            .streaming(Calling(Arc::clone(&context)), request)
+            .streaming(RegistryService(Arc::clone(&context)), request)
             .await
     } else {
         server
-            .server_streaming(Calling(Arc::clone(&context)), request)
+            .server_streaming(RegistryService(Arc::clone(&context)), request)
             .await
     };
     let (mut head, body) = response.into_parts();
@@ -107,30 +110,33 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         .headers
         .get(Status::GRPC_STATUS)
         .map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()));
-    // What Go's servers say of a message that is too large.
+    // Go's servers return this code for a message that is too large.
     if code == Code::OutOfRange {
         head.headers
             .insert(Status::GRPC_STATUS, (Code::ResourceExhausted as i32).into());
     }
     context.grpc.metrics.count(call, code);
-    // An error is whole, and reflection waits for requests.
+    // An error has no messages to encode, and a stream of reflection waits for its client.
     if call == Call::Reflect || head.headers.contains_key(Status::GRPC_STATUS) {
         return Response::from_parts(head, Body::new(body));
     }
-    let body = BodyInTurns::new(body, &context.grpc.work, context.peer);
+    let body = OffloadedBody::new(body, &context.grpc.work, context.peer);
     Response::from_parts(head, Body::new(body))
 }
 
-struct Calling(Arc<Context>);
+type ResponseFuture =
+    Pin<Box<dyn Future<Output = Result<tonic::Response<ResponseStream>, Status>> + Send>>;
 
-/// For calls with one message as their response, whose further requests Go's library ignores, as
-/// tonic does.
-impl tonic::server::ServerStreamingService<Request> for Calling {
-    type Response = Message;
-    type ResponseStream = Answers;
-    type Future = Pin<Box<dyn Future<Output = Result<tonic::Response<Answers>, Status>> + Send>>;
+/// All calls but reflection.
+struct RegistryService(Arc<CallContext>);
 
-    fn call(&mut self, request: tonic::Request<Request>) -> Self::Future {
+/// Calls whose response is one message. Go's library ignores further requests, as tonic does.
+impl ServerStreamingService<CallRequest> for RegistryService {
+    type Response = ResponseMessage;
+    type ResponseStream = ResponseStream;
+    type Future = ResponseFuture;
+
+    fn call(&mut self, request: tonic::Request<CallRequest>) -> Self::Future {
         let context = Arc::clone(&self.0);
         Box::pin(async move {
             context
@@ -141,13 +147,13 @@ impl tonic::server::ServerStreamingService<Request> for Calling {
     }
 }
 
-/// For calls with a stream of messages as their response, whose further requests are an error.
-impl tonic::server::StreamingService<Request> for Calling {
-    type Response = Message;
-    type ResponseStream = Answers;
-    type Future = Pin<Box<dyn Future<Output = Result<tonic::Response<Answers>, Status>> + Send>>;
+/// Calls whose response is a stream of messages. Further requests are an error.
+impl StreamingService<CallRequest> for RegistryService {
+    type Response = ResponseMessage;
+    type ResponseStream = ResponseStream;
+    type Future = ResponseFuture;
 
-    fn call(&mut self, requests: tonic::Request<Streaming<Request>>) -> Self::Future {
+    fn call(&mut self, requests: tonic::Request<Streaming<CallRequest>>) -> Self::Future {
         let context = Arc::clone(&self.0);
         Box::pin(async move {
             let request = only_request(requests.into_inner()).await?;
@@ -156,8 +162,8 @@ impl tonic::server::StreamingService<Request> for Calling {
     }
 }
 
-/// Reads the request of a call that has one. The errors are those of Go's library.
-async fn only_request(mut requests: Streaming<Request>) -> Result<Request, Status> {
+/// Reads the request of a call that has exactly one. The errors are those of Go's library.
+async fn only_request(mut requests: Streaming<CallRequest>) -> Result<CallRequest, Status> {
     let violation = |received| {
         Status::internal(format!(
             "cardinality violation: received {received} non-client-streaming RPC"
@@ -173,90 +179,103 @@ async fn only_request(mut requests: Streaming<Request>) -> Result<Request, Statu
     }
 }
 
-struct Reflecting;
+/// The stream of server reflection.
+struct ReflectionService;
 
-impl tonic::server::StreamingService<Request> for Reflecting {
-    type Response = Message;
-    type ResponseStream = Answers;
-    type Future = std::future::Ready<Result<tonic::Response<Answers>, Status>>;
+impl StreamingService<CallRequest> for ReflectionService {
+    type Response = ResponseMessage;
+    type ResponseStream = ResponseStream;
+    type Future = std::future::Ready<Result<tonic::Response<ResponseStream>, Status>>;
 
-    fn call(&mut self, requests: tonic::Request<Streaming<Request>>) -> Self::Future {
-        let answers = requests
-            .into_inner()
-            .scan(Reflection::default(), |reflection, request| {
-                std::future::ready(Some(
-                    request.and_then(|request| reflection.answer(&request)),
-                ))
-            });
-        std::future::ready(Ok(tonic::Response::new(Box::pin(answers))))
+    fn call(&mut self, requests: tonic::Request<Streaming<CallRequest>>) -> Self::Future {
+        let responses =
+            requests
+                .into_inner()
+                .scan(ReflectionStream::default(), |stream, request| {
+                    let response = match request {
+                        Ok(CallRequest::Reflect(request)) => stream.answer(request),
+                        Ok(_) => Err(not_about_a_catalog()),
+                        Err(status) => Err(status),
+                    };
+                    std::future::ready(Some(response))
+                });
+        std::future::ready(Ok(tonic::Response::new(Box::pin(responses))))
     }
 }
 
-impl Context {
-    async fn answer(&self, request: Request) -> Result<Answers, Status> {
-        if !request.is_utf8(&[1, 2, 3, 4]) {
-            let text = "grpc: error unmarshalling request: string field contains invalid UTF-8";
-            return Err(Status::internal(text));
-        }
+impl CallContext {
+    async fn answer(&self, request: CallRequest) -> Result<ResponseStream, Status> {
         let snapshot = self.catalogs.snapshot();
-        if self.call == Call::Check {
-            let answer = health::check(&request, &self.choice, &snapshot);
-            return Ok(stream::iter([Ok(answer)]).boxed());
+        if let CallRequest::Check(request) = &request {
+            let response = health::check(request, &self.requested, &snapshot);
+            return Ok(stream::iter([Ok(response)]).boxed());
         }
         if self.call == Call::ListCustomSchemas && !self.is_experimental {
             return Ok(stream::empty().boxed());
         }
-        let served = self.choice.find(&snapshot)?;
+        let served = self.requested.find(&snapshot)?;
         let bundles = Arc::clone(&self.grpc.bundles);
         let registry = Registry { served, bundles };
+        // A call may wait long for its permits, and must not keep other catalogs in memory.
         drop(snapshot);
-        let is_held = self.call.is_large() || self.call.is_search();
-        let turn = if is_held {
+
+        // Held until the response is sent: clients that do not read must not hold a bundle each.
+        let needs_permit = self.call.is_large() || self.call.is_search();
+        let permit = if needs_permit {
             Some(self.grpc.large.acquire(&self.peer).await)
         } else {
             None
         };
+        // Milliseconds of work, during which the thread of the connection would answer no probe.
         let messages = if self.call.is_search() || self.call.reads_first() {
             let work = self.grpc.work.acquire(&self.peer).await;
-            let call = self.call;
-            let found = work.run(move || find(call, &registry, &request)).await;
-            found.map_err(|error| Status::internal(error.to_string()))?
+            work.run(move || find(&registry, request))
+                .await
+                .map_err(|error| Status::internal(error.to_string()))?
         } else {
-            find(self.call, &registry, &request)
+            find(&registry, request)
         };
-        Ok(in_time(messages?, turn))
+        Ok(with_deadline(messages?, permit))
     }
 }
 
-/// Finds what a call answers.
-fn find(call: Call, registry: &Registry, request: &Request) -> Result<Messages, Status> {
-    match call {
-        Call::ListPackages => Ok(registry.list_packages()),
-        Call::GetPackage => registry.get_package(request),
-        Call::GetBundle => registry.get_bundle(request),
-        Call::GetBundleForChannel => registry.get_bundle_for_channel(request),
-        Call::GetChannelEntriesThatReplace => registry.get_channel_entries_that_replace(request),
-        Call::GetBundleThatReplaces => registry.get_bundle_that_replaces(request),
-        Call::GetChannelEntriesThatProvide => registry.get_channel_entries_that_provide(request),
-        Call::GetLatestChannelEntriesThatProvide => {
-            registry.get_latest_channel_entries_that_provide(request)
+/// Finds the messages of a call.
+fn find(registry: &Registry, request: CallRequest) -> Result<Messages, Status> {
+    match request {
+        CallRequest::ListPackages => Ok(registry.list_packages()),
+        CallRequest::GetPackage(request) => registry.get_package(&request),
+        CallRequest::GetBundle(request) => registry.get_bundle(&request),
+        CallRequest::GetBundleForChannel(request) => registry.get_bundle_for_channel(&request),
+        CallRequest::GetChannelEntriesThatReplace(request) => {
+            registry.get_channel_entries_that_replace(&request)
         }
-        Call::GetDefaultBundleThatProvides => registry.get_default_bundle_that_provides(request),
-        Call::ListBundles => Ok(registry.list_bundles()),
-        Call::ListCustomSchemas => registry.list_custom_schemas(request),
-        Call::Check | Call::Reflect | Call::Unknown => {
-            Err(Status::unimplemented("not a call about a catalog"))
+        CallRequest::GetBundleThatReplaces(request) => registry.get_bundle_that_replaces(&request),
+        CallRequest::GetChannelEntriesThatProvide(request) => {
+            registry.get_channel_entries_that_provide(&request)
         }
+        CallRequest::GetLatestChannelEntriesThatProvide(request) => {
+            registry.get_latest_channel_entries_that_provide(&request)
+        }
+        CallRequest::GetDefaultBundleThatProvides(request) => {
+            registry.get_default_bundle_that_provides(&request)
+        }
+        CallRequest::ListBundles => Ok(registry.list_bundles()),
+        CallRequest::ListCustomSchemas(request) => registry.list_custom_schemas(request),
+        CallRequest::Check(_) | CallRequest::Reflect(_) => Err(not_about_a_catalog()),
     }
 }
 
-/// Makes a stream of messages, which ends with an error where a client takes too long for it. It
-/// keeps its turn until then.
-fn in_time(messages: Messages, turn: Option<FairPermit>) -> Answers {
+fn not_about_a_catalog() -> Status {
+    Status::unimplemented("not a call about a catalog")
+}
+
+/// Returns a stream of messages that ends with an error after [`STREAM_TIME`], and holds the permit
+/// until it ends.
+fn with_deadline(messages: Messages, permit: Option<FairPermit>) -> ResponseStream {
     let begun = Instant::now();
     stream::iter(messages)
         .map(move |message| {
-            let _held = &turn;
+            let _permit = &permit;
             if begun.elapsed() < STREAM_TIME {
                 return Ok(message);
             }
@@ -269,8 +288,8 @@ fn in_time(messages: Messages, turn: Option<FairPermit>) -> Answers {
 }
 
 impl Call {
-    /// Returns the call of a path, or the error that Go's servers answer.
-    fn of_path(path: &str) -> Result<Self, Status> {
+    /// Returns the call of a path, or the error that Go's servers return.
+    fn from_path(path: &str) -> Result<Self, Status> {
         let parts = path
             .strip_prefix('/')
             .and_then(|path| path.rsplit_once('/'));
@@ -286,7 +305,7 @@ impl Call {
             ("grpc.health.v1.Health", "Watch" | "List") => Err(Status::unimplemented(format!(
                 "method {method} not implemented"
             ))),
-            _ => Self::named(service, method).ok_or_else(|| {
+            _ => Self::from_method(service, method).ok_or_else(|| {
                 Status::unimplemented(format!("unknown method {method} for service {service}"))
             }),
         }

@@ -1,50 +1,48 @@
-//! How tonic reads requests and writes responses.
+//! Codec of tonic: decodes requests by their call, and encodes responses.
 
 use bytes::Buf as _;
 use tonic::codec::{DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Status, codec};
 
-use crate::message::Message;
-use crate::wire::Request;
+use crate::message::ResponseMessage;
+use crate::metrics::Call;
+use crate::request::CallRequest;
 
-/// The codec of all calls: requests are flat and messages write themselves.
-pub(crate) struct Codec;
+/// The codec of one call.
+#[derive(Clone, Copy)]
+pub(crate) struct Codec(pub(crate) Call);
 
 impl codec::Codec for Codec {
-    type Encode = Message;
-    type Decode = Request;
+    type Encode = ResponseMessage;
+    type Decode = CallRequest;
     type Encoder = Self;
     type Decoder = Self;
 
     fn encoder(&mut self) -> Self {
-        Self
+        *self
     }
 
     fn decoder(&mut self) -> Self {
-        Self
+        *self
     }
 }
 
 impl Encoder for Codec {
-    type Item = Message;
+    type Item = ResponseMessage;
     type Error = Status;
 
-    fn encode(&mut self, message: Message, out: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        message.write(out);
+    fn encode(&mut self, message: ResponseMessage, out: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        message.encode(out);
         Ok(())
     }
 }
 
 impl Decoder for Codec {
-    type Item = Request;
+    type Item = CallRequest;
     type Error = Status;
 
-    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Request>, Status> {
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<CallRequest>, Status> {
         let bytes = from.copy_to_bytes(from.remaining());
-        let damaged =
-            "grpc: error unmarshalling request: proto: cannot parse invalid wire-format data";
-        Request::decode(bytes)
-            .map(Some)
-            .map_err(|_| Status::internal(damaged))
+        CallRequest::decode(self.0, &bytes).map(Some)
     }
 }

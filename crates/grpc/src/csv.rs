@@ -1,6 +1,6 @@
-//! The `ClusterServiceVersion` that `opm serve` makes of an `olm.csv.metadata`, byte for byte: the
-//! fields of Go's structs in their order. Clients read it for display, and for what it owns and
-//! requires; it installs nothing.
+//! The `ClusterServiceVersion` that `opm serve` makes from an `olm.csv.metadata`, byte for byte:
+//! the fields of Go's structs in their order. Clients read its description, and the APIs that it
+//! owns and requires; it cannot be installed.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::json::{push_escaped, quoted};
 /// Type of the properties with inline manifests.
 pub(crate) const OBJECT: &str = "olm.bundle.object";
 
-/// Type of the property with what a `ClusterServiceVersion` displays.
+/// Type of the property with the display fields of a `ClusterServiceVersion`.
 pub(crate) const METADATA: &str = "olm.csv.metadata";
 
 /// Maximum number of fields of an object that is read.
 const MAX_FIELDS: usize = FIELDS.len();
 
-/// What a field holds.
-enum Shape {
+/// Type of a field.
+enum FieldType {
     Text,
     Flag,
     Number,
@@ -27,49 +27,49 @@ enum Shape {
     /// Texts by key.
     Map,
     Texts,
-    Object(&'static [Field]),
-    List(&'static [Field]),
+    Object(&'static [CsvField]),
+    List(&'static [CsvField]),
 }
 
 /// A field of a Go struct.
-struct Field {
+struct CsvField {
     key: &'static str,
-    shape: Shape,
-    /// Whether it is written where it is empty or missing.
+    field_type: FieldType,
+    /// True if the field is written also where it is empty or missing: no `omitempty` in Go.
     is_always: bool,
 }
 
-const fn always(key: &'static str, shape: Shape) -> Field {
-    Field {
+const fn always(key: &'static str, field_type: FieldType) -> CsvField {
+    CsvField {
         key,
-        shape,
+        field_type,
         is_always: true,
     }
 }
 
-const fn unless_empty(key: &'static str, shape: Shape) -> Field {
-    Field {
+const fn unless_empty(key: &'static str, field_type: FieldType) -> CsvField {
+    CsvField {
         key,
-        shape,
+        field_type,
         is_always: false,
     }
 }
 
-use Shape::{Any, Flag, List, Map, Number, Object, Text, Texts};
+use FieldType::{Any, Flag, List, Map, Number, Object, Text, Texts};
 
-const DESCRIPTOR: &[Field] = &[
+const DESCRIPTOR: &[CsvField] = &[
     always("path", Text),
     unless_empty("displayName", Text),
     unless_empty("description", Text),
     unless_empty("x-descriptors", Texts),
     unless_empty("value", Any),
 ];
-const RESOURCE: &[Field] = &[
+const RESOURCE: &[CsvField] = &[
     always("name", Text),
     always("kind", Text),
     always("version", Text),
 ];
-const CRD: &[Field] = &[
+const CRD: &[CsvField] = &[
     always("name", Text),
     always("version", Text),
     always("kind", Text),
@@ -80,7 +80,7 @@ const CRD: &[Field] = &[
     unless_empty("specDescriptors", List(DESCRIPTOR)),
     unless_empty("actionDescriptors", List(DESCRIPTOR)),
 ];
-const API_SERVICE: &[Field] = &[
+const API_SERVICE: &[CsvField] = &[
     always("name", Text),
     always("group", Text),
     always("version", Text),
@@ -94,25 +94,25 @@ const API_SERVICE: &[Field] = &[
     unless_empty("specDescriptors", List(DESCRIPTOR)),
     unless_empty("actionDescriptors", List(DESCRIPTOR)),
 ];
-const CRDS: &[Field] = &[
+const CRDS: &[CsvField] = &[
     unless_empty("owned", List(CRD)),
     unless_empty("required", List(CRD)),
 ];
-const API_SERVICES: &[Field] = &[
+const API_SERVICES: &[CsvField] = &[
     unless_empty("owned", List(API_SERVICE)),
     unless_empty("required", List(API_SERVICE)),
 ];
-const API: &[Field] = &[
+const API: &[CsvField] = &[
     always("group", Text),
     always("version", Text),
     always("kind", Text),
 ];
-const LINK: &[Field] = &[unless_empty("name", Text), unless_empty("url", Text)];
-const MAINTAINER: &[Field] = &[unless_empty("name", Text), unless_empty("email", Text)];
-const INSTALL_MODE: &[Field] = &[always("type", Text), always("supported", Flag)];
+const LINK: &[CsvField] = &[unless_empty("name", Text), unless_empty("url", Text)];
+const MAINTAINER: &[CsvField] = &[unless_empty("name", Text), unless_empty("email", Text)];
+const INSTALL_MODE: &[CsvField] = &[always("type", Text), always("supported", Flag)];
 
 /// Fields of an `olm.csv.metadata` in the order in which they are written.
-const FIELDS: [Field; 14] = [
+const FIELDS: [CsvField; 14] = [
     unless_empty("labels", Map),
     unless_empty("annotations", Map),
     unless_empty("maturity", Text),
@@ -129,17 +129,17 @@ const FIELDS: [Field; 14] = [
     unless_empty("installModes", List(INSTALL_MODE)),
 ];
 
-/// Places of the fields that its `metadata` has.
+/// Indices of the fields of `metadata`.
 const METADATA_FIELDS: Range<usize> = 0..2;
 
-/// Place of the description.
+/// Index of the description.
 const DESCRIPTION: usize = 8;
 
-/// Places of the fields that its `spec` has before the icon, and after it.
+/// Indices of the fields of `spec` before the icon, and after it.
 const SPEC_FIELDS: [Range<usize>; 2] = [2..13, 13..14];
 
-/// Makes the `ClusterServiceVersion` of a bundle with one `olm.csv.metadata`.
-pub(crate) fn of_metadata(bundle: Bundle<'_>) -> Option<Vec<u8>> {
+/// Makes the `ClusterServiceVersion` of a bundle from its `olm.csv.metadata`, if it has one.
+pub(crate) fn from_metadata(bundle: Bundle<'_>) -> Option<Vec<u8>> {
     let metadata = bundle
         .properties()
         .find(|property| property.type_name() == METADATA)?
@@ -198,6 +198,7 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
     let [icon] = package.meta().blob().fields(["icon"])?;
     let Some(icon) = icon else { return Ok(()) };
     let [data, media_type] = icon.fields(["base64data", "mediatype"])?;
+    // Go's decoder of base64 skips line breaks, and its encoder writes none.
     let data = data
         .map(JsonValue::text)
         .transpose()?
@@ -209,10 +210,10 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
     Ok(())
 }
 
-/// Reads the values of fields in one pass, by the places of the fields.
+/// Reads the values of fields in one pass, in the order of the fields.
 fn read_fields<'t>(
     object: JsonValue<'t>,
-    fields: &[Field],
+    fields: &[CsvField],
 ) -> Result<[Option<JsonValue<'t>>; MAX_FIELDS], WrongType> {
     let mut names = [""; MAX_FIELDS];
     let mut values = [None; MAX_FIELDS];
@@ -221,7 +222,7 @@ fn read_fields<'t>(
         .zip(fields)
         .for_each(|(name, field)| *name = field.key);
     object.each_field(&names[..fields.len()], |at, value| {
-        let counts = value.raw() != b"null" || matches!(fields[at].shape, Any);
+        let counts = value.raw() != b"null" || matches!(fields[at].field_type, Any);
         values[at] = if counts { Some(value) } else { values[at] };
     })?;
     Ok(values)
@@ -229,7 +230,7 @@ fn read_fields<'t>(
 
 /// Writes fields of an object, each behind a comma unless the object has just begun.
 fn write_fields(
-    fields: &[Field],
+    fields: &[CsvField],
     values: &[Option<JsonValue<'_>>],
     out: &mut Vec<u8>,
 ) -> Result<(), WrongType> {
@@ -239,14 +240,14 @@ fn write_fields(
             "apiServiceDefinitions" => "apiservicedefinitions",
             key => key,
         };
-        write_field(key, &field.shape, field.is_always, *value, out)
+        write_field(key, &field.field_type, field.is_always, *value, out)
     })
 }
 
-/// Writes a field, unless it may be left out where it is empty.
+/// Writes a field, unless it is empty and may be omitted then.
 fn write_field(
     key: &str,
-    shape: &Shape,
+    field_type: &FieldType,
     is_always: bool,
     value: Option<JsonValue<'_>>,
     out: &mut Vec<u8>,
@@ -257,7 +258,7 @@ fn write_field(
         out.push(b',');
     }
     out.extend_from_slice(&[b"\"", key.as_bytes(), b"\":"].concat());
-    let is_empty = write_value(shape, value.unwrap_or(nothing), out)? || value.is_none();
+    let is_empty = write_value(field_type, value.unwrap_or(nothing), out)? || value.is_none();
     if is_empty && !is_always {
         out.truncate(start);
     }
@@ -265,8 +266,12 @@ fn write_field(
 }
 
 /// Writes a value, and returns whether it is empty.
-fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result<bool, WrongType> {
-    let is_empty = match shape {
+fn write_value(
+    field_type: &FieldType,
+    value: JsonValue<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool, WrongType> {
+    let is_empty = match field_type {
         Text => {
             let text = value.text()?;
             push_escaped(text.raw(), out);
@@ -278,7 +283,7 @@ fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result
         }
         Number | Any => {
             push_escaped(value.raw(), out);
-            matches!(shape, Number) && value.raw() == b"0"
+            matches!(field_type, Number) && value.raw() == b"0"
         }
         Map => {
             let members = value.members()?;
@@ -309,7 +314,7 @@ fn write_value(shape: &Shape, value: JsonValue<'_>, out: &mut Vec<u8>) -> Result
 
 fn write_object(
     value: JsonValue<'_>,
-    fields: &[Field],
+    fields: &[CsvField],
     out: &mut Vec<u8>,
 ) -> Result<(), WrongType> {
     out.push(b'{');

@@ -1,4 +1,4 @@
-//! Blobs of schemas that OLM does not know, as `google.protobuf.Struct`.
+//! Blobs with custom schemas, as `google.protobuf.Struct`.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,11 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use serde_json::Value as Json;
 
-/// Maximum number of nested collections of a blob that is shown: what clients of every language
-/// read.
+/// Maximum nesting of objects and arrays in a blob that is shown. Clients in every language can
+/// read so many.
 pub const MAX_STRUCT_DEPTH: usize = 32;
 
-/// Converts a blob; `None` if it is nested too deep, or if a number is beyond what the protocol can
-/// say.
+/// Converts a blob; `None` if it is nested too deeply, or if a number does not fit a double.
 pub(crate) fn to_struct(blob: Meta<'_>) -> Option<Struct> {
     let Json::Object(members) = serde_json::from_slice(blob.blob().raw()).ok()? else {
         return None;
@@ -37,6 +36,7 @@ fn to_value(json: Json, depth: usize) -> Option<Value> {
     let kind = match json {
         Json::Null => Kind::NullValue(0),
         Json::Bool(is_true) => Kind::BoolValue(is_true),
+        // `google.protobuf.Value` has doubles only, as upstream.
         Json::Number(number) => Kind::NumberValue(number.as_f64()?),
         Json::String(text) => Kind::StringValue(text),
         Json::Array(elements) => {

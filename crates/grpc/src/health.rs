@@ -2,27 +2,30 @@
 
 use serving::Snapshot;
 
-use crate::choice::Choice;
-use crate::message::Message;
-use crate::wire::{Request, write_number};
+use crate::message::ResponseMessage;
+use crate::proto::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
+use crate::requested_catalog::RequestedCatalog;
 
-const SERVING: u64 = 1;
-const NOT_SERVING: u64 = 2;
-
-/// Answers `Check`. The name of a catalog asks for that; any other name for the catalog that the
-/// call is about, or for all.
-pub(crate) fn check(request: &Request, choice: &Choice, snapshot: &Snapshot) -> Message {
-    let name = request.text(1);
+/// Answers `Check`. If the service is the name of a catalog, the status is that catalog's;
+/// otherwise it is that of the requested catalog, or of all.
+pub(crate) fn check(
+    request: &HealthCheckRequest,
+    requested: &RequestedCatalog,
+    snapshot: &Snapshot,
+) -> ResponseMessage {
+    let name = request.service.as_str();
     let is_serving = if snapshot.statuses().contains_key(name) {
         snapshot.get(name).is_some()
     } else {
-        choice.find(snapshot).is_ok() || choice.is_open() && snapshot.by_name().next().is_some()
+        requested.find(snapshot).is_ok()
+            || !requested.is_named() && snapshot.by_name().next().is_some()
     };
-    let mut message = Vec::new();
-    write_number(
-        1,
-        if is_serving { SERVING } else { NOT_SERVING },
-        &mut message,
-    );
-    Message::Encoded(message)
+    let status = if is_serving {
+        ServingStatus::Serving
+    } else {
+        ServingStatus::NotServing
+    };
+    ResponseMessage::new(&HealthCheckResponse {
+        status: status.into(),
+    })
 }

@@ -1,4 +1,5 @@
-//! JSON text as Go's encoder writes it where HTML could follow: `<`, `>` and `&` are escaped.
+//! JSON text as Go's encoder writes it by default: `<`, `>` and `&`, and the line separators of
+//! JavaScript, are escaped.
 
 use memchr::memchr3_iter;
 
@@ -19,7 +20,7 @@ pub(crate) fn push_escaped(json: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&json[written..]);
 }
 
-/// Returns a text as canonical JSON.
+/// Returns a text as a canonical JSON string, without the escapes of [`push_escaped`].
 pub(crate) fn quoted(text: &str) -> Vec<u8> {
     let json = serde_json::to_string(text).expect("a string is JSON");
     let json = json
@@ -33,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_html_could_mistake_is_escaped_as_go_escapes_it() {
+    fn characters_of_html_are_escaped_as_go_escapes_them() {
         let mut out = Vec::new();
         push_escaped(&quoted("<a> & \u{2028}\u{2029}\u{1}\u{7f}\t\"é"), &mut out);
         assert_eq!(

@@ -1,17 +1,16 @@
 //! The gRPC API of a catalog of OLM v0, as `opm serve` serves it: `api.Registry`,
 //! `api.ExperimentalRegistry`, health and reflection, for all catalogs on one port.
 //!
-//! What a call finds, its order and its errors are upstream's; `docs/how-to/serve-olm-v0.md` says
-//! what differs. A call is answered from one snapshot, and its messages are written from the mapped
-//! lines when the client takes them. Packages that upstream refuses are absent. Who may see what is
-//! known elsewhere: a reader in the extensions of a request decides.
+//! Items, their order and errors are upstream's; `docs/how-to/serve-olm-v0.md` lists the
+//! differences. A call is answered from one snapshot, and its messages are made from the mapped
+//! lines when the client takes them. Packages that upstream refuses are absent. This crate does not
+//! authorize calls: a reader in the extensions of a request limits what it sees.
 
 #![deny(missing_docs)]
 
 mod body;
 mod bundle;
 mod calls;
-mod choice;
 mod codec;
 mod csv;
 mod custom_schemas;
@@ -19,9 +18,12 @@ mod health;
 mod json;
 mod message;
 mod metrics;
+mod package;
+mod proto;
 mod reflection;
 mod registry;
-mod wire;
+mod request;
+mod requested_catalog;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,12 +34,12 @@ use serving::{Catalogs, FairSemaphore};
 
 use registry::BundleCache;
 
-pub use calls::Refusal;
-pub use choice::CATALOG_METADATA;
+pub use calls::CallAuthError;
 pub use custom_schemas::MAX_STRUCT_DEPTH;
-pub use metrics::{Call, GrpcMetrics, Outcome};
+pub use metrics::{Call, CallStatus, GrpcMetrics};
+pub use requested_catalog::CATALOG_METADATA;
 
-/// Maximum size in bytes of a request message: a name of each kind, and room to spare.
+/// Maximum size in bytes of a request message, which has at most four names.
 pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
 
 /// Maximum number of responses with bundles or blobs that are being sent, half of them to one peer;
@@ -47,37 +49,38 @@ pub const LARGE_RESPONSES: usize = 256;
 /// Maximum number of bytes of encoded bundles that are cached.
 pub const CACHED_BUNDLE_BYTES: usize = 2 * 1024 * 1024;
 
-/// Time in which a client must have taken a response.
+/// Maximum time of a response.
 pub const STREAM_TIME: Duration = Duration::from_mins(10);
 
-/// The calls of a listener, or of several. Clones share everything.
+/// The gRPC API of one listener. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct Grpc {
     catalogs: Catalogs,
-    /// The catalog that all calls are about; `None` where they say so.
+    /// The catalog of all calls; `None` if each call names its own.
     catalog: Option<Arc<str>>,
     large: FairSemaphore<Peer>,
-    /// Bounds what is found, and what is encoded, at a time.
+    /// Bounds concurrent searches and encodings.
     work: FairSemaphore<Peer>,
     bundles: Arc<BundleCache>,
     metrics: Arc<GrpcMetrics>,
 }
 
 impl Grpc {
-    /// Answers from these catalogs, or from those in the extensions of a request.
+    /// Creates an API that answers from these catalogs, or from those in the extensions of a
+    /// request.
     pub fn new(catalogs: Catalogs) -> Self {
         Self {
             catalogs,
             catalog: None,
             large: FairSemaphore::new(LARGE_RESPONSES),
             work: FairSemaphore::per_processor(),
-            bundles: Arc::new(BundleCache::new(usize::MAX, CACHED_BUNDLE_BYTES)),
+            bundles: Arc::new(BundleCache::with_bytes(CACHED_BUNDLE_BYTES)),
             metrics: Arc::default(),
         }
     }
 
-    /// The same at another listener, whose calls are about this catalog, if they are about one, and
-    /// are answered from these catalogs. What bounds and counts calls is shared.
+    /// Returns the API of another listener, with a catalog of its own or none, which answers from
+    /// these catalogs. Both share permits, caches and metrics.
     #[must_use]
     pub fn listener(&self, catalog: Option<&str>, catalogs: Catalogs) -> Self {
         Self {
@@ -87,7 +90,7 @@ impl Grpc {
         }
     }
 
-    /// What counts its calls.
+    /// Returns the metrics of all listeners.
     pub fn metrics(&self) -> Arc<GrpcMetrics> {
         Arc::clone(&self.metrics)
     }
@@ -99,7 +102,7 @@ impl Grpc {
             .with_state(self.clone())
     }
 
-    /// Returns whether a path shows what depends on catalogs: all but reflection.
+    /// Returns whether responses at a path depend on catalogs. Those of reflection do not.
     pub fn shows_catalogs(path: &str) -> bool {
         !path.starts_with("/grpc.reflection.")
     }

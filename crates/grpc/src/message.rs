@@ -1,110 +1,63 @@
-//! The messages of responses, written into the buffer of the connection when it is their turn.
+//! Messages of responses, made from the catalog when the client takes them.
 
 use std::sync::Arc;
 
 use bytes::BufMut;
-use fbc::catalog::{Channel, Deprecation, Head, JsonText, Package};
 use serving::Served;
 
-use crate::bundle::{BundleForm, write_bundle};
-use crate::wire::{write_head, write_text, write_texts};
+use crate::bundle::{BundleForm, bundle_message};
+use crate::package::{EntryMatch, entry_message, package_message};
+use crate::proto::PackageNameMessage;
 
-/// A message of a response. It keeps its catalog until it is written.
-pub(crate) enum Message {
-    /// A message that is written already.
+/// A message of a response.
+///
+/// A message about an item of the catalog is made in [`ResponseMessage::encode`]: until then, a
+/// response with thousands of bundles takes no more memory than their indices.
+pub(crate) enum ResponseMessage {
+    /// An encoded message.
     Encoded(Vec<u8>),
-    /// `PackageName` of the package at a place.
+    /// An encoded message from the cache of bundles.
+    Cached(Arc<Vec<u8>>),
+    /// `PackageName` of the package with this index.
     PackageName(Arc<Served>, usize),
-    /// `Package` of the package at a place.
+    /// `Package` of the package with this index.
     Package(Arc<Served>, usize),
-    /// A message that is written already and cached.
-    Shared(Arc<Vec<u8>>),
-    /// `Bundle` of the entry at a place, as lists show it.
+    /// `Bundle` of the channel entry with this index, as lists show it.
     Bundle(Arc<Served>, usize),
-    /// `ChannelEntry` of the entry at a place.
+    /// `ChannelEntry` of a channel entry.
     Entry(Arc<Served>, EntryMatch),
 }
 
-/// An entry that was found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EntryMatch {
-    /// Its place.
-    pub(crate) entry: usize,
-    /// The index among its skips of the one to show as `replaces`; `None` shows what it replaces.
-    pub(crate) skip: Option<usize>,
-}
+impl ResponseMessage {
+    /// Encodes a message.
+    pub(crate) fn new(message: &impl prost::Message) -> Self {
+        Self::Encoded(message.encode_to_vec())
+    }
 
-impl Message {
-    pub(crate) fn write(&self, out: &mut impl BufMut) {
+    /// Appends the encoded message to a buffer that grows.
+    pub(crate) fn encode(&self, out: &mut impl BufMut) {
         match self {
             Self::Encoded(bytes) => out.put_slice(bytes),
-            Self::PackageName(served, at) => {
-                write_text(1, served.content.catalog.package_at(*at).name(), out);
+            Self::Cached(bytes) => out.put_slice(bytes),
+            Self::PackageName(served, index) => {
+                let package = served.content.catalog.package_at(*index);
+                let name = package.name().to_owned();
+                append(&PackageNameMessage { name }, out);
             }
-            Self::Package(served, at) => write_package(served.content.catalog.package_at(*at), out),
-            Self::Shared(bytes) => out.put_slice(bytes),
-            Self::Bundle(served, at) => {
-                write_bundle(
-                    served.content.catalog.entry_at(*at),
-                    BundleForm::Listed,
-                    out,
-                );
+            Self::Package(served, index) => {
+                let package = served.content.catalog.package_at(*index);
+                append(&package_message(package), out);
             }
-            Self::Entry(served, found) => write_entry(served, *found, out),
+            Self::Bundle(served, index) => {
+                let catalog = &served.content.catalog;
+                let entry = catalog.entry_at(*index);
+                append(&bundle_message(catalog, entry, BundleForm::Listed), out);
+            }
+            Self::Entry(served, found) => append(&entry_message(served, *found), out),
         }
     }
 }
 
-fn write_package(package: Package<'_>, out: &mut impl BufMut) {
-    write_text(1, package.name(), out);
-    package
-        .channels()
-        .for_each(|channel| write_channel(channel, out));
-    write_text(3, package.default_channel_name(), out);
-    write_deprecation(4, package.deprecation(), out);
-}
-
-fn write_channel(channel: Channel<'_>, out: &mut impl BufMut) {
-    let head = match channel.head() {
-        Head::One(entry) => entry.name(),
-        Head::None | Head::Several => "",
-    };
-    let mut message = Vec::new();
-    write_text(1, channel.name(), &mut message);
-    write_text(2, head, &mut message);
-    write_deprecation(3, channel.deprecation(), &mut message);
-    write_head(2, message.len(), out);
-    out.put_slice(&message);
-}
-
-/// Writes a deprecation that has a message.
-pub(crate) fn write_deprecation(
-    tag: u32,
-    deprecation: Option<Deprecation<'_>>,
-    out: &mut impl BufMut,
-) {
-    let message = deprecation
-        .and_then(Deprecation::message)
-        .map(JsonText::decode);
-    if let Some(message) = message.filter(|message| !message.is_empty()) {
-        write_texts(tag, &[message.as_bytes()], out);
-    }
-}
-
-fn write_entry(served: &Served, EntryMatch { entry, skip }: EntryMatch, out: &mut impl BufMut) {
-    let entry = served.content.catalog.entry_at(entry);
-    let replaces = match skip {
-        Some(at) => entry.skips().nth(at),
-        None => entry.replaces(),
-    };
-    let channel = entry.channel();
-    let texts = [
-        channel.package().name(),
-        channel.name(),
-        entry.name(),
-        replaces.unwrap_or_default(),
-    ];
-    (1..)
-        .zip(texts)
-        .for_each(|(tag, text)| write_text(tag, text, out));
+fn append(message: &impl prost::Message, out: &mut impl BufMut) {
+    message.encode(out).expect("the buffer grows");
 }

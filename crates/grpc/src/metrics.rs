@@ -1,4 +1,4 @@
-//! Counts calls.
+//! Metrics of gRPC calls.
 
 use ::metrics::{Counter, Family, labels};
 use tonic::Code;
@@ -38,15 +38,15 @@ labels! {
 }
 
 labels! {
-    /// How a call was answered.
-    pub enum Outcome {
+    /// Status of a call, as metrics name it.
+    pub enum CallStatus {
         /// `OK`
         Ok = "OK",
-        /// `UNKNOWN`: what the call is about does not exist, as upstream says it.
+        /// `UNKNOWN`: upstream's code for an item that does not exist.
         Unknown = "UNKNOWN",
         /// `INVALID_ARGUMENT`
         InvalidArgument = "INVALID_ARGUMENT",
-        /// `FAILED_PRECONDITION`: it is not known which catalog the call is about.
+        /// `FAILED_PRECONDITION`: the call names no catalog, and several are served.
         FailedPrecondition = "FAILED_PRECONDITION",
         /// `UNAVAILABLE`: no catalog is served.
         Unavailable = "UNAVAILABLE",
@@ -57,32 +57,32 @@ labels! {
     }
 }
 
-/// Counts the calls of all listeners.
+/// Metrics of the calls of all listeners.
 #[derive(Debug, Default)]
 pub struct GrpcMetrics {
     /// Calls by name, and by the status with which their response begins: `OK` where messages come
     /// first.
-    pub calls: Family<Call, Family<Outcome, Counter>>,
+    pub calls: Family<Call, Family<CallStatus, Counter>>,
 }
 
 impl GrpcMetrics {
     pub(crate) fn count(&self, call: Call, code: Code) {
         let outcome = match code {
-            Code::Ok => Outcome::Ok,
-            Code::Unknown => Outcome::Unknown,
-            Code::InvalidArgument => Outcome::InvalidArgument,
-            Code::FailedPrecondition => Outcome::FailedPrecondition,
-            Code::Unavailable => Outcome::Unavailable,
-            Code::Unimplemented => Outcome::Unimplemented,
-            _ => Outcome::Other,
+            Code::Ok => CallStatus::Ok,
+            Code::Unknown => CallStatus::Unknown,
+            Code::InvalidArgument => CallStatus::InvalidArgument,
+            Code::FailedPrecondition => CallStatus::FailedPrecondition,
+            Code::Unavailable => CallStatus::Unavailable,
+            Code::Unimplemented => CallStatus::Unimplemented,
+            _ => CallStatus::Other,
         };
         self.calls[call][outcome].increment();
     }
 }
 
 impl Call {
-    /// Returns the call of a service and a method.
-    pub(crate) fn named(service: &str, method: &str) -> Option<Self> {
+    /// Returns the call of a service and a method; `None` for an unknown one.
+    pub(crate) fn from_method(service: &str, method: &str) -> Option<Self> {
         let call = ::metrics::Label::ALL
             .iter()
             .copied()
@@ -99,7 +99,7 @@ impl Call {
         }
     }
 
-    /// Returns whether the call looks through the whole catalog before it answers.
+    /// Returns whether the call searches the whole catalog before it answers.
     pub(crate) fn is_search(self) -> bool {
         matches!(
             self,

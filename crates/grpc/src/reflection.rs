@@ -1,21 +1,24 @@
-//! Server reflection, versions `v1` and `v1alpha`, whose messages are alike: errors are answers,
-//! and a file comes with those that it imports, once in each stream.
+//! Server reflection, versions `v1` and `v1alpha`, whose messages have one encoding. Errors are
+//! messages of the stream, and a file is sent with its imports, once in each stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use bytes::Bytes;
 use prost::Message as _;
-use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet};
-use tonic::Status;
+use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorSet};
+use tonic::{Code, Status};
 
-use crate::message::Message;
-use crate::wire::{Request, write_bytes, write_head, write_number, write_texts};
+use crate::message::ResponseMessage;
+use crate::proto::{
+    ExtensionNumberResponse, FileDescriptorResponse, ListServiceResponse, ReflectionErrorResponse,
+    ReflectionQuery, ReflectionRequest, ReflectionResponse, ReflectionResult, ServiceResponse,
+};
 
-/// The descriptors of all files, as `tests/descriptors.rs` makes them of the folder `proto`.
+/// Descriptors of all files in the folder `proto`, compiled by `tests/registry/descriptors.rs`.
 const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");
 
-/// The services, in the order in which they are listed.
+/// Names of the services, in the order in which they are listed.
 pub(crate) const SERVICES: [&str; 5] = [
     "api.ExperimentalRegistry",
     "api.Registry",
@@ -24,77 +27,84 @@ pub(crate) const SERVICES: [&str; 5] = [
     "grpc.reflection.v1alpha.ServerReflection",
 ];
 
-/// The files, by name, and the names of those that define each symbol.
-struct Files {
-    files: BTreeMap<String, File>,
-    symbols: BTreeMap<String, String>,
+/// Descriptors of all files.
+struct DescriptorFiles {
+    by_name: BTreeMap<String, DescriptorFile>,
+    /// Names of files by the symbols that they define.
+    by_symbol: BTreeMap<String, String>,
 }
 
-struct File {
+struct DescriptorFile {
     encoded: Bytes,
     imports: Vec<String>,
 }
 
-static FILES: LazyLock<Files> = LazyLock::new(Files::read);
+static FILES: LazyLock<DescriptorFiles> = LazyLock::new(DescriptorFiles::read);
 
-/// A stream of requests.
+/// State of one stream of reflection requests.
 #[derive(Default)]
-pub(crate) struct Reflection {
-    /// Names of the files that the client has.
+pub(crate) struct ReflectionStream {
+    /// Names of the files that were sent on this stream.
     sent: BTreeSet<String>,
 }
 
-impl Reflection {
+impl ReflectionStream {
     /// Answers a request.
-    pub(crate) fn answer(&mut self, request: &Request) -> Result<Message, Status> {
-        let Some(kind) = request.last_of(&[3, 4, 5, 6, 7]) else {
+    pub(crate) fn answer(&mut self, request: ReflectionRequest) -> Result<ResponseMessage, Status> {
+        let Some(query) = &request.query else {
             return Err(Status::invalid_argument("invalid MessageRequest: <nil>"));
         };
-        let text = request.text(kind);
-        let files = &*FILES;
-        let mut answer = Vec::new();
-        let is_found = match kind {
-            3 => files.files.contains_key(text) && self.write_file(text, &mut answer),
-            4 => files
-                .symbols
-                .get(text)
-                .is_some_and(|file| self.write_file(file, &mut answer)),
-            6 if files.symbols.contains_key(text) => {
-                write_texts(5, &[text], &mut answer);
-                true
-            }
-            7 => {
-                let mut services = Vec::new();
-                for service in SERVICES {
-                    write_texts(1, &[service], &mut services);
-                }
-                write_bytes(6, &services, &mut answer);
-                true
-            }
-            _ => false,
-        };
-        if !is_found {
-            write_not_found(&mut answer);
-        }
-        let mut message = Vec::new();
-        let host = request.text(1);
-        if !host.is_empty() {
-            write_bytes(1, host.as_bytes(), &mut message);
-        }
-        write_bytes(2, &request.bytes, &mut message);
-        message.extend_from_slice(&answer);
-        Ok(Message::Encoded(message))
+        let result = self.find(query).unwrap_or_else(|| {
+            ReflectionResult::Error(ReflectionErrorResponse {
+                error_code: Code::NotFound.into(),
+                error_message: "proto: not found".to_owned(),
+            })
+        });
+        Ok(ResponseMessage::new(&ReflectionResponse {
+            valid_host: request.host.clone(),
+            original_request: Some(request),
+            result: Some(result),
+        }))
     }
 
-    /// Writes a file and those that it imports which the client has not yet; the file itself
-    /// always.
-    fn write_file(&mut self, name: &str, answer: &mut Vec<u8>) -> bool {
-        let mut message = Vec::new();
+    fn find(&mut self, query: &ReflectionQuery) -> Option<ReflectionResult> {
+        match query {
+            ReflectionQuery::FileByFilename(name) => self.files(name),
+            ReflectionQuery::FileContainingSymbol(symbol) => {
+                self.files(FILES.by_symbol.get(symbol)?)
+            }
+            // The files define no extensions.
+            ReflectionQuery::FileContainingExtension(_) => None,
+            ReflectionQuery::AllExtensionNumbersOfType(name) => {
+                FILES.by_symbol.contains_key(name).then(|| {
+                    ReflectionResult::ExtensionNumbers(ExtensionNumberResponse {
+                        base_type_name: name.clone(),
+                        extension_number: Vec::new(),
+                    })
+                })
+            }
+            ReflectionQuery::ListServices(_) => {
+                let service = SERVICES
+                    .iter()
+                    .map(|name| ServiceResponse {
+                        name: (*name).to_owned(),
+                    })
+                    .collect();
+                Some(ReflectionResult::Services(ListServiceResponse { service }))
+            }
+        }
+    }
+
+    /// Returns a file, and those of its imports that were not sent before. The file itself is
+    /// returned again where it was sent before, as upstream does.
+    fn files(&mut self, name: &str) -> Option<ReflectionResult> {
+        FILES.by_name.get(name)?;
+        let mut file_descriptor_proto = Vec::new();
         let mut names = vec![name];
         while let Some(next) = names.pop() {
             let is_new = self.sent.insert(next.to_owned());
-            if let Some(file) = FILES.files.get(next).filter(|_| is_new || next == name) {
-                write_bytes(1, &file.encoded, &mut message);
+            if let Some(file) = FILES.by_name.get(next).filter(|_| is_new || next == name) {
+                file_descriptor_proto.push(file.encoded.clone());
                 names.extend(
                     file.imports
                         .iter()
@@ -103,26 +113,19 @@ impl Reflection {
                 );
             }
         }
-        write_head(4, message.len(), answer);
-        answer.extend_from_slice(&message);
-        true
+        Some(ReflectionResult::FileDescriptors(FileDescriptorResponse {
+            file_descriptor_proto,
+        }))
     }
 }
 
-fn write_not_found(answer: &mut Vec<u8>) {
-    let mut error = Vec::new();
-    write_number(1, tonic::Code::NotFound as u64, &mut error);
-    write_bytes(2, b"proto: not found", &mut error);
-    write_bytes(7, &error, answer);
-}
-
-impl Files {
+impl DescriptorFiles {
     fn read() -> Self {
         let set = FileDescriptorSet::decode(DESCRIPTORS).expect("a test made the descriptors");
-        let mut files = BTreeMap::new();
-        let mut symbols = BTreeMap::new();
+        let mut by_name = BTreeMap::new();
+        let mut by_symbol = BTreeMap::new();
         for file in set.file {
-            let mut add = |name: String| drop(symbols.insert(name, file.name().to_owned()));
+            let mut add = |name: String| drop(by_symbol.insert(name, file.name().to_owned()));
             let package = file.package();
             file.message_type
                 .iter()
@@ -138,17 +141,13 @@ impl Files {
                     .for_each(|method| add(format!("{name}.{}", method.name())));
                 add(name);
             }
-            let FileDescriptorProto {
-                dependency: imports,
-                ..
-            } = &file;
-            let kept = File {
+            let descriptor = DescriptorFile {
                 encoded: file.encode_to_vec().into(),
-                imports: imports.clone(),
+                imports: file.dependency.clone(),
             };
-            files.insert(file.name().to_owned(), kept);
+            by_name.insert(file.name().to_owned(), descriptor);
         }
-        Self { files, symbols }
+        Self { by_name, by_symbol }
     }
 }
 
@@ -173,7 +172,7 @@ fn add_message(scope: &str, message: &DescriptorProto, add: &mut impl FnMut(Stri
     add(name);
 }
 
-/// Adds an enum, and its values beside it, which is where protobuf has them.
+/// Adds an enum, and its values as its siblings, as protobuf scopes them.
 fn add_enum(scope: &str, choice: &EnumDescriptorProto, add: &mut impl FnMut(String)) {
     choice
         .value

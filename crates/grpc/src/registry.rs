@@ -1,5 +1,4 @@
-//! The calls about one catalog: what each finds, in which order, and what it says where there is
-//! nothing.
+//! The calls about one catalog: the items that each finds, their order, and the errors.
 
 use std::sync::Arc;
 
@@ -9,25 +8,29 @@ use fbc::catalog::{
 };
 use fbc::{Catalog, Digest, Severity, go_quote};
 use prost::Message as _;
-use serving::{SecondChanceCache, Served};
+use serving::{BoundedCache, Served};
 use tonic::Status;
 
-use crate::bundle::{BundleForm, write_bundle};
+use crate::bundle::{BundleForm, bundle_message};
 use crate::custom_schemas::to_struct;
-use crate::message::{EntryMatch, Message};
-use crate::wire::Request;
+use crate::message::ResponseMessage;
+use crate::package::EntryMatch;
+use crate::proto::{
+    GetAllReplacementsRequest, GetBundleInChannelRequest, GetBundleRequest, GetPackageRequest,
+    GetProvidersRequest, GetReplacementRequest, ListCustomSchemasRequest,
+};
 
-/// The messages of a response, each written when it is its turn.
-pub(crate) type Messages = Box<dyn Iterator<Item = Message> + Send>;
+/// The messages of a response. Each is made when the client takes it.
+pub(crate) type Messages = Box<dyn Iterator<Item = ResponseMessage> + Send>;
 
 /// Memory of a cached bundle in bytes, besides its message.
 const BYTES_PER_CACHED_BUNDLE: usize = 200;
 
-/// Encoded bundles with their manifests, by the digest of their content and the place of their
+/// Encoded bundles with their manifests, by the digest of their content and the index of their
 /// channel entry. Reading one from its lines takes several times as long as sending it.
-pub(crate) type BundleCache = SecondChanceCache<(Digest, usize), Vec<u8>>;
+pub(crate) type BundleCache = BoundedCache<(Digest, usize), Vec<u8>>;
 
-/// The catalog that a call is about.
+/// The catalog of a call.
 pub(crate) struct Registry {
     pub(crate) served: Arc<Served>,
     pub(crate) bundles: Arc<BundleCache>,
@@ -41,29 +44,29 @@ impl Registry {
             if is_absent {
                 None
             } else {
-                Some(Message::PackageName(Arc::clone(&served), at))
+                Some(ResponseMessage::PackageName(Arc::clone(&served), at))
             }
         }))
     }
 
-    pub(crate) fn get_package(&self, request: &Request) -> Result<Messages, Status> {
-        let package = self.package(request.text(1))?;
-        Ok(one(Message::Package(
+    pub(crate) fn get_package(&self, request: &GetPackageRequest) -> Result<Messages, Status> {
+        let package = self.package(&request.name)?;
+        Ok(one(ResponseMessage::Package(
             Arc::clone(&self.served),
             package.place(),
         )))
     }
 
-    pub(crate) fn get_bundle(&self, request: &Request) -> Result<Messages, Status> {
-        let channel = self.channel(request.text(1), request.text(2))?;
-        let name = request.text(3);
+    pub(crate) fn get_bundle(&self, request: &GetBundleRequest) -> Result<Messages, Status> {
+        let channel = self.channel(&request.pkg_name, &request.channel_name)?;
+        let name = request.csv_name.as_str();
         let entry = channel
             .package()
             .bundle(name)
             .and_then(|bundle| entry_in(channel, bundle));
         let entry = entry.ok_or_else(|| {
-            let package = go_quote(request.text(1));
-            let channel = go_quote(request.text(2));
+            let package = go_quote(&request.pkg_name);
+            let channel = go_quote(&request.channel_name);
             Status::unknown(format!(
                 "package {package}, channel {channel}, bundle {} not found",
                 go_quote(name)
@@ -72,16 +75,26 @@ impl Registry {
         Ok(self.bundle(entry))
     }
 
-    pub(crate) fn get_bundle_for_channel(&self, request: &Request) -> Result<Messages, Status> {
-        let channel = self.channel(request.text(1), request.text(2))?;
+    pub(crate) fn get_bundle_for_channel(
+        &self,
+        request: &GetBundleInChannelRequest,
+    ) -> Result<Messages, Status> {
+        let channel = self.channel(&request.pkg_name, &request.channel_name)?;
         let Head::One(head) = channel.head() else {
-            return Err(channel_not_found(request.text(1), channel.name()));
+            return Err(channel_not_found(&request.pkg_name, channel.name()));
         };
         Ok(self.bundle(head))
     }
 
-    pub(crate) fn get_bundle_that_replaces(&self, request: &Request) -> Result<Messages, Status> {
-        let [name, package, channel] = [1, 2, 3].map(|tag| request.text(tag));
+    pub(crate) fn get_bundle_that_replaces(
+        &self,
+        request: &GetReplacementRequest,
+    ) -> Result<Messages, Status> {
+        let GetReplacementRequest {
+            csv_name: name,
+            pkg_name: package,
+            channel_name: channel,
+        } = request;
         let found = self
             .package(package)
             .map_err(|_| Status::unknown(format!("package {package} not found")))?;
@@ -91,7 +104,7 @@ impl Registry {
         let replacing = channel
             .entries()
             .filter(|entry| replaces(*entry) == name || entry.skips().any(|skip| skip == name));
-        // The bundles of a package come with the highest version first, then by name.
+        // The bundles of a package are sorted by descending version, then by name.
         let best = replacing
             .filter_map(|entry| Some((entry.bundle()?.place(), entry)))
             .min_by_key(|(place, _)| *place);
@@ -107,9 +120,9 @@ impl Registry {
 
     pub(crate) fn get_channel_entries_that_replace(
         &self,
-        request: &Request,
+        request: &GetAllReplacementsRequest,
     ) -> Result<Messages, Status> {
-        let name = request.text(1);
+        let name = request.csv_name.as_str();
         let matches = self.entries(|entry, found| {
             if replaces(entry) == name {
                 found(None);
@@ -130,7 +143,7 @@ impl Registry {
 
     pub(crate) fn get_channel_entries_that_provide(
         &self,
-        request: &Request,
+        request: &GetProvidersRequest,
     ) -> Result<Messages, Status> {
         let api = api(request);
         let matches = self.entries(|entry, found| {
@@ -151,7 +164,7 @@ impl Registry {
 
     pub(crate) fn get_latest_channel_entries_that_provide(
         &self,
-        request: &Request,
+        request: &GetProvidersRequest,
     ) -> Result<Messages, Status> {
         let api = api(request);
         let matches = self.entries(|entry, found| {
@@ -175,7 +188,7 @@ impl Registry {
 
     pub(crate) fn get_default_bundle_that_provides(
         &self,
-        request: &Request,
+        request: &GetProvidersRequest,
     ) -> Result<Messages, Status> {
         let api = api(request);
         let heads = self.entries(|entry, found| {
@@ -197,6 +210,7 @@ impl Registry {
     /// Lists bundles by channel, then by package, then by name.
     pub(crate) fn list_bundles(&self) -> Messages {
         let catalog = self.catalog();
+        // Upstream's order is random; a fixed one lets clients compare two responses.
         let mut channels: Vec<_> = shown(catalog).flat_map(Package::channels).collect();
         // Those of one name stay sorted by package.
         channels.sort_by_key(|channel| channel.name());
@@ -216,14 +230,17 @@ impl Registry {
             let served = Arc::clone(&served);
             entries
                 .into_iter()
-                .map(move |at| Message::Bundle(Arc::clone(&served), at))
+                .map(move |at| ResponseMessage::Bundle(Arc::clone(&served), at))
         });
         Box::new(entries)
     }
 
-    pub(crate) fn list_custom_schemas(&self, request: &Request) -> Result<Messages, Status> {
-        let schema = request.text(1).to_owned();
-        let package = request.text(2).to_owned();
+    pub(crate) fn list_custom_schemas(
+        &self,
+        request: ListCustomSchemasRequest,
+    ) -> Result<Messages, Status> {
+        let schema = request.schema;
+        let package = request.package_name;
         if schema.is_empty() {
             return Err(Status::invalid_argument("schema is required"));
         }
@@ -248,7 +265,7 @@ impl Registry {
             let is_wanted =
                 blob.schema() == schema && blob.package_name().unwrap_or_default() == package;
             let message = if is_wanted { to_struct(blob) } else { None };
-            message.map(|message| Message::Encoded(message.encode_to_vec()))
+            message.map(|message| ResponseMessage::new(&message))
         })))
     }
 
@@ -271,17 +288,17 @@ impl Registry {
     }
 
     fn bundle(&self, entry: ChannelEntry<'_>) -> Messages {
+        // By content, so that catalogs with equal contents share entries, and none is ever stale.
         let key = (self.served.content.digest, entry.place());
         let bundle = self.bundles.get(&key).unwrap_or_else(|| {
-            let mut message = Vec::new();
-            write_bundle(entry, BundleForm::Fetched, &mut message);
-            message.shrink_to_fit();
-            let message = Arc::new(message);
+            let message = Arc::new(
+                bundle_message(self.catalog(), entry, BundleForm::Fetched).encode_to_vec(),
+            );
             self.bundles
                 .insert(key, &message, message.len() + BYTES_PER_CACHED_BUNDLE);
             message
         });
-        one(Message::Shared(bundle))
+        one(ResponseMessage::Cached(bundle))
     }
 
     fn found(&self, matches: Vec<EntryMatch>) -> Messages {
@@ -289,12 +306,12 @@ impl Registry {
         Box::new(
             matches
                 .into_iter()
-                .map(move |found| Message::Entry(Arc::clone(&served), found)),
+                .map(move |found| ResponseMessage::Entry(Arc::clone(&served), found)),
         )
     }
 
-    /// Finds entries by package, channel and name: `find` reports each as often as it is to be
-    /// listed.
+    /// Finds entries, sorted by package, channel and name. `find` reports each entry as often as it
+    /// is to be listed.
     fn entries(
         &self,
         mut find: impl FnMut(ChannelEntry<'_>, &mut dyn FnMut(Option<usize>)),
@@ -314,8 +331,8 @@ impl Registry {
     }
 }
 
-/// Returns whether a package is shown: one that upstream refuses would keep it from serving the
-/// whole catalog.
+/// Returns whether a package is shown. Upstream refuses a whole catalog for a package with an
+/// error; here only that package is absent.
 fn is_shown(package: Package<'_>) -> bool {
     let can_be_shown = |bundle: Bundle<'_>| !bundle.has_several_metadata();
     !package.problem_counts().has_at_least(Severity::Error) && package.bundles().all(can_be_shown)
@@ -325,7 +342,7 @@ fn shown(catalog: &Catalog) -> impl Iterator<Item = Package<'_>> {
     catalog.packages().filter(|package| is_shown(*package))
 }
 
-/// Returns what an entry replaces; empty if nothing.
+/// Returns the name that an entry replaces; empty without one.
 fn replaces(entry: ChannelEntry<'_>) -> &str {
     entry.replaces().unwrap_or_default()
 }
@@ -347,15 +364,15 @@ fn provides(entry: ChannelEntry<'_>, api: GroupVersionKind<'_>) -> bool {
         .is_some_and(|bundle| bundle.provided_apis().any(|other| other == api))
 }
 
-fn api(request: &Request) -> GroupVersionKind<'_> {
+fn api(request: &GetProvidersRequest) -> GroupVersionKind<'_> {
     GroupVersionKind {
-        group: request.text(1),
-        version: request.text(2),
-        kind: request.text(3),
+        group: &request.group,
+        version: &request.version,
+        kind: &request.kind,
     }
 }
 
-fn one(message: Message) -> Messages {
+fn one(message: ResponseMessage) -> Messages {
     Box::new(std::iter::once(message))
 }
 
@@ -367,15 +384,8 @@ fn channel_not_found(package: &str, channel: &str) -> Status {
     ))
 }
 
-fn none_provides(
-    what: &str,
-    GroupVersionKind {
-        group,
-        version,
-        kind,
-    }: GroupVersionKind<'_>,
-) -> Status {
-    let [group, version, kind] = [group, version, kind].map(go_quote);
+fn none_provides(what: &str, api: GroupVersionKind<'_>) -> Status {
+    let [group, version, kind] = [api.group, api.version, api.kind].map(go_quote);
     Status::unknown(format!(
         "{what} group:{group} version:{version} kind:{kind}"
     ))

@@ -3,10 +3,10 @@
 //! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held
 //! while a request runs. This crate does not know where catalogs come from or who reads them.
 
+mod cache;
 mod fair_semaphore;
 mod history;
 mod name;
-mod second_chance;
 mod status;
 mod visibility;
 
@@ -22,10 +22,10 @@ use http_facts::coding::Coding;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
+pub use cache::{BoundedCache, CacheUsage};
 pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, InvalidName};
-pub use second_chance::{CacheUsage, SecondChanceCache};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 

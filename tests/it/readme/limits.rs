@@ -296,10 +296,10 @@ fn http_limits() -> Vec<(&'static str, String)> {
             "compressed streams",
             catalogd_http::MAX_COMPRESSED_STREAMS.to_string(),
         ),
-        ("places", catalogd_http::MAX_PLACES_BYTES.to_string()),
+        ("places", catalogd_http::MAX_LINE_RANGES_BYTES.to_string()),
         (
             "places not counted",
-            catalogd_http::UNCOUNTED_PLACES_BYTES.to_string(),
+            catalogd_http::UNCOUNTED_LINE_RANGES_BYTES.to_string(),
         ),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
@@ -334,7 +334,7 @@ fn alpha_limits() -> Vec<(&'static str, String)> {
         ),
         (
             "kept alpha schemas",
-            alpha_graphql::MAX_SCHEMAS_KEPT.to_string(),
+            alpha_graphql::MAX_CACHED_SCHEMAS.to_string(),
         ),
         (
             "kept alpha schema bytes",
@@ -498,11 +498,14 @@ fn auth_limits() -> Vec<(&'static str, String)> {
             "answer about an unknown caller",
             seconds(auth::ERROR_CACHE_TIME),
         ),
-        ("callers", auth::CACHED_ANSWERS.to_string()),
-        ("questions about callers", auth::QUESTIONS.to_string()),
+        ("callers", auth::CACHED_DECISIONS.to_string()),
+        (
+            "questions about callers",
+            auth::MAX_CONCURRENT_REVIEWS.to_string(),
+        ),
         ("expired token", seconds(auth::EXPIRED_TIME)),
-        ("turn of a question", seconds(auth::TURN_TIMEOUT)),
-        ("question about a caller", seconds(auth::QUESTION_TIMEOUT)),
+        ("turn of a question", seconds(auth::REVIEW_PERMIT_TIMEOUT)),
+        ("question about a caller", seconds(auth::REVIEW_TIMEOUT)),
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
         ("reason", auth::MAX_REASON_BYTES.to_string()),
         ("sets of catalogs", serving::NARROWED_SNAPSHOTS.to_string()),

@@ -1,14 +1,14 @@
-//! Single values: JSON of a canonical line as a value of a scalar type, coerced as upstream coerces
-//! it where the type can hold it, and `null` where not.
+//! Scalar values: JSON of a canonical line, coerced to the type of the field as upstream coerces
+//! it; `null` where the type cannot hold the value.
 
 use std::io::Write as _;
 
 use fbc::catalog::JsonValue;
 
-use crate::shape::{Kind, Scalar, kind_of};
+use crate::types::{JsonType, ScalarType, kind_of};
 
 /// Appends a value as this type.
-pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
+pub(super) fn scalar(out: &mut Vec<u8>, scalar: ScalarType, raw: &[u8]) {
     let number = |out: &mut Vec<u8>, number: Option<f64>| match number {
         Some(number) => out
             .write_fmt(format_args!("{number}"))
@@ -16,17 +16,18 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
         None => out.extend_from_slice(b"null"),
     };
     match (scalar, kind_of(raw)) {
-        (_, Kind::Null) | (Scalar::Int | Scalar::Float, Kind::List | Kind::Object) => {
+        (_, JsonType::Null)
+        | (ScalarType::Int | ScalarType::Float, JsonType::List | JsonType::Object) => {
             out.extend_from_slice(b"null");
         }
-        (Scalar::String, Kind::String)
-        | (Scalar::Boolean, Kind::Boolean)
-        | (Scalar::Float, Kind::Number) => {
+        (ScalarType::String, JsonType::String)
+        | (ScalarType::Boolean, JsonType::Boolean)
+        | (ScalarType::Float, JsonType::Number) => {
             out.extend_from_slice(raw);
         }
-        (Scalar::String, _) => json_text(out, raw),
-        // A sum with zero, because there is no negative one among integers.
-        (Scalar::Int, Kind::Number) => {
+        (ScalarType::String, _) => json_text(out, raw),
+        // `+ 0.0` turns a negative zero, which is no integer of GraphQL, into zero.
+        (ScalarType::Int, JsonType::Number) => {
             number(
                 out,
                 decimal(raw)
@@ -34,23 +35,23 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
                     .map(|number| number + 0.0),
             );
         }
-        (Scalar::Int, Kind::String) => {
+        (ScalarType::Int, JsonType::String) => {
             number(
                 out,
-                written(raw)
+                parse_decimal_string(raw)
                     .map(f64::trunc)
                     .filter(|number| is_int(*number))
                     .map(|number| number + 0.0),
             );
         }
-        (Scalar::Float, Kind::String) => number(out, written(raw)),
-        (Scalar::Int | Scalar::Float, Kind::Boolean) => {
+        (ScalarType::Float, JsonType::String) => number(out, parse_decimal_string(raw)),
+        (ScalarType::Int | ScalarType::Float, JsonType::Boolean) => {
             out.push(if raw == b"true" { b'1' } else { b'0' });
         }
-        (Scalar::Boolean, kind) => {
+        (ScalarType::Boolean, kind) => {
             let is_true = match kind {
-                Kind::String => !matches!(raw, b"\"\"" | b"\"false\""),
-                Kind::Number => decimal(raw) != Some(0.0),
+                JsonType::String => !matches!(raw, b"\"\"" | b"\"false\""),
+                JsonType::Number => decimal(raw) != Some(0.0),
                 _ => true,
             };
             out.extend_from_slice(if is_true { b"true" } else { b"false" });
@@ -58,15 +59,15 @@ pub(super) fn scalar(out: &mut Vec<u8>, scalar: Scalar, raw: &[u8]) {
     }
 }
 
-/// Appends a list of values of this type; `null` for what is no list.
-pub(super) fn list(out: &mut Vec<u8>, item: Scalar, raw: &[u8]) {
-    if kind_of(raw) != Kind::List {
+/// Appends a list of values of this type; `null` for any other value.
+pub(super) fn list(out: &mut Vec<u8>, item: ScalarType, raw: &[u8]) {
+    if kind_of(raw) != JsonType::List {
         out.extend_from_slice(b"null");
         return;
     }
     let mut at = 0;
     out.push(b'[');
-    // Of a damaged list, what comes before the damage.
+    // A damaged list keeps the elements before the damage.
     let _ = JsonValue::new(raw).each_element(|element| {
         if at > 0 {
             out.push(b',');
@@ -89,7 +90,7 @@ pub(super) fn text(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect("a vector takes all text");
 }
 
-/// Appends a number of things.
+/// Appends a count.
 pub(super) fn count(out: &mut Vec<u8>, count: usize) {
     out.write_fmt(format_args!("{count}"))
         .expect("a vector takes all text");
@@ -107,8 +108,8 @@ fn decimal(raw: &[u8]) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-/// The number that a string says in decimal digits.
-fn written(raw: &[u8]) -> Option<f64> {
+/// Returns the number that a string holds in decimal digits.
+fn parse_decimal_string(raw: &[u8]) -> Option<f64> {
     let text = &raw[1..raw.len().checked_sub(1)?];
     let is_part =
         |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E');
@@ -173,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    fn written_as(kind: Scalar, raw: &str) -> String {
+    fn written_as(kind: ScalarType, raw: &str) -> String {
         let mut out = Vec::new();
         scalar(&mut out, kind, raw.as_bytes());
         String::from_utf8(out).unwrap()
@@ -211,7 +212,12 @@ mod tests {
                 [r#""{\"a\":\"\\u003c\"}""#, "null", "null", "true"],
             ),
         ] {
-            let kinds = [Scalar::String, Scalar::Int, Scalar::Float, Scalar::Boolean];
+            let kinds = [
+                ScalarType::String,
+                ScalarType::Int,
+                ScalarType::Float,
+                ScalarType::Boolean,
+            ];
             assert_eq!(kinds.map(|kind| written_as(kind, raw)), expected, "{raw}");
         }
     }
@@ -248,7 +254,7 @@ mod tests {
             ("{}", "null"),
         ] {
             let mut out = Vec::new();
-            list(&mut out, Scalar::Int, raw.as_bytes());
+            list(&mut out, ScalarType::Int, raw.as_bytes());
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
     }

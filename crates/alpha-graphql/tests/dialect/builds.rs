@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use alpha_graphql::{BuildResult, MAX_KEYS, MAX_SCHEMAS, MAX_SCHEMAS_KEPT};
+use alpha_graphql::{BuildResult, MAX_CACHED_SCHEMAS, MAX_KEYS, MAX_SCHEMAS};
 use graphql::metrics::RequestResult;
 
 use crate::server::Server;
@@ -46,7 +46,7 @@ async fn a_schema_is_made_once_however_many_ask_at_one_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn schemas_of_a_few_contents_are_kept_and_dropped_with_them() {
     let mut server = Server::new();
-    for number in 0..=MAX_SCHEMAS_KEPT {
+    for number in 0..=MAX_CACHED_SCHEMAS {
         let name = format!("c{number}");
         server.publish_text(
             &name,
@@ -58,10 +58,10 @@ async fn schemas_of_a_few_contents_are_kept_and_dropped_with_them() {
         );
     }
     let metrics = server.metrics();
-    assert_eq!(metrics.schemas.get(), MAX_SCHEMAS_KEPT as u64);
+    assert_eq!(metrics.schemas.get(), MAX_CACHED_SCHEMAS as u64);
     assert!(metrics.schema_bytes.get() > 0);
     tokio::spawn(server.alpha.clone().evict_stale_schemas());
-    for number in 1..=MAX_SCHEMAS_KEPT {
+    for number in 1..=MAX_CACHED_SCHEMAS {
         server.writer.withdraw(&format!("c{number}"));
     }
     // What is set last.

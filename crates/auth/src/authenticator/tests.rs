@@ -95,11 +95,11 @@ fn caller(
     certificate: Option<&Arc<ClientCertificate>>,
 ) -> String {
     match authenticator.credentials(headers, certificate, Peer::default()) {
-        Ok(Credentials::None) => "nobody".to_owned(),
-        Ok(Credentials::Token(token, _)) => {
+        Ok(RequestCredentials::None) => "nobody".to_owned(),
+        Ok(RequestCredentials::Token(token, _)) => {
             format!("bearer of {}", String::from_utf8_lossy(&token))
         }
-        Ok(Credentials::User(user)) => user.user.name().to_owned(),
+        Ok(RequestCredentials::User(user)) => user.user.name().to_owned(),
         Err(denied) => denied.to_string(),
     }
 }
@@ -180,7 +180,7 @@ fn a_front_proxy_says_everything_of_the_user() {
             Peer::default(),
         )
         .unwrap();
-    let Credentials::User(CertifiedUser { user, .. }) = credentials else {
+    let RequestCredentials::User(CertifiedUser { user, .. }) = credentials else {
         panic!("{credentials:?}")
     };
     let text = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
@@ -204,7 +204,7 @@ fn a_front_proxy_says_everything_of_the_user() {
     let credentials = authenticator
         .credentials(&sent, Some(&certificate(&users, "bob")), Peer::default())
         .unwrap();
-    let Credentials::User(CertifiedUser { user, .. }) = credentials else {
+    let RequestCredentials::User(CertifiedUser { user, .. }) = credentials else {
         panic!("{credentials:?}")
     };
     assert_eq!(
@@ -267,20 +267,23 @@ fn a_user_is_verified_as_long_as_its_certificate_counts() {
             .unwrap()
             .into_owned()
     });
-    let verified = || [&ann, &bob].map(Credentials::verify);
+    let verified = || [&ann, &bob].map(RequestCredentials::verify);
     assert_eq!(verified(), [Ok(()), Ok(())]);
     sender.send_replace(Some(Arc::new(
         Authorities::read(&published(&users, &new)).unwrap(),
     )));
-    assert_eq!(verified(), [Ok(()), Err(Denied::Unauthenticated)]);
+    assert_eq!(verified(), [Ok(()), Err(AuthError::Unauthenticated)]);
     sender.send_replace(Some(Arc::new(
         Authorities::read(&published(&new, &proxies)).unwrap(),
     )));
-    assert_eq!(verified(), [Err(Denied::Unauthenticated), Ok(())]);
+    assert_eq!(verified(), [Err(AuthError::Unauthenticated), Ok(())]);
     sender.send_replace(None);
     assert_eq!(
         verified(),
-        [Err(Denied::Unauthenticated), Err(Denied::Unauthenticated)]
+        [
+            Err(AuthError::Unauthenticated),
+            Err(AuthError::Unauthenticated)
+        ]
     );
 }
 

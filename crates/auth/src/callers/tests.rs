@@ -150,13 +150,13 @@ fn start() -> Fixture {
     }
 }
 
-fn token(text: &str) -> Credentials<'_> {
+fn token(text: &str) -> RequestCredentials<'_> {
     sent_by(1, text)
 }
 
 /// A token that a peer of this number sends.
-fn sent_by(peer: u8, text: &str) -> Credentials<'_> {
-    Credentials::Token(
+fn sent_by(peer: u8, text: &str) -> RequestCredentials<'_> {
+    RequestCredentials::Token(
         text.as_bytes().into(),
         Peer::new(Ipv4Addr::new(192, 0, 2, peer).into()),
     )
@@ -167,7 +167,7 @@ fn certified(
     authenticator: &Authenticator,
     authority: &Authority,
     name: &str,
-) -> Credentials<'static> {
+) -> RequestCredentials<'static> {
     let headers = HeaderMap::from_iter([(
         HeaderName::from_static("x-remote-user"),
         HeaderValue::from_static("some"),
@@ -187,7 +187,7 @@ fn served(name: &str) -> Served {
     )
 }
 
-fn seen(reader: Result<Catalogs, Denied>) -> Result<Vec<String>, Denied> {
+fn seen(reader: Result<Catalogs, AuthError>) -> Result<Vec<String>, AuthError> {
     reader.map(|reader| {
         reader
             .snapshot()
@@ -202,7 +202,7 @@ async fn seen_renewed(reader: &Catalogs) -> Result<Vec<String>, RenewalError> {
 }
 
 impl Fixture {
-    async fn sees(&self, token: &str) -> Result<Vec<String>, Denied> {
+    async fn sees(&self, token: &str) -> Result<Vec<String>, AuthError> {
         seen(self.callers.reader(&self::token(token)).await)
     }
 }
@@ -236,22 +236,32 @@ async fn who_may_see_each_catalog_is_asked_about_once_and_others_for_each() {
 async fn who_has_no_token_sees_what_everybody_may_see_or_is_no_caller() {
     let fixture = start();
     assert_eq!(
-        seen(fixture.callers.reader(&Credentials::None).await),
-        Err(Denied::Unauthenticated)
+        seen(fixture.callers.reader(&RequestCredentials::None).await),
+        Err(AuthError::Unauthenticated)
     );
     assert_eq!(
-        seen(fixture.callers.reader_of(&Credentials::None, "a").await),
-        Err(Denied::Unauthenticated)
+        seen(
+            fixture
+                .callers
+                .reader_of(&RequestCredentials::None, "a")
+                .await
+        ),
+        Err(AuthError::Unauthenticated)
     );
     assert_eq!(
         seen(fixture.callers.reader(&token("invented")).await),
-        Err(Denied::Unauthenticated)
+        Err(AuthError::Unauthenticated)
     );
     assert_eq!(fixture.server.questions().len(), 4);
     for name in ["a", "b", "absent"] {
         assert_eq!(
-            seen(fixture.callers.reader_of(&Credentials::None, name).await),
-            Err(Denied::Unauthenticated)
+            seen(
+                fixture
+                    .callers
+                    .reader_of(&RequestCredentials::None, name)
+                    .await
+            ),
+            Err(AuthError::Unauthenticated)
         );
     }
     assert_eq!(
@@ -268,16 +278,27 @@ async fn who_has_no_token_sees_what_everybody_may_see_or_is_no_caller() {
         .rights
         .insert((ANONYMOUS, "b"));
     assert_eq!(
-        seen(fixture.callers.reader(&Credentials::None).await).unwrap(),
+        seen(fixture.callers.reader(&RequestCredentials::None).await).unwrap(),
         ["b"]
     );
     assert_eq!(
-        seen(fixture.callers.reader_of(&Credentials::None, "b").await).unwrap(),
+        seen(
+            fixture
+                .callers
+                .reader_of(&RequestCredentials::None, "b")
+                .await
+        )
+        .unwrap(),
         ["b"]
     );
     assert_eq!(
-        seen(fixture.callers.reader_of(&Credentials::None, "a").await),
-        Err(Denied::Unauthenticated)
+        seen(
+            fixture
+                .callers
+                .reader_of(&RequestCredentials::None, "a")
+                .await
+        ),
+        Err(AuthError::Unauthenticated)
     );
 }
 
@@ -307,7 +328,7 @@ async fn whom_a_certificate_names_sees_what_it_may_and_no_token_is_taken_for_it(
         seen(fixture.callers.reader_of(&certified, "a").await).unwrap(),
         ["a"]
     );
-    let denied = Denied::Forbidden {
+    let denied = AuthError::Forbidden {
         user: "some".to_owned(),
         reason: None,
     };
@@ -318,7 +339,7 @@ async fn whom_a_certificate_names_sees_what_it_may_and_no_token_is_taken_for_it(
     // A token whose text is what the user is remembered by is another caller's.
     assert_eq!(
         seen(fixture.callers.reader(&token(&text)).await),
-        Err(Denied::Unauthenticated)
+        Err(AuthError::Unauthenticated)
     );
 }
 
@@ -330,7 +351,7 @@ async fn a_catalog_in_a_path_takes_the_same_questions_whether_it_is_hidden_or_no
     fixture.server.questions();
     for name in ["b", "absent"] {
         for questions in [vec![format!("some {name}")], vec![]] {
-            let denied = Denied::Forbidden {
+            let denied = AuthError::Forbidden {
                 user: "some".to_owned(),
                 reason: None,
             };
@@ -365,14 +386,14 @@ async fn without_an_answer_nobody_is_let_in_and_that_is_not_remembered() {
         ["a"],
         "it is still believed"
     );
-    assert_eq!(fixture.sees("all").await, Err(Denied::Unavailable));
+    assert_eq!(fixture.sees("all").await, Err(AuthError::Unavailable));
     assert_eq!(
-        seen(fixture.callers.reader(&Credentials::None).await),
-        Err(Denied::Unavailable)
+        seen(fixture.callers.reader(&RequestCredentials::None).await),
+        Err(AuthError::Unavailable)
     );
     assert_eq!(
         seen(fixture.callers.reader_of(&token("some"), "a").await),
-        Err(Denied::Unavailable)
+        Err(AuthError::Unavailable)
     );
     fixture.server.0.lock().unwrap().is_down = false;
     assert_eq!(fixture.sees("all").await.unwrap(), ["a", "b"]);
@@ -416,7 +437,7 @@ async fn a_reader_is_not_renewed_where_its_token_is_revoked_or_nobody_answers() 
     fixture.server.0.lock().unwrap().is_down = false;
     let callers = Arc::downgrade(&fixture.callers.0);
     let credentials = token("revoked").into_owned();
-    let reader = reader.of_caller(Arc::new(Renewable {
+    let reader = reader.of_caller(Arc::new(RenewableCaller {
         callers,
         credentials,
     }));
@@ -484,7 +505,10 @@ async fn tokens_that_one_peer_invents_keep_nobody_else_waiting() {
         .iter()
         .filter(|question| question.contains(UNANSWERED))
         .count();
-    assert_eq!((asked, questions.len() - asked), (QUESTIONS / 2, 4));
+    assert_eq!(
+        (asked, questions.len() - asked),
+        (MAX_CONCURRENT_REVIEWS / 2, 4)
+    );
 }
 
 #[tokio::test]
@@ -519,7 +543,7 @@ async fn a_caller_whose_token_was_good_waits_behind_no_tokens_that_its_address_i
     );
     assert_eq!(
         questions.len(),
-        1 + QUESTIONS,
+        1 + MAX_CONCURRENT_REVIEWS,
         "invented tokens have all other turns"
     );
 }
@@ -530,16 +554,16 @@ async fn a_token_that_is_malformed_or_expired_asks_nothing_and_others_are_asked_
     let expired = signed(r#"{"sub":"all","exp":1}"#);
     let cut = signed("{");
     for void in [&expired, &cut] {
-        assert_eq!(fixture.sees(void).await, Err(Denied::Unauthenticated));
+        assert_eq!(fixture.sees(void).await, Err(AuthError::Unauthenticated));
         assert_eq!(
             seen(fixture.callers.reader_of(&token(void), "a").await),
-            Err(Denied::Unauthenticated)
+            Err(AuthError::Unauthenticated)
         );
     }
     assert_eq!(fixture.server.questions(), Vec::<String>::new());
     let later = signed(r#"{"sub":"all","exp":99999999999}"#);
     for asked in ["sha256~opaque", &later] {
-        assert_eq!(fixture.sees(asked).await, Err(Denied::Unauthenticated));
+        assert_eq!(fixture.sees(asked).await, Err(AuthError::Unauthenticated));
         assert_eq!(fixture.server.questions(), [format!("who is {asked}")]);
     }
 }

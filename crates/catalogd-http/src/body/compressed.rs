@@ -12,11 +12,11 @@ use serving::FairSemaphore;
 
 use super::Slices;
 
-/// Maximum number of bytes that are compressed in a turn: less than a millisecond of work.
+/// Maximum number of bytes that are compressed with one permit: less than a millisecond of work.
 pub(super) const STEP_BYTES: usize = 64 * 1024;
 
-/// The outputs of steps that compress slices. The memory is that of one encoder and the output of
-/// one step, whatever the length of the slices; the length of all is unknown.
+/// Slices that are compressed step by step. The memory is that of one encoder and the output of one
+/// step, whatever the length of the slices. The total length is unknown.
 pub(in super::super) struct CompressedSlices {
     slices: Slices,
     /// `None` after the end of the stream.
@@ -40,9 +40,10 @@ impl CompressedSlices {
         })
     }
 
-    /// Returns a body that does the steps in turns of a peer.
-    pub(in super::super) fn body(self, turns: &FairSemaphore<Peer>, peer: Peer) -> Body {
-        let outputs = turns
+    /// Returns a body whose steps each wait for a permit of the peer, and run on threads that serve
+    /// no connections.
+    pub(in super::super) fn body(self, work: &FairSemaphore<Peer>, peer: Peer) -> Body {
+        let outputs = work
             .stream(peer, self)
             .map(|step| step.map_err(axum::Error::new)?.map_err(axum::Error::new));
         // A frame of no bytes would end a chunked body.

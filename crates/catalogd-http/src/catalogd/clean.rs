@@ -8,7 +8,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::texts;
+use super::responses;
 
 /// Maximum length in bytes of a request target (path and query). A longer one is answered with 414.
 pub const MAX_TARGET_BYTES: usize = 16 * 1024;
@@ -20,7 +20,7 @@ pub(super) async fn redirect(request: Request, next: Next) -> Response {
         .path_and_query()
         .is_some_and(|target| target.as_str().len() > MAX_TARGET_BYTES)
     {
-        return texts::target_too_long();
+        return responses::target_too_long();
     }
     let clean = clean(uri.path());
     if clean == uri.path() || request.method() == Method::CONNECT {
@@ -30,7 +30,7 @@ pub(super) async fn redirect(request: Request, next: Next) -> Response {
         .query()
         .map(|query| format!("?{query}"))
         .unwrap_or_default();
-    texts::redirect(
+    responses::redirect(
         request.method(),
         &encode_non_ascii(&format!("{clean}{query}")),
     )

@@ -1,4 +1,4 @@
-//! The lines of the blobs that match a filter, as a short list of places.
+//! The lines of the blobs that match a filter, as a compact list of line ranges.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,29 +12,36 @@ use http_facts::permits::Permits;
 
 use super::super::body::Slices;
 
-/// Maximum size in bytes of the places of filtered blobs, of all responses that are not sent yet:
-/// memory that slow clients hold.
-pub const MAX_PLACES_BYTES: usize = 32 << 20;
+/// Budget in bytes for the line ranges of filtered blobs, over all responses that are being sent:
+/// memory that slow clients occupy.
+pub const MAX_LINE_RANGES_BYTES: usize = 32 << 20;
 
-/// Size in bytes of the places of one response up to which they are not counted: so few cost less
-/// than the connection.
-pub const UNCOUNTED_PLACES_BYTES: usize = 4 << 10;
+/// Maximum size in bytes of the line ranges of a response that draw from no budget: they take less
+/// memory than the connection.
+pub const UNCOUNTED_LINE_RANGES_BYTES: usize = 4 << 10;
 
-/// Blobs whose lines are adjacent: the indexes of the first and the last one. There are at most
-/// half as many runs as blobs, and one more, so that places have 4 bytes a blob at most.
+/// Indices of the first and last one of blobs whose lines are adjacent. Another blob is between any
+/// two runs, so that they take at most 4 bytes for each blob of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
+struct LineRun {
     first: u32,
     last: u32,
 }
 
-/// Finds the lines of the blobs that match a filter, as far as an account of work allows it; `None`
-/// if `room` has none for their places.
+/// Share of a peer in a budget.
+#[derive(Clone, Copy)]
+pub(super) struct PeerBudget<'p> {
+    pub(super) permits: &'p Permits,
+    pub(super) peer: Peer,
+}
+
+/// Finds the lines of the blobs that match a filter; `None` if the budget for their line ranges is
+/// exhausted.
 pub(super) fn find_lines(
     catalog: &Arc<Catalog>,
     filter: &MetaFilter<'_>,
     work: &Work<'_>,
-    (room, peer): (&Permits, Peer),
+    budget: PeerBudget<'_>,
 ) -> Result<Option<Slices>, WorkStopped> {
     let found = catalog.find_metas(filter, work)?;
     let runs = runs(catalog, &found);
@@ -43,27 +50,28 @@ pub(super) fn find_lines(
         .map(|run| span(catalog, *run).len() as u64)
         .sum();
     let bytes = size_of_val(&*runs);
-    let is_counted = bytes > UNCOUNTED_PLACES_BYTES;
-    let permit = is_counted.then(|| room.try_acquire(peer, bytes));
+    let is_counted = bytes > UNCOUNTED_LINE_RANGES_BYTES;
+    let permit = is_counted.then(|| budget.permits.try_acquire(budget.peer, bytes));
     if let Some(None) = permit {
         return Ok(None);
     }
     let content = catalog.content().clone();
     let catalog = Arc::clone(catalog);
     let spans = runs.into_iter().map(move |run| {
-        let _held = &permit;
+        // The closure owns the permit, so that it is held until the last range is sent.
+        let _permit = &permit;
         span(&catalog, run)
     });
     Ok(Some(Slices::lazy(content, length, spans)))
 }
 
-fn runs(catalog: &Catalog, metas: &[u32]) -> Box<[Run]> {
+fn runs(catalog: &Catalog, metas: &[u32]) -> Box<[LineRun]> {
     let line = |meta: u32| catalog.meta_at(meta as usize).line_span();
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<LineRun> = Vec::new();
     for &meta in metas {
         match runs.last_mut() {
             Some(run) if line(run.last).end == line(meta).start => run.last = meta,
-            _ => runs.push(Run {
+            _ => runs.push(LineRun {
                 first: meta,
                 last: meta,
             }),
@@ -72,9 +80,9 @@ fn runs(catalog: &Catalog, metas: &[u32]) -> Box<[Run]> {
     runs.into()
 }
 
-fn span(catalog: &Catalog, Run { first, last }: Run) -> Range<usize> {
+fn span(catalog: &Catalog, run: LineRun) -> Range<usize> {
     let line = |meta: u32| catalog.meta_at(meta as usize).line_span();
-    line(first).start..line(last).end
+    line(run.first).start..line(run.last).end
 }
 
 #[cfg(test)]
@@ -127,7 +135,10 @@ mod tests {
             &catalog,
             &catalog.find_metas(&by_schema, &Work::unlimited()).unwrap(),
         );
-        assert_eq!((found.len(), found[0]), (12_500, Run { first: 4, last: 7 }));
+        assert_eq!(
+            (found.len(), found[0]),
+            (12_500, LineRun { first: 4, last: 7 })
+        );
         let found = runs(
             &catalog,
             &catalog
@@ -136,12 +147,12 @@ mod tests {
         );
         assert_eq!(
             (size_of_val(&*found), found[0]),
-            (100_000 * 4, Run { first: 1, last: 1 })
+            (100_000 * 4, LineRun { first: 1, last: 1 })
         );
     }
 
     #[test]
-    fn places_of_unread_responses_have_a_bound() {
+    fn line_ranges_of_unread_responses_are_bounded() {
         let catalog = alternating(100_000);
         let peer = |last: u8| Peer::new([192, 0, 2, last].into());
         let find = |room, last| {
@@ -149,7 +160,10 @@ mod tests {
                 &catalog,
                 &by_package("p1"),
                 &Work::unlimited(),
-                (room, peer(last)),
+                PeerBudget {
+                    permits: room,
+                    peer: peer(last),
+                },
             )
             .unwrap()
         };
@@ -177,15 +191,18 @@ mod tests {
     }
 
     #[test]
-    fn a_short_list_of_places_is_never_refused() {
-        let short = u32::try_from(UNCOUNTED_PLACES_BYTES / size_of::<Run>() * 2).unwrap();
+    fn a_short_list_of_line_ranges_draws_from_no_budget() {
+        let short = u32::try_from(UNCOUNTED_LINE_RANGES_BYTES / size_of::<LineRun>() * 2).unwrap();
         let room = Permits::new(0);
         let find = |lines| {
             find_lines(
                 &alternating(lines),
                 &by_package("p1"),
                 &Work::unlimited(),
-                (&room, Peer::default()),
+                PeerBudget {
+                    permits: &room,
+                    peer: Peer::default(),
+                },
             )
         };
         let found = |lines| find(lines).unwrap().is_some();

@@ -5,7 +5,7 @@ use axum::http::Uri;
 use serving::CatalogName;
 
 use super::parameters::decode;
-use super::texts::Refusal;
+use super::responses::CatalogdError;
 
 const TOO_LONG: &str = "must be no more than 253 characters";
 
@@ -14,7 +14,7 @@ const NOT_A_SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lo
      '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 /// Parses the catalog name of `/catalogs/NAME/…`.
-pub(super) fn parse_name(uri: &Uri) -> Result<String, Refusal> {
+pub(super) fn parse_name(uri: &Uri) -> Result<String, CatalogdError> {
     let segment = uri.path().split('/').nth(2).unwrap_or_default().as_bytes();
     // A segment with an invalid escape contains a percent sign, so it is invalid as a name too.
     let name = decode(segment, false).unwrap_or_else(|| segment.to_vec());
@@ -27,7 +27,7 @@ pub(super) fn parse_name(uri: &Uri) -> Result<String, Refusal> {
     }
     match String::from_utf8(name) {
         Ok(name) if faults.is_empty() => Ok(name),
-        _ => Err(Refusal::Name(faults.join("; "))),
+        _ => Err(CatalogdError::Name(faults.join("; "))),
     }
 }
 

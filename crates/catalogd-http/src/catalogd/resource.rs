@@ -22,11 +22,11 @@ use sha2::{Digest as _, Sha256};
 use super::super::body::{CompressedSlices, Slices};
 use super::super::ranges::Ranges;
 use super::parameters::Parameters;
-use super::{parts, texts};
+use super::{parts, responses};
 
 /// Maximum length in bytes of filtered blobs that are compressed before the response begins, which
-/// then has a `Content-Length`. Longer ones are compressed while they are sent: in one piece they
-/// would hold up other requests.
+/// then has a `Content-Length`. Longer ones are compressed while they are sent: compressing them in
+/// one piece would delay other requests.
 pub const MAX_ENCODED_BYTES: usize = 128 * 1024;
 
 /// Maximum number of responses that are compressed while they are sent, at one time. Further ones
@@ -39,16 +39,16 @@ const JSON_LINES: &str = "application/jsonl";
 pub(super) struct Resource<'s> {
     served: &'s Served,
     lines: Slices,
-    /// Whether these are all lines of the content.
+    /// True for all lines of the content.
     is_whole: bool,
-    /// Whether ranges are supported, as for catalogd's whole catalogs.
+    /// True if ranges are supported, as for catalogd's whole catalogs.
     has_ranges: bool,
     /// Opaque part of the entity tag, without the suffix of a coding.
     tag: String,
 }
 
 /// The representation that is selected for a response.
-enum Representation {
+enum SelectedRepresentation {
     Plain,
     /// A compressed form of the whole content that was made before.
     Stored(Coding, Bytes),
@@ -60,7 +60,7 @@ enum Representation {
     NotNeeded(Option<Coding>),
 }
 
-impl Representation {
+impl SelectedRepresentation {
     fn coding(&self) -> Option<Coding> {
         match self {
             Self::Plain => None,
@@ -107,13 +107,13 @@ impl<'s> Resource<'s> {
         self,
         head: &Parts,
         permits: &Permits,
-        turns: &FairSemaphore<Peer>,
+        work: &FairSemaphore<Peer>,
     ) -> Response {
         let representation = self.select(head, permits);
         let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
             PreconditionResult::Satisfied => {
-                self.send(representation, head, &validators, turns).await
+                self.send(representation, head, &validators, work).await
             }
             PreconditionResult::NotModified => (
                 StatusCode::NOT_MODIFIED,
@@ -141,33 +141,33 @@ impl<'s> Resource<'s> {
 
     /// Selects the representation for a request: the one that the client has stored, or else the
     /// best available one.
-    fn select(&self, head: &Parts, permits: &Permits) -> Representation {
+    fn select(&self, head: &Parts, permits: &Permits) -> SelectedRepresentation {
         // Ranges are ranges of the plain lines, and the length in a response to `HEAD` is that of
         // the plain lines.
         let is_range = self.has_ranges && first_value(&head.headers, &RANGE).is_some();
         if head.method != Method::GET || is_range {
-            return Representation::Plain;
+            return SelectedRepresentation::Plain;
         }
         let codings = AcceptableCodings::from_headers(&head.headers)
             .available_in(|coding| self.is_available(coding));
         if let Some(stored) =
             codings.stored_by_client(&head.headers, |coding| self.validators(coding).etag)
         {
-            return Representation::NotNeeded(stored.coding);
+            return SelectedRepresentation::NotNeeded(stored.coding);
         }
         let Some(coding) = codings.preferred() else {
-            return Representation::Plain;
+            return SelectedRepresentation::Plain;
         };
         if let Some(bytes) = self.stored_encoding(coding) {
-            return Representation::Stored(coding, bytes.clone());
+            return SelectedRepresentation::Stored(coding, bytes.clone());
         }
         if self.is_compressed_at_once() {
-            return Representation::Compressed(coding);
+            return SelectedRepresentation::Compressed(coding);
         }
         permits
             .try_acquire(Peer::of(&head.extensions), 1)
-            .map_or(Representation::Plain, |permit| {
-                Representation::Streamed(coding, permit)
+            .map_or(SelectedRepresentation::Plain, |permit| {
+                SelectedRepresentation::Streamed(coding, permit)
             })
     }
 
@@ -208,28 +208,27 @@ impl<'s> Resource<'s> {
     /// Responds with a representation whose preconditions are satisfied.
     async fn send(
         self,
-        representation: Representation,
+        representation: SelectedRepresentation,
         head: &Parts,
         validators: &Validators,
-        turns: &FairSemaphore<Peer>,
+        work: &FairSemaphore<Peer>,
     ) -> Response {
         let Some(coding) = representation.coding() else {
             return self.send_plain(&head.headers, validators);
         };
         let peer = Peer::of(&head.extensions);
         let body = match representation {
-            Representation::Stored(_, bytes) => Some(Body::from(Slices::whole(bytes))),
-            Representation::Streamed(_, permit) => {
+            SelectedRepresentation::Stored(_, bytes) => Some(Body::from(Slices::whole(bytes))),
+            SelectedRepresentation::Streamed(_, permit) => {
                 CompressedSlices::new(self.lines, coding, permit)
                     .ok()
-                    .map(|slices| slices.body(turns, peer))
+                    .map(|slices| slices.body(work, peer))
             }
             _ => {
                 let lines = self.lines;
                 let compress =
                     move || coding.compress_to_vec(&lines.concat(), CompressionLevel::Fast);
-                turns
-                    .acquire(&peer)
+                work.acquire(&peer)
                     .await
                     .run(compress)
                     .await
@@ -257,7 +256,7 @@ impl<'s> Resource<'s> {
         let ranges =
             match range.map_or(Ok(Ranges::Whole), |text| Ranges::parse(text, content.len())) {
                 Ok(ranges) => ranges,
-                Err(error) => return texts::range_not_satisfiable(error, content.len()),
+                Err(error) => return responses::range_not_satisfiable(error, content.len()),
             };
         headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         let (status, body) = match ranges {

@@ -1,5 +1,5 @@
-//! Who the client of a WebSocket is, where callers are told apart. Browsers cannot send a token
-//! with the handshake, so that it comes with the first message.
+//! Authorization of WebSocket clients. Browsers cannot send a token with the handshake, so it comes
+//! with the first message.
 
 use std::sync::Arc;
 
@@ -9,45 +9,45 @@ use serving::Catalogs;
 
 use super::{Close, close};
 
-/// Finds out what the client of a WebSocket may see, by the `Authorization` in the payload of its
-/// `connection_init`, if there is one. A layer that tells callers apart adds it to the request of
-/// the handshake; clones share everything.
+/// Function that authorizes the client of a WebSocket by the `Authorization` in the payload of its
+/// `connection_init`. An authorizing layer inserts it into the extensions of the handshake's
+/// request.
 #[derive(Clone)]
 pub struct ConnectionAuthorizer(Arc<dyn Fn(Option<HeaderValue>) -> Authorizing + Send + Sync>);
 
-/// What a client may see, once that is known.
-pub type Authorizing = BoxFuture<'static, Result<Catalogs, InitRefusal>>;
+/// The catalogs that a client may see, in the future.
+pub type Authorizing = BoxFuture<'static, Result<Catalogs, ConnectionInitError>>;
 
-/// Why a client may see nothing.
+/// Error of authorizing a WebSocket client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InitRefusal {
-    /// It has no credentials, and not everybody may see something. The connection is closed with
-    /// 4401.
+pub enum ConnectionInitError {
+    /// The client has no credentials, and anonymous callers see nothing. The connection is closed
+    /// with 4401.
     Unauthenticated,
-    /// Its credentials are not valid. The connection is closed with 4403.
+    /// The credentials are not valid. The connection is closed with 4403.
     Forbidden,
-    /// It cannot be found out what it may see. The connection is closed with 1013.
+    /// The authorizer does not answer. The connection is closed with 1013.
     Undecided,
 }
 
 impl ConnectionAuthorizer {
-    /// Creates it of a function that is called with the `Authorization` of a client.
+    /// Creates an authorizer from a function of the client's `Authorization`.
     pub fn new(
         authorize: impl Fn(Option<HeaderValue>) -> Authorizing + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(authorize))
     }
 
-    /// Returns what the client may see, or closes its connection.
+    /// Returns the catalogs that the client may see, or closes its connection.
     pub(super) async fn authorize(
         &self,
         authorization: Option<HeaderValue>,
     ) -> Result<Catalogs, Close> {
         match (self.0)(authorization).await {
             Ok(catalogs) => Ok(catalogs),
-            Err(InitRefusal::Unauthenticated) => close(4401, "Unauthorized"),
-            Err(InitRefusal::Forbidden) => close(4403, "Forbidden"),
-            Err(InitRefusal::Undecided) => close(1013, "Try again later"),
+            Err(ConnectionInitError::Unauthenticated) => close(4401, "Unauthorized"),
+            Err(ConnectionInitError::Forbidden) => close(4403, "Forbidden"),
+            Err(ConnectionInitError::Undecided) => close(1013, "Try again later"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Writing messages: a long one is sent as several frames (RFC 6455 §5.4), because the connection
-//! copies each frame into its buffer, which keeps the size of the largest one.
+//! Frames of outgoing messages (RFC 6455 §5.4): a long message is split, because tungstenite copies
+//! each frame into its write buffer, which never shrinks.
 
 use std::iter;
 

@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 
 /// A message of the client.
 pub(super) enum Incoming<'m> {
-    /// With its payload, which [`authorization`] parses.
+    /// `connection_init` with its payload, which [`authorization`] parses.
     Init(Option<&'m RawValue>),
-    /// With the payload that the `pong` repeats.
+    /// `ping` with the payload that the `pong` repeats.
     Ping(Option<&'m RawValue>),
     Pong,
-    /// With the request, which [`request`] parses.
+    /// `subscribe` with its request, which [`request`] parses.
     Subscribe {
         id: String,
         payload: &'m RawValue,
@@ -38,9 +38,9 @@ pub(super) enum Outgoing {
 /// The reply to `connection_init`.
 pub(super) const ACKNOWLEDGED: &str = r#"{"type":"connection_ack"}"#;
 
-/// The members of a message.
+/// Members of a message, with an unparsed payload.
 #[derive(Deserialize)]
-struct Parts<'m> {
+struct RawMessage<'m> {
     #[serde(rename = "type")]
     kind: String,
     id: Option<String>,
@@ -48,21 +48,21 @@ struct Parts<'m> {
     payload: Option<&'m RawValue>,
 }
 
-/// The payload of `connection_init`, as far as it matters here. Others may be in it, such as those
-/// of a gateway.
+/// Members of the payload of `connection_init` that the server reads. It ignores others, such as
+/// those for a gateway.
 #[derive(Default, Deserialize)]
 struct InitPayload {
     #[serde(rename = "Authorization", alias = "authorization")]
     authorization: Option<String>,
 }
 
-/// A payload that is not what it should be.
-pub(super) struct Malformed;
+/// The payload of `connection_init` is malformed.
+pub(super) struct PayloadError;
 
 impl<'m> Incoming<'m> {
     /// Parses a message; `None` if it is malformed.
     pub(super) fn read(text: &'m str) -> Option<Self> {
-        let Parts { kind, id, payload } = serde_json::from_str(text).ok()?;
+        let RawMessage { kind, id, payload } = serde_json::from_str(text).ok()?;
         let is_object = payload.is_none_or(|payload| payload.get().starts_with('{'));
         let id = id.filter(|id| !id.is_empty());
         match kind.as_str() {
@@ -80,15 +80,15 @@ impl<'m> Incoming<'m> {
 }
 
 impl Outgoing {
-    /// Request errors of an operation.
+    /// Returns the message with the request errors of an operation.
     pub(super) fn errors(errors: &[Error]) -> Self {
         let mut list = Vec::new();
         errors::write_list(errors, &mut list);
         Self::Errors(list.into())
     }
 
-    /// The JSON of the message about the operation with this id, in parts. The payload is not
-    /// copied.
+    /// Returns the JSON of the message about the operation with this id. In parts, so that the
+    /// payload is not copied.
     pub(super) fn into_parts(self, id: &str) -> [Bytes; 3] {
         let (kind, payload) = match self {
             Self::Next(result) => ("next", Some(result)),
@@ -115,25 +115,26 @@ pub(super) fn request(payload: &RawValue) -> Option<Request<'_>> {
     request.has_document().then_some(request)
 }
 
-/// Returns what the payload of a `connection_init` says of who sends it, as the header
-/// `Authorization` does.
-pub(super) fn authorization(payload: Option<&RawValue>) -> Result<Option<HeaderValue>, Malformed> {
+/// Returns the value of `Authorization` in the payload of a `connection_init`.
+pub(super) fn authorization(
+    payload: Option<&RawValue>,
+) -> Result<Option<HeaderValue>, PayloadError> {
     let payload = payload
         .map(|payload| serde_json::from_str::<InitPayload>(payload.get()))
         .transpose();
     let text = payload
-        .map_err(|_| Malformed)?
+        .map_err(|_| PayloadError)?
         .and_then(|payload| payload.authorization);
-    text.map(|text| HeaderValue::try_from(text).map_err(|_| Malformed))
+    text.map(|text| HeaderValue::try_from(text).map_err(|_| PayloadError))
         .transpose()
 }
 
-/// A message in one part.
+/// Returns a message in one part.
 pub(super) fn whole(json: String) -> [Bytes; 3] {
     [json.into(), Bytes::new(), Bytes::new()]
 }
 
-/// The reply to a `ping`.
+/// Returns the reply to a `ping`.
 pub(super) fn pong(payload: Option<&RawValue>) -> String {
     match payload {
         Some(payload) => format!(r#"{{"type":"pong","payload":{payload}}}"#),

@@ -28,7 +28,7 @@ fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<GraphqlService>) {
 }
 
 fn connect(server: &Arc<GraphqlService>) -> WebSocketConnection<'_> {
-    let client = Client {
+    let client = SocketClient {
         catalogs: server.engine.catalogs().clone(),
         authorizer: None,
         peer: Peer::default(),
@@ -152,7 +152,7 @@ fn what_cannot_be_read_closes_the_socket_with_the_code_of_its_fault() {
         ),
         (Error::ConnectionClosed, None),
     ] {
-        let code = refuse_to_read::<()>(&error)
+        let code = close_for_error::<()>(&error)
             .unwrap_err()
             .map(|(code, _)| code);
         assert_eq!(code, expected, "{error}");
@@ -263,9 +263,9 @@ async fn a_client_says_who_it_is_in_its_first_message() {
             Some("Bearer good") => Ok(catalogs()
                 .1
                 .of_caller(Arc::new(Refused(RenewalError::Refused)))),
-            Some("Bearer later") => Err(InitRefusal::Undecided),
-            Some(_) => Err(InitRefusal::Forbidden),
-            None => Err(InitRefusal::Unauthenticated),
+            Some("Bearer later") => Err(ConnectionInitError::Undecided),
+            Some(_) => Err(ConnectionInitError::Forbidden),
+            None => Err(ConnectionInitError::Unauthenticated),
         };
         Box::pin(async move { verdict })
     });

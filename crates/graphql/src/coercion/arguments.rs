@@ -11,7 +11,7 @@ use apollo_compiler::{Name, Node};
 use serde_json::{Map, Value};
 
 use super::{CoercionError, InputPathStep, default_of, exactly_one, path_text};
-use crate::document::Schema;
+use crate::schema::Schema;
 
 /// The coerced arguments of a field. An argument that is neither provided nor has a default is
 /// absent. Clones share memory.

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::document::Schema;
 use crate::limits::Limits;
+use crate::schema::Schema;
 
 /// The catalogs that a document with one operation asks for, as text.
 fn catalogs(text: &str, variables: Value) -> String {

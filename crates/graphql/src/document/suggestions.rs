@@ -1,13 +1,13 @@
-//! "Did you mean": names of the schema that are spelled like one that it does not have, in the
-//! words of graphql-js.
+//! "Did you mean": names of the schema that are spelled like an unknown one, in the words of
+//! graphql-js.
 //!
-//! Names are within two fifths of the letters of what was written, as graphql-js has it. Where
-//! clients may not read the schema there are none: they would give it away name by name.
+//! The distance is at most two fifths of the letters of the unknown name, as in graphql-js. Where
+//! clients may not read the schema nothing is suggested: it would reveal the schema name by name.
 
 use apollo_compiler::Name;
 use apollo_compiler::schema::ExtendedType;
 
-use super::Schema;
+use crate::schema::Schema;
 
 /// Maximum number of names that are suggested.
 const SUGGESTIONS: usize = 5;
@@ -15,13 +15,13 @@ const SUGGESTIONS: usize = 5;
 /// Maximum number of bytes of a name that is compared: comparing takes time in proportion to it.
 const NAME_BYTES: usize = 64;
 
-/// Returns what to add to the message of a validation error; empty if no name is similar.
+/// Returns the text to append to the message of a validation error; empty if no name is similar.
 pub(super) fn did_you_mean(schema: &Schema, message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let first = quoted.next().unwrap_or_default();
     let second = quoted.next().unwrap_or_default();
     if message.contains(" does not have a field ") {
-        return of_field(schema, first, second);
+        return for_missing_field(schema, first, second);
     }
     let similar =
         if message.starts_with("the argument ") && message.contains(" is not supported by ") {
@@ -60,8 +60,8 @@ pub(super) fn did_you_mean(schema: &Schema, message: &str) -> String {
     )
 }
 
-/// Returns what to add for a field that a type does not have.
-fn of_field(schema: &Schema, type_name: &str, field: &str) -> String {
+/// Returns the text to append for a field that a type does not have.
+fn for_missing_field(schema: &Schema, type_name: &str, field: &str) -> String {
     let has_field = |name: &str| schema.field_definition(name, field).is_some();
     let mut types: Vec<_> = schema
         .possible_types(type_name)

@@ -1,5 +1,7 @@
 //! Which documents are accepted, and what is said of the others.
 
+use apollo_compiler::schema::ExtendedType;
+
 use super::*;
 
 fn refusal(text: &str) -> (Code, String, Option<Location>) {

@@ -1,13 +1,16 @@
 //! What streams are told, and what they cost.
 
+use std::sync::Mutex;
+
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use serving::{Caller, CatalogsWriter, Renewal, RenewalError, Visibility, catalogs};
+use serving::{Caller, CatalogsWriter, Renewal, RenewalError, Revision, Visibility, catalogs};
 use tokio::task::unconstrained;
 
 use super::*;
 use crate::Request;
-use crate::limits::Limits;
+use crate::limits::{Limits, StreamLimits};
+use crate::streams::{CONCURRENT_EVENTS, SHARED_TEXTS, Streams};
 use crate::tests::fixture::{ALPHA, BETA, served};
 
 const CHANGES: &str = "subscription($names: [String!]) { catalogChanged(names: $names) {

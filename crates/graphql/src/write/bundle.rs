@@ -88,8 +88,8 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
             BundleField::Properties => {
                 return writer.properties(self.with(PropertyOwner::Bundle(bundle)), field);
             }
-            BundleField::Successors => return writer.successors_of_bundle(self, field),
-            BundleField::Predecessors => return writer.predecessors_of_bundle(self, field),
+            BundleField::Successors => return writer.bundle_successors(self, field),
+            BundleField::Predecessors => return writer.bundle_predecessors(self, field),
             BundleField::UpgradePath => return writer.upgrade_path(self, field),
         }
         Ok(())

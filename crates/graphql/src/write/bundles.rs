@@ -15,6 +15,7 @@ use crate::coercion::Arguments;
 use crate::connection::{ConnectionItem, ConnectionSource, Direction, Places, RankedPlace};
 use crate::fields::{BundleConnectionField, BundleEdgeField, BundleField};
 use crate::filter;
+use crate::input::{self, BundleOrderField, OrderInput};
 use crate::opaque_key::{KeyTag, OpaqueKey};
 
 /// A bundle as an item of a connection.
@@ -195,13 +196,14 @@ fn by_rank(list: &mut [RankedPlace], direction: Direction, rank: impl Fn(usize) 
 
 impl BundleOrder {
     fn new(arguments: &Arguments) -> Self {
-        let order = arguments.get("orderBy");
-        let direction = Direction::from_order(order, Direction::Descending);
-        match order["field"].as_str() {
-            Some("VERSION") => Self::Version(direction),
-            Some("NAME") => Self::Name(direction),
-            Some("CREATED_AT") => Self::CreatedAt(direction),
-            _ => Self::Natural,
+        let order: Option<OrderInput<BundleOrderField>> = input::read(arguments.get("orderBy"));
+        let Some(OrderInput { field, direction }) = order else {
+            return Self::Natural;
+        };
+        match field {
+            BundleOrderField::Version => Self::Version(direction),
+            BundleOrderField::Name => Self::Name(direction),
+            BundleOrderField::CreatedAt => Self::CreatedAt(direction),
         }
     }
 

@@ -8,7 +8,7 @@ use serving::Served;
 use super::problem::ProblemItem;
 use super::scans::ScanKey;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
-use crate::connection::{ConnectionSource, Places};
+use crate::connection::{ConnectionSource, FixedOrder, Places};
 use crate::fields::{CatalogField, KeyValueField, SchemaCountField};
 use crate::opaque_key::KeyTag;
 
@@ -82,7 +82,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 let unlisted = self.unlisted_problems(field);
                 return writer.connection_with_unlisted::<ProblemItem<'_>>(
                     &[source],
-                    (),
+                    FixedOrder,
                     unlisted,
                     field,
                 );

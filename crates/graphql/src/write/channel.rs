@@ -7,6 +7,7 @@ use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::Direction;
 use crate::fields::{ChannelEntryField, ChannelField};
+use crate::input::{self, ChannelOrderField, OrderInput};
 use crate::opaque_key::KeyTag;
 
 impl<'a> ResponseWriter<'a> {
@@ -16,12 +17,15 @@ impl<'a> ResponseWriter<'a> {
         package: InCatalog<'a, Package<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let order = arguments(field).get("orderBy");
-        let direction = Direction::from_order(order, Direction::Ascending);
+        let order = input::read(arguments(field).get("orderBy")).unwrap_or(OrderInput {
+            field: ChannelOrderField::Name,
+            direction: Direction::Ascending,
+        });
+        let direction = order.direction;
         let in_catalog = |channel| package.with(channel);
         let channels = package.item.channels_in_order();
-        match order["field"].as_str() {
-            Some("HEAD_VERSION") => {
+        match order.field {
+            ChannelOrderField::HeadVersion => {
                 self.work.draw(Step::SortStep, sort_steps(channels.len()))?;
                 let ranks = package.served.content.catalog.version_ranks();
                 let rank = |channel: Channel<'a>| match channel.head() {
@@ -39,10 +43,10 @@ impl<'a> ResponseWriter<'a> {
                     field,
                 )
             }
-            _ if direction == Direction::Descending => {
+            ChannelOrderField::Name if direction == Direction::Descending => {
                 self.object_list(channels.rev().map(in_catalog), field)
             }
-            _ => self.object_list(channels.map(in_catalog), field),
+            ChannelOrderField::Name => self.object_list(channels.map(in_catalog), field),
         }
     }
 }

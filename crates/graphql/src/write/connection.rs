@@ -21,7 +21,7 @@ pub(super) trait ConnectionNode<'a>: ConnectionItem<'a> + Object<'a> {
     /// Writes the cursor of the node.
     fn cursor(self, writer: &mut ResponseWriter<'a>);
 
-    /// How a search found the node; `None` if such nodes are not searched.
+    /// Match of the node in a search; `None` if such nodes are not searched.
     fn search_match(self) -> Option<SearchMatch> {
         None
     }
@@ -116,7 +116,7 @@ pub(super) struct Connection<'p, 'a, T> {
 }
 
 #[derive(Clone, Copy)]
-struct Edge<T>(T);
+struct EdgeObject<T>(T);
 
 struct PageInfo<'p, T>(&'p ConnectionPage<T>);
 
@@ -175,7 +175,7 @@ impl<'a, T: ConnectionNode<'a>> Object<'a> for Connection<'_, 'a, T> {
         let Self { page, facets } = self;
         match name.into() {
             ConnectionPart::Edges => {
-                writer.object_list(page.items.iter().map(|&item| Edge(item)), field)
+                writer.object_list(page.items.iter().map(|&item| EdgeObject(item)), field)
             }
             ConnectionPart::Nodes => writer.object_list(page.items.iter().copied(), field),
             ConnectionPart::PageInfo => writer.object(PageInfo(page), field),
@@ -191,7 +191,7 @@ impl<'a, T: ConnectionNode<'a>> Object<'a> for Connection<'_, 'a, T> {
     }
 }
 
-impl<'a, T: ConnectionNode<'a>> Object<'a> for Edge<T> {
+impl<'a, T: ConnectionNode<'a>> Object<'a> for EdgeObject<T> {
     type Field = T::EdgeField;
 
     fn write(

@@ -2,7 +2,6 @@
 
 use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
 use fbc::{Digest, Outline};
-use serde_json::Value;
 use serving::{Served, Snapshot};
 
 use super::catalog::CatalogObject;
@@ -11,6 +10,7 @@ use crate::fields::{
     BundleDiffField, CatalogChangeField, CatalogDiffField, ChannelDiffField, PackageDiffField,
     SubscriptionField,
 };
+use crate::input::{self, CatalogRefInput};
 
 /// A catalog before and after a change; `None` where it is not served.
 #[derive(Clone, Copy)]
@@ -55,7 +55,8 @@ impl<'a> ResponseWriter<'a> {
         snapshot: &'a Snapshot,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let [from, to] = ["from", "to"].map(|side| outline(snapshot, arguments(field).get(side)));
+        let [from, to] =
+            ["from", "to"].map(|side| outline(snapshot, &input::read(arguments(field).get(side))?));
         let Some(((from, before), (to, after))) = from.zip(to) else {
             self.null();
             return Ok(());
@@ -73,10 +74,10 @@ impl<'a> ResponseWriter<'a> {
 
 /// Returns the digest and outline of the content that a `CatalogRef` names; `None` if its outline
 /// is unknown.
-fn outline(snapshot: &Snapshot, by: &Value) -> Option<(Digest, Outline)> {
-    let digest = match by["name"].as_str() {
+fn outline(snapshot: &Snapshot, by: &CatalogRefInput<'_>) -> Option<(Digest, Outline)> {
+    let digest = match by.name {
         Some(name) => snapshot.get(name)?.content.digest,
-        None => Digest::parse(by["digest"].as_str()?)?,
+        None => Digest::parse(by.digest?)?,
     };
     Some((digest, snapshot.outline(&digest)?))
 }

@@ -36,7 +36,7 @@ struct ValueCount<'v, T> {
 
 /// A value of the facet `catalogs`: the name of the catalog.
 #[derive(Clone, Copy)]
-struct CatalogName<'v>(&'v str);
+struct CatalogFacet<'v>(&'v str);
 
 /// Maximum number of values of a facet.
 pub(crate) const FACET_VALUES: usize = 1_000;
@@ -177,7 +177,7 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
         if name == PackageFacetsField::Catalogs {
             let catalogs = values(|&(value, count)| match value {
                 FacetValue::Text(name) => Some(ValueCount {
-                    value: CatalogName(name),
+                    value: CatalogFacet(name),
                     count,
                     display_name: self.display_name(name),
                 }),
@@ -266,7 +266,7 @@ macro_rules! facet_value {
 
 facet_value!(&str, TextFacetValueField, |value, writer| writer
     .string(value));
-facet_value!(CatalogName<'_>, CatalogFacetValueField, |value, writer| {
+facet_value!(CatalogFacet<'_>, CatalogFacetValueField, |value, writer| {
     writer.string(value.0);
 });
 facet_value!(

@@ -78,13 +78,14 @@ impl<'a> ResponseWriter<'a> {
         let document = self.context.document;
         let location = span.and_then(|span| {
             *self
+                .errors
                 .locations
                 .entry(span)
                 .or_insert_with(|| document.location(Some(span)))
         });
         let path = self.path_of(field);
-        self.error_bytes += error.message.len() + path.len() * 16 + 128;
-        self.errors.push(Error {
+        self.errors.bytes += error.message.len() + path.len() * 16 + 128;
+        self.errors.list.push(Error {
             location,
             path,
             ..error
@@ -104,8 +105,8 @@ impl<'a> ResponseWriter<'a> {
             .collect()
     }
 
-    /// Says what to narrow in a request whose work was stopped in a search of so many catalogs by a
-    /// field; `further` is what can be named beside catalogs.
+    /// Advises how to narrow a request whose work was stopped while a field searched so many
+    /// catalogs; `further` are other arguments that narrow it.
     pub(super) fn stopped_search(
         &mut self,
         field: &'a PlannedField<'a>,
@@ -120,7 +121,7 @@ impl<'a> ResponseWriter<'a> {
             } else {
                 format!("{catalogs} catalogs")
             };
-            self.advice = Some(format!(
+            self.abandonment.advice = Some(format!(
                 "`{}` searches {catalogs}; name {}",
                 field.name,
                 names.join(" or ")
@@ -131,7 +132,7 @@ impl<'a> ResponseWriter<'a> {
 
     /// Checks the size of the response.
     pub(super) fn check_size(&mut self) -> WriteResult {
-        let is_too_large = self.out.len() + self.error_bytes > self.context.limits.response_bytes;
+        let is_too_large = self.out.len() + self.errors.bytes > self.context.limits.response_bytes;
         if is_too_large {
             self.too_large()
         } else {
@@ -149,7 +150,7 @@ impl<'a> ResponseWriter<'a> {
     }
 
     fn abandon(&mut self, code: Code, message: String) -> WriteResult {
-        self.abandoned = Some(Error::request(code, message));
+        self.abandonment.limit = Some(Error::request(code, message));
         Err(WriteError::Abandoned)
     }
 }

@@ -9,6 +9,7 @@ use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, argume
 use crate::coercion::StringSet;
 use crate::fields::{BundleSpanField, SkipRangeField, UpdateEdgeField, UpdateGraphField};
 use crate::filter::{self, FilterError};
+use crate::input;
 
 /// The type `UpdateGraph`, for a package of a catalog.
 #[derive(Clone, Copy)]
@@ -59,7 +60,7 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// `Bundle.successors`.
-    pub(super) fn successors_of_bundle(
+    pub(super) fn bundle_successors(
         &mut self,
         bundle: InCatalog<'a, Bundle<'a>>,
         field: &'a PlannedField<'a>,
@@ -82,7 +83,7 @@ impl<'a> ResponseWriter<'a> {
         mut upgrades: Vec<Upgrade<'a>>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        match filter::platform(arguments(field).get("compatibleWith")) {
+        match filter::platform(input::read(arguments(field).get("compatibleWith"))) {
             Ok(Some(platform)) => {
                 let mut compatible = Vec::with_capacity(upgrades.len());
                 for upgrade in upgrades {
@@ -102,7 +103,7 @@ impl<'a> ResponseWriter<'a> {
     }
 
     /// `Bundle.predecessors`.
-    pub(super) fn predecessors_of_bundle(
+    pub(super) fn bundle_predecessors(
         &mut self,
         bundle: InCatalog<'a, Bundle<'a>>,
         field: &'a PlannedField<'a>,

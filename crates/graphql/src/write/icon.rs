@@ -16,7 +16,7 @@ pub(super) struct IconObject<'a> {
 
 impl<'a> IconObject<'a> {
     /// Returns the icon of a package.
-    pub(super) fn of_package(package: InCatalog<'a, Package<'a>>) -> Option<Self> {
+    pub(super) fn from_package(package: InCatalog<'a, Package<'a>>) -> Option<Self> {
         Some(Self {
             icon: package.item.icon()?,
             package,

@@ -10,7 +10,7 @@ use super::catalog::CatalogObject;
 use super::connection::ConnectionNode;
 use super::scans::ScanKey;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
-use crate::connection::{ConnectionItem, ConnectionSource, Places, RankedPlace};
+use crate::connection::{ConnectionItem, ConnectionSource, FixedOrder, Places, RankedPlace};
 use crate::fields::{MetaConnectionField, MetaEdgeField, MetaField};
 use crate::filter;
 use crate::opaque_key::{KeyTag, OpaqueKey};
@@ -71,15 +71,15 @@ impl<'a> ResponseWriter<'a> {
             };
             sources.push(ConnectionSource { served, places });
         }
-        self.connection::<InCatalog<'_, Meta<'_>>>(&sources, (), field)
+        self.connection::<InCatalog<'_, Meta<'_>>>(&sources, FixedOrder, field)
     }
 }
 
 impl<'a> ConnectionItem<'a> for InCatalog<'a, Meta<'a>> {
-    type Order = ();
+    type Order = FixedOrder;
     type Key<'k> = MetaKey<'k>;
 
-    fn from_place(served: &'a Served, ranked: RankedPlace, (): ()) -> Self {
+    fn from_place(served: &'a Served, ranked: RankedPlace, _: FixedOrder) -> Self {
         InCatalog {
             served,
             item: served.content.catalog.meta_at(ranked.place as usize),
@@ -94,7 +94,7 @@ impl<'a> ConnectionItem<'a> for InCatalog<'a, Meta<'a>> {
         }
     }
 
-    fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<MetaKey<'_>> {
+    fn key_from_cursor(_: FixedOrder, cursor: &OpaqueKey) -> Option<MetaKey<'_>> {
         let [catalog, file, index] = cursor.parts(KeyTag::METAS)?;
         Some(MetaKey {
             catalog: catalog?,
@@ -103,7 +103,7 @@ impl<'a> ConnectionItem<'a> for InCatalog<'a, Meta<'a>> {
         })
     }
 
-    fn compare((): (), a: &MetaKey<'_>, b: &MetaKey<'_>) -> Ordering {
+    fn compare(_: FixedOrder, a: &MetaKey<'_>, b: &MetaKey<'_>) -> Ordering {
         let by_place = || compare_paths(a.file, b.file).then(a.index.cmp(&b.index));
         a.catalog.cmp(b.catalog).then_with(by_place)
     }

@@ -8,7 +8,6 @@ use fbc::work::Step;
 use serving::Served;
 
 use super::descriptions::CrdObject;
-use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{CsvMetadataField, KeyValueField, LinkField, MaintainerField, ProviderField};
 use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODES};
@@ -25,50 +24,21 @@ pub(super) struct DecodedProvider<'m> {
 /// Identifies metadata in a catalog: the display metadata of a bundle, or that of a property.
 #[derive(Clone, Copy)]
 pub(super) struct MetadataId<'a> {
-    package: &'a str,
-    channel: Option<&'a str>,
-    bundle: Option<&'a str>,
+    pub(super) package: &'a str,
+    pub(super) channel: Option<&'a str>,
+    pub(super) bundle: Option<&'a str>,
     /// Index of the property; `None` for the display metadata of the bundle.
-    property: Option<usize>,
+    pub(super) property: Option<usize>,
 }
 
 impl<'a> MetadataId<'a> {
-    /// The display metadata of a bundle.
-    pub(super) fn of_bundle(bundle: Bundle<'a>) -> Self {
+    /// Returns the id of the display metadata of a bundle.
+    pub(super) fn from_bundle(bundle: Bundle<'a>) -> Self {
         Self {
             package: bundle.package().name(),
             channel: None,
             bundle: Some(bundle.name()),
             property: None,
-        }
-    }
-
-    /// The metadata of a property. The first one of a bundle is its display metadata.
-    pub(super) fn of_property(owner: PropertyOwner<'a>, index: usize) -> Self {
-        let property = Some(index);
-        match owner {
-            PropertyOwner::Package(package) => Self {
-                package: package.name(),
-                channel: None,
-                bundle: None,
-                property,
-            },
-            PropertyOwner::Channel(channel) => Self {
-                package: channel.package().name(),
-                channel: Some(channel.name()),
-                bundle: None,
-                property,
-            },
-            PropertyOwner::Bundle(bundle) => {
-                let is_first = bundle
-                    .properties()
-                    .position(|property| property.metadata().is_some())
-                    == property;
-                Self {
-                    property: property.filter(|_| !is_first),
-                    ..Self::of_bundle(bundle)
-                }
-            }
         }
     }
 

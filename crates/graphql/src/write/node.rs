@@ -54,7 +54,7 @@ fn find_indexed<'a>(snapshot: &'a Snapshot, key: &OpaqueKey) -> Option<NodeObjec
     }
     if let Some([catalog, name]) = key.parts(KeyTag::ICON) {
         return package(snapshot, catalog, name)
-            .and_then(IconObject::of_package)
+            .and_then(IconObject::from_package)
             .map(NodeObject::Icon);
     }
     if let Some([catalog, name, channel]) = key.parts(KeyTag::CHANNEL) {
@@ -110,11 +110,11 @@ fn find_metadata<'a>(
     let property = property.and_then(|index| index.parse().ok());
     let (id, metadata) = match (owner, property) {
         (PropertyOwner::Bundle(bundle), None) => (
-            Some(MetadataId::of_bundle(bundle)),
+            Some(MetadataId::from_bundle(bundle)),
             bundle.metadata_by(&mut writer.manifests),
         ),
         (owner, Some(index)) => (
-            Some(MetadataId::of_property(owner, index)),
+            Some(owner.metadata_id(index)),
             owner.properties().nth(index).and_then(Property::metadata),
         ),
         (_, None) => (None, None),

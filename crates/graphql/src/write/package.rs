@@ -101,7 +101,7 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 return writer.optional_json(package.description().map(JsonText::raw));
             }
             PackageField::Icon => {
-                return writer.optional_object(IconObject::of_package(self), field);
+                return writer.optional_object(IconObject::from_package(self), field);
             }
             PackageField::Metadata => return writer.package_metadata(self, field),
             PackageField::DefaultChannel => {

@@ -19,6 +19,7 @@ use crate::connection::{
 };
 use crate::fields::{FieldId, PackageConnectionField, PackageEdgeField, PackageField};
 use crate::filter;
+use crate::input::{self, OrderInput, PackageOrderField};
 use crate::opaque_key::{KeyTag, OpaqueKey};
 use crate::plan::ValuePlan;
 
@@ -37,16 +38,6 @@ struct PackageOrder {
     direction: Direction,
 }
 
-/// The enum `PackageOrderField`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PackageOrderField {
-    Name,
-    Relevance,
-    DisplayName,
-    CreatedAt,
-    CapabilityLevel,
-}
-
 /// A value that packages are ordered by.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum OrderValue<'k> {
@@ -59,7 +50,7 @@ enum OrderValue<'k> {
 
 /// Sort key of a package.
 struct PackageKey<'k> {
-    /// What they are ordered by; `None` if that is the name or unknown.
+    /// Value of the order's field; `None` if that is the name or unknown.
     first: Option<OrderValue<'k>>,
     name: &'k str,
     catalog: &'k str,
@@ -155,18 +146,17 @@ fn find<'a>(
 
 impl PackageOrder {
     fn new(arguments: &Arguments, searches: bool) -> Self {
-        let order = arguments.get("orderBy");
-        let field = match order["field"].as_str() {
-            Some("RELEVANCE") => PackageOrderField::Relevance,
-            Some("DISPLAY_NAME") => PackageOrderField::DisplayName,
-            Some("CREATED_AT") => PackageOrderField::CreatedAt,
-            Some("CAPABILITY_LEVEL") => PackageOrderField::CapabilityLevel,
-            None if searches => PackageOrderField::Relevance,
-            _ => PackageOrderField::Name,
-        };
+        if let Some(order) = input::read(arguments.get("orderBy")) {
+            let OrderInput { field, direction } = order;
+            return Self { field, direction };
+        }
         Self {
-            field,
-            direction: Direction::from_order(order, Direction::Ascending),
+            field: if searches {
+                PackageOrderField::Relevance
+            } else {
+                PackageOrderField::Name
+            },
+            direction: Direction::Ascending,
         }
     }
 

@@ -8,7 +8,7 @@ use serving::Served;
 
 use super::connection::ConnectionNode;
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
-use crate::connection::{ConnectionItem, RankedPlace};
+use crate::connection::{ConnectionItem, FixedOrder, RankedPlace};
 use crate::fields::{ProblemConnectionField, ProblemCountField, ProblemEdgeField, ProblemField};
 use crate::filter::{self, SEVERITIES};
 use crate::opaque_key::{KeyTag, OpaqueKey};
@@ -28,12 +28,12 @@ impl<'a> ProblemItem<'a> {
 
     /// Returns the index of the first problem of the same file and line.
     fn first_of_line(self) -> usize {
-        let own = place(self.problem());
+        let own = FilePosition::new(self.problem());
         self.served
             .content
             .catalog
             .problems()
-            .partition_point(|problem| by_place(place(problem), own).is_lt())
+            .partition_point(|problem| FilePosition::new(problem).compare(own).is_lt())
     }
 }
 
@@ -106,16 +106,22 @@ impl<'a> Object<'a> for ProblemCount {
 
 /// Sort key of a problem: its file, its line, and the number of problems of that line before it.
 pub(super) struct ProblemKey<'k> {
-    file: Option<&'k str>,
-    line: Option<u32>,
+    position: FilePosition<'k>,
     nth: usize,
 }
 
+/// File and line of a problem.
+#[derive(Clone, Copy)]
+struct FilePosition<'k> {
+    file: Option<&'k str>,
+    line: Option<u32>,
+}
+
 impl<'a> ConnectionItem<'a> for ProblemItem<'a> {
-    type Order = ();
+    type Order = FixedOrder;
     type Key<'k> = ProblemKey<'k>;
 
-    fn from_place(served: &'a Served, ranked: RankedPlace, (): ()) -> Self {
+    fn from_place(served: &'a Served, ranked: RankedPlace, _: FixedOrder) -> Self {
         Self {
             served,
             index: ranked.place as usize,
@@ -123,25 +129,23 @@ impl<'a> ConnectionItem<'a> for ProblemItem<'a> {
     }
 
     fn key(self) -> ProblemKey<'a> {
-        let (file, line) = place(self.problem());
         ProblemKey {
-            file,
-            line,
+            position: FilePosition::new(self.problem()),
             nth: self.index - self.first_of_line(),
         }
     }
 
-    fn key_from_cursor((): (), cursor: &OpaqueKey) -> Option<ProblemKey<'_>> {
+    fn key_from_cursor(_: FixedOrder, cursor: &OpaqueKey) -> Option<ProblemKey<'_>> {
         let [file, line, nth] = cursor.parts(KeyTag::PROBLEMS)?;
+        let line = line.map(str::parse).transpose().ok()?;
         Some(ProblemKey {
-            file,
-            line: line.map(str::parse).transpose().ok()?,
+            position: FilePosition { file, line },
             nth: nth?.parse().ok()?,
         })
     }
 
-    fn compare((): (), a: &ProblemKey<'_>, b: &ProblemKey<'_>) -> Ordering {
-        by_place((a.file, a.line), (b.file, b.line)).then(a.nth.cmp(&b.nth))
+    fn compare(_: FixedOrder, a: &ProblemKey<'_>, b: &ProblemKey<'_>) -> Ordering {
+        a.position.compare(b.position).then(a.nth.cmp(&b.nth))
     }
 }
 
@@ -150,28 +154,29 @@ impl<'a> ConnectionNode<'a> for ProblemItem<'a> {
     type EdgeField = ProblemEdgeField;
 
     fn cursor(self, writer: &mut ResponseWriter<'a>) {
-        let ProblemKey { file, line, nth } = self.key();
-        let line = line.map(|line| line.to_string());
+        let ProblemKey { position, nth } = self.key();
+        let line = position.line.map(|line| line.to_string());
         writer.opaque_key(
             KeyTag::PROBLEMS,
-            [file, line.as_deref(), Some(&nth.to_string())],
+            [position.file, line.as_deref(), Some(&nth.to_string())],
         );
     }
 }
 
-/// Returns the file and the line of a problem.
-fn place(problem: &Problem) -> (Option<&str>, Option<u32>) {
-    (problem.file.as_deref(), problem.line)
-}
+impl<'k> FilePosition<'k> {
+    fn new(problem: &'k Problem) -> Self {
+        Self {
+            file: problem.file.as_deref(),
+            line: problem.line,
+        }
+    }
 
-/// Compares the files and lines of problems; problems without a file come first.
-fn by_place(
-    (a, a_line): (Option<&str>, Option<u32>),
-    (b, b_line): (Option<&str>, Option<u32>),
-) -> Ordering {
-    let by_file = match (a, b) {
-        (Some(a), Some(b)) => compare_paths(a, b),
-        (a, b) => a.is_some().cmp(&b.is_some()),
-    };
-    by_file.then_with(|| a_line.cmp(&b_line))
+    /// Compares files and lines; problems without a file come first.
+    fn compare(self, other: FilePosition<'_>) -> Ordering {
+        let by_file = match (self.file, other.file) {
+            (Some(file), Some(other)) => compare_paths(file, other),
+            (file, other) => file.is_some().cmp(&other.is_some()),
+        };
+        by_file.then_with(|| self.line.cmp(&other.line))
+    }
 }

@@ -13,7 +13,7 @@ use crate::fields::{
     PackagePropertyField, PackageRequiredPropertyField,
 };
 
-/// What has properties.
+/// Owner of properties.
 #[derive(Clone, Copy)]
 pub(super) enum PropertyOwner<'a> {
     Package(Package<'a>),
@@ -49,6 +49,36 @@ impl<'a> PropertyOwner<'a> {
             .flatten()
             .chain(channel.into_iter().flatten())
             .chain(bundle.into_iter().flatten())
+    }
+
+    /// Returns the id of the metadata of a property. The first one of a bundle is its display
+    /// metadata.
+    pub(super) fn metadata_id(self, index: usize) -> MetadataId<'a> {
+        let property = Some(index);
+        match self {
+            Self::Package(package) => MetadataId {
+                package: package.name(),
+                channel: None,
+                bundle: None,
+                property,
+            },
+            Self::Channel(channel) => MetadataId {
+                package: channel.package().name(),
+                channel: Some(channel.name()),
+                bundle: None,
+                property,
+            },
+            Self::Bundle(bundle) => {
+                let is_first = bundle
+                    .properties()
+                    .position(|property| property.metadata().is_some())
+                    == property;
+                MetadataId {
+                    property: property.filter(|_| !is_first),
+                    ..MetadataId::from_bundle(bundle)
+                }
+            }
+        }
     }
 }
 
@@ -321,7 +351,7 @@ impl<'a> Object<'a> for PropertyObject<'a, CsvMetadataContent> {
                     property,
                 } = self.own;
                 let metadata = property.metadata();
-                let id = MetadataId::of_property(owner.item, index);
+                let id = owner.item.metadata_id(index);
                 return writer.optional_object(
                     metadata.as_ref().map(|metadata| owner.with((metadata, id))),
                     field,

@@ -8,12 +8,12 @@ use fbc::resolve::{
 use fbc::selector::Selector;
 use fbc::similar::similar_names;
 use fbc::work::{Work, WorkStopped};
-use serde_json::Value;
 use serving::{Served, Snapshot};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{ConsideredBundleField, ResolutionFailureField, ResolutionField};
 use crate::filter;
+use crate::input::{self, ResolveRequestInput, UpgradeConstraintPolicyInput};
 
 /// The type `Resolution`, with the catalogs that were considered.
 #[derive(Clone, Copy)]
@@ -37,9 +37,11 @@ impl<'a> ResponseWriter<'a> {
         snapshot: &'a Snapshot,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let request = arguments(field).get("request");
-        let served = selected(snapshot, &filter::texts(&request["catalogs"]));
-        match resolve_request(request, &served, self.work)? {
+        let request: ResolveRequestInput<'_> =
+            input::read(arguments(field).get("request")).expect("the argument is required");
+        let package = request.package_name;
+        let served = selected(snapshot, request.catalogs.as_deref().unwrap_or_default());
+        match resolve_request(&request, &served, self.work)? {
             Ok(resolution) => self.object(
                 ResolutionObject {
                     served: &served,
@@ -47,17 +49,14 @@ impl<'a> ResponseWriter<'a> {
                 },
                 field,
             ),
-            Err(failure) => {
-                let package = request["packageName"].as_str().unwrap_or_default();
-                self.object(
-                    ResolutionFailureObject {
-                        served: &served,
-                        failure: &failure,
-                        package,
-                    },
-                    field,
-                )
-            }
+            Err(failure) => self.object(
+                ResolutionFailureObject {
+                    served: &served,
+                    failure: &failure,
+                    package,
+                },
+                field,
+            ),
         }
     }
 }
@@ -74,21 +73,18 @@ pub(super) fn selected<'a>(snapshot: &'a Snapshot, names: &[&str]) -> Vec<&'a Se
 
 /// Resolves a `ResolutionRequest` over some catalogs.
 fn resolve_request<'a>(
-    request: &Value,
+    request: &ResolveRequestInput<'_>,
     served: &[&'a Served],
     work: &Work<'_>,
 ) -> Result<Result<Resolution<'a>, ResolutionFailure<'a>>, WorkStopped> {
-    let text = |key: &str| request[key].as_str();
-    let selector = match text("selector").map(Selector::parse).transpose() {
+    let selector = match request.selector.map(Selector::parse).transpose() {
         Ok(selector) => selector,
         Err(error) => return Ok(Err(error.into())),
     };
-    let platform = match filter::platform(&request["compatibleWith"]) {
+    let platform = match filter::platform(request.compatible_with) {
         Ok(platform) => platform,
         Err(error) => return Ok(Err(error.into())),
     };
-    let installed = Some(&request["installed"]).filter(|installed| installed.is_object());
-    let part = |key: &'static str| installed.and_then(|installed| installed[key].as_str());
     let offers: Vec<_> = served
         .iter()
         .map(|served| Offer {
@@ -99,18 +95,18 @@ fn resolve_request<'a>(
         })
         .collect();
     let request = ResolutionRequest {
-        package: text("packageName").unwrap_or_default(),
-        version: text("version").unwrap_or_default(),
-        channels: &filter::texts(&request["channels"]),
+        package: request.package_name,
+        version: request.version.unwrap_or_default(),
+        channels: request.channels.as_deref().unwrap_or_default(),
         selector: selector.as_ref(),
-        installed: installed.map(|_| InstalledBundle {
-            name: part("name").unwrap_or_default(),
-            version: part("version").unwrap_or_default(),
-            release: part("release"),
+        installed: request.installed.map(|installed| InstalledBundle {
+            name: installed.name,
+            version: installed.version,
+            release: installed.release,
         }),
-        policy: match text("upgradeConstraintPolicy") {
-            Some("SELF_CERTIFIED") => UpgradePolicy::SelfCertified,
-            _ => UpgradePolicy::CatalogProvided,
+        policy: match request.upgrade_constraint_policy {
+            UpgradeConstraintPolicyInput::SelfCertified => UpgradePolicy::SelfCertified,
+            UpgradeConstraintPolicyInput::CatalogProvided => UpgradePolicy::CatalogProvided,
         },
         platform,
         ..ResolutionRequest::default()

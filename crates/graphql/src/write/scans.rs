@@ -1,5 +1,5 @@
-//! Scans of a request: what a field found in a catalog, so that the same field of the same object
-//! is worked out once, however often the object is selected.
+//! Scans of a request: the items that a field found in a catalog, cached so that the same field of
+//! the same object is evaluated once, however often the object is selected.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,8 +21,8 @@ pub(super) struct Scans<'a> {
 /// Results of scans of one kind.
 pub(super) struct ScanCache<T>(HashMap<ScanKey, T>);
 
-/// Packages that a filter found in a catalog: what each facet counts, and the matching ones in an
-/// order.
+/// Packages that a filter found in a catalog: those that each facet counts, and the matching ones
+/// in an order.
 #[derive(Clone)]
 pub(super) struct PackageScan<'a> {
     pub(super) found: Rc<FoundPackages<'a>>,
@@ -32,7 +32,7 @@ pub(super) struct PackageScan<'a> {
 /// Values of a facet with their counts.
 pub(super) type FacetScan<'a> = Rc<[(FacetValue<'a>, u32)]>;
 
-/// Identifies a scan by the addresses of what it depends on, all of which outlive the request.
+/// Identifies a scan by the addresses of the values that it depends on, which outlive the request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ScanKey {
     field: usize,
@@ -62,6 +62,7 @@ impl<T: Clone> ScanCache<T> {
         if let Some(known) = self.0.get(&key) {
             return Ok(known.clone());
         }
+        // A scan that the budget stops is not cached: the request ends with an error.
         let found = scan()?;
         self.0.insert(key, found.clone());
         Ok(found)

@@ -16,7 +16,9 @@ use crate::fields::{
     PassedOverBundleField, SolutionField, SolveConflictField, SolveConstraintField,
     SolveReasonField, SolveRefusalField, SolveRelaxationField, SolveStepField,
 };
-use crate::filter::{items, texts};
+use crate::input::{
+    self, InstalledOperatorInput, SolvePolicyInput, SolveRequestInput, WantedPackageInput,
+};
 
 /// Maximum work of one `solve`, in nanoseconds: the weight of the field.
 const BUDGET: u64 = 50_000 * UNIT;
@@ -27,22 +29,22 @@ const UNLIMITED_BUDGET: u64 = 60_000_000 * UNIT;
 /// The namespace of all catalogs and operators: a request has one.
 const NAMESPACE: &str = "olm";
 
-/// A part of an answer, with the catalogs that were looked at.
+/// A part of the outcome, with the catalogs of the request.
 #[derive(Clone, Copy)]
-struct Answered<'r, 'a, T> {
+struct InOutcome<'r, 'a, T> {
     served: &'r [&'a Served],
     item: T,
 }
 
-/// A step, with the solution that it is of.
+/// A step with its solution.
 #[derive(Clone, Copy)]
-struct StepOf<'r, 's> {
+struct StepInSolution<'r, 's> {
     solution: &'r Solution<'s>,
     step: &'r SolutionStep<'s>,
 }
 
-/// Why a request is refused.
-struct RefusalOf<'r> {
+/// The type `SolveRefusal`.
+struct SolveRefusalObject<'r> {
     code: &'static str,
     message: &'r str,
     bundle: Option<ChannelBundle<'r>>,
@@ -55,33 +57,34 @@ impl<'a> ResponseWriter<'a> {
         snapshot: &'a Snapshot,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
-        let request = arguments(field).get("request");
-        let names = texts(&request["catalogs"]);
-        let served = selected(snapshot, &names);
-        // Only catalogs of the request count, so that the answer depends on no other.
+        let request: SolveRequestInput<'_> =
+            input::read(arguments(field).get("request")).expect("the argument is required");
+        let names = request.catalogs.as_deref().unwrap_or_default();
+        let served = selected(snapshot, names);
+        // Only catalogs of the request count, so that the response depends on no other.
         let is_known = |name: &&str| served.iter().any(|served| served.name.as_str() == *name);
         let wanted = names
             .iter()
             .copied()
-            .chain(items(&request["wanted"]).filter_map(|one| one["catalog"].as_str()));
+            .chain(request.wanted.iter().filter_map(|wanted| wanted.catalog));
         let mut refused = wanted.into_iter().find(|name| !is_known(name)).map(|name| {
             (
                 "UNKNOWN_CATALOG",
                 format!("cannot solve the request: it has no catalog `{name}`; see `catalogs`"),
             )
         });
-        let read = read_request(request);
+        let read = solve_request(&request);
         if let (None, Err(message)) = (&refused, &read) {
             refused = Some(("INVALID_REQUEST", message.clone()));
         }
         if let Some((code, message)) = refused {
-            let item = RefusalOf {
+            let item = SolveRefusalObject {
                 code,
                 message: &message,
                 bundle: None,
             };
             return self.object(
-                Answered {
+                InOutcome {
                     served: &served,
                     item: &item,
                 },
@@ -100,14 +103,14 @@ impl<'a> ResponseWriter<'a> {
         let served = &*served;
         match &outcome {
             SolveOutcome::Solution(solution) => self.object(
-                Answered {
+                InOutcome {
                     served,
                     item: &**solution,
                 },
                 field,
             ),
             SolveOutcome::Conflict(conflict) => self.object(
-                Answered {
+                InOutcome {
                     served,
                     item: conflict,
                 },
@@ -118,13 +121,13 @@ impl<'a> ResponseWriter<'a> {
                 message,
                 bundle,
             }) => {
-                let item = RefusalOf {
+                let item = SolveRefusalObject {
                     code: code.as_str(),
                     message,
                     bundle: *bundle,
                 };
                 self.object(
-                    Answered {
+                    InOutcome {
                         served,
                         item: &item,
                     },
@@ -151,50 +154,56 @@ fn source(served: &Served) -> SourceCatalog<'_> {
     }
 }
 
-/// Reads a `SolveRequest`.
-fn read_request(request: &Value) -> Result<SolveRequest, String> {
-    let policy = match request["policy"].as_str() {
-        Some("OLM_V1") => SolvePolicy::OlmV1,
-        _ => SolvePolicy::OlmV0,
+/// Converts a `SolveRequest` of the schema.
+///
+/// # Errors
+/// The message of the refusal.
+fn solve_request(request: &SolveRequestInput<'_>) -> Result<SolveRequest, String> {
+    let policy = match request.policy {
+        SolvePolicyInput::OlmV0 => SolvePolicy::OlmV0,
+        SolvePolicyInput::OlmV1 => SolvePolicy::OlmV1,
     };
-    let wanted = items(&request["wanted"]).map(|wanted| read_wanted(wanted, policy));
+    let wanted = request
+        .wanted
+        .iter()
+        .map(|wanted| subscription(wanted, policy));
+    let installed = request.installed.iter().flatten().map(installed_operator);
     Ok(SolveRequest {
         namespaces: vec![NAMESPACE.to_owned()],
         subscriptions: wanted.collect::<Result<_, _>>()?,
-        installed: items(&request["installed"])
-            .map(read_installed)
-            .collect::<Result<_, _>>()?,
+        installed: installed.collect::<Result<_, _>>()?,
         policy,
         upgrade_strategy: None,
     })
 }
 
-fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<PackageSubscription, String> {
-    let text = |key: &str| wanted[key].as_str().unwrap_or_default().to_owned();
-    let package = text("packageName");
-    let mut channels = texts(&wanted["channels"]);
+fn subscription(
+    wanted: &WantedPackageInput<'_>,
+    policy: SolvePolicy,
+) -> Result<PackageSubscription, String> {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let package = wanted.package_name.to_owned();
+    let mut channels = wanted.channels.clone().unwrap_or_default();
     let is_v0 = policy == SolvePolicy::OlmV0;
     if is_v0 && channels.len() > 1 {
         return Err(format!(
             "cannot solve for several channels of `{package}`: OLM v0 follows one, or any"
         ));
     }
-    let foreign: &[&str] = if is_v0 {
-        &["version", "selector"]
+    let foreign: &[_] = if is_v0 {
+        &[("version", wanted.version), ("selector", wanted.selector)]
     } else {
-        &["startingBundle"]
+        &[("startingBundle", wanted.starting_bundle)]
     };
-    if let Some(key) = foreign.iter().find(|key| wanted[**key].is_string()) {
+    if let Some((key, _)) = foreign.iter().find(|(_, value)| value.is_some()) {
         let other = if is_v0 { "OLM_V1" } else { "OLM_V0" };
         return Err(format!(
             "cannot solve for `{package}`: `{key}` is for the policy {other}"
         ));
     }
-    let catalog = text("catalog");
+    let catalog = text(wanted.catalog);
     Ok(PackageSubscription {
-        name: wanted["name"]
-            .as_str()
-            .map_or_else(|| package.clone(), str::to_owned),
+        name: wanted.name.map_or_else(|| package.clone(), str::to_owned),
         package,
         channel: if is_v0 {
             channels.pop().unwrap_or_default().to_owned()
@@ -202,21 +211,20 @@ fn read_wanted(wanted: &Value, policy: SolvePolicy) -> Result<PackageSubscriptio
             String::new()
         },
         channels: channels.into_iter().map(str::to_owned).collect(),
-        version: text("version"),
-        selector: text("selector"),
+        version: text(wanted.version),
+        selector: text(wanted.selector),
         catalog_namespace: if catalog.is_empty() {
             String::new()
         } else {
             NAMESPACE.to_owned()
         },
         catalog,
-        starting_csv: text("startingBundle"),
-        installed_csv: text("installed"),
+        starting_csv: text(wanted.starting_bundle),
+        installed_csv: text(wanted.installed),
     })
 }
 
-fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
-    let text = |key: &str| installed[key].as_str().unwrap_or_default().to_owned();
+fn installed_operator(installed: &InstalledOperatorInput<'_>) -> Result<InstalledOperator, String> {
     let property = |type_name: &str, value: &Value| {
         let value = serde_json::value::to_raw_value(value).map_err(|error| error.to_string())?;
         Ok::<_, String>(OperatorProperty {
@@ -224,31 +232,31 @@ fn read_installed(installed: &Value) -> Result<InstalledOperator, String> {
             value,
         })
     };
-    let stated = items(&installed["properties"]);
-    let stated =
-        stated.map(|one| property(one["type"].as_str().unwrap_or_default(), &one["value"]));
-    let mut properties = stated.collect::<Result<Vec<_>, _>>()?;
-    if let Some(package) = installed["packageName"].as_str() {
-        let value = serde_json::json!({"packageName": package, "version": installed["version"]});
+    let stated = installed.properties.iter().flatten();
+    let mut properties = stated
+        .map(|stated| property(stated.r#type, &stated.value))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(package) = installed.package_name {
+        let value = serde_json::json!({"packageName": package, "version": installed.version});
         properties.push(property("olm.package", &value)?);
     }
     Ok(InstalledOperator {
-        name: text("name"),
-        version: text("version"),
+        name: installed.name.to_owned(),
+        version: installed.version.to_owned(),
         properties: Some(properties),
         ..InstalledOperator::default()
     })
 }
 
-impl<'r, 'a, T> Answered<'r, 'a, T> {
-    fn with<U>(&self, item: U) -> Answered<'r, 'a, U> {
-        Answered {
+impl<'r, 'a, T> InOutcome<'r, 'a, T> {
+    fn with<U>(&self, item: U) -> InOutcome<'r, 'a, U> {
+        InOutcome {
             served: self.served,
             item,
         }
     }
 
-    /// Returns a bundle as one of its catalog, which outlives the answer.
+    /// Returns a bundle with its catalog, which outlives the outcome.
     fn bundle(&self, placed: ChannelBundle<'_>) -> InCatalog<'a, Bundle<'a>> {
         let served = self.served[placed.catalog];
         InCatalog {
@@ -267,7 +275,7 @@ impl<'r, 'a, T> Answered<'r, 'a, T> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &Solution<'_>> {
     type Field = SolutionField;
 
     fn write(
@@ -282,7 +290,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
                 let steps = solution
                     .steps
                     .iter()
-                    .map(|step| self.with(StepOf { solution, step }));
+                    .map(|step| self.with(StepInSolution { solution, step }));
                 return writer.object_list(steps, field);
             }
             SolutionField::Unchanged => writer.strings(solution.unchanged.iter().copied()),
@@ -291,7 +299,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Solution<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, StepInSolution<'_, '_>> {
     type Field = SolveStepField;
 
     fn write(
@@ -300,7 +308,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
         field: &'a PlannedField<'a>,
         writer: &mut ResponseWriter<'a>,
     ) -> WriteResult {
-        let StepOf { solution, step } = self.item;
+        let StepInSolution { solution, step } = self.item;
         match name {
             SolveStepField::Bundle => return writer.object(self.bundle(step.placed), field),
             SolveStepField::Channel => {
@@ -316,7 +324,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
                 return writer
                     .object_list(step.reasons.iter().map(|reason| self.with(reason)), field);
             }
-            SolveStepField::PassedOver => {
+            SolveStepField::PassedOverBundle => {
                 let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else {
                     return Ok(());
                 };
@@ -328,7 +336,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, StepOf<'_, '_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &StepReason<'_>> {
     type Field = SolveReasonField;
 
     fn write(
@@ -356,7 +364,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &StepReason<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &PassedOverBundle<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &PassedOverBundle<'_>> {
     type Field = PassedOverBundleField;
 
     fn write(
@@ -375,7 +383,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &PassedOverBundle<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &Conflict<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &Conflict<'_>> {
     type Field = SolveConflictField;
 
     fn write(
@@ -403,7 +411,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Conflict<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &ConflictReason<'_>> {
     type Field = SolveConstraintField;
 
     fn write(
@@ -444,7 +452,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &ConflictReason<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &Relaxation<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &Relaxation<'_>> {
     type Field = SolveRelaxationField;
 
     fn write(
@@ -461,7 +469,7 @@ impl<'a> Object<'a> for Answered<'_, 'a, &Relaxation<'_>> {
     }
 }
 
-impl<'a> Object<'a> for Answered<'_, 'a, &RefusalOf<'_>> {
+impl<'a> Object<'a> for InOutcome<'_, 'a, &SolveRefusalObject<'_>> {
     type Field = SolveRefusalField;
 
     fn write(

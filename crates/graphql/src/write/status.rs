@@ -1,4 +1,4 @@
-//! `CatalogStatus`, `LoadFailure` and `CatalogContent`: what is known of a catalog beside the
+//! `CatalogStatus`, `LoadFailure` and `CatalogContent`: facts about a catalog besides the
 //! snapshot.
 
 use std::sync::Arc;

@@ -68,7 +68,7 @@ impl<'a> ResponseWriter<'a> {
     }
 }
 
-/// What completions of several catalogs are ordered by: those of one text are next to each other.
+/// Sort key of completions of several catalogs, by which those with one text are adjacent.
 fn key<'c>(item: &Completion<'c>) -> (CompletionMatch, CompletionKind, &'c str, &'c str) {
     (
         item.found,

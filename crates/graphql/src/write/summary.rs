@@ -88,7 +88,7 @@ impl<'a> ResponseWriter<'a> {
         let decoded = OnceCell::new();
         let metadata = summary.bundle().map(|bundle| PackageMetadata {
             package: package.with(summary),
-            id: MetadataId::of_bundle(bundle),
+            id: MetadataId::from_bundle(bundle),
             decoded: &decoded,
         });
         self.optional_object(metadata, field)

@@ -3,11 +3,11 @@
 use fbc::catalog::{Bundle, Deprecation, Package};
 use fbc::graph::{Installed, upgrades_from};
 use fbc::work::Step;
-use serde_json::Value;
 use serving::{Served, Snapshot};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::AvailableUpgradesField;
+use crate::input::{self, InstalledPackageInput};
 
 /// The type `AvailableUpgrades`.
 #[derive(Clone, Copy)]
@@ -47,11 +47,11 @@ impl<'a> ResponseWriter<'a> {
         }
         let mut installed = Vec::with_capacity(given.len());
         for (index, item) in given.iter().enumerate() {
-            self.work.draw(
-                Step::ParsedByte,
-                item["bundle"]["version"].as_str().map_or(0, str::len),
-            )?;
-            match InstalledPackage::read(item) {
+            let item: InstalledPackageInput<'_> =
+                input::read(item).expect("items of the list are not null");
+            self.work
+                .draw(Step::ParsedByte, item.bundle.version.len())?;
+            match InstalledPackage::new(item) {
                 Ok(item) => installed.push(item),
                 Err(error) => {
                     return self.bad_user_input(
@@ -83,21 +83,14 @@ impl<'a> ResponseWriter<'a> {
 }
 
 impl<'a> InstalledPackage<'a> {
-    fn read(item: &'a Value) -> Result<Self, fbc::version::VersionReleaseError> {
-        let text = |value: &'a Value| value.as_str().unwrap_or_default();
-        let bundle = &item["bundle"];
-        let bundle_name = text(&bundle["name"]);
-        let channels = item["channels"].as_array().map_or(&[][..], Vec::as_slice);
+    fn new(item: InstalledPackageInput<'a>) -> Result<Self, fbc::version::VersionReleaseError> {
+        let bundle = item.bundle;
         Ok(Self {
-            package_name: text(&item["packageName"]),
-            bundle_name,
-            installed: Installed::parse(
-                bundle_name,
-                text(&bundle["version"]),
-                bundle["release"].as_str(),
-            )?,
-            catalog: item["catalog"].as_str(),
-            channels: channels.iter().filter_map(Value::as_str).collect(),
+            package_name: item.package_name,
+            bundle_name: bundle.name,
+            installed: Installed::parse(bundle.name, bundle.version, bundle.release)?,
+            catalog: item.catalog,
+            channels: item.channels.unwrap_or_default(),
         })
     }
 

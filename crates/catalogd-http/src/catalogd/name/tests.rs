@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn named(path: &str) -> Result<String, Refusal> {
+fn named(path: &str) -> Result<String, CatalogdError> {
     parse_name(&path.parse().unwrap())
 }
 
@@ -20,7 +20,7 @@ fn a_name_is_decoded_and_checked() {
             Ok(name.to_owned())
         );
     }
-    let bad = |faults: &str| Err(Refusal::Name(faults.to_owned()));
+    let bad = |faults: &str| Err(CatalogdError::Name(faults.to_owned()));
     for segment in [
         "A",
         "a_b",

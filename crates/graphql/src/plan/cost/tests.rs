@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::document::Schema;
 use crate::limits::Limits;
 use crate::plan::plan;
+use crate::schema::Schema;
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Responses to requests that exceed a limit of the transport: errors with codes in JSON, as for
-//! every other error.
+//! Errors and responses for requests that exceed a limit of the transport: JSON with error codes,
+//! as for every other error.
 
 use std::time::Duration;
 
@@ -8,47 +8,47 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::errors::{Code, Error, Outcome};
 
-use super::response::MediaType;
+use super::media_type::MediaType;
 
-/// Time after which clients may retry a request that found no room.
+/// Time after which clients may retry a request beyond a budget.
 const RETRY_OVERLOADED: Duration = Duration::from_secs(1);
 
-/// Time after which clients may retry to open a stream.
+/// Time after which clients may retry to open a stream. Longer, because streams stay open.
 const RETRY_STREAM: Duration = Duration::from_secs(10);
 
-/// The error of a response that finds no room in the budget for unread bytes.
-pub(super) fn unread() -> Error {
+/// Returns the error of a response beyond the budget for unread bytes.
+pub(super) fn unread_responses() -> Error {
     Error::request(
         Code::Overloaded,
         "too many unread response bytes are buffered: try again later",
     )
 }
 
-/// The error of a request that finds no room in the budget for waiting requests.
-pub(super) fn waiting() -> Error {
+/// Returns the error of a request beyond the budget for queued requests.
+pub(super) fn queued_requests() -> Error {
     Error::request(
         Code::Overloaded,
         "too many bytes of requests are queued: try again later",
     )
 }
 
-/// The error of a stream beyond the maximum number of streams.
-pub(super) fn streams() -> Error {
+/// Returns the error of a stream beyond the maximum number of streams.
+pub(super) fn open_streams() -> Error {
     Error::request(
         Code::MaxStreams,
         "the maximum number of streams is open: try again later",
     )
 }
 
-/// The error of a request that may take more than this many bytes once it is parsed.
-pub(super) fn heavy(maximum: usize) -> Error {
+/// Returns the error of a request that may take more than this many bytes once it is parsed.
+pub(super) fn request_weight(maximum: usize) -> Error {
     let message = format!(
         "the request could take more than {maximum} bytes once it is parsed: send less at a time"
     );
     Error::request(Code::RequestTooLarge, message)
 }
 
-/// The response to a request that may be sent again a little later.
+/// Returns the response to a request that the client may repeat after a delay.
 pub(super) fn overloaded(error: &Error, media: MediaType) -> Response {
     let seconds = if error.code == Code::MaxStreams {
         RETRY_STREAM
@@ -63,7 +63,7 @@ pub(super) fn overloaded(error: &Error, media: MediaType) -> Response {
     response
 }
 
-/// The response to a request that is refused with an error.
+/// Returns the response to a request that is refused with an error.
 pub(super) fn respond(status: StatusCode, error: &Error, media: MediaType) -> Response {
     let body = graphql::Response::from_errors(std::slice::from_ref(error), Outcome::Refused).body;
     let no_store = HeaderValue::from_static("no-store");

@@ -1,10 +1,10 @@
-//! The shape of a catalog: which types the dialect has for its schemas, with their fields, as
-//! upstream derives them from the blobs in one pass.
+//! Types of a catalog: those that the dialect has for its schemas, with their fields, as upstream
+//! infers them from the blobs in one pass.
 //!
-//! Upstream takes a whole catalog down where two names meet. Here, the bytewise first schema keeps
-//! the name; the others are not in the dialect, and are named in [`Shape::left_out`].
+//! Upstream refuses a whole catalog if two names collide. Here, the bytewise first schema keeps the
+//! name, and [`CatalogTypes::omitted`] lists the others.
 
-mod gather;
+mod inference;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,9 +13,9 @@ use fbc::Catalog;
 use fbc::work::{Work, WorkStopped};
 
 use super::names;
-use gather::{GatheredField, GatheredObject, Gathering};
+use inference::{InferredField, InferredObject, SchemaInference};
 
-pub(crate) use gather::{Kind, Scalar, kind_of};
+pub(crate) use inference::{JsonType, ScalarType, kind_of};
 
 /// Maximum number of schemas of a catalog.
 pub const MAX_SCHEMAS: usize = 5_000;
@@ -42,13 +42,13 @@ pub(crate) const FLOAT: &str = "Float";
 
 /// The types of a catalog.
 #[derive(Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct CatalogTypes {
     /// The types of schemas, by the fields of the root.
     pub(crate) types: BTreeMap<String, SchemaType>,
     /// Every schema of the catalog, by name.
     pub(crate) summaries: Vec<SchemaSummary>,
-    /// What is not in the dialect.
-    pub(crate) left_out: Vec<LeftOut>,
+    /// Types that the dialect does not have.
+    pub(crate) omitted: Vec<OmittedType>,
 }
 
 /// The type of a schema.
@@ -56,18 +56,18 @@ pub(crate) struct Shape {
 pub(crate) struct SchemaType {
     pub(crate) name: String,
     pub(crate) fields: Fields,
-    /// The numbers of its blobs, in catalog order.
+    /// Indices of its blobs, in catalog order.
     pub(crate) blobs: Box<[u32]>,
 }
 
 /// Fields of a type, by name.
-pub(crate) type Fields = BTreeMap<String, Field>;
+pub(crate) type Fields = BTreeMap<String, TypeField>;
 
 /// A field of a type.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct TypeField {
     pub(crate) kind: FieldKind,
-    /// The JSON texts of its keys; usually there is one.
+    /// JSON texts of its keys, usually one.
     pub(crate) keys: Vec<Box<[u8]>>,
 }
 
@@ -75,9 +75,9 @@ pub(crate) struct Field {
 #[derive(Debug)]
 pub(crate) enum FieldKind {
     /// A scalar.
-    Scalar(Scalar),
+    Scalar(ScalarType),
     /// A list of scalars.
-    List(Scalar),
+    List(ScalarType),
     /// A list of objects.
     Objects {
         /// Name of their type.
@@ -86,7 +86,7 @@ pub(crate) enum FieldKind {
     },
 }
 
-/// What `summary` says of a schema.
+/// Counts of a schema, for the field `summary`.
 #[derive(Debug)]
 pub(crate) struct SchemaSummary {
     pub(crate) name: String,
@@ -94,10 +94,10 @@ pub(crate) struct SchemaSummary {
     pub(crate) fields: usize,
 }
 
-/// A schema, or a list of objects, that the dialect does not have.
+/// A schema, or the type of a list of objects, that the dialect does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LeftOut {
-    /// The field of the root or the type of a schema cannot be a name.
+pub(crate) enum OmittedType {
+    /// The root field or the type of a schema has an invalid or reserved name.
     Name { schema: String, name: String },
     /// Another schema has the same name.
     Clash {
@@ -113,9 +113,9 @@ pub(crate) enum LeftOut {
     },
 }
 
-/// Why a catalog has no schema in this dialect.
+/// Error that leaves a catalog without a schema in this dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ShapeError {
+pub(crate) enum InferenceError {
     #[error("the catalog has more than {MAX_SCHEMAS} schemas")]
     Schemas,
     #[error("the blobs of the catalog have more than {MAX_KEYS} different keys")]
@@ -124,31 +124,31 @@ pub(crate) enum ShapeError {
     NameBytes,
     #[error("reading the blobs of the catalog takes too long")]
     Stopped,
-    /// The text of the error in the schema.
+    /// Error in the text of the schema.
     #[error("{0}")]
     Invalid(String),
 }
 
-impl Shape {
-    /// Derives the types of a catalog. It reads every line once.
+impl CatalogTypes {
+    /// Infers the types of a catalog. It reads every line once.
     ///
     /// # Errors
-    /// If the catalog has more of something than a limit, or the account stops the work.
-    pub(crate) fn of(catalog: &Catalog, work: &Work<'_>) -> Result<Self, ShapeError> {
-        let gathered = Gathering::of(catalog, work)?;
-        let mut shape = Self::default();
+    /// If the catalog exceeds a limit, or the work is stopped.
+    pub(crate) fn infer(catalog: &Catalog, work: &Work<'_>) -> Result<Self, InferenceError> {
+        let inferred = SchemaInference::infer(catalog, work)?;
+        let mut types = Self::default();
         // Schemas before nested types, so that they keep their names.
-        let has_floats = gathered
+        let has_floats = inferred
             .values()
-            .any(|object| object.fields.iter().any(GatheredField::has_floats));
+            .any(|object| object.fields.iter().any(InferredField::has_floats));
         let reserved = RESERVED.into_iter().chain(has_floats.then_some(FLOAT));
         let mut taken: BTreeMap<String, String> = reserved
             .map(|name| (name.to_owned(), String::new()))
             .collect();
         let mut kept = Vec::new();
-        for (schema, object) in gathered {
+        for (schema, object) in inferred {
             let fields = object.fields.len();
-            shape.summaries.push(SchemaSummary {
+            types.summaries.push(SchemaSummary {
                 name: schema.clone(),
                 objects: object.blobs.len(),
                 fields,
@@ -157,18 +157,18 @@ impl Shape {
             let name = names::type_name(&schema);
             let other = taken.get(&name).or_else(|| taken.get(&root));
             if !names::is_valid(&root) {
-                shape.left_out.push(LeftOut::Name { schema, name: root });
+                types.omitted.push(OmittedType::Name { schema, name: root });
             } else if let Some(other) = other.filter(|other| other.is_empty()) {
                 debug_assert!(other.is_empty());
-                shape.left_out.push(LeftOut::Name { schema, name });
+                types.omitted.push(OmittedType::Name { schema, name });
             } else if let Some(other) = other {
-                shape.left_out.push(LeftOut::Clash {
+                types.omitted.push(OmittedType::Clash {
                     schema,
                     other: other.clone(),
                     name,
                 });
             } else {
-                // Types begin with capital letters and fields of the root do not.
+                // One set for both: types begin with capital letters and root fields do not.
                 taken.insert(name.clone(), schema.clone());
                 taken.insert(root.clone(), schema.clone());
                 kept.push((schema, root, name, object));
@@ -176,12 +176,12 @@ impl Shape {
         }
         let mut taken: BTreeSet<String> = taken.into_keys().collect();
         for (schema, root, name, object) in kept {
-            let GatheredObject { fields, blobs } = object;
+            let InferredObject { fields, blobs } = object;
             let fields = fields
                 .into_iter()
-                .map(|field| shape.field(&schema, &name, field, &mut taken))
+                .map(|field| types.field(&schema, &name, field, &mut taken))
                 .collect();
-            shape.types.insert(
+            types.types.insert(
                 root,
                 SchemaType {
                     name,
@@ -190,17 +190,17 @@ impl Shape {
                 },
             );
         }
-        Ok(shape)
+        Ok(types)
     }
 
     fn field(
         &mut self,
         schema: &str,
         type_name: &str,
-        field: GatheredField,
+        field: InferredField,
         taken: &mut BTreeSet<String>,
-    ) -> (String, Field) {
-        let GatheredField {
+    ) -> (String, TypeField) {
+        let InferredField {
             name,
             first,
             keys,
@@ -211,10 +211,10 @@ impl Shape {
             Some(nested) => {
                 let nested_name = type_name.to_owned() + &names::type_name(&name);
                 if taken.insert(nested_name.clone()) {
-                    let plain = |field: GatheredField| {
+                    let plain = |field: InferredField| {
                         (
                             field.name,
-                            Field {
+                            TypeField {
                                 kind: field.first.kind(),
                                 keys: field.keys,
                             },
@@ -227,19 +227,19 @@ impl Shape {
                 } else {
                     let schema = schema.to_owned();
                     let field = name.clone();
-                    self.left_out.push(LeftOut::List {
+                    self.omitted.push(OmittedType::List {
                         schema,
                         field,
                         name: nested_name,
                     });
-                    FieldKind::Scalar(Scalar::String)
+                    FieldKind::Scalar(ScalarType::String)
                 }
             }
         };
-        (name, Field { kind, keys })
+        (name, TypeField { kind, keys })
     }
 
-    /// Its memory in bytes, roughly.
+    /// Returns its memory in bytes (approximate).
     pub(crate) fn bytes(&self) -> usize {
         let of_types = self
             .types
@@ -250,7 +250,7 @@ impl Shape {
 }
 
 fn bytes_of(fields: &Fields) -> usize {
-    let of_field = |(name, field): (&String, &Field)| {
+    let of_field = |(name, field): (&String, &TypeField)| {
         let nested = if let FieldKind::Objects { fields, .. } = &field.kind {
             bytes_of(fields)
         } else {
@@ -258,13 +258,13 @@ fn bytes_of(fields: &Fields) -> usize {
         };
         name.len()
             + field.keys.iter().map(|key| key.len() + 16).sum::<usize>()
-            + size_of::<Field>() * 2
+            + size_of::<TypeField>() * 2
             + nested
     };
     fields.iter().map(of_field).sum()
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for OmittedType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name { schema, name } => {
@@ -293,7 +293,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-impl From<WorkStopped> for ShapeError {
+impl From<WorkStopped> for InferenceError {
     fn from(WorkStopped: WorkStopped) -> Self {
         Self::Stopped
     }

@@ -1,6 +1,5 @@
-//! Draws a message that its client does not complete from the budget for bodies that are being
-//! read. Otherwise as many connections as may be open could each hold a message of the maximum
-//! length for as long as they like.
+//! Stream that draws incomplete messages from the budget for bodies that are being read. Otherwise
+//! every open connection could hold a message of the maximum length for as long as it likes.
 
 use std::io;
 use std::pin::Pin;
@@ -11,24 +10,24 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::budget::{ByteBudget, BytePermit};
 
-/// Maximum number of bytes of an unfinished message that draw from no budget: the size of the
-/// buffer that each connection has for reading.
+/// Maximum number of bytes of an incomplete message that draw from no budget: the size of the read
+/// buffer of each connection.
 pub const UNCOUNTED_MESSAGE_BYTES: usize = super::BUFFER_BYTES;
 
 /// Length in bytes of the header of a frame whose payload has up to 125 bytes, as all control
 /// frames of clients have.
 const CONTROL_HEADER_BYTES: usize = 6;
 
-/// The stream of a connection, which counts what it has read of a message.
+/// The stream of a connection, which counts the bytes of the message that it is reading.
 pub(super) struct MeteredStream<S> {
     stream: S,
     budget: ByteBudget,
     peer: Peer,
     /// Maximum length in bytes of a message.
     maximum: usize,
-    /// Number of bytes read since the last complete message.
+    /// Number of bytes that were read since the last complete message.
     unfinished: usize,
-    /// The permit for an unfinished message of any length.
+    /// The permit for an incomplete message of any length.
     permit: Option<BytePermit>,
 }
 
@@ -50,8 +49,7 @@ impl<S> MeteredStream<S> {
         self.permit = None;
     }
 
-    /// Does not count a control frame, which may come between the frames of a message and does not
-    /// complete it.
+    /// Subtracts a control frame, which may come between the frames of a message.
     pub(super) fn ignore_control(&mut self, payload: usize) {
         self.unfinished = self
             .unfinished
@@ -59,8 +57,8 @@ impl<S> MeteredStream<S> {
     }
 }
 
-/// Returns whether an error says that there is no room for an unfinished message.
-pub(super) fn is_refusal(error: &io::Error) -> bool {
+/// Returns whether the budget for incomplete messages is exhausted.
+pub(super) fn is_budget_exhausted(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::QuotaExceeded
 }
 

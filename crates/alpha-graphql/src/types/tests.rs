@@ -1,15 +1,15 @@
-//! Shapes of small catalogs: which types and fields their blobs make. This module knows neither
-//! GraphQL nor responses.
+//! Types that are inferred from the blobs of small catalogs. This module knows neither GraphQL nor
+//! responses.
 
 use super::*;
 
-fn shape(lines: &str) -> Shape {
-    Shape::of(&testing::fixture::catalog_of(lines), &Work::unlimited()).unwrap()
+fn types(lines: &str) -> CatalogTypes {
+    CatalogTypes::infer(&testing::fixture::catalog_of(lines), &Work::unlimited()).unwrap()
 }
 
 /// The fields of a type, as they stand in a schema.
 fn described(fields: &Fields) -> String {
-    let field = |(name, field): (&String, &Field)| match &field.kind {
+    let field = |(name, field): (&String, &TypeField)| match &field.kind {
         FieldKind::Scalar(scalar) => format!("{name}:{}", scalar.name()),
         FieldKind::List(scalar) => format!("{name}:[{}]", scalar.name()),
         FieldKind::Objects {
@@ -41,11 +41,11 @@ fn the_first_value_of_a_field_says_its_type() {
         ("[[1]]", "[String]"),
         ("[{}]", "[String]"),
     ] {
-        let shape = shape(&format!(
+        let types = types(&format!(
             "{{\"schema\":\"s\",\"v\":{value}}}\n{{\"schema\":\"s\",\"v\":[true]}}\n"
         ));
         assert_eq!(
-            described(&shape.types["ss"].fields),
+            described(&types.types["ss"].fields),
             format!("schema:String v:{expected}"),
             "{value}"
         );
@@ -57,13 +57,13 @@ fn a_list_with_an_object_makes_a_type_of_all_objects_that_are_seen() {
     let text = "{\"schema\":\"s\",\"v\":1}\n{\"schema\":\"s\",\"v\":[1,{\"a\":[2]},{\"b-c\":{}},{\"a\":\"x\"}]}\n\
                 {\"schema\":\"s\",\"v\":[0,0,0,0,0,0,0,0,0,{\"d\":null},{\"eleventh\":1}]}\n";
     let expected = "schema:String v:[SV{a:[Int] bC:String d:String}]";
-    assert_eq!(described(&shape(text).types["ss"].fields), expected);
+    assert_eq!(described(&types(text).types["ss"].fields), expected);
 }
 
 #[test]
 fn a_field_has_all_keys_of_its_name() {
-    let shape = shape("{\"a-b\":1,\"a.b\":2,\"schema\":\"s\"}\n{\"aB\":1,\"schema\":\"s\"}\n");
-    let keys: Vec<_> = shape.types["ss"].fields["aB"]
+    let types = types("{\"a-b\":1,\"a.b\":2,\"schema\":\"s\"}\n{\"aB\":1,\"schema\":\"s\"}\n");
+    let keys: Vec<_> = types.types["ss"].fields["aB"]
         .keys
         .iter()
         .map(|key| str::from_utf8(key).unwrap())
@@ -72,11 +72,11 @@ fn a_field_has_all_keys_of_its_name() {
 }
 
 #[test]
-fn a_shape_takes_no_more_work_than_it_may() {
+fn inference_stops_when_its_work_is_exhausted() {
     let catalog = testing::fixture::catalog_of("{\"schema\":\"s\"}\n");
     assert_eq!(
-        Shape::of(&catalog, &Work::new(&|_| None)).map(drop),
-        Err(ShapeError::Stopped)
+        CatalogTypes::infer(&catalog, &Work::new(&|_| None)).map(drop),
+        Err(InferenceError::Stopped)
     );
 }
 
@@ -88,9 +88,9 @@ fn a_schema_has_the_name_of_the_scalar_float_where_no_field_has_that_scalar() {
         "{\"schema\":\"s\",\"v\":[1,1.5]}\n",
         "{\"schema\":\"s\",\"v\":[{\"n\":2}]}\n",
     ] {
-        let shape = shape(&format!("{float}{other}"));
+        let types = types(&format!("{float}{other}"));
         assert_eq!(
-            (&*shape.types["floats"].name, shape.left_out),
+            (&*types.types["floats"].name, types.omitted),
             ("Float", Vec::new()),
             "{other}"
         );
@@ -101,12 +101,12 @@ fn a_schema_has_the_name_of_the_scalar_float_where_no_field_has_that_scalar() {
         "{\"schema\":\"s\",\"v\":[{\"n\":2.5}]}\n",
         "{\"schema\":\"float\",\"v\":1e300}\n",
     ] {
-        let expected = LeftOut::Name {
+        let expected = OmittedType::Name {
             schema: "float".to_owned(),
             name: FLOAT.to_owned(),
         };
         assert_eq!(
-            shape(&format!("{float}{other}")).left_out,
+            types(&format!("{float}{other}")).omitted,
             [expected],
             "{other}"
         );
@@ -114,11 +114,11 @@ fn a_schema_has_the_name_of_the_scalar_float_where_no_field_has_that_scalar() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
-    let shape = shape(
+fn omitted_types_are_reported() {
+    let types = types(
         "{\"schema\":\"a.b\"}\n{\"schema\":\"a_b\"}\n{\"schema\":\"1\"}\n{\"schema\":\"query\"}\n",
     );
-    let texts: Vec<_> = shape.left_out.iter().map(ToString::to_string).collect();
+    let texts: Vec<_> = types.omitted.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
         [

@@ -1,4 +1,4 @@
-//! The responses of catalogd that carry no content, word for word.
+//! Responses without content, with catalogd's texts.
 
 use axum::body::Body;
 use axum::http::header::{
@@ -11,9 +11,9 @@ use http_facts::preconditions::EmptyBody;
 use super::super::ranges::RangeError;
 use super::parts;
 
-/// A request that cannot be answered with content.
+/// Error of a request, with catalogd's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum CatalogdError {
     /// The catalog name is not a valid Kubernetes name.
     #[error("invalid catalog name: {0}")]
     Name(String),
@@ -25,7 +25,7 @@ pub(super) enum Refusal {
     Catalog,
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for CatalogdError {
     fn into_response(self) -> Response {
         let status = match self {
             Self::Name(_) | Self::Query => StatusCode::BAD_REQUEST,
@@ -63,7 +63,7 @@ pub(super) fn target_too_long() -> Response {
     text(StatusCode::URI_TOO_LONG, "414 URI Too Long")
 }
 
-/// Returns the 503 for a response that finds no room among those that clients have not read yet.
+/// Returns the 503 for a response beyond the budget for unread responses.
 pub(super) fn overloaded() -> Response {
     let mut response = text(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
     response
@@ -86,7 +86,7 @@ pub(super) fn range_not_satisfiable(error: RangeError, size: usize) -> Response 
 /// Redirects to another path, with the body that Go's `http.Redirect` writes.
 pub(super) fn redirect(method: &Method, location: &str) -> Response {
     let Ok(to) = HeaderValue::try_from(location) else {
-        return Refusal::Query.into_response();
+        return CatalogdError::Query.into_response();
     };
     let mut response = (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, to)]).into_response();
     let is_get = method == Method::GET;

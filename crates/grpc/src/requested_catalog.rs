@@ -1,4 +1,4 @@
-//! Which catalog a call is about.
+//! The catalog of a call: the listener's, or by metadata or host name.
 
 use std::sync::Arc;
 
@@ -6,18 +6,19 @@ use http::{HeaderMap, Uri};
 use serving::{Served, Snapshot};
 use tonic::Status;
 
-/// Metadata of a call that names its catalog.
+/// Name of the metadata in which a call names its catalog.
 pub const CATALOG_METADATA: &str = "catalog";
 
-/// What a call says about its catalog.
-pub(crate) struct Choice {
+/// Names by which a call may request its catalog.
+pub(crate) struct RequestedCatalog {
     /// The catalog of the listener, or that of the metadata.
     named: Option<String>,
     /// The first label of the host that the client connected to.
     label: Option<String>,
 }
 
-impl Choice {
+impl RequestedCatalog {
+    /// Reads the names from a request to a listener, which may have a catalog of its own.
     pub(crate) fn new(own: Option<&str>, headers: &HeaderMap, uri: &Uri) -> Self {
         let metadata = headers
             .get(CATALOG_METADATA)
@@ -25,6 +26,8 @@ impl Choice {
         let host = uri
             .host()
             .or_else(|| headers.get(http::header::HOST)?.to_str().ok());
+        // A Service that is named like the catalog makes `NAME.NAMESPACE.svc` its host, which is
+        // all that a CatalogSource can say.
         let label = host.and_then(|host| host.split(['.', ':']).next());
         Self {
             named: own.or(metadata).map(ToOwned::to_owned),
@@ -32,13 +35,13 @@ impl Choice {
         }
     }
 
-    /// Returns whether neither the listener nor the metadata names a catalog.
-    pub(crate) fn is_open(&self) -> bool {
-        self.named.is_none()
+    /// Returns whether the listener or the metadata names a catalog.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named.is_some()
     }
 
-    /// Returns the catalog: the one that the listener or the metadata names, or else the one that
-    /// the host is named after, or else the only one there is.
+    /// Finds the catalog: the one that the listener or the metadata names, or else the one of the
+    /// host's first label, or else the only one that is served.
     pub(crate) fn find(&self, snapshot: &Snapshot) -> Result<Arc<Served>, Status> {
         if let Some(name) = &self.named {
             let served = snapshot.get(name).map(Arc::clone);

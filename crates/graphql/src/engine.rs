@@ -1,0 +1,184 @@
+//! The engine: its state, and the entry points of requests.
+
+use std::sync::Arc;
+
+use ::metrics::Histogram;
+use http_facts::peer::Peer;
+use serving::Catalogs;
+
+use super::budget::{CancelOnDrop, Cancellation, ExecutionMode};
+use super::documents::{DocumentPolicy, Documents, UntrustedError};
+use super::errors::{Code, Error, Outcome};
+use super::executor::Executor;
+use super::introspection::IntrospectionCache;
+use super::limits::Limits;
+use super::metrics::{EngineMetrics, ResultObserver};
+use super::request::Request;
+use super::response::Response;
+use super::response_cache::ResponseCache;
+use super::response_key::{ResponseKeys, Validator};
+use super::schema::Schema;
+use super::server_info::{ServerInfo, ServerState};
+use super::streams::Streams;
+
+/// Executes GraphQL requests about the catalogs that are served.
+pub struct Engine {
+    pub(super) schema: Schema,
+    pub(super) catalogs: Catalogs,
+    pub(super) server: ServerState,
+    pub(super) limits: Limits,
+    pub(super) documents: Documents,
+    pub(super) response_keys: ResponseKeys,
+    pub(super) response_cache: Arc<ResponseCache>,
+    pub(super) introspection_cache: IntrospectionCache,
+    pub(super) executor: Executor,
+    pub(super) streams: Streams,
+    pub(super) metrics: EngineMetrics,
+}
+
+impl Engine {
+    /// Creates an engine over these catalogs. `build` identifies the code that decides what
+    /// responses contain: validators of one build never match those of another.
+    pub fn new(catalogs: Catalogs, build: &str, limits: Limits) -> Self {
+        Self {
+            schema: Schema::load(),
+            catalogs,
+            server: ServerState::default(),
+            documents: Documents::new(&limits),
+            response_keys: ResponseKeys::new(build, &limits),
+            response_cache: Arc::new(ResponseCache::new(&limits)),
+            introspection_cache: IntrospectionCache::default(),
+            executor: Executor::default(),
+            streams: Streams::default(),
+            metrics: EngineMetrics::default(),
+            limits,
+        }
+    }
+
+    /// Adds the documents of a JSON object, each by its id, to the trusted ones. Returns the number
+    /// of trusted documents.
+    pub fn trust(&mut self, json: &str) -> Result<usize, UntrustedError> {
+        self.documents.trust(json, &self.schema, &self.limits)
+    }
+
+    /// Sets which documents are executed from now on.
+    pub fn set_policy(&mut self, policy: DocumentPolicy) {
+        self.documents.set_policy(policy);
+        self.server.policy = policy;
+        self.response_keys.set_server(&self.server);
+    }
+
+    /// Sets the version and features that the type `Server` shows.
+    pub fn set_server(&mut self, info: ServerInfo) {
+        self.server.info = info;
+        self.response_keys.set_server(&self.server);
+    }
+
+    /// Sets a function that is called with the result of each request, in the task that executes
+    /// it.
+    pub fn observe_results(&mut self, observer: ResultObserver) {
+        self.metrics.observer = Some(observer);
+    }
+
+    /// Returns the limits of requests.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Returns the metrics of requests.
+    pub fn metrics(&self) -> &EngineMetrics {
+        &self.metrics
+    }
+
+    /// Returns the durations of the phases of a request by name. `parse` is parsing and validation,
+    /// which cached documents skip.
+    pub fn phases(&self) -> [(&'static str, &Histogram); 3] {
+        [
+            ("parse", self.documents.parse_durations()),
+            ("plan", &self.metrics.plan),
+            ("write", &self.metrics.write),
+        ]
+    }
+
+    /// Returns the size of the response cache and the number of evictions.
+    pub fn response_cache_usage(&self) -> serving::CacheUsage {
+        self.response_cache.usage()
+    }
+
+    /// Returns all catalogs, from which requests are answered where callers are not authorized.
+    pub fn catalogs(&self) -> &Catalogs {
+        &self.catalogs
+    }
+
+    /// Runs work with a permit of the peer, on a thread that serves no connections. The work is
+    /// cancelled when the returned future is dropped.
+    ///
+    /// # Errors
+    /// Too many long requests are waiting, or the work panicked.
+    pub async fn run_offloaded<T: Send + 'static>(
+        &self,
+        peer: Peer,
+        work: impl FnOnce(Cancellation) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let permit = self
+            .executor
+            .acquire(peer)
+            .await
+            .map_err(|_| overloaded())?;
+        let cancellation = Cancellation::default();
+        let _cancel = CancelOnDrop(cancellation.clone());
+        let worked = tokio::task::spawn_blocking(move || {
+            // Held by the thread, not by the future: cancelled work takes a while to stop.
+            let _permit = permit;
+            work(cancellation)
+        });
+        worked.await.map_err(|_| {
+            tracing::error!("an execution ended without a response");
+            Error::request(Code::Internal, "internal server error")
+        })
+    }
+
+    /// Returns the validator of the response to a request with these URL parameters for these
+    /// catalogs, if such a request was prepared and cached
+    /// ([`remember_url`](crate::PreparedRequest::remember_url)) and nothing was published since.
+    pub fn recall(&self, parameters: &str, catalogs: &Catalogs) -> Option<Validator> {
+        self.response_keys.recall(&catalogs.snapshot(), parameters)
+    }
+
+    /// Executes a request on the engine's own catalogs as they are served now, without the response
+    /// cache.
+    pub fn execute(&self, request: &Request<'_>) -> Response {
+        let resolved = self
+            .documents
+            .resolve(request, &self.schema, &self.limits, None)
+            .map_err(|error| vec![error]);
+        resolved
+            .and_then(|resolved| {
+                let mode = ExecutionMode::Offloaded(Cancellation::default());
+                self.execute_resolved(&self.catalogs.snapshot(), &resolved, mode)
+            })
+            .map_or_else(
+                |errors| Response::from_errors(&errors, Outcome::Refused),
+                |response| response.expect("an offloaded execution ends with a response"),
+            )
+    }
+
+    /// Evicts cached responses and validators of URLs that no request can hit any more, each time
+    /// that a catalog is published or withdrawn. Returns when the last writer of catalogs is gone.
+    pub async fn evict_stale_responses(&self) {
+        let mut changes = self.catalogs.changes();
+        while changes.changed().await.is_ok() {
+            let snapshot = self.catalogs.published();
+            self.response_cache.evict_stale(&snapshot);
+            self.response_keys.evict_stale(&snapshot);
+        }
+    }
+}
+
+/// Returns the error of a long request beyond the maximum number of waiting ones.
+fn overloaded() -> Error {
+    Error::request(
+        Code::Overloaded,
+        "too many long requests are waiting: try again later",
+    )
+}
