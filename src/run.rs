@@ -12,6 +12,7 @@ mod graph;
 mod grpc;
 mod kube_api;
 mod lines;
+mod listeners;
 mod metrics;
 mod once;
 mod output;

@@ -21,16 +21,16 @@ use edit::summary::EditSummary;
 use edit::{EditError, Refusal, apply_within};
 use edit_http::{EditFailure, EditRequest, Edited, Editor, LIMITS, Publication};
 use fbc::Digest;
+use http_server::ErrorFormat;
 use loading::Refresher;
 use loading::directory::Listing;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serving::{CatalogName, Catalogs, Served};
 
-use super::access::{self, Access, credentials};
+use super::access::{self, AccessControl, credentials};
 use super::edit as command;
 use crate::args::EditableArg;
-use crate::listen::ErrorFormat;
 
 /// Suffix of the journal beside a directory.
 const JOURNAL: &str = "edits";
@@ -80,7 +80,7 @@ struct PreparedEdit {
 /// Changes that were under way when the process ended are finished.
 pub(super) fn routes(
     editable: &[EditableArg],
-    access: Option<Access>,
+    access: Option<AccessControl>,
     publisher: Publisher,
 ) -> anyhow::Result<Router> {
     let mut directories = BTreeMap::new();
@@ -126,7 +126,7 @@ fn recover(catalog: &str, directory: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Lets a request pass whose sender may `update` the content of the catalog.
-async fn authorize(State(access): State<Access>, request: Request, next: Next) -> Response {
+async fn authorize(State(access): State<AccessControl>, request: Request, next: Next) -> Response {
     let credentials = credentials(
         &access.authenticator,
         request.headers(),
@@ -136,12 +136,12 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
     let name = requested_catalog(request.uri());
     match may_update(&access, credentials, name).await {
         Ok(()) => next.run(request).await,
-        Err(denied) => access::refusal(&denied).respond(&ErrorFormat::of(&request)),
+        Err(denied) => access::http_error(&denied).respond(&ErrorFormat::from_request(&request)),
     }
 }
 
 async fn may_update(
-    access: &Access,
+    access: &AccessControl,
     credentials: Result<Credentials<'static>, Denied>,
     name: Option<String>,
 ) -> Result<(), Denied> {

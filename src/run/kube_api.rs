@@ -10,6 +10,7 @@ use anyhow::bail;
 use auth::{Authenticator, Credentials, Denied, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
+use http_server::{AllowedHosts, ListenOptions, Listener, Tls};
 use kube_api::{
     Attributes, Authorize, BOOKMARK_INTERVAL, CreateTextFile, Decision, KubeApi, KubeApiOptions,
     KubeApiTask, TextFile, VersionFile,
@@ -21,12 +22,12 @@ use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
-use super::access::{Access, credentials};
+use super::access::{AccessControl, credentials};
 use super::background::BackgroundTasks;
+use super::listeners::ListenerParts;
 use super::version::build_info;
 use crate::args::KubeApiArgs;
-use crate::exchange::{Exchanges, Handler};
-use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
+use crate::handlers::kube_api_handler;
 
 /// The file in the store that remembers resource versions of objects.
 const VERSIONS: &str = "kube-api.json";
@@ -46,14 +47,13 @@ pub(super) struct KubeApiListener {
     authenticator: Option<Authenticator>,
 }
 
-/// What all listeners of a server share.
-#[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) ready: Ready,
-    pub(super) tls: Option<Tls>,
-    pub(super) exchanges: Arc<Exchanges>,
-    /// The folder of the store, on whose file system texts are kept.
-    pub(super) folder: PathBuf,
+/// The means to authorize callers.
+#[derive(Clone, Copy)]
+pub(super) struct CallerAccess<'a> {
+    /// `None` if every caller may do everything.
+    pub(super) access: Option<&'a AccessControl>,
+    /// `true` if callers see only the catalogs that they may read.
+    pub(super) is_narrowed: bool,
 }
 
 /// An API that is being served.
@@ -65,20 +65,27 @@ pub(super) struct RunningKubeApi {
 }
 
 impl KubeApiListener {
-    /// Listens, if the arguments say so. `access` says who callers are, where that matters;
-    /// `is_narrowed` whether they see only some catalogs.
+    /// Listens on the address of the arguments, if there is one.
+    ///
+    /// # Errors
+    /// The address is in use, or serving there needs authentication or TLS that is not configured.
     pub(super) async fn bind(
         args: &KubeApiArgs,
         allowed_hosts: &[String],
         catalogs: Catalogs,
-        (access, is_narrowed): (Option<&Access>, bool),
-        Shared {
+        access: CallerAccess<'_>,
+        parts: ListenerParts,
+    ) -> anyhow::Result<Option<Self>> {
+        let CallerAccess {
+            access,
+            is_narrowed,
+        } = access;
+        let ListenerParts {
             ready,
             tls,
-            exchanges,
+            observer,
             folder,
-        }: Shared,
-    ) -> anyhow::Result<Option<Self>> {
+        } = parts;
         let Some(address) = &args.kube_api_listen else {
             return Ok(None);
         };
@@ -125,8 +132,7 @@ impl KubeApiListener {
             ready,
             own_probes: true,
             tls,
-            exchanges: Some(exchanges),
-            handler: Some(Handler::KubeApi),
+            observer: Some(observer.with_handlers(kube_api_handler)),
             ..ListenOptions::default()
         };
         tracing::info!(address = %listener.address(), "serving the Kubernetes API");
@@ -214,7 +220,7 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
 /// Decides by what the API server says of callers. Documents and probes are the same for everybody
 /// who does not pretend to be somebody else: kube-apiserver judges by them whether the API is
 /// available, so that they need no answer.
-fn authorize(access: Access, is_narrowed: bool) -> Authorize {
+fn authorize(access: AccessControl, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
         let credentials = credentials.map(Credentials::into_owned);
@@ -248,7 +254,7 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
 }
 
 async fn decide(
-    Access { callers, .. }: &Access,
+    AccessControl { callers, .. }: &AccessControl,
     credentials: Result<Credentials<'static>, Denied>,
     attributes: &Attributes,
     is_narrowed: bool,

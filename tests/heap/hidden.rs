@@ -7,6 +7,7 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
+use admission::Peer;
 use auth::{Callers, Credentials};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -17,7 +18,6 @@ use graphql::Engine;
 use graphql::limits::Limits;
 use graphql_http::GraphqlHttp;
 use grpc::Grpc;
-use http_facts::peer::Peer;
 use kube::Client;
 use kube_api::{BOOKMARK_INTERVAL, Decision, KubeApi, KubeApiOptions};
 use serde_json::{Value, json};

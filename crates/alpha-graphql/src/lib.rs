@@ -30,6 +30,7 @@ mod write;
 
 use std::sync::Arc;
 
+use admission::{Peer, PeerPermit, Permits};
 use axum::Router;
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{Request, State};
@@ -42,9 +43,7 @@ use graphql::errors::{Code, Error, Outcome};
 use graphql::metrics::RequestResult;
 use graphql::runtime_schema::{ParsedDocument, SelectedField};
 use graphql::{DialectKey, EncodedResponse, Engine, Response as GraphqlResponse};
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
-use http_facts::permits::{Permit, Permits};
+use http_content::negotiation::AcceptableCodings;
 use serving::{Catalogs, Content, Served};
 
 pub use limits::{MAX_ALIASES, MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTION_DEPTH};
@@ -146,7 +145,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         .upper()
         .and_then(|bytes| usize::try_from(bytes).ok());
     let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);
-    let peer = Peer::of(&head.extensions);
+    let peer = Peer::from_extensions(&head.extensions);
     let Ok(_room) = permit(&service.requests, peer, length, UNCOUNTED_REQUEST_BYTES) else {
         return response::overloaded();
     };
@@ -214,7 +213,7 @@ fn permit(
     peer: Peer,
     bytes: usize,
     uncounted: usize,
-) -> Result<Option<Permit>, ()> {
+) -> Result<Option<PeerPermit>, ()> {
     if bytes <= uncounted {
         Ok(None)
     } else {

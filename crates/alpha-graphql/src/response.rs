@@ -1,5 +1,6 @@
 //! Responses, in upstream's forms.
 
+use admission::PeerPermit;
 use axum::body::Bytes;
 use axum::http::header::{
     ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, LINK, RETRY_AFTER, VARY,
@@ -9,7 +10,6 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::EncodedResponse;
 use graphql::errors::{self, Error};
-use http_facts::permits::Permit;
 
 /// Since when clients are asked to use `/graphql` (RFC 9745): the day of the version of catalogd
 /// whose dialect this is, 2026-08-21.
@@ -23,7 +23,7 @@ const SUCCESSOR: HeaderValue =
 struct Held {
     bytes: Bytes,
     /// Returned with the memory.
-    _permit: Option<Permit>,
+    _permit: Option<PeerPermit>,
 }
 
 impl AsRef<[u8]> for Held {
@@ -35,7 +35,7 @@ impl AsRef<[u8]> for Held {
 /// The response with this text, whose bytes hold a permit until they are sent.
 pub(crate) fn json(
     EncodedResponse { bytes, coding, .. }: EncodedResponse,
-    permit: Option<Permit>,
+    permit: Option<PeerPermit>,
 ) -> Response {
     let mut response = Bytes::from_owner(Held {
         bytes,

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use admission::Peer;
 use fbc::work::{UNIT, Work};
 use fbc::{Catalog, Digest};
 use graphql::Engine;
 use graphql::errors::{Code, Error};
 use graphql::runtime_schema::RuntimeSchema;
-use http_facts::peer::Peer;
 use serving::{Content, Snapshot};
 use tokio::sync::SetOnce;
 

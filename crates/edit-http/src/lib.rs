@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairSemaphore, Peer, PeerPermit, Permits};
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Path, Request, State};
@@ -23,11 +24,8 @@ use edit::bundle::{BundleError, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, InputError, read_batch};
 use edit::{EditLimits, Operation};
 use fbc::Digest;
-use http_facts::peer::Peer;
-use http_facts::permits::{Permit, Permits};
-use http_facts::preconditions::{PreconditionResult, Validators};
+use http_content::preconditions::{PreconditionResult, Validators};
 use serde_json::{Value, json};
-use serving::FairSemaphore;
 use sha2::{Digest as _, Sha256};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -185,7 +183,7 @@ impl Edits {
             .iter()
             .map(|value| (IF_MATCH, value.clone()))
             .collect();
-        let peer = Peer::of(&head.extensions);
+        let peer = Peer::from_extensions(&head.extensions);
         let pending = self.admit(peer, &head.headers)?;
         let body = to_bytes(body, MAX_BATCH_BYTES)
             .await
@@ -243,7 +241,7 @@ impl Edits {
     }
 
     /// Admits a batch by its length, which must be known.
-    fn admit(&self, peer: Peer, headers: &HeaderMap) -> Result<Permit, EditFailure> {
+    fn admit(&self, peer: Peer, headers: &HeaderMap) -> Result<PeerPermit, EditFailure> {
         let length = headers
             .get(CONTENT_LENGTH)
             .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use admission::{Peer, PeerPermit, Permits};
 use axum::body::Bytes;
-use http_facts::peer::Peer;
-use http_facts::permits::{Permit, Permits};
 use tokio::sync::Notify;
 
 /// Unit in bytes that budgets count: whatever holds a few bytes holds some more for its connection.
@@ -28,8 +27,8 @@ pub(super) struct ByteBudget {
 #[derive(Debug)]
 pub(super) struct BytePermit {
     bytes: usize,
-    _all: Permit,
-    _large: Option<Permit>,
+    _all: PeerPermit,
+    _large: Option<PeerPermit>,
     /// Dropped last, when the bytes have been returned.
     _freed: NotifyOnDrop,
 }

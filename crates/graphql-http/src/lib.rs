@@ -15,6 +15,7 @@ mod weight;
 
 use std::sync::Arc;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
@@ -27,10 +28,9 @@ use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, PreparedRequest, Request, SDL};
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
-use http_facts::preconditions::{PreconditionResult, Validators};
-use serving::{Catalogs, FairSemaphore};
+use http_content::negotiation::AcceptableCodings;
+use http_content::preconditions::{PreconditionResult, Validators};
+use serving::Catalogs;
 use sha2::{Digest as _, Sha256};
 
 pub use event_stream::EVENT_TIMEOUT;
@@ -292,7 +292,7 @@ async fn respond_to_get(
             .extensions()
             .get()
             .unwrap_or(server.engine.catalogs()),
-        Peer::of(request.extensions()),
+        Peer::from_extensions(request.extensions()),
     );
     if let Some(response) = server.recall(headers, parameters, client).await {
         return response;
@@ -318,7 +318,7 @@ async fn respond_to_post(
     mut request: HttpRequest,
 ) -> Response {
     let headers = std::mem::take(request.headers_mut());
-    let peer = Peer::of(request.extensions());
+    let peer = Peer::from_extensions(request.extensions());
     let catalogs: Option<Catalogs> = request.extensions_mut().remove();
     let client = (catalogs.as_ref().unwrap_or(server.engine.catalogs()), peer);
     if !request::is_json(&headers) {

@@ -5,8 +5,8 @@
 //! catalog and the request, as those of `/graphql` are of more, so that they find room in the same
 //! cache, within the same limits.
 
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
+use admission::Peer;
+use http_content::negotiation::AcceptableCodings;
 use serving::Served;
 
 use super::response_key::ResponseKey;

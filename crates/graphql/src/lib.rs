@@ -61,7 +61,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use ::metrics::Histogram;
-use http_facts::peer::Peer;
+use admission::Peer;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serving::Catalogs;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use http_facts::coding::{Coding, CompressionLevel};
+use http_content::coding::{Coding, CompressionLevel};
 use serving::{CacheUsage, Encodings, SecondChanceCache, Snapshot};
 
 use super::limits::Limits;

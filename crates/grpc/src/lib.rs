@@ -26,9 +26,9 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
-use http_facts::peer::Peer;
-use serving::{Catalogs, FairSemaphore};
+use serving::Catalogs;
 
 use registry::BundleCache;
 

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use admission::FairPermit;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use futures_util::stream::{self, Stream, StreamExt as _};
-use http_facts::joined::JoinedGzip;
+use http_content::joined_gzip::JoinedGzip;
 use serde_json::Value;
-use serving::FairPermit;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use admission::FairPermit;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use serving::{Catalogs, FairPermit};
+use serving::Catalogs;
 
 use crate::chunks;
 use crate::continuation::Continuation;

@@ -39,14 +39,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use http_facts::peer::Peer;
 use serde_json::Value;
-use serving::{Catalogs, FairSemaphore};
+use serving::Catalogs;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -330,7 +330,7 @@ impl KubeApi {
         options: &Options,
     ) -> Result<Caller, Status> {
         let own = self.0.catalogs.clone();
-        let peer = Requester::Peer(Peer::of(&head.extensions));
+        let peer = Requester::Peer(Peer::from_extensions(&head.extensions));
         let Some(authorize) = &self.0.authorize else {
             return Ok(Caller {
                 reader: own,

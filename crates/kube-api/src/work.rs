@@ -1,9 +1,8 @@
 //! Where requests do what takes longer than a moment: in turns, on threads that serve no
 //! connections, because whatever a thread that serves connections does, probes wait for it.
 
+use admission::{FairSemaphore, Peer};
 use futures_util::Stream;
-use http_facts::peer::Peer;
-use serving::FairSemaphore;
 use tokio::task::JoinError;
 
 use crate::status::Status;
