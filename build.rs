@@ -25,7 +25,7 @@ const ANSWERS_CODE: [&str; 9] = [
     "crates/graphql/build.rs",
     "crates/graphql/src",
     "crates/graphql-http/src",
-    "crates/http-facts/src",
+    "crates/http-content/src",
     "crates/serving/src",
     "schema.graphql",
 ];

@@ -4,9 +4,7 @@
 //! may depend on which.
 
 pub mod args;
-pub mod exchange;
-pub mod exposition;
-pub mod listen;
+pub mod handlers;
+pub mod metrics;
 pub mod run;
 pub mod telemetry;
-pub mod traces;

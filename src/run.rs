@@ -11,6 +11,7 @@ mod grpc;
 mod kube_api;
 mod lines;
 mod local;
+mod listeners;
 mod metrics;
 mod once;
 mod output;

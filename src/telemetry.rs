@@ -1,4 +1,4 @@
-//! Log set-up: one place says how much is logged and in which form.
+//! Set-up of logging: the filter of messages and their format.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -7,22 +7,21 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// The variables that say what is logged, first come first served, in the syntax of
-/// `tracing_subscriber::EnvFilter`.
+/// Environment variables with the filter, in the syntax of `tracing_subscriber::EnvFilter`; the
+/// first that is set counts.
 const VARIABLES: [&str; 2] = ["CATALOGQL_LOG", "RUST_LOG"];
 
-/// The default filter. The Kubernetes client logs each failed request, which those who made it log
-/// too.
+/// The default filter. The Kubernetes client logs each failed request, which its callers log, too.
 const DEFAULT: &str = "info,kube_client::client::builder=off";
 
-/// The levels, for messages.
+/// The levels, for messages of errors.
 const LEVELS: &str = "error, warn, info, debug, trace and off";
 
 /// Logs to this writer: text when the standard error output is a terminal, one JSON object a line
 /// otherwise.
 ///
 /// # Errors
-/// When a variable does not say what it should. The text names it.
+/// An environment variable has no valid filter. The text names it.
 pub fn init<W>(writer: W) -> Result<(), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -43,7 +42,7 @@ where
     Ok(())
 }
 
-/// Tells whether this is not a level.
+/// Returns whether a word is no level.
 fn is_unknown(word: &str) -> bool {
     word.trim().parse::<LevelFilter>().is_err()
 }
@@ -52,7 +51,7 @@ fn filter(variable: impl Fn(&str) -> Option<String>) -> Result<EnvFilter, String
     for name in VARIABLES {
         if let Some(text) = variable(name).filter(|text| !text.is_empty()) {
             let refuse = |error: &dyn Display| format!("{name} is `{text}`: {error}");
-            // It would be the name of a module, and nothing else would be logged.
+            // `EnvFilter` would take it for the name of a module, and log nothing else.
             if let Some(word) = text
                 .split(',')
                 .find(|part| !part.contains(['=', '[', ':']) && is_unknown(part))

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where each page is built to, with the name of its table: the folders are always there, so that
-/// this program runs again when something in them changes and only then.
+/// Name of the table of each page, with the folder that it is built to. The folders always exist,
+/// so that this program runs again when something in them changes and only then.
 const PAGES: [(&str, &str); 2] = [
     ("EXPLORER", "../../explorer/dist"),
     ("PLAYGROUND", "../../playground/dist"),

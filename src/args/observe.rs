@@ -2,9 +2,10 @@
 
 use axum::http::Uri;
 use clap::ValueEnum;
+use http_server::{TraceOptions, parse_endpoint};
 
+use super::VERSION;
 use super::values::{parse_listen, parse_ratio};
-use crate::traces::{TraceOptions, parse_endpoint};
 
 /// Flags for metrics, traces and the access log.
 #[derive(Debug, clap::Args)]
@@ -31,11 +32,17 @@ pub struct ObserveArgs {
 }
 
 impl ObserveArgs {
+    /// Returns whether the API server must authorize scrapers of metrics.
+    pub fn needs_authorizer(&self) -> bool {
+        self.metrics_listen.is_some() && self.metrics_auth == MetricsAuth::Delegated
+    }
+
     /// Returns the options of the trace exporter; `None` without an endpoint.
     pub fn traces(&self) -> Option<TraceOptions> {
         Some(TraceOptions {
             endpoint: self.otlp_endpoint.clone()?,
             sampling_ratio: self.otlp_sampling_ratio,
+            service_version: VERSION,
         })
     }
 }

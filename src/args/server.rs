@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use clap::ValueHint;
-use pages::{Offer, Pages};
+use clap::{ValueEnum, ValueHint};
+use http_server::{ConnectionLimits, TlsFiles, TlsVersion};
+use pages::{PageState, Pages};
 use store::DEFAULT_QUOTA_BYTES;
 
 use super::DocumentArgs;
@@ -14,7 +15,6 @@ use super::grpc::GrpcArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
-use crate::listen::{ConnectionLimits, TlsFiles, TlsVersion};
 
 /// Flags that `serve` and `controller` share.
 #[derive(Debug, clap::Args)]
@@ -95,11 +95,32 @@ pub struct TlsArgs {
     pub tls_private_key_file: Option<PathBuf>,
     /// Minimum version of TLS
     #[arg(long, value_name = "VERSION", value_enum, default_value_t)]
-    pub tls_min_version: TlsVersion,
+    pub tls_min_version: MinTlsVersion,
     /// Allow plain HTTP on an address that is not a loopback address, such as behind a proxy that
     /// terminates TLS
     #[arg(long, conflicts_with = "tls_cert_file")]
     pub plain_http: bool,
+}
+
+/// Lowest version of TLS that is accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MinTlsVersion {
+    /// TLS 1.2 and 1.3
+    #[default]
+    #[value(name = "VersionTLS12")]
+    Tls12,
+    /// TLS 1.3 only
+    #[value(name = "VersionTLS13")]
+    Tls13,
+}
+
+impl From<MinTlsVersion> for TlsVersion {
+    fn from(version: MinTlsVersion) -> Self {
+        match version {
+            MinTlsVersion::Tls12 => Self::Tls12,
+            MinTlsVersion::Tls13 => Self::Tls13,
+        }
+    }
 }
 
 impl TlsArgs {
@@ -169,13 +190,13 @@ impl PageArgs {
     pub fn pages(&self, documents: &DocumentArgs) -> Pages {
         let offer = |is_off| {
             if is_off {
-                Offer::Disabled
+                PageState::Disabled
             } else {
-                Offer::Served
+                PageState::Served
             }
         };
         let playground = match offer(self.no_playground) {
-            Offer::Served if documents.trusted_only => Offer::TrustedOnly,
+            PageState::Served if documents.trusted_only => PageState::TrustedOnly,
             playground => playground,
         };
         Pages {

@@ -1,12 +1,11 @@
-//! Who may see which catalogs over HTTP: a layer that asks the API server, and gives views a reader
-//! of what the caller may see. Without that reader, views show nothing: a route that the layer does
-//! not know is closed, not open.
+//! Access control of catalogs over HTTP: a layer that asks the API server, and gives views a reader
+//! of the catalogs that the caller may see. Without that reader, views show nothing: a route that
+//! the layer does not know is closed, not open.
 
 use std::sync::Arc;
 
-use auth::{
-    AuthError, Authenticator, Callers, ClientCertificate, RequestCredentials, bearer_token,
-};
+use admission::Peer;
+use auth::{Authenticator, Callers, ClientCertificate, RequestCredentials, AuthError, bearer_token};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, Entry, VARY};
@@ -16,36 +15,35 @@ use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
 use controller::ApiServerClient;
 use graphql_http::{ConnectionAuthorizer, ConnectionInitError, is_upgrade};
-use http_facts::peer::Peer;
+use http_server::{ErrorFormat, HttpError, Tls};
 use serving::{Catalogs, ICONS};
 
 use super::background::BackgroundTasks;
 use crate::args::AccessArgs;
-use crate::listen::{ErrorFormat, Refusal, Tls};
 
 /// Path of GraphQL.
 const GRAPHQL: &str = "/graphql";
 
-/// Tells who callers are, and what they may do. Clones share everything.
+/// Identifies callers and authorizes them. Clones share everything.
 #[derive(Clone)]
-pub(super) struct Access {
+pub(super) struct AccessControl {
     pub(super) authenticator: Authenticator,
     pub(super) callers: Callers,
 }
 
-/// What a request wants to see.
+/// Catalogs that a request is about.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
-    /// Nothing of any catalog.
+enum RequestedCatalogs {
+    /// None: the response is the same for all callers.
     Public,
-    /// What the caller may see of all catalogs.
+    /// All that the caller may see.
     Visible,
     /// The catalog of this name.
     Catalog(String),
 }
 
 /// Adds the layer to routes whose views see nothing by themselves.
-pub(super) fn guard(routes: Router, access: Access) -> Router {
+pub(super) fn guard(routes: Router, access: AccessControl) -> Router {
     routes.layer(from_fn_with_state(access, authorize))
 }
 
@@ -58,25 +56,30 @@ pub(super) fn credentials<'r>(
     authenticator.credentials(
         headers,
         extensions.get::<Arc<ClientCertificate>>(),
-        Peer::of(extensions),
+        Peer::from_extensions(extensions),
     )
 }
 
-async fn authorize(State(access): State<Access>, mut request: Request, next: Next) -> Response {
-    let wanted = Wanted::of(request.uri());
-    if wanted == Wanted::Public {
+async fn authorize(
+    State(access): State<AccessControl>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let requested = RequestedCatalogs::from_uri(request.uri());
+    if requested == RequestedCatalogs::Public {
         return next.run(request).await;
     }
-    let is_socket = wanted == Wanted::Visible
+    // Browsers cannot set headers of a WebSocket's handshake.
+    let is_socket = requested == RequestedCatalogs::Visible
         && request.method() == Method::GET
         && is_upgrade(request.headers());
     let headers = request.headers();
     let extensions = request.extensions();
-    match access.reader(headers, extensions, &wanted).await {
+    match access.reader(headers, extensions, &requested).await {
         Ok(reader) => drop(request.extensions_mut().insert(reader)),
-        // Its first message may say who it is. Until then it sees nothing.
+        // The first message of a WebSocket may have its credentials. Until then it sees nothing.
         Err(AuthError::Unauthenticated) if is_socket && !has_credentials(headers, extensions) => {}
-        Err(denied) => return refusal(&denied).respond(&ErrorFormat::of(&request)),
+        Err(denied) => return http_error(&denied).respond(&ErrorFormat::from_request(&request)),
     }
     if is_socket {
         let authorizer = access.connection_authorizer(&request);
@@ -87,9 +90,9 @@ async fn authorize(State(access): State<Access>, mut request: Request, next: Nex
     response
 }
 
-impl Access {
-    /// Asks this API server who callers are and which of these catalogs they may see, and begins to
-    /// follow its authorities of client certificates.
+impl AccessControl {
+    /// Starts to follow the API server's authorities of client certificates. Callers see those of
+    /// `catalogs` that the API server lets them read.
     pub(super) fn start(
         api_server: &ApiServerClient,
         args: &AccessArgs,
@@ -109,8 +112,8 @@ impl Access {
         }
     }
 
-    /// Asks clients for certificates of the current authorities, whenever these change. It never
-    /// ends.
+    /// Lets the listeners request client certificates of the current authorities, whenever these
+    /// change. It never ends.
     pub(super) async fn accept_clients(self, tls: Tls) {
         let mut authorities = self.authenticator.authorities();
         while authorities.changed().await.is_ok() {
@@ -121,21 +124,23 @@ impl Access {
         }
     }
 
-    /// Returns a reader of what the sender of a request may see of what it wants to see.
+    /// Returns a reader of the requested catalogs that the caller may see.
     async fn reader(
         &self,
         headers: &HeaderMap,
         extensions: &Extensions,
-        wanted: &Wanted,
+        requested: &RequestedCatalogs,
     ) -> Result<Catalogs, AuthError> {
         let credentials = credentials(&self.authenticator, headers, extensions)?;
-        match wanted {
-            Wanted::Catalog(name) => self.callers.reader_of(&credentials, name).await,
-            Wanted::Public | Wanted::Visible => self.callers.reader(&credentials).await,
+        match requested {
+            RequestedCatalogs::Catalog(name) => self.callers.reader_of(&credentials, name).await,
+            RequestedCatalogs::Public | RequestedCatalogs::Visible => {
+                self.callers.reader(&credentials).await
+            }
         }
     }
 
-    /// Returns what finds out who the client of a WebSocket is, by this handshake with the
+    /// Returns the authorizer of a WebSocket, which identifies the client by this handshake and the
     /// `Authorization` of its first message.
     fn connection_authorizer(&self, handshake: &Request) -> ConnectionAuthorizer {
         let access = self.clone();
@@ -144,7 +149,7 @@ impl Access {
             .extensions()
             .get::<Arc<ClientCertificate>>()
             .cloned();
-        let peer = Peer::of(handshake.extensions());
+        let peer = Peer::from_extensions(handshake.extensions());
         ConnectionAuthorizer::new(move |authorization| {
             let access = access.clone();
             let mut headers = headers.clone();
@@ -172,17 +177,17 @@ impl Access {
     }
 }
 
-/// Returns whether a request says anything of who sends it.
+/// Returns whether a request has a token or a client certificate.
 fn has_credentials(headers: &HeaderMap, extensions: &Extensions) -> bool {
     bearer_token(headers).is_some() || extensions.get::<Arc<ClientCertificate>>().is_some()
 }
 
-impl Wanted {
-    fn of(uri: &Uri) -> Self {
+impl RequestedCatalogs {
+    fn from_uri(uri: &Uri) -> Self {
         match uri.path() {
             GRAPHQL => Self::Visible,
             path if path.starts_with(ICONS) => Self::Visible,
-            // What cannot be the name of a catalog is refused for that, whoever asks.
+            // Without a valid name, the view responds with the same error to all callers.
             path if path.starts_with(CATALOGS) => {
                 requested_catalog(uri).map_or(Self::Public, Self::Catalog)
             }
@@ -191,18 +196,18 @@ impl Wanted {
     }
 }
 
-/// Returns the refusal of a request.
-pub(super) fn refusal(denied: &AuthError) -> Refusal {
+/// Returns the error that a denied request is answered with.
+pub(super) fn http_error(denied: &AuthError) -> HttpError {
     match denied {
-        AuthError::Unauthenticated => Refusal::Unauthenticated,
+        AuthError::Unauthenticated => HttpError::Unauthenticated,
         AuthError::Forbidden { .. } | AuthError::Impersonation => {
-            Refusal::Forbidden(denied.to_string())
+            HttpError::Forbidden(denied.to_string())
         }
-        AuthError::Unavailable => Refusal::Undecided(denied.to_string()),
+        AuthError::Unavailable => HttpError::Undecided(denied.to_string()),
     }
 }
 
-/// Says in a response that it is for its caller alone: shared caches do not store it.
+/// Marks a response as private to its caller: shared caches do not store it.
 fn keep_private(headers: &mut HeaderMap) {
     match headers.entry(CACHE_CONTROL) {
         Entry::Vacant(entry) => drop(entry.insert(HeaderValue::from_static("private"))),
@@ -227,9 +232,9 @@ mod tests {
 
     #[test]
     fn a_path_says_what_is_to_be_authorized() {
-        let wanted = |path: &'static str| Wanted::of(&Uri::from_static(path));
+        let requested = |path: &'static str| RequestedCatalogs::from_uri(&Uri::from_static(path));
         for path in ["/graphql", "/graphql?query={a}", "/icons/00", "/icons/"] {
-            assert_eq!(wanted(path), Wanted::Visible, "{path}");
+            assert_eq!(requested(path), RequestedCatalogs::Visible, "{path}");
         }
         for path in [
             "/catalogs/a.b/api/v1/all",
@@ -237,7 +242,11 @@ mod tests {
             "/catalogs/a.b/x",
             "/catalogs/a.b",
         ] {
-            assert_eq!(wanted(path), Wanted::Catalog("a.b".to_owned()), "{path}");
+            assert_eq!(
+                requested(path),
+                RequestedCatalogs::Catalog("a.b".to_owned()),
+                "{path}"
+            );
         }
         for path in [
             "/",
@@ -248,7 +257,7 @@ mod tests {
             "/playground/",
             "/catalogs/A/api/v1/all",
         ] {
-            assert_eq!(wanted(path), Wanted::Public, "{path}");
+            assert_eq!(requested(path), RequestedCatalogs::Public, "{path}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Tasks that go on for as long as the process serves.
+//! Background tasks, which run for as long as the process serves.
 
 use std::future::{Future, pending};
 use std::panic::AssertUnwindSafe;
@@ -7,8 +7,7 @@ use anyhow::anyhow;
 use futures_util::FutureExt;
 use tokio::task::{AbortHandle, JoinSet};
 
-/// Tasks without which a server would go on with what it knows, and never learn of changes. They
-/// are aborted when this is dropped.
+/// Tasks without which a server would miss changes. They are aborted when this is dropped.
 #[derive(Default)]
 pub(super) struct BackgroundTasks(JoinSet<Option<Panicked>>);
 
@@ -16,20 +15,20 @@ pub(super) struct BackgroundTasks(JoinSet<Option<Panicked>>);
 struct Panicked(&'static str);
 
 impl BackgroundTasks {
-    /// Begins a task; `name` says what it does.
+    /// Spawns a task; `name` says what it does.
     pub(super) fn spawn(
         &mut self,
         name: &'static str,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> AbortHandle {
-        // What it shares with others is behind locks and channels, which notice.
+        // Unwind safety: its shared state is behind locks and channels, which notice a panic.
         let task = AssertUnwindSafe(task).catch_unwind();
         self.0
             .spawn(async move { task.await.is_err().then_some(Panicked(name)) })
     }
 
-    /// Completes when a task has panicked: the process is to end then, so that what watches over it
-    /// starts it again. One that ends by itself has nothing left to do.
+    /// Completes with an error when a task has panicked: the process must end then, so that its
+    /// supervisor starts it again. A task that ends by itself has nothing left to do.
     pub(super) async fn panicked(&mut self) -> anyhow::Error {
         while let Some(ended) = self.0.join_next().await {
             if let Ok(Some(Panicked(name))) = ended {

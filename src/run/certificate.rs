@@ -1,5 +1,5 @@
-//! `catalogql certificate`: a Secret with a certificate for the server, where nothing else issues
-//! one.
+//! `catalogql certificate`: a Secret with a certificate for the server, for clusters without an
+//! issuer of certificates.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,10 +15,10 @@ use rcgen::{
 use super::output;
 use crate::args::{CertificateArgs, ServiceName};
 
-/// How long certificates are valid.
+/// Validity of certificates.
 const VALIDITY: Duration = Duration::from_hours(365 * 24);
 
-/// How long before now certificates are valid, for clients whose clocks are late.
+/// Time before now from which certificates are valid, for clients whose clocks are late.
 const CLOCK_SKEW: Duration = Duration::from_hours(1);
 
 /// Prints the Secret.
@@ -59,7 +59,7 @@ fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Err
     CertifiedIssuer::self_signed(params, KeyPair::generate()?)
 }
 
-/// Adds what both certificates have.
+/// Sets the validity and the name, as both certificates have them.
 fn params(mut params: CertificateParams, name: &str) -> CertificateParams {
     let now = SystemTime::now();
     params.not_before = (now - CLOCK_SKEW).into();
@@ -69,7 +69,7 @@ fn params(mut params: CertificateParams, name: &str) -> CertificateParams {
     params
 }
 
-/// The names of a Service in its cluster.
+/// Returns the names of a Service in its cluster.
 fn names(ServiceName { service, namespace }: &ServiceName) -> [String; 4] {
     [
         service.clone(),

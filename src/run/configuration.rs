@@ -18,7 +18,7 @@ use crate::args::{EditableArg, FileFlags, ServeArgs};
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The configuration of a server, which can be read again.
-pub(super) struct Configuration {
+pub(super) struct CatalogConfiguration {
     args: ServeArgs,
     /// The folder of the store, which no catalog may contain.
     store: PathBuf,
@@ -34,7 +34,7 @@ pub(super) struct ReloadTrigger {
     last: Option<(SystemTime, u64)>,
 }
 
-impl Configuration {
+impl CatalogConfiguration {
     pub(super) fn new(args: ServeArgs, store: PathBuf) -> Self {
         Self {
             args,
@@ -43,13 +43,13 @@ impl Configuration {
         }
     }
 
-    /// The flags of the command.
+    /// Returns the flags of the command.
     pub(super) fn args(&self) -> &ServeArgs {
         &self.args
     }
 
-    /// Reads all files again, as [`Configuration::read`] does, and warns of flags that wait for a
-    /// restart.
+    /// Reads all files again, as [`CatalogConfiguration::read`] does, and warns of flags that wait
+    /// for a restart.
     pub(super) fn reload(&mut self) -> anyhow::Result<Vec<CatalogSpec>> {
         let flags = FileFlags::read_again().map_err(|error| anyhow!("{}", message(&error)))?;
         let specs = self.read()?;
@@ -140,7 +140,7 @@ impl ReloadTrigger {
     }
 }
 
-/// Returns the text of an error without the word that begins it on a terminal.
+/// Returns the text of an error of clap without its prefix `error:`.
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
     text.strip_prefix("error: ")
@@ -154,7 +154,8 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// When a source is polled again. `interval` is that of one catalog, in place of the flag's.
+/// Returns the refresh policy of a catalog. `interval` is its own poll interval, which replaces
+/// that of the flag.
 fn refresh_policy(args: &ServeArgs, interval: Option<Duration>) -> RefreshPolicy {
     let interval = Some(interval.unwrap_or(args.poll)).filter(|interval| !interval.is_zero());
     RefreshPolicy {
@@ -166,7 +167,7 @@ fn refresh_policy(args: &ServeArgs, interval: Option<Duration>) -> RefreshPolicy
     }
 }
 
-/// A store inside of a catalog would be read as a part of it.
+/// Rejects a source that contains the store, whose files would be read as a part of the catalog.
 fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
     let Source::Directory(root) = source else {
         return Ok(());
@@ -180,8 +181,8 @@ fn refuse_store_in_source(store: &Path, source: &Source) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses a catalog with the folder that contains an editable directory: what edits prepare and
-/// remember there would be files of it.
+/// Rejects a catalog with the folder that contains an editable directory: temporary files and the
+/// journal of edits would be files of the catalog.
 fn refuse_edits_in_source(editable: &EditableArg, entry: &CatalogEntry) -> anyhow::Result<()> {
     let Source::Directory(root) = &entry.reference.source else {
         return Ok(());

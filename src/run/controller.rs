@@ -1,7 +1,6 @@
 //! `catalogql controller`: serves the catalogs of a cluster.
 
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,30 +11,41 @@ use controller::{
     Controller, ControllerMode, ControllerOptions, LeaseDurations, connect, pod_namespace,
     pod_service_account,
 };
+use http_server::ServerReadiness;
 use images::RegistrySettings;
-use loading::{Loader, LoaderEvent, LoaderTask};
-use serving::{CatalogName, Catalogs};
+use loading::LoaderEvent;
+use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::access::Access;
+use super::access::AccessControl;
 use super::background::BackgroundTasks;
 use super::output;
 use super::registries::controller_settings;
-use super::server::{self, Server};
+use super::server::{
+    self, CatalogLoader, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
+};
 use crate::args::{ControllerArgs, PullArgs};
-use crate::exposition::Reloads;
-use crate::listen::Ready;
+use crate::metrics::ReloadCounters;
 use crate::telemetry;
 
-/// Interval at which the files that say how registries are reached are read again.
+/// Interval at which the files with the settings for registries are read again.
 pub const SETTINGS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long the release of the Lease may take at the end.
+/// Maximum time for the release of the Lease at the end.
 const RELEASE: Duration = Duration::from_secs(2);
 
 /// Name of the file in the store that keeps the objects behind the desired catalogs.
 const DESIRED_CATALOGS_FILE: &str = "controller.json";
+
+/// Parts of a server whose catalogs the objects of a cluster name.
+struct ControlParts<'a> {
+    args: ControllerArgs,
+    options: ControllerOptions,
+    settings: RegistrySettings,
+    loading: CatalogLoader,
+    folder: &'a StoreFolder,
+}
 
 /// Serves until a signal ends it.
 pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
@@ -43,46 +53,67 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     if let Some(gates) = &args.feature_gates {
         tracing::info!(gates, "ignoring feature gates: all features are enabled");
     }
-    let folder = server::store_folder(&args.server)?;
+    let folder = StoreFolder::open(&args.server)?;
     let settings = controller_settings(&args.pull)?;
-    let options = options(&args, folder.path.join(DESIRED_CATALOGS_FILE))?;
-    let parts = server::open(&args.server, &folder.path)?;
-    server::block_on(control(args, options, (settings, &folder.path), parts))
+    let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
+    let loading = CatalogLoader::open(&args.server, &folder)?;
+    server::block_on(control(ControlParts {
+        args,
+        options,
+        settings,
+        loading,
+        folder: &folder,
+    }))
 }
 
-async fn control(
-    args: ControllerArgs,
-    options: ControllerOptions,
-    (settings, folder): (RegistrySettings, &Path),
-    (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
-) -> anyhow::Result<()> {
+async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
+    let ControlParts {
+        args,
+        options,
+        settings,
+        loading,
+        folder,
+    } = parts;
+    let CatalogLoader {
+        loader,
+        task,
+        catalogs,
+    } = loading;
     let api_server = connect(args.kubeconfig.as_deref()).await?;
     let is_delegated = args.server.access.is_delegated() || args.server.kube_api.is_delegated();
     let mut tasks = BackgroundTasks::default();
     let access = is_delegated
-        .then(|| Access::start(&api_server, &args.server.access, &catalogs, &mut tasks));
-    let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(
-        &args.server,
-        &args.documents,
-        &args.limits,
-        catalogs,
-        (access, folder),
+        .then(|| AccessControl::start(&api_server, &args.server.access, &catalogs, &mut tasks));
+    let metrics_access = if args.server.observe.needs_authorizer() {
+        MetricsAccess::Authorized(Authorizer::new(api_server.client.clone(), Vec::new()))
+    } else {
+        MetricsAccess::Everybody
+    };
+    // An address that cannot be served is an error before objects of the cluster are watched.
+    let sockets = ServerSockets::bind(&args.server).await?;
+    let controller = Controller::start(&api_server, options, loader, settings.clone())?;
+    let server = Server::build(
+        sockets,
+        ServerParts {
+            args: &args.server,
+            documents: &args.documents,
+            limits: &args.limits,
+            store_folder: folder.path(),
+            catalogs,
+            loads: task.statistics(),
+            access,
+            metrics_access,
+            edits: None,
+            controller: Some(controller.metrics()),
+        },
     )
     .await?;
     let url = server.url();
     let ready = server.ready();
     let pages = server.pages();
-    let controller = Controller::start(&api_server, options, loader, settings.clone())?;
-    server.count_controller(controller.metrics());
-    server
-        .bind_metrics(&args.server, async || {
-            Ok(Authorizer::new(api_server.client.clone(), Vec::new()))
-        })
-        .await?;
     let (events, received) = mpsc::unbounded_channel();
     let load = task.run(move |event| {
-        // Nobody shows progress, and nobody receives events any more when the process ends.
+        // Progress is not shown, and the receiver is dropped when the process ends.
         if !matches!(event, LoaderEvent::Progress { .. }) {
             let _ = events.send(event);
         }
@@ -113,8 +144,8 @@ async fn control(
     ended
 }
 
-/// Reports to the probes.
-fn report(ready: &Ready, is_ready: bool, late: &[CatalogName]) {
+/// Reports the readiness of the controller to the probes.
+fn report(ready: &ServerReadiness, is_ready: bool, late: &[CatalogName]) {
     ready.set_late(late.iter().map(ToString::to_string));
     if is_ready {
         ready.set();
@@ -174,11 +205,11 @@ fn identity() -> String {
     )
 }
 
-/// Reads the files that say how registries are reached again and again.
+/// Polls the files with the settings for registries, and sends their changes. It never ends.
 async fn poll_settings(
     args: PullArgs,
     settings: watch::Sender<RegistrySettings>,
-    reloads: Arc<Reloads>,
+    reloads: Arc<ReloadCounters>,
 ) {
     let mut polls = interval(SETTINGS_INTERVAL);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);

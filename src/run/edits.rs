@@ -7,17 +7,17 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::requested_catalog;
 use edit_http::{EditableCatalogs, EditableDirectory};
+use http_server::ErrorFormat;
 use loading::Refresher;
 use serving::Catalogs;
 
-use super::access::{self, Access, credentials};
+use super::access::{self, AccessControl, credentials};
 use crate::args::EditableArg;
-use crate::listen::ErrorFormat;
 
 /// Returns the route of edits. The layer of `access` guards it where callers are told apart.
 pub(super) fn routes(
     editable: &[EditableArg],
-    access: Option<Access>,
+    access: Option<AccessControl>,
     catalogs: Catalogs,
     refresher: Refresher,
 ) -> anyhow::Result<Router> {
@@ -34,7 +34,7 @@ pub(super) fn routes(
 }
 
 /// Passes requests on whose callers may `update` the content of the catalog.
-async fn authorize(State(access): State<Access>, request: Request, next: Next) -> Response {
+async fn authorize(State(access): State<AccessControl>, request: Request, next: Next) -> Response {
     let credentials = credentials(
         &access.authenticator,
         request.headers(),
@@ -44,12 +44,12 @@ async fn authorize(State(access): State<Access>, request: Request, next: Next) -
     let name = requested_catalog(request.uri());
     match may_update(&access, credentials, name).await {
         Ok(()) => next.run(request).await,
-        Err(denied) => access::refusal(&denied).respond(&ErrorFormat::of(&request)),
+        Err(denied) => access::http_error(&denied).respond(&ErrorFormat::from_request(&request)),
     }
 }
 
 async fn may_update(
-    access: &Access,
+    access: &AccessControl,
     credentials: Result<RequestCredentials<'static>, AuthError>,
     name: Option<String>,
 ) -> Result<(), AuthError> {

@@ -9,6 +9,7 @@ use anyhow::bail;
 use auth::{AuthError, Authenticator, RequestCredentials, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
+use http_server::{AllowedHosts, ListenOptions, Listener, Tls};
 use kube_api::{
     Attributes, Authorize, BOOKMARK_INTERVAL, CreateManifestFile, Decision, KubeApi,
     KubeApiOptions, KubeApiTask, ManifestFile,
@@ -20,12 +21,12 @@ use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
-use super::access::{Access, credentials};
+use super::access::{AccessControl, credentials};
 use super::background::BackgroundTasks;
+use super::listeners::ListenerParts;
 use super::version::build_info;
 use crate::args::KubeApiArgs;
-use crate::exchange::{Exchanges, Handler};
-use crate::listen::{AllowedHosts, ListenOptions, Listener, Ready, Tls};
+use crate::handlers::kube_api_handler;
 
 /// Time between the announcement that connections end and the end of the watches on them. A client
 /// whose watch ended first would send the next one over the same connection, and take the early end
@@ -43,14 +44,13 @@ pub(super) struct KubeApiListener {
     authenticator: Option<Authenticator>,
 }
 
-/// The parts that the listeners of a server share.
-#[derive(Clone)]
-pub(super) struct ListenerParts {
-    pub(super) ready: Ready,
-    pub(super) tls: Option<Tls>,
-    pub(super) exchanges: Arc<Exchanges>,
-    /// Folder of the store, on whose file system manifests are cached.
-    pub(super) folder: PathBuf,
+/// The means to authorize callers.
+#[derive(Clone, Copy)]
+pub(super) struct CallerAccess<'a> {
+    /// `None` if every caller may do everything.
+    pub(super) access: Option<&'a AccessControl>,
+    /// `true` if callers see only the catalogs that they may read.
+    pub(super) is_narrowed: bool,
 }
 
 /// An API that is being served.
@@ -89,7 +89,7 @@ impl KubeApiListener {
         let ListenerParts {
             ready,
             tls,
-            exchanges,
+            observer,
             folder,
         } = parts;
         let Some(address) = &args.kube_api_listen else {
@@ -137,8 +137,7 @@ impl KubeApiListener {
             ready,
             own_probes: true,
             tls,
-            exchanges: Some(exchanges),
-            handler: Some(Handler::KubeApi),
+            observer: Some(observer.with_handlers(kube_api_handler)),
             ..ListenOptions::default()
         };
         tracing::info!(address = %listener.address(), "serving the Kubernetes API");
@@ -227,7 +226,7 @@ async fn wait_for_authorities(authenticator: &Authenticator, tls: &Tls) {
 /// Returns a function that authorizes callers by the decisions of the API server. Documents and
 /// probes are the same for every caller without invalid credentials, and need no decision:
 /// kube-apiserver judges by them whether the API is available.
-fn authorize(access: Access, is_narrowed: bool) -> Authorize {
+fn authorize(access: AccessControl, is_narrowed: bool) -> Authorize {
     Arc::new(move |head, attributes| {
         let credentials = credentials(&access.authenticator, &head.headers, &head.extensions);
         let credentials = credentials.map(RequestCredentials::into_owned);
@@ -261,7 +260,7 @@ fn authorize(access: Access, is_narrowed: bool) -> Authorize {
 }
 
 async fn decide(
-    access: &Access,
+    access: &AccessControl,
     credentials: Result<RequestCredentials<'static>, AuthError>,
     attributes: &Attributes,
     is_narrowed: bool,

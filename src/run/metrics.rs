@@ -1,73 +1,71 @@
-//! The listener of metrics: one path, for those whom the API server lets read it.
+//! The route of metrics, for scrapers that the API server authorizes.
 
 use std::sync::Arc;
 
-use auth::{
-    AuthError, Authenticator, Authorizer, PathAccess, RequestCredentials, RequestedAccess,
-    bearer_token,
-};
+use admission::{FairSemaphore, Peer};
+use auth::{RequestedAccess, Authenticator, Authorizer, RequestCredentials, AuthError, PathAccess, bearer_token};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use http_facts::peer::Peer;
-use serving::FairSemaphore;
+use http_server::MetricsFormat;
 
 use super::access::credentials;
-use crate::exposition::{Format, Sources};
+use crate::metrics::ServerMetrics;
 
 /// The path of metrics.
 const METRICS: &str = "/metrics";
 
-/// What a scraper wants to do.
+/// Permission that a scraper needs.
 const SCRAPE: RequestedAccess<'static> = RequestedAccess::Path(PathAccess {
     verb: "get",
     path: METRICS,
 });
 
-/// Who may read metrics.
+/// Authorization of scrapers.
 pub(super) struct Scrapers {
     pub(super) authorizer: Authorizer,
-    /// `None` where only tokens say who somebody is.
+    /// Identifies callers by client certificates, too; `None` accepts tokens alone.
     pub(super) authenticator: Option<Authenticator>,
 }
 
-/// What the page is made of, and for whom.
-struct Page {
-    sources: Sources,
+/// State of the route.
+struct MetricsEndpoint {
+    metrics: ServerMetrics,
     scrapers: Option<Scrapers>,
-    /// Bounds the pages that are written at a time.
-    turns: FairSemaphore<Peer>,
+    /// Bounds the concurrent scrapes.
+    scrapes: FairSemaphore<Peer>,
 }
 
-/// Returns the route of metrics. Without `scrapers` everybody may read them.
-pub(super) fn routes(sources: Sources, scrapers: Option<Scrapers>) -> Router {
-    let page = Page {
-        sources,
+/// Returns the route of metrics. Without `scrapers`, every caller may read them.
+pub(super) fn routes(metrics: ServerMetrics, scrapers: Option<Scrapers>) -> Router {
+    let endpoint = MetricsEndpoint {
+        metrics,
         scrapers,
-        turns: FairSemaphore::per_processor(),
+        scrapes: FairSemaphore::per_processor(),
     };
     Router::new()
-        .route(METRICS, get(metrics))
-        .with_state(Arc::new(page))
+        .route(METRICS, get(scrape))
+        .with_state(Arc::new(endpoint))
 }
 
-async fn metrics(State(page): State<Arc<Page>>, request: Request) -> Response {
-    if let Some(scrapers) = &page.scrapers
+async fn scrape(State(endpoint): State<Arc<MetricsEndpoint>>, request: Request) -> Response {
+    if let Some(scrapers) = &endpoint.scrapers
         && let Err(denied) = scrapers
             .authorize(request.headers(), request.extensions())
             .await
     {
-        return refuse(&denied);
+        return denied_response(&denied);
     }
-    let sources = page.sources.clone();
-    let format = Format::of(request.headers());
-    let turn = page.turns.acquire(&Peer::of(request.extensions())).await;
-    // It reads the folder of the store.
-    match turn.run(move || sources.page(format)).await {
-        Ok(page) => ([(CONTENT_TYPE, format.content_type())], page).into_response(),
+    let metrics = endpoint.metrics.clone();
+    let format = MetricsFormat::negotiate(request.headers());
+    let peer = Peer::from_extensions(request.extensions());
+    let permit = endpoint.scrapes.acquire(&peer).await;
+    // It reads the folder of the store, and must not block a thread that serves connections.
+    match permit.run(move || metrics.render(format)).await {
+        Ok(text) => ([(CONTENT_TYPE, format.content_type())], text).into_response(),
         Err(error) => {
             tracing::error!(%error, "cannot write the page of metrics");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -84,7 +82,7 @@ impl Scrapers {
         let credentials = match &self.authenticator {
             Some(authenticator) => credentials(authenticator, headers, extensions)?,
             None => match bearer_token(headers) {
-                Some(token) => RequestCredentials::Token(token.into(), Peer::of(extensions)),
+                Some(token) => RequestCredentials::Token(token.into(), Peer::from_extensions(extensions)),
                 None => RequestCredentials::None,
             },
         };
@@ -92,7 +90,7 @@ impl Scrapers {
     }
 }
 
-fn refuse(denied: &AuthError) -> Response {
+fn denied_response(denied: &AuthError) -> Response {
     let status = match denied {
         AuthError::Unauthenticated => StatusCode::UNAUTHORIZED,
         AuthError::Forbidden { .. } | AuthError::Impersonation => StatusCode::FORBIDDEN,

@@ -87,6 +87,7 @@ fn read_credentials(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<Te
     let named = given
         .map(Path::to_owned)
         .or_else(|| path_variable(env, "REGISTRY_AUTH_FILE"));
+    // A file that is named must exist; those in usual places may.
     if let Some(path) = named {
         return Ok(vec![read(&path)?]);
     }

@@ -2,25 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
 use controller::connect;
-use loading::{Loader, LoaderEvent, LoaderTask, Report};
+use loading::{LoaderEvent, Report};
 use pages::Pages;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
-use super::access::Access;
+use super::access::AccessControl;
 use super::background::BackgroundTasks;
-use super::configuration::{Configuration, ReloadTrigger};
+use super::configuration::{CatalogConfiguration, ReloadTrigger};
 use super::output;
-use super::server::{self, Server};
+use super::server::{
+    self, CatalogLoader, EditParts, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
+};
 use super::terminal::Terminal;
 use crate::args::{ServeArgs, ServerArgs};
 use crate::telemetry;
+
+/// Parts of a server whose catalogs its configuration names.
+struct ServeParts {
+    configuration: CatalogConfiguration,
+    reload: ReloadTrigger,
+    loading: CatalogLoader,
+    terminal: Terminal,
+    folder: StoreFolder,
+}
 
 /// Serves until a signal ends it.
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
@@ -33,45 +43,65 @@ pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 /// the process.
 async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let reload = ReloadTrigger::new(&args)?;
-    let folder = server::store_folder(&args.server)?;
-    let mut configuration = Configuration::new(args, folder.path.clone());
+    let folder = StoreFolder::open(&args.server)?;
+    let mut configuration = CatalogConfiguration::new(args, folder.path().to_owned());
     let specs = configuration.read()?;
-    let (loader, task, catalogs) = server::open(&configuration.args().server, &folder.path)?;
-    loader.set(specs);
-    serve_catalogs(
-        (configuration, reload),
-        (loader, task, catalogs),
-        (terminal, &folder.path),
-    )
+    let loading = CatalogLoader::open(&configuration.args().server, &folder)?;
+    loading.loader.set(specs);
+    serve_catalogs(ServeParts {
+        configuration,
+        reload,
+        loading,
+        terminal,
+        folder,
+    })
     .await
 }
 
-async fn serve_catalogs(
-    (mut configuration, mut reload): (Configuration, ReloadTrigger),
-    (loader, task, catalogs): (Loader, LoaderTask, Catalogs),
-    (terminal, folder): (Terminal, &Path),
-) -> anyhow::Result<()> {
+async fn serve_catalogs(parts: ServeParts) -> anyhow::Result<()> {
+    let ServeParts {
+        mut configuration,
+        mut reload,
+        loading,
+        terminal,
+        folder,
+    } = parts;
+    let CatalogLoader {
+        loader,
+        task,
+        catalogs,
+    } = loading;
     let args = configuration.args();
     let mut tasks = BackgroundTasks::default();
     let access = access(&args.server, &catalogs, &mut tasks).await?;
-    let catalogs = (catalogs, task.statistics());
-    let mut server = Server::bind(
-        &args.server,
-        &args.documents,
-        &args.limits,
-        catalogs,
-        (access, folder),
+    let sockets = ServerSockets::bind(&args.server).await?;
+    let edits = (!args.editable.is_empty()).then(|| EditParts {
+        editable: &args.editable,
+        refresher: loader.refresher(),
+    });
+    let server = Server::build(
+        sockets,
+        ServerParts {
+            args: &args.server,
+            documents: &args.documents,
+            limits: &args.limits,
+            store_folder: folder.path(),
+            catalogs,
+            loads: task.statistics(),
+            access,
+            metrics_access: metrics_access(&args.server).await?,
+            edits,
+            controller: None,
+        },
     )
     .await?;
-    server.add_edits(&args.server, &args.editable, loader.refresher())?;
-    server.bind_metrics(&args.server, authorizer).await?;
     let reloads = server.reloads();
     let url = server.url();
     let ready = server.ready();
     let pages = server.pages();
     let waits_for_changes = args.watch || !args.editable.is_empty();
     let (events, mut received) = mpsc::unbounded_channel();
-    // Nobody receives events any more when the process ends.
+    // The receiver is dropped when the process ends.
     tasks.spawn(
         "load catalogs",
         task.run(move |event| drop(events.send(event))),
@@ -93,7 +123,7 @@ async fn serve_catalogs(
                 LoaderEvent::AllAttempted | LoaderEvent::FirstAttemptsLate(_) => if let Some(reports) = reports.take() {
                     refuse_nothing(&reports, waits_for_changes)?;
                     ready.set();
-                    // A server goes on when nobody reads what it prints.
+                    // A closed pipe is no reason to end a server.
                     output::ignore_closed_pipe(announce(&reports, &url, pages))?;
                 }
             },
@@ -113,21 +143,26 @@ async fn serve_catalogs(
     }
 }
 
-/// Asks the API server that KUBECONFIG names, or that of the pod, who may read metrics.
-async fn authorizer() -> anyhow::Result<Authorizer> {
+/// Returns who may read metrics. The API server that KUBECONFIG names, or that of the pod,
+/// authorizes scrapers, unless the arguments say otherwise.
+async fn metrics_access(args: &ServerArgs) -> anyhow::Result<MetricsAccess> {
+    if !args.observe.needs_authorizer() {
+        return Ok(MetricsAccess::Everybody);
+    }
     let hint = "cannot ask who may read metrics: let everybody with --metrics-auth=none";
-    Ok(Authorizer::new(
-        connect(None).await.context(hint)?.client,
+    let client = connect(None).await.context(hint)?.client;
+    Ok(MetricsAccess::Authorized(Authorizer::new(
+        client,
         Vec::new(),
-    ))
+    )))
 }
 
-/// Asks the same who may see which catalogs, unless everybody sees each.
+/// Starts to identify callers by the same API server, unless every caller sees every catalog.
 async fn access(
     args: &ServerArgs,
     catalogs: &Catalogs,
     tasks: &mut BackgroundTasks,
-) -> anyhow::Result<Option<Access>> {
+) -> anyhow::Result<Option<AccessControl>> {
     let hint = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
         (false, false) => return Ok(None),
         (true, _) => {
@@ -137,7 +172,7 @@ async fn access(
             "cannot ask who may read the Kubernetes API: let everybody with --kube-api-auth=none"
         }
     };
-    Ok(Some(Access::start(
+    Ok(Some(AccessControl::start(
         &connect(None).await.context(hint)?,
         &args.access,
         catalogs,

@@ -29,9 +29,9 @@ struct ConfigSource {
     name: Option<String>,
     /// As on the command line; a relative path starts at the folder of the file.
     source: String,
-    /// Which directory of an image holds the catalog; what its label says, when absent.
+    /// Directory of an image that holds the catalog; that of the image's label, when absent.
     configs_dir: Option<String>,
-    /// How often an image's tag is polled, such as `10m`; `--poll`, when absent.
+    /// Poll interval of an image's tag, such as `10m`; `--poll`, when absent.
     poll_interval: Option<String>,
     #[serde(default)]
     priority: i32,
@@ -41,7 +41,7 @@ struct ConfigSource {
     labels: BTreeMap<String, String>,
     /// Namespace that the Kubernetes API shows its packages in; the global one, when absent.
     namespace: Option<String>,
-    /// When the Kubernetes API says that its packages were created.
+    /// Creation time of its packages in the Kubernetes API.
     creation_timestamp: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct CatalogEntry {
     pub(super) name: CatalogName,
     pub(super) reference: SourceReference,
     pub(super) metadata: CatalogMetadata,
-    /// How often the image's tag is polled, in place of `--poll`; zero is never.
+    /// Poll interval of the image's tag, in place of `--poll`; zero is never.
     pub(super) poll_interval: Option<Duration>,
 }
 
@@ -76,7 +76,7 @@ impl SourceReference {
         })
     }
 
-    /// Adds how the source is reached and kept current.
+    /// Returns the source with its refresh policy and the client for registries.
     pub(super) fn spec(&self, refresh: RefreshPolicy, registries: &Registries) -> SourceSpec {
         let Self {
             source,
@@ -91,7 +91,7 @@ impl SourceReference {
     }
 }
 
-/// Every catalog that the command line and the file name, in that order; no two of one name.
+/// Returns the catalogs of the command line and of the file, in that order; no two of one name.
 /// `configs_dir` is for the images of the command line.
 pub(super) fn catalogs(
     arguments: &[String],

@@ -17,7 +17,6 @@ use graphql::Engine;
 use graphql::limits::Limits;
 use graphql_http::GraphqlHttp;
 use grpc::Grpc;
-use http_facts::peer::Peer;
 use kube::Client;
 use kube_api::{BOOKMARK_INTERVAL, Decision, KubeApi, KubeApiOptions};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use catalogql::listen::ConnectionLimits;
+use http_server::ConnectionLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::support::{Folders, Server, exchange, send_request};

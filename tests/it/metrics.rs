@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
-use catalogql::exposition::Format;
+use http_server::MetricsFormat;
 
 use crate::support::{
     ARGO, ETCD, Folders, HttpResponse, Server, exchange, graphql, lines, report_skipped,
@@ -58,7 +58,7 @@ pub(crate) fn serve(
 }
 
 /// The page in a format.
-fn page(metrics: SocketAddr, format: Format) -> String {
+fn page(metrics: SocketAddr, format: MetricsFormat) -> String {
     let response = send_request(
         metrics,
         "GET",
@@ -84,7 +84,7 @@ fn series(page: &str) -> BTreeMap<&str, f64> {
 
 /// The value of a series, 0 if it is not there.
 pub(crate) fn value(metrics: SocketAddr, name: &str) -> f64 {
-    let page = page(metrics, Format::Prometheus);
+    let page = page(metrics, MetricsFormat::Prometheus);
     series(&page).get(name).copied().unwrap_or_default()
 }
 
@@ -208,7 +208,10 @@ fn the_metrics_in_the_reference_are_those_of_a_server() {
     let folders = Folders::new();
     let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &["--grpc=127.0.0.1:0"]);
     ask_everything(server.address);
-    matches_reference(EVERY_SERVER, &described(&page(metrics, Format::Prometheus)));
+    matches_reference(
+        EVERY_SERVER,
+        &described(&page(metrics, MetricsFormat::Prometheus)),
+    );
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn a_page_has_a_bounded_number_of_series() {
     let counted = |catalogs: &[(&str, &str)]| {
         let (server, metrics) = serve(&folders, catalogs, &[]);
         ask_everything(server.address);
-        let page = page(metrics, Format::Prometheus);
+        let page = page(metrics, MetricsFormat::Prometheus);
         series(&page).len()
     };
     let one = counted(&[("etcd", ETCD)]);
@@ -235,8 +238,8 @@ fn both_formats_have_the_same_samples_and_the_newer_one_has_an_end() {
     let folders = Folders::new();
     let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &[]);
     ask_everything(server.address);
-    let newer = page(metrics, Format::OpenMetrics);
-    let older = page(metrics, Format::Prometheus);
+    let newer = page(metrics, MetricsFormat::OpenMetrics);
+    let older = page(metrics, MetricsFormat::Prometheus);
     let names = |page: &str| {
         series(page)
             .into_keys()
@@ -270,7 +273,7 @@ fn promtool_accepts_the_page() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().expect("it can be started");
-    let page = page(metrics, Format::Prometheus);
+    let page = page(metrics, MetricsFormat::Prometheus);
     child
         .stdin
         .take()
@@ -292,12 +295,12 @@ fn a_thousand_scrapes_cost_little_and_leave_nothing() {
     let cpu = || value(metrics, "process_cpu_seconds_total{}");
     let memory = || value(metrics, "catalogql_memory_bytes{kind=\"anon\"}");
     for _ in 0..100 {
-        page(metrics, Format::Prometheus);
+        page(metrics, MetricsFormat::Prometheus);
     }
     let cpu_before = cpu();
     let memory_before = memory();
     for _ in 0..1_000 {
-        page(metrics, Format::OpenMetrics);
+        page(metrics, MetricsFormat::OpenMetrics);
     }
     let seconds = (cpu() - cpu_before) / 1_000.0;
     let growth = memory() - memory_before;
@@ -320,7 +323,7 @@ fn each_request_is_counted_by_how_it_ended() {
         &format!("/graphql?query={}", "x".repeat(101)),
         &[],
     );
-    let page = page(metrics, Format::Prometheus);
+    let page = page(metrics, MetricsFormat::Prometheus);
     let series = series(&page);
     let outcome = |outcome: &str| {
         let name =

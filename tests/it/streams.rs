@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalogql::listen::{self, Listener};
 use fbc::Catalog;
 use fbc::origin::{FileOrigin, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, StreamLimits};
+use http_server::{ConnectionLimits, ListenOptions, Listener};
 use serving::{CatalogMetadata, Content, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 use socket2::{Domain, Socket, Type};
@@ -120,11 +120,7 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
         .expect("there is a port");
     let address = listener.address();
     let routes = graphql_http::GraphqlHttp::new(engine, &[]).router();
-    runtime.spawn(listener.serve(
-        routes,
-        listen::ListenOptions::default(),
-        std::future::pending(),
-    ));
+    runtime.spawn(listener.serve(routes, ListenOptions::default(), std::future::pending()));
     let peers = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
     let mut all: Vec<_> = peers
         .iter()
@@ -161,7 +157,7 @@ fn a_stream_is_completed_when_the_process_ends_and_does_not_hold_it_up() {
     let (status, ..) = server.ended();
     assert!(status.success());
     assert!(
-        begun.elapsed() < listen::ConnectionLimits::default().shutdown_grace,
+        begun.elapsed() < ConnectionLimits::default().shutdown_grace,
         "it waited until streams were cut off"
     );
 }

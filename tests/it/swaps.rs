@@ -7,11 +7,11 @@ use std::thread;
 
 use bytes::Bytes;
 use catalogd_http::router;
-use catalogql::listen::{ListenOptions, Listener};
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
 use flate2::read::GzDecoder;
-use http_facts::coding::{Coding, CompressionLevel};
+use http_content::coding::{Coding, CompressionLevel};
+use http_server::{ListenOptions, Listener};
 use serving::{CatalogMetadata, CatalogsWriter, Encodings, Served, catalogs};
 use sha2::{Digest as _, Sha256};
 

@@ -13,8 +13,8 @@ use axum::Router;
 use axum::routing::get;
 use base64::Engine as _;
 use bytes::Bytes;
-use catalogql::listen::{ListenOptions, Listener, Tls, TlsFiles, TlsVersion};
 use h2::client::SendRequest;
+use http_server::{ListenOptions, Listener, Tls, TlsFiles, TlsVersion};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair,
     PKCS_ECDSA_P256_SHA256,

@@ -76,7 +76,7 @@ const WITHOUT_CLIENTS: [(&str, &str); 5] = [
     ("crates/loading/src/image.rs", "pulls of sources"),
     ("crates/loading/src/source_task.rs", "loads of sources"),
     (
-        "crates/serving/src/fair_semaphore.rs",
+        "crates/admission/src/fair_semaphore.rs",
         "parts of a semaphore, which is counted where it is constructed",
     ),
 ];

@@ -29,6 +29,7 @@ mod write;
 
 use std::sync::Arc;
 
+use admission::{Peer, PeerPermit, Permits};
 use axum::Router;
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{Request, State};
@@ -43,9 +44,7 @@ use graphql::limits::Limits;
 use graphql::metrics::RequestResult;
 use graphql::runtime_schema::{ParsedDocument, SelectedField, ValidDocument};
 use graphql::{DialectKey, EncodedResponse, Engine, Response as GraphqlResponse};
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
-use http_facts::permits::{Permit, Permits};
+use http_content::negotiation::AcceptableCodings;
 use serde_json::{Map, Value};
 use serving::{Catalogs, Content, Served};
 
@@ -148,7 +147,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         .upper()
         .and_then(|bytes| usize::try_from(bytes).ok());
     let length = declared.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES);
-    let peer = Peer::of(&head.extensions);
+    let peer = Peer::from_extensions(&head.extensions);
     let Ok(_permit) = acquire_permit(&service.requests, peer, length, UNCOUNTED_REQUEST_BYTES)
     else {
         return response::overloaded();
@@ -218,7 +217,7 @@ fn acquire_permit(
     peer: Peer,
     bytes: usize,
     uncounted: usize,
-) -> Result<Option<Permit>, ()> {
+) -> Result<Option<PeerPermit>, ()> {
     if bytes <= uncounted {
         Ok(None)
     } else {

@@ -1,5 +1,6 @@
 //! Responses, in upstream's forms.
 
+use admission::PeerPermit;
 use axum::body::Bytes;
 use axum::http::header::{
     ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, LINK, RETRY_AFTER, VARY,
@@ -9,7 +10,6 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::EncodedResponse;
 use graphql::errors::{self, Error};
-use http_facts::permits::Permit;
 
 /// Date of the deprecation in favour of `/graphql` (RFC 9745): 2026-08-21, when the version of
 /// catalogd with this dialect was released.

@@ -10,7 +10,7 @@ use fbc::{Catalog, Digest};
 use graphql::Engine;
 use graphql::errors::{Code, Error};
 use graphql::runtime_schema::RuntimeSchema;
-use http_facts::peer::Peer;
+use admission::Peer;
 use serving::{Content, Snapshot};
 use tokio::sync::SetOnce;
 

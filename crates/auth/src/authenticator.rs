@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use admission::Peer;
 use futures_util::StreamExt as _;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use http_facts::peer::Peer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use kube::runtime::WatchStreamExt as _;

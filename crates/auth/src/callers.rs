@@ -183,7 +183,7 @@ impl Callers {
                 self.0
                     .published
                     .visible(seen.value)
-                    .of_caller(Arc::new(caller))
+                    .with_caller(Arc::new(caller))
             }),
         });
         let decision = Expiring {

@@ -18,7 +18,7 @@ mod subject;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_facts::peer::Peer;
+use admission::Peer;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::SubjectAccessReviewStatus;
 use kube::Client;

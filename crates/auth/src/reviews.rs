@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_facts::peer::Peer;
+use admission::{FairPermit, FairSemaphore, Peer};
 use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::api::authentication::v1::{
     TokenReview, TokenReviewSpec, TokenReviewStatus, UserInfo,
@@ -15,7 +15,6 @@ use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serving::{FairPermit, FairSemaphore};
 use tokio::time::timeout;
 
 use crate::cache::Expiring;

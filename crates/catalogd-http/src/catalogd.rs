@@ -14,6 +14,7 @@ mod responses;
 
 use std::sync::Arc;
 
+use admission::{FairSemaphore, Peer, Permits};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::VARY;
@@ -22,9 +23,7 @@ use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use fbc::work::{UNIT, Work, WorkStopped};
-use http_facts::peer::Peer;
-use http_facts::permits::Permits;
-use serving::{Catalogs, FairSemaphore, Served};
+use serving::{Catalogs, Served};
 
 use lines::PeerBudget;
 use parameters::Parameters;
@@ -123,7 +122,11 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
             Err(error) => return error.into_response(),
         };
     match state
-        .find(&served, &parameters, Peer::of(&head.extensions))
+        .find(
+            &served,
+            &parameters,
+            Peer::from_extensions(&head.extensions),
+        )
         .await
     {
         Some(lines) => {

@@ -11,7 +11,7 @@ use axum::http::header::{
 use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
-use http_facts::preconditions::{PreconditionResult, Validators};
+use http_content::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
 
 use super::catalogs_of;

@@ -5,7 +5,7 @@ use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fbc::Digest;
-use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators};
+use http_content::preconditions::{EmptyBody, PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 
 /// Text of the document.

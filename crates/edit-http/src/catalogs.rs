@@ -11,10 +11,9 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use edit_directory::{FolderError, LockedFolder};
 use fbc::Digest;
-use http_facts::peer::Peer;
-use http_facts::permits::Permits;
+use admission::{FairSemaphore, Peer, Permits};
 use loading::{RefreshError, Refresher};
-use serving::{CatalogName, Catalogs, FairSemaphore, InvalidName};
+use serving::{CatalogName, Catalogs, InvalidName};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -144,7 +143,7 @@ impl EditableCatalogs {
 
         let (head, body) = request.into_parts();
         let request = EditRequest::from_head(&head)?;
-        let peer = Peer::of(&head.extensions);
+        let peer = Peer::from_extensions(&head.extensions);
         let pending = self
             .pending
             .try_acquire(peer, request.length + PENDING_OVERHEAD_BYTES)

@@ -4,7 +4,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Uri};
 use fbc::Digest;
-use http_facts::preconditions::{PreconditionResult, Validators};
+use http_content::preconditions::{PreconditionResult, Validators};
 
 use crate::error::EditRequestError;
 use crate::{MAX_BATCH_BYTES, MAX_KEY_BYTES};

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use edit_directory::LockedFolder;
 use fbc::{Catalog, Digest, Origins};
-use http_facts::peer::Peer;
+use admission::Peer;
 use loading::Loader;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use admission::{Peer, PeerPermit, Permits};
 use axum::body::Bytes;
-use http_facts::peer::Peer;
-use http_facts::permits::{Permit, Permits};
 use tokio::sync::Notify;
 
 /// Unit in bytes in which budgets count: a request of a few bytes takes more for its bookkeeping.

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairPermit, Peer};
 use axum::body::{Body, Bytes};
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -15,9 +16,7 @@ use futures_util::stream::{self, Stream, StreamExt};
 use graphql::errors::{Error, Outcome};
 use graphql::metrics::OperationKind;
 use graphql::{PreparedRequest, Subscription, SubscriptionEvent};
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
-use serving::FairPermit;
+use http_content::negotiation::AcceptableCodings;
 use tokio::time::timeout;
 
 use super::budget::BytePermit;

@@ -16,6 +16,7 @@ mod weight;
 
 use std::sync::Arc;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, State};
@@ -28,10 +29,9 @@ use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, PreparedRequest, Request, SDL};
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
-use http_facts::preconditions::{PreconditionResult, Validators};
-use serving::{Catalogs, FairSemaphore};
+use http_content::negotiation::AcceptableCodings;
+use http_content::preconditions::{PreconditionResult, Validators};
+use serving::Catalogs;
 use sha2::{Digest as _, Sha256};
 
 pub use event_stream::EVENT_TIMEOUT;
@@ -300,7 +300,7 @@ async fn respond_to_get(
             .extensions()
             .get()
             .unwrap_or(server.engine.catalogs()),
-        peer: Peer::of(request.extensions()),
+        peer: Peer::from_extensions(request.extensions()),
         headers: request.headers(),
     };
     if let Some(response) = server.recall(parameters, context).await {
@@ -320,7 +320,7 @@ async fn respond_to_post(
     mut request: HttpRequest,
 ) -> Response {
     let headers = std::mem::take(request.headers_mut());
-    let peer = Peer::of(request.extensions());
+    let peer = Peer::from_extensions(request.extensions());
     let catalogs: Option<Catalogs> = request.extensions_mut().remove();
     let context = RequestContext {
         catalogs: catalogs.as_ref().unwrap_or(server.engine.catalogs()),

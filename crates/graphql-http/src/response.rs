@@ -3,16 +3,16 @@
 //!
 //! This module does not read requests.
 
+use admission::Peer;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::errors::{Error, Outcome};
 use graphql::{EncodedResponse, Validator};
-use http_facts::coding::Coding;
-use http_facts::negotiation::{AcceptableCodings, etag_suffix};
-use http_facts::peer::Peer;
-use http_facts::preconditions::EmptyBody;
+use http_content::coding::Coding;
+use http_content::negotiation::{AcceptableCodings, etag_suffix};
+use http_content::preconditions::EmptyBody;
 
 use super::media_type::MediaType;
 use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, limit_errors};

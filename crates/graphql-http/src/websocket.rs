@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use admission::{FairPermit, Peer};
 use axum::body::{Body, Bytes};
 use axum::extract::Request as HttpRequest;
 use axum::http::header::{HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
@@ -28,11 +29,10 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::errors::{Code, Error};
 use graphql::metrics::OperationKind;
 use graphql::{Request, Subscription};
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
+use http_content::negotiation::AcceptableCodings;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serving::{Catalogs, FairPermit, RenewalError};
+use serving::{Catalogs, RenewalError};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
@@ -108,7 +108,7 @@ pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Res
                 .into_response();
         }
     };
-    let peer = Peer::of(request.extensions());
+    let peer = Peer::from_extensions(request.extensions());
     let Some(permit) = server.sockets.try_acquire(&peer) else {
         return server.respond_max_streams();
     };

@@ -4,8 +4,8 @@
 //! ([`runtime_schema`](super::runtime_schema)). Its responses are functions of the build, one
 //! catalog and the request, so that the response cache can hold them too, within the same limits.
 
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
+use admission::Peer;
+use http_content::negotiation::AcceptableCodings;
 use serving::Served;
 
 use super::engine::Engine;

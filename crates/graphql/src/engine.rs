@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::metrics::Histogram;
-use http_facts::peer::Peer;
+use admission::Peer;
 use serving::Catalogs;
 
 use super::budget::{CancelOnDrop, Cancellation, ExecutionMode};

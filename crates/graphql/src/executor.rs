@@ -11,7 +11,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http_facts::peer::Peer;
+use admission::Peer;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use admission::Peer;
 use bytes::Bytes;
-use http_facts::coding::{Coding, CompressionLevel};
-use http_facts::negotiation::{AcceptableCodings, is_worth_compressing};
-use http_facts::peer::Peer;
+use http_content::coding::{Coding, CompressionLevel};
+use http_content::negotiation::{AcceptableCodings, is_worth_compressing};
 use serving::{Catalogs, Snapshot};
 
 use super::budget::ExecutionMode;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use http_facts::coding::{Coding, CompressionLevel};
+use http_content::coding::{Coding, CompressionLevel};
 use serving::{BoundedCache, CacheUsage, Encodings, Snapshot};
 
 use super::limits::Limits;

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use fbc::Digest;
-use http_facts::peer::Peer;
-use serving::{FairSemaphore, Revision};
+use admission::{FairSemaphore, Peer};
+use serving::Revision;
 use tokio::sync::watch;
 
 /// Maximum number of event texts that are shared between the streams.

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairPermit, FairSemaphore, Peer};
 use bytes::Bytes;
 use fbc::Digest;
-use http_facts::peer::Peer;
 use serde_json::{Map, Value};
-use serving::{Catalogs, FairPermit, RenewalError, Served, Snapshot};
+use serving::{Catalogs, RenewalError, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};

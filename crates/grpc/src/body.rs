@@ -4,11 +4,10 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use admission::{FairSemaphore, Peer};
 use axum::body::{Bytes, HttpBody};
 use futures_util::{Stream, StreamExt as _, stream};
 use http_body::Frame;
-use http_facts::peer::Peer;
-use serving::FairSemaphore;
 use tonic::{Status, body::Body};
 
 /// Number of bytes after which a step ends, with the message that reaches it.

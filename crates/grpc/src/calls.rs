@@ -4,12 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use admission::{FairPermit, Peer};
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _, stream};
-use http_facts::peer::Peer;
-use serving::{Catalogs, FairPermit};
+use serving::Catalogs;
 use tonic::codec::CompressionEncoding;
 use tonic::server::{Grpc as TonicServer, ServerStreamingService, StreamingService};
 use tonic::{Code, Status, Streaming};
@@ -73,7 +73,7 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         }
     };
     let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
-    let peer = Peer::of(request.extensions());
+    let peer = Peer::from_extensions(request.extensions());
     let requested =
         RequestedCatalog::new(grpc.catalog.as_deref(), request.headers(), request.uri());
     let is_experimental = request

@@ -28,9 +28,9 @@ mod requested_catalog;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
-use http_facts::peer::Peer;
-use serving::{Catalogs, FairSemaphore};
+use serving::Catalogs;
 
 use registry::BundleCache;
 

@@ -8,7 +8,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use http_facts::preconditions::if_none_match_contains;
+use http_content::preconditions::if_none_match_contains;
 use serde_json::{Value, json};
 
 use crate::kind::{GroupVersion, ResourceKind, groups};

@@ -4,8 +4,7 @@
 //! that kept it for long would make a healthy process look dead.
 
 use futures_util::Stream;
-use http_facts::peer::Peer;
-use serving::FairSemaphore;
+use admission::{FairSemaphore, Peer};
 use tokio::task::JoinError;
 
 use crate::status::Status;

@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use fbc::Digest;
 use fbc::catalog::{Manifests, detect_media_type};
-use http_facts::preconditions::{PreconditionResult, Validators};
+use http_content::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 
 use crate::collection::Collection;

@@ -55,14 +55,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use http_facts::peer::Peer;
 use serde_json::Value;
-use serving::{Catalogs, FairSemaphore};
+use serving::Catalogs;
 use tokio::sync::watch as watch_channel;
 use tokio::time::timeout;
 
@@ -394,7 +394,7 @@ impl KubeApi {
         route: &Route,
         options: &ListOptions,
     ) -> Result<AuthorizedCaller, Status> {
-        let peer = Requester::Peer(Peer::of(&head.extensions));
+        let peer = Requester::Peer(Peer::from_extensions(&head.extensions));
         let anonymous = |requester| AuthorizedCaller {
             reader: self.0.catalogs.clone(),
             requester,

@@ -13,9 +13,9 @@ use axum::http::header::{CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use futures_util::stream::{self, Stream, StreamExt as _};
-use http_facts::joined::JoinedGzip;
+use http_content::joined_gzip::JoinedGzip;
 use serde_json::Value;
-use serving::{FairPermit, FairSemaphore};
+use admission::{FairPermit, FairSemaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 

@@ -14,8 +14,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use http_facts::coding::CompressionLevel;
-use http_facts::joined::{Checksum, PieceEncoder};
+use http_content::coding::CompressionLevel;
+use http_content::joined_gzip::{Checksum, PieceEncoder};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Maximum number of bytes of cached manifests, compressed forms included.

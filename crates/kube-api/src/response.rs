@@ -86,8 +86,8 @@ pub(crate) fn protect(response: &mut Response) {
 
 /// Returns whether a request accepts responses with gzip.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    use http_facts::coding::Coding;
-    http_facts::negotiation::AcceptableCodings::from_headers(headers).contains(Coding::Gzip)
+    use http_content::coding::Coding;
+    http_content::negotiation::AcceptableCodings::from_headers(headers).contains(Coding::Gzip)
 }
 
 /// Converts JSON text to a serialization.

@@ -13,7 +13,7 @@ use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::json;
-use serving::FairPermit;
+use admission::FairPermit;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 

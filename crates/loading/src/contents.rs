@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use fbc::catalog::IndexError;
 use fbc::{Catalog, Digest, Origins};
-use http_facts::coding::{Coding, MIN_ENCODED_BYTES};
+use http_content::coding::{Coding, MIN_ENCODED_BYTES};
 use serving::{Content, Encodings, RememberedContent};
 use store::{
     Analysis, PreviousContent, Record, SourceState, Store, StoreError, StoredContent,

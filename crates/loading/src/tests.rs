@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ::images::{Registries, RegistrySettings};
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 use serving::{CatalogMetadata, CatalogName, Catalogs, CatalogsWriter, Content, catalogs};
 use store::{DEFAULT_QUOTA_BYTES, Store};
 use tempfile::TempDir;

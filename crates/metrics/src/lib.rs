@@ -1,5 +1,5 @@
-//! Counters, gauges and histograms: atomics that are added to where something happens and read when
-//! somebody scrapes.
+//! Counters, gauges and histograms: atomics that are added to on the path of requests and read when
+//! metrics are scraped.
 //!
 //! Each crate keeps those of its own work in a struct. This one knows neither the names of metrics
 //! nor their text; the program writes both.
@@ -13,15 +13,15 @@ use std::time::Duration;
 /// Nanoseconds of a millisecond: the unit in which bounds of durations are written.
 pub const MILLISECOND: u64 = 1_000_000;
 
-/// A number that only rises.
+/// A counter, which only rises.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
-/// A number that rises and falls.
+/// A gauge, which rises and falls.
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicU64);
 
-/// How values are distributed, by upper bounds that are fixed. Durations are counted in
+/// A distribution of values in buckets with fixed upper bounds. Durations are counted in
 /// nanoseconds.
 #[derive(Debug)]
 pub struct Histogram {
@@ -32,7 +32,7 @@ pub struct Histogram {
     sum: AtomicU64,
 }
 
-/// A histogram at one moment.
+/// The values of a histogram at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramValues {
     /// Sum of the values.
@@ -42,16 +42,16 @@ pub struct HistogramValues {
     pub buckets: Vec<u64>,
 }
 
-/// A value of a label, from a set that is known when the program is built: no client can make
+/// A value of a label, from a set that is known when the program is built: no client can create
 /// series.
 pub trait Label: Copy + 'static {
-    /// Every value, in the order of their indexes.
+    /// All values, in the order of their indexes.
     const ALL: &'static [Self];
 
-    /// The position in [`Self::ALL`].
+    /// Returns the position in [`Self::ALL`].
     fn index(self) -> usize;
 
-    /// The text of the value.
+    /// Returns the text of the value.
     fn as_str(self) -> &'static str;
 }
 
@@ -94,13 +94,14 @@ impl Counter {
         self.add(1);
     }
 
-    /// Adds so many.
+    /// Adds a number.
     pub fn add(&self, count: u64) {
-        // Nothing is read because of a counter, so that no other memory need be in order with it.
+        // Relaxed: no other memory is read because of a counter, so that none needs to be in order
+        // with it.
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// The number now.
+    /// Returns the current number.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -122,7 +123,7 @@ impl Gauge {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// The number now.
+    /// Returns the current number.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -141,7 +142,8 @@ impl Histogram {
 
     /// Counts a value.
     pub fn observe(&self, value: u64) {
-        // Most values are small, and there are few bounds.
+        // Two atomics: the histogram of prometheus-client takes a lock for each value.
+        // Most values are small, and there are few bounds: a linear search is short.
         let bucket = self
             .bounds
             .iter()
@@ -156,12 +158,12 @@ impl Histogram {
         self.observe(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// The upper bounds, lowest first.
+    /// Returns the upper bounds, lowest first.
     pub fn bounds(&self) -> &'static [u64] {
         self.bounds
     }
 
-    /// The values so far.
+    /// Returns the values so far.
     pub fn values(&self) -> HistogramValues {
         let buckets = self
             .buckets
@@ -176,7 +178,7 @@ impl Histogram {
 }
 
 impl HistogramValues {
-    /// Number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
@@ -191,7 +193,7 @@ impl<L: Label, M> Family<L, M> {
         }
     }
 
-    /// Each value with its metric.
+    /// Returns each value with its metric.
     pub fn iter(&self) -> impl Iterator<Item = (L, &M)> {
         L::ALL.iter().copied().zip(&self.metrics)
     }

@@ -7,6 +7,7 @@
 
 use std::io::Read;
 
+use admission::{FairSemaphore, Peer};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
@@ -18,11 +19,9 @@ use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
-use http_facts::coding::Coding;
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
-use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators};
-use serving::FairSemaphore;
+use http_content::coding::Coding;
+use http_content::negotiation::AcceptableCodings;
+use http_content::preconditions::{EmptyBody, PreconditionResult, Validators};
 use sha2::{Digest, Sha256};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
@@ -41,25 +40,25 @@ const REVALIDATE: &str = "no-cache";
 /// change.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// What stands at the URL of the explorer in a build without it.
+/// Text at the URL of the explorer in a build without it.
 const EXPLORER_NOT_BUILT: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
      The catalog explorer, which would be here, is no part of this build.\n\
      Run `make pages` (it needs Node 20 or newer), then build catalogql again.\n";
 
-/// The same where it is turned off.
+/// Text at the URL of the explorer if it is turned off.
 const EXPLORER_DISABLED: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
      The catalog explorer, which would be here, is turned off (--no-explorer).\n";
 
-/// What stands at the URL of the playground in a build without it.
+/// Text at the URL of the playground in a build without it.
 const PLAYGROUND_NOT_BUILT: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
      The playground, which would be here, is no part of this build.\n\
      Run `make pages` (it needs Node 20 or newer), then build catalogql again.\n";
 
-/// The same where it is turned off.
+/// Text at the URL of the playground if it is turned off.
 const PLAYGROUND_DISABLED: &str = "catalogql answers GraphQL at /graphql; its schema is at /schema.graphql.\n\n\
      The playground, which would be here, is turned off (--no-playground).\n";
 
-/// The same on a server that executes trusted documents only.
+/// Text at the URL of the playground on a server that executes trusted documents only.
 const TRUSTED_ONLY: &str = "catalogql answers GraphQL at /graphql, and only documents that it was given (--trusted-only).\n\n\
      The playground, which would be here, sends documents of its own. It is there where catalogql runs without that flag.\n";
 
@@ -75,10 +74,10 @@ const PLAYGROUND_POLICY: &str = "default-src 'none'; script-src 'self'; worker-s
      style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Whether a page is served.
+/// State of a page: served, or the reason why it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// It is served, if this build contains it.
+pub enum PageState {
+    /// The page is served, if this build contains it.
     Served,
     /// A flag turned it off.
     Disabled,
@@ -86,13 +85,13 @@ pub enum Offer {
     TrustedOnly,
 }
 
-/// Which pages a server has.
+/// The pages of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
     /// The catalog explorer, whose documents are in [`explorer_documents`].
-    pub explorer: Offer,
+    pub explorer: PageState,
     /// The playground.
-    pub playground: Offer,
+    pub playground: PageState,
 }
 
 /// Returns the documents that the explorer sends, as a JSON object by their digests; an empty one
@@ -110,17 +109,17 @@ impl Pages {
 
     /// Returns whether the explorer is served and this build contains it.
     pub fn has_explorer(self) -> bool {
-        self.explorer == Offer::Served && !EXPLORER.is_empty()
+        self.explorer == PageState::Served && !EXPLORER.is_empty()
     }
 
     /// Returns whether the playground is served and this build contains it.
     pub fn has_playground(self) -> bool {
-        self.playground == Offer::Served && !PLAYGROUND.is_empty()
+        self.playground == PageState::Served && !PLAYGROUND.is_empty()
     }
 
     fn serving(self, explorer: Files, playground: Files) -> Router {
         let explorer = match self.explorer {
-            Offer::Served => Site {
+            PageState::Served => Site {
                 files: explorer,
                 policy: EXPLORER_POLICY,
                 instead: EXPLORER_NOT_BUILT,
@@ -132,11 +131,11 @@ impl Pages {
             },
         };
         let instead = match self.playground {
-            Offer::Served => PLAYGROUND_NOT_BUILT,
-            Offer::Disabled => PLAYGROUND_DISABLED,
-            Offer::TrustedOnly => TRUSTED_ONLY,
+            PageState::Served => PLAYGROUND_NOT_BUILT,
+            PageState::Disabled => PLAYGROUND_DISABLED,
+            PageState::TrustedOnly => TRUSTED_ONLY,
         };
-        let files = if self.playground == Offer::Served {
+        let files = if self.playground == PageState::Served {
             playground
         } else {
             &[]
@@ -146,21 +145,25 @@ impl Pages {
             policy: PLAYGROUND_POLICY,
             instead,
         };
-        let turns = FairSemaphore::per_processor();
+        let decompressions = FairSemaphore::per_processor();
+        let client = move |extensions: &Extensions, headers: HeaderMap| PageClient {
+            headers,
+            peer: Peer::from_extensions(extensions),
+            decompressions: decompressions.clone(),
+        };
         let page = |site: Site| {
-            let turns = turns.clone();
+            let client = client.clone();
             get(async move |extensions: Extensions, headers: HeaderMap| {
-                site.page(&headers, (&turns, Peer::of(&extensions))).await
+                site.page(&client(&extensions, headers)).await
             })
         };
         let assets = |site: Site| {
-            let turns = turns.clone();
+            let client = client.clone();
             get(
                 async move |Path(name): Path<String>,
                             extensions: Extensions,
                             headers: HeaderMap| {
-                    site.asset(&name, &headers, (&turns, Peer::of(&extensions)))
-                        .await
+                    site.asset(&name, &client(&extensions, headers)).await
                 },
             )
         };
@@ -182,13 +185,31 @@ struct Site {
     files: Files,
     /// Content security policy.
     policy: &'static str,
-    /// Text in the place of a page that is not there.
+    /// Text in place of a page that is not served.
     instead: &'static str,
+}
+
+/// A request for a file, as far as files depend on it.
+struct PageClient {
+    headers: HeaderMap,
+    peer: Peer,
+    /// Bounds concurrent decompressions, of which one peer has half.
+    decompressions: FairSemaphore<Peer>,
+}
+
+/// A file of a page.
+#[derive(Clone, Copy)]
+struct PageFile<'p> {
+    path: &'p str,
+    /// Content compressed by gzip.
+    compressed: &'static [u8],
+    cache_control: &'static str,
 }
 
 impl Site {
     /// Responds with the document of the page, or with 304 where the client has it.
-    async fn page(self, headers: &HeaderMap, turns: (&FairSemaphore<Peer>, Peer)) -> Response {
+    async fn page(self, client: &PageClient) -> Response {
+        let headers = &client.headers;
         let Some(compressed) = self.find(PAGE) else {
             return ([(CACHE_CONTROL, REVALIDATE)], self.instead).into_response();
         };
@@ -203,25 +224,23 @@ impl Site {
             ];
             return (StatusCode::NOT_MODIFIED, tag, head, Body::new(EmptyBody)).into_response();
         }
-        (
-            tag,
-            self.file(PAGE, compressed, REVALIDATE, headers, turns)
-                .await,
-        )
-            .into_response()
+        let file = PageFile {
+            path: PAGE,
+            compressed,
+            cache_control: REVALIDATE,
+        };
+        (tag, self.respond(file, client).await).into_response()
     }
 
-    async fn asset(
-        self,
-        name: &str,
-        headers: &HeaderMap,
-        turns: (&FairSemaphore<Peer>, Peer),
-    ) -> Response {
+    async fn asset(self, name: &str, client: &PageClient) -> Response {
         let path = format!("assets/{name}");
         if let Some(compressed) = self.find(&path) {
-            return self
-                .file(&path, compressed, IMMUTABLE, headers, turns)
-                .await;
+            let file = PageFile {
+                path: &path,
+                compressed,
+                cache_control: IMMUTABLE,
+            };
+            return self.respond(file, client).await;
         }
         let head = [(CACHE_CONTROL, "no-store")];
         (StatusCode::NOT_FOUND, head, "the page has no such file\n").into_response()
@@ -235,16 +254,14 @@ impl Site {
             .map(|(_, compressed)| *compressed)
     }
 
-    /// Responds with a file, which is decompressed in a turn of the client if it does not accept
+    /// Responds with a file, which is decompressed with a permit if the client does not accept
     /// gzip.
-    async fn file(
-        self,
-        path: &str,
-        compressed: &'static [u8],
-        cache_control: &'static str,
-        headers: &HeaderMap,
-        (turns, peer): (&FairSemaphore<Peer>, Peer),
-    ) -> Response {
+    async fn respond(self, file: PageFile<'_>, client: &PageClient) -> Response {
+        let PageFile {
+            path,
+            compressed,
+            cache_control,
+        } = file;
         let head: [(HeaderName, &'static str); 6] = [
             (CONTENT_TYPE, media_type(path)),
             (CACHE_CONTROL, cache_control),
@@ -253,15 +270,11 @@ impl Site {
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (REFERRER_POLICY, "no-referrer"),
         ];
-        if accepts_gzip(headers) {
+        if accepts_gzip(&client.headers) {
             return (head, [(CONTENT_ENCODING, "gzip")], compressed).into_response();
         }
-        match turns
-            .acquire(&peer)
-            .await
-            .run(|| decompress(compressed))
-            .await
-        {
+        let permit = client.decompressions.acquire(&client.peer).await;
+        match permit.run(|| decompress(compressed)).await {
             Ok(content) => (head, content).into_response(),
             Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }

@@ -10,8 +10,8 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use super::{
-    EXPLORER_DISABLED, EXPLORER_NOT_BUILT, EXPLORER_POLICY, Files, IMMUTABLE, Offer,
-    PLAYGROUND_DISABLED, PLAYGROUND_NOT_BUILT, PLAYGROUND_POLICY, Pages, REVALIDATE, TRUSTED_ONLY,
+    EXPLORER_DISABLED, EXPLORER_NOT_BUILT, EXPLORER_POLICY, Files, IMMUTABLE, PLAYGROUND_DISABLED,
+    PLAYGROUND_NOT_BUILT, PLAYGROUND_POLICY, PageState, Pages, REVALIDATE, TRUSTED_ONLY,
 };
 
 const EXPLORER: &str = "<!doctype html><title>Explorer</title>";
@@ -19,8 +19,8 @@ const PLAYGROUND: &str = "<!doctype html><title>Playground</title>";
 const SCRIPT: &str = "console.log('page')";
 
 const ALL: Pages = Pages {
-    explorer: Offer::Served,
-    playground: Offer::Served,
+    explorer: PageState::Served,
+    playground: PageState::Served,
 };
 
 /// A page and a script.
@@ -38,7 +38,7 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What is answered to a request.
+/// The response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Answer {
     status: u16,
@@ -283,14 +283,14 @@ async fn a_build_without_the_pages_says_how_to_get_them() {
 async fn a_page_that_is_not_served_says_which_flag_is_the_reason() {
     let files = (built(EXPLORER), built(PLAYGROUND));
     let none = Pages {
-        explorer: Offer::Disabled,
-        playground: Offer::Disabled,
+        explorer: PageState::Disabled,
+        playground: PageState::Disabled,
     };
     assert_eq!(text(none, files, "/").await, EXPLORER_DISABLED);
     assert_eq!(text(none, files, "/playground/").await, PLAYGROUND_DISABLED);
     let trusted = Pages {
-        explorer: Offer::Served,
-        playground: Offer::TrustedOnly,
+        explorer: PageState::Served,
+        playground: PageState::TrustedOnly,
     };
     assert_eq!(text(trusted, files, "/playground/").await, TRUSTED_ONLY);
     for (text, flag) in [

@@ -1,7 +1,7 @@
 //! Outlines of contents that are or were served, so that a content can be compared with one that is
 //! gone.
 //!
-//! They come and go beside the snapshots: what can be compared does not change what is served.
+//! They are no part of snapshots: a remembered content changes no revision.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,11 +10,11 @@ use fbc::outline::REMEMBERED;
 use fbc::{Digest, Outline};
 use jiff::Timestamp;
 
-/// The outlines of each catalog; clones see the same.
+/// Outlines of the contents of each catalog. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct History(Arc<Mutex<BTreeMap<String, Vec<RememberedContent>>>>);
 
-/// A content that a catalog has or had, as far as it is remembered.
+/// A content that a catalog has or had, without its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RememberedContent {
     /// SHA-256 of its canonical lines.
@@ -22,18 +22,18 @@ pub struct RememberedContent {
     /// The image that it was unpacked from, by digest; `None` for a directory, or if that is no
     /// longer known.
     pub image: Option<Arc<str>>,
-    /// When it was first read from its source; `None` if that is unknown.
+    /// Time at which it was first read from its source; `None` if that is unknown.
     pub last_unpacked: Option<Timestamp>,
     /// Names and hashes of its objects.
     pub outline: Outline,
 }
 
 impl History {
-    /// Remembers contents of a catalog, the latest first, before those that are known already.
+    /// Adds contents of a catalog, the latest first, before those that it has already.
     pub fn remember(&self, name: &str, mut contents: Vec<RememberedContent>) {
         let mut all = self.lock();
         for content in &mut contents {
-            // Mapped once, however many catalogs have had the content.
+            // One outline is mapped into memory once, however many catalogs have had the content.
             if let Some(shared) = all
                 .values()
                 .flatten()
@@ -60,7 +60,7 @@ impl History {
         *known = contents;
     }
 
-    /// The outline of a content of a catalog whose name is visible.
+    /// Returns the outline of a content of a catalog whose name is visible.
     pub(super) fn find(
         &self,
         digest: &Digest,
@@ -77,12 +77,12 @@ impl History {
             .map(|content| content.outline.clone())
     }
 
-    /// The contents that are remembered of a catalog, the latest first.
+    /// Returns the contents of a catalog, the latest first.
     pub(super) fn contents(&self, name: &str) -> Vec<RememberedContent> {
         self.lock().get(name).cloned().unwrap_or_default()
     }
 
-    /// Forgets what a catalog was.
+    /// Removes the contents of a catalog.
     pub(super) fn forget(&self, name: &str) {
         self.lock().remove(name);
     }

@@ -1,10 +1,9 @@
-//! Which catalogs are served now: one writer publishes, readers take snapshots.
+//! The published set of catalogs: one writer publishes, readers take snapshots.
 //!
 //! A snapshot never changes. Publishing swaps a pointer, so no reader waits and no lock is held
 //! while a request runs. This crate does not know where catalogs come from or who reads them.
 
 mod cache;
-mod fair_semaphore;
 mod history;
 mod name;
 mod status;
@@ -18,20 +17,19 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use fbc::catalog::{FoundIcon, Icons};
 use fbc::{Catalog, Digest, Outline};
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 pub use cache::{BoundedCache, CacheUsage};
-pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use history::{History, RememberedContent};
-pub use name::{CatalogName, InvalidName};
+pub use name::{CatalogName, CatalogNameError};
 pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 
 use visibility::NarrowedSnapshots;
 
-/// Where icons are served, each by the digest of its image.
+/// Path prefix of icons, each of which is served by the digest of its image.
 pub const ICONS: &str = "/icons/";
 
 /// A catalog that is served.
@@ -41,7 +39,7 @@ pub struct Served {
     pub name: String,
     /// The content.
     pub content: Content,
-    /// What its owner says about it.
+    /// Metadata that its owner gives it.
     pub metadata: CatalogMetadata,
     revision: Revision,
 }
@@ -57,7 +55,7 @@ pub struct Content {
     pub encodings: Arc<Encodings>,
     /// The image that it was unpacked from, by digest; `None` for a directory.
     pub image: Option<Arc<str>>,
-    /// When it was first read from its source; `None` if that is unknown.
+    /// Time at which it was first read from its source; `None` if that is unknown.
     pub last_unpacked: Option<jiff::Timestamp>,
 }
 
@@ -68,7 +66,7 @@ pub struct Encodings {
     gzip: OnceLock<Bytes>,
 }
 
-/// What the owner of a catalog says about it.
+/// Metadata that the owner of a catalog gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogMetadata {
     /// Rank among catalogs that offer the same package; the highest wins.
@@ -81,7 +79,7 @@ pub struct CatalogMetadata {
     pub labels: BTreeMap<String, String>,
     /// Namespace of the object that it comes from, if that has one.
     pub namespace: Option<String>,
-    /// When the object that it comes from was created, if that is known.
+    /// Creation time of the object that it comes from, if that is known.
     pub created: Option<jiff::Timestamp>,
 }
 
@@ -97,20 +95,20 @@ pub struct Snapshot {
     /// Indexes into `slots`: highest priority first, then by name.
     by_priority: Vec<usize>,
     revision: Revision,
-    beside: Beside,
+    unversioned: UnversionedState,
     narrowed: NarrowedSnapshots,
 }
 
-/// State that changes beside the snapshots and that no revision tells of.
+/// State that changes without a new snapshot, and that no revision depends on.
 #[derive(Clone, Default)]
-struct Beside {
+struct UnversionedState {
     history: History,
     statuses: LoadStatuses,
-    /// The catalogs whose state may be told; `None` for every one.
+    /// Names of the catalogs whose state the reader may see; `None` for all.
     visible: Option<Arc<BTreeSet<String>>>,
 }
 
-/// The place of one catalog in a snapshot.
+/// One catalog of a snapshot.
 #[derive(Clone)]
 struct Slot {
     served: Arc<Served>,
@@ -123,13 +121,14 @@ struct Slot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Revision([u8; 32]);
 
-/// Reads what is served, or those of it that a caller may see. Clones are cheap and see the same.
+/// Reads the published set, or the catalogs of it that a caller may see. Clones are cheap and read
+/// the same set.
 #[derive(Clone, Debug)]
 pub struct Catalogs {
     current: Arc<ArcSwap<Snapshot>>,
     changes: watch::Receiver<u64>,
     visibility: Visibility,
-    /// Whose reader it is; `None` where nobody's rights are evaluated.
+    /// Caller whose rights narrow the reader; `None` if rights are not evaluated.
     caller: Option<Arc<dyn Caller>>,
 }
 
@@ -144,7 +143,7 @@ pub struct CatalogsWriter {
 pub fn catalogs() -> (CatalogsWriter, Catalogs) {
     let current = Arc::new(ArcSwap::from_pointee(Snapshot::new(
         Vec::new(),
-        Beside::default(),
+        UnversionedState::default(),
     )));
     let (sender, receiver) = watch::channel(0);
     let writer = CatalogsWriter {
@@ -166,7 +165,7 @@ impl Served {
     /// Creates a catalog and computes its revision.
     pub fn new(name: impl Into<String>, content: Content, metadata: CatalogMetadata) -> Self {
         let name = name.into();
-        let revision = Revision::of_catalog(&name, &content, &metadata);
+        let revision = Revision::from_catalog(&name, &content, &metadata);
         Self {
             name,
             content,
@@ -175,14 +174,14 @@ impl Served {
         }
     }
 
-    /// Identifies this state of the catalog.
+    /// Returns the revision, which identifies this state of the catalog.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 }
 
 impl Content {
-    /// Creates a content of which nothing more is known.
+    /// Creates a content without compressed forms, image and date.
     pub fn new(catalog: impl Into<Arc<Catalog>>, digest: Digest) -> Self {
         Self {
             catalog: catalog.into(),
@@ -200,7 +199,7 @@ impl Content {
 }
 
 impl Encodings {
-    /// The content in this coding, once it is there.
+    /// Returns the content in this coding, if it is available.
     pub fn get(&self, coding: Coding) -> Option<&Bytes> {
         self.cell(coding).get()
     }
@@ -219,7 +218,7 @@ impl Encodings {
 }
 
 impl Catalogs {
-    /// What is served now, as far as the reader may see it.
+    /// Returns the current snapshot, with the catalogs that the reader may see.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         match &self.visibility {
             Visibility::All => self.current.load_full(),
@@ -227,18 +226,18 @@ impl Catalogs {
         }
     }
 
-    /// Everything that is served now, whatever the reader may see: for caches, which must know what
-    /// is still current. No response may depend on it.
+    /// Returns the current snapshot with all catalogs, also those that the reader may not see: for
+    /// caches, which must know whether an entry is current. No response may depend on it.
     pub fn published(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Which catalogs the reader may see, of those that are served and others.
+    /// Returns the names that the reader may see, whether catalogs of them are served or not.
     pub fn visibility(&self) -> &Visibility {
         &self.visibility
     }
 
-    /// A reader of the same catalogs that sees these of them.
+    /// Returns a reader of the same catalogs that sees these of them.
     #[must_use]
     pub fn visible(&self, visibility: Visibility) -> Self {
         Self {
@@ -248,25 +247,26 @@ impl Catalogs {
         }
     }
 
-    /// The same reader, which can be renewed: its caller is asked what it may see then.
+    /// Returns the same reader with its caller, by whom it can be renewed.
     #[must_use]
-    pub fn of_caller(self, caller: Arc<dyn Caller>) -> Self {
+    pub fn with_caller(self, caller: Arc<dyn Caller>) -> Self {
         Self {
             caller: Some(caller),
             ..self
         }
     }
 
-    /// Whether the rights of somebody decide what the reader sees, so that it must be renewed now
-    /// and then.
+    /// Returns whether the rights of a caller narrow the reader, so that it must be renewed
+    /// regularly.
     pub fn has_caller(&self) -> bool {
         self.caller.is_some()
     }
 
-    /// A reader of what its caller may see now, which for a reader without a caller is the same.
+    /// Returns a reader of the catalogs that the caller may see now; the same reader if it has
+    /// none.
     ///
     /// # Errors
-    /// The caller may not read any more, or it cannot be found out what it may see.
+    /// The caller may not read any more, or authorization is not available.
     pub async fn renew(&self) -> Result<Self, RenewalError> {
         match &self.caller {
             Some(caller) => caller.renew().await,
@@ -274,23 +274,23 @@ impl Catalogs {
         }
     }
 
-    /// The number of changes so far; it rises with each one.
+    /// Returns a receiver of the number of changes, which is notified of each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.clone()
     }
 
-    /// The number of changes so far, now.
+    /// Returns the number of changes so far.
     pub fn change_count(&self) -> u64 {
         *self.changes.borrow()
     }
 }
 
 impl CatalogsWriter {
-    /// Serves a catalog, in place of the one of the same name.
+    /// Publishes a catalog, which replaces the one of the same name.
     pub fn publish(&mut self, served: Served) {
         let now = self.current.load();
         let mut slots = now.slots.clone();
-        let beside = now.beside.clone();
+        let unversioned = now.unversioned.clone();
         let mut slot = Slot {
             served: Arc::new(served),
             former_icons: Vec::new(),
@@ -299,7 +299,9 @@ impl CatalogsWriter {
             Ok(at) => {
                 let before = std::mem::replace(&mut slots[at].served, Arc::clone(&slot.served));
                 slot.former_icons = std::mem::take(&mut slots[at].former_icons);
+                // New metadata of the same content add nothing to its history.
                 if before.content.digest != slot.served.content.digest {
+                    // An outline that was never needed is not computed for a content that goes.
                     if let Some(outline) = before.content.catalog.known_outline() {
                         let Content {
                             digest,
@@ -313,7 +315,7 @@ impl CatalogsWriter {
                             last_unpacked,
                             outline: outline.clone(),
                         };
-                        beside.history.remember(&before.name, vec![former]);
+                        unversioned.history.remember(&before.name, vec![former]);
                     }
                     slot.former_icons
                         .insert(0, Arc::clone(before.content.catalog.icons()));
@@ -323,32 +325,32 @@ impl CatalogsWriter {
             }
             Err(at) => slots.insert(at, slot),
         }
-        self.swap(Snapshot::new(slots, beside));
+        self.swap(Snapshot::new(slots, unversioned));
     }
 
-    /// Stops serving the catalog of this name, if there is one.
+    /// Withdraws the catalog of this name, if it is published.
     pub fn withdraw(&mut self, name: &str) {
         let now = self.current.load();
         let mut slots = now.slots.clone();
-        let beside = now.beside.clone();
+        let unversioned = now.unversioned.clone();
         slots.retain(|slot| slot.served.name != name);
-        beside.history.forget(name);
-        self.swap(Snapshot::new(slots, beside));
+        unversioned.history.forget(name);
+        self.swap(Snapshot::new(slots, unversioned));
     }
 
-    /// What is served now.
+    /// Returns the current snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Where the outlines of former contents are remembered.
+    /// Returns the history of outlines of former contents.
     pub fn history(&self) -> History {
-        self.current.load().beside.history.clone()
+        self.current.load().unversioned.history.clone()
     }
 
-    /// Where the outcomes of attempts to load catalogs are reported.
+    /// Returns the load statuses, which the loader sets.
     pub fn statuses(&self) -> LoadStatuses {
-        self.current.load().beside.statuses.clone()
+        self.current.load().unversioned.statuses.clone()
     }
 
     fn swap(&self, next: Snapshot) {
@@ -358,23 +360,23 @@ impl CatalogsWriter {
 }
 
 impl Snapshot {
-    /// A snapshot of catalogs, which are in the order of their names.
-    fn new(slots: Vec<Slot>, beside: Beside) -> Self {
+    /// Creates a snapshot of catalogs, which are in the order of their names.
+    fn new(slots: Vec<Slot>, unversioned: UnversionedState) -> Self {
         let mut by_priority: Vec<_> = (0..slots.len()).collect();
         by_priority.sort_by_key(|&at| std::cmp::Reverse(slots[at].served.metadata.priority));
-        let revision = Revision::of_all(slots.iter().map(|slot| slot.served.revision));
+        let revision = Revision::from_revisions(slots.iter().map(|slot| slot.served.revision));
         Self {
             slots,
             by_priority,
             revision,
-            beside,
+            unversioned,
             narrowed: NarrowedSnapshots::default(),
         }
     }
 
-    /// The same snapshot with these catalogs only, made once for equal sets. To who sees it, it is
-    /// as if the others were not served: names, counts, revisions, icons, remembered contents and
-    /// load statuses tell nothing of them.
+    /// Returns the snapshot with these catalogs only, made once for equal sets. Nothing of it
+    /// depends on the others: names, counts, revisions, icons, remembered contents, and load
+    /// statuses.
     fn visible_to(&self, names: &Arc<BTreeSet<String>>) -> Arc<Self> {
         self.narrowed.get(&Visibility::Only(Arc::clone(names)), || {
             let slots = self
@@ -385,43 +387,43 @@ impl Snapshot {
                 .collect();
             Self::new(
                 slots,
-                Beside {
+                UnversionedState {
                     visible: Some(Arc::clone(names)),
-                    ..self.beside.clone()
+                    ..self.unversioned.clone()
                 },
             )
         })
     }
 
-    /// Every catalog, by name.
+    /// Returns the catalogs in the order of their names.
     pub fn by_name(
         &self,
     ) -> impl DoubleEndedIterator<Item = &Arc<Served>> + ExactSizeIterator + Clone {
         self.slots.iter().map(|slot| &slot.served)
     }
 
-    /// Every catalog, highest priority first, then by name.
+    /// Returns the catalogs, highest priority first, then by name.
     pub fn by_priority(&self) -> impl DoubleEndedIterator<Item = &Arc<Served>> + ExactSizeIterator {
         self.by_priority.iter().map(|&at| &self.slots[at].served)
     }
 
-    /// One catalog, by name.
+    /// Returns the catalog of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Served>> {
         self.slot(name).map(|slot| &slot.served)
     }
 
-    /// The revision of the whole snapshot.
+    /// Returns the revision of the whole snapshot.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The revision of one catalog; `None` when none of that name is served.
+    /// Returns the revision of one catalog; `None` if none of that name is served.
     pub fn revision_of(&self, name: &str) -> Option<Revision> {
         self.get(name).map(|served| served.revision)
     }
 
-    /// Whether this is the revision of the snapshot, of one of its catalogs, or of what a caller is
-    /// known to see of it.
+    /// Returns whether this is the revision of the snapshot, of one of its catalogs, or of a
+    /// narrowed snapshot that is remembered.
     pub fn has(&self, revision: &Revision) -> bool {
         let is_of_catalog = || {
             self.slots
@@ -431,14 +433,14 @@ impl Snapshot {
         self.revision == *revision || is_of_catalog() || self.narrowed.has(revision)
     }
 
-    /// The outline of a content that one of these catalogs has or had. Contents that are not served
-    /// any more are no part of the snapshot: they may be forgotten at any time.
+    /// Returns the outline of a content that one of these catalogs has or had. Former contents are
+    /// no part of the snapshot: they may be forgotten at any time.
     pub fn outline(&self, digest: &Digest) -> Option<Outline> {
         let served = self
             .by_name()
             .find(|served| served.content.digest == *digest);
         let former = || {
-            self.beside
+            self.unversioned
                 .history
                 .find(digest, |name| self.get(name).is_some())
         };
@@ -447,37 +449,36 @@ impl Snapshot {
             .or_else(former)
     }
 
-    /// The contents that a catalog had before the one that it serves, as far as they are
-    /// remembered, the latest first; at most [`fbc::outline::REMEMBERED`]. Like outlines, they are
-    /// no part of the snapshot.
+    /// Returns the remembered contents of a catalog before its current one, the latest first; at
+    /// most [`fbc::outline::REMEMBERED`]. Like outlines, they are no part of the snapshot.
     pub fn former_contents(&self, served: &Served) -> Vec<RememberedContent> {
-        let contents = self.beside.history.contents(&served.name).into_iter();
+        let contents = self.unversioned.history.contents(&served.name).into_iter();
         let former = contents.filter(|content| content.digest != served.content.digest);
         former.take(fbc::outline::REMEMBERED).collect()
     }
 
-    /// The load status of a catalog. Statuses are no part of the snapshot: they change with each
-    /// attempt.
+    /// Returns the load status of a catalog. Statuses are no part of the snapshot: they change with
+    /// each attempt.
     pub fn status(&self, name: &str) -> LoadStatus {
-        if self.beside.tells_of(name) {
-            self.beside.statuses.get(name)
+        if self.unversioned.shows(name) {
+            self.unversioned.statuses.get(name)
         } else {
             LoadStatus::default()
         }
     }
 
-    /// The load statuses of all catalogs that are configured or served, by name.
+    /// Returns the load statuses of all catalogs that are configured or served, by name.
     pub fn statuses(&self) -> BTreeMap<String, LoadStatus> {
-        let mut all = self.beside.statuses.all();
-        all.retain(|name, _| self.beside.tells_of(name));
+        let mut all = self.unversioned.statuses.all();
+        all.retain(|name, _| self.unversioned.shows(name));
         for served in self.by_name() {
             all.entry(served.name.clone()).or_default();
         }
         all
     }
 
-    /// The icon whose image has this digest, of a catalog that is served or of its [`FORMER_ICONS`]
-    /// contents before.
+    /// Returns the icon whose image has this digest, of a catalog that is served or of its
+    /// [`FORMER_ICONS`] former contents.
     pub fn icon(&self, digest: &Digest) -> Option<FoundIcon> {
         let now = self.by_name().map(|served| served.content.catalog.icons());
         now.chain(self.slots.iter().flat_map(|slot| &slot.former_icons))
@@ -488,16 +489,16 @@ impl Snapshot {
         self.position(name).ok().map(|at| &self.slots[at])
     }
 
-    /// The index of a catalog in `slots`, or else where it would stand.
+    /// Returns the index of a catalog in `slots`, or else the index at which it would be inserted.
     fn position(&self, name: &str) -> Result<usize, usize> {
         self.slots
             .binary_search_by(|slot| slot.served.name.as_str().cmp(name))
     }
 }
 
-impl Beside {
-    /// Whether the state of a catalog of this name may be told.
-    fn tells_of(&self, name: &str) -> bool {
+impl UnversionedState {
+    /// Returns whether the reader may see the state of a catalog of this name.
+    fn shows(&self, name: &str) -> bool {
         self.visible
             .as_ref()
             .is_none_or(|names| names.contains(name))
@@ -505,10 +506,10 @@ impl Beside {
 }
 
 impl Revision {
-    /// A digest of everything that a response about one catalog can depend on: the content, its
-    /// files, where its problems are, and its metadata.
-    fn of_catalog(name: &str, content: &Content, metadata: &CatalogMetadata) -> Self {
-        // Compressed forms have the same bytes.
+    /// Computes the digest of everything that a response about one catalog can depend on: the
+    /// content, its files, the positions of its problems, and its metadata.
+    fn from_catalog(name: &str, content: &Content, metadata: &CatalogMetadata) -> Self {
+        // Compressed forms are other representations of the same bytes.
         let Content {
             catalog,
             digest,
@@ -525,14 +526,14 @@ impl Revision {
         Self(Sha256::digest(parts).into())
     }
 
-    /// A digest of everything that a response can depend on.
-    fn of_all(revisions: impl Iterator<Item = Self>) -> Self {
+    /// Computes the digest of everything that a response about a snapshot can depend on.
+    fn from_revisions(revisions: impl Iterator<Item = Self>) -> Self {
         let mut hash = Sha256::new();
         revisions.for_each(|revision| hash.update(revision.0));
         Self(hash.finalize().into())
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the digest.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -6,29 +6,29 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CatalogName(String);
 
-/// A text that cannot name a catalog.
+/// An error of parsing the name of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot name a catalog: a name has up to 253 lower-case letters, digits, `-` and `.`, and each part between \
      dots begins and ends with a letter or a digit"
 )]
-pub struct InvalidName(String);
+pub struct CatalogNameError(String);
 
 impl CatalogName {
-    /// The longest name, in bytes.
+    /// Maximum length of a name in bytes.
     pub const LENGTH: usize = 253;
 
-    /// Checks a name.
-    pub fn new(text: &str) -> Result<Self, InvalidName> {
+    /// Creates a name, if the text is one.
+    pub fn new(text: &str) -> Result<Self, CatalogNameError> {
         let valid = text.len() <= Self::LENGTH && Self::is_subdomain(text.as_bytes());
         if valid {
             Ok(Self(text.to_owned()))
         } else {
-            Err(InvalidName(text.to_owned()))
+            Err(CatalogNameError(text.to_owned()))
         }
     }
 
-    /// Whether a text is a name but for its length.
+    /// Returns whether a text is a name, apart from its length.
     pub fn is_subdomain(text: &[u8]) -> bool {
         let is_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_label = |label: &[u8]| {
@@ -41,7 +41,7 @@ impl CatalogName {
         text.split(|byte| *byte == b'.').all(is_label)
     }
 
-    /// Its text.
+    /// Returns the text of the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -81,7 +81,7 @@ mod tests {
         ] {
             assert_eq!(
                 CatalogName::new(name),
-                Err(InvalidName(name.to_owned())),
+                Err(CatalogNameError(name.to_owned())),
                 "{name}"
             );
         }

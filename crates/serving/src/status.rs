@@ -1,34 +1,34 @@
-//! Load status: how the last attempts to load each catalog ended.
+//! Load status: outcome of the last attempts to load each catalog. The loader sets it, and views
+//! show it.
 //!
-//! It stands beside the snapshots: an attempt that gives nothing new changes no snapshot and no
-//! revision, so that no response is evicted because of it. Whoever loads catalogs reports here, and
-//! views show what was reported.
+//! It is no part of snapshots: an attempt without a new content changes no snapshot and no
+//! revision, so that no response is evicted because of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-/// The load status of each configured catalog, by name; clones see the same.
+/// The load status of each configured catalog, by name. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct LoadStatuses(Arc<Mutex<BTreeMap<String, LoadStatus>>>);
 
-/// How the last attempts to load a catalog ended.
+/// Outcome of the last attempts to load a catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadStatus {
-    /// When the source last gave its content, changed or not; `None` if it never did since the
+    /// Time of the last success, with or without a new content; `None` if there was none since the
     /// process started.
     pub last_success: Option<Timestamp>,
     /// The last failed attempt; `None` if no attempt failed since the last success.
     pub last_failure: Option<LoadFailure>,
-    /// When the source is polled next; `None` if it is not polled, or watched all the time.
+    /// Time of the next poll of the source; `None` if it is not polled, or watched all the time.
     pub next_check: Option<Timestamp>,
 }
 
 /// A failed attempt to load a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadFailure {
-    /// When the attempt ended.
+    /// Time at which the attempt ended.
     pub at: Timestamp,
     /// The reason in one word.
     pub reason: FailureReason,
@@ -38,16 +38,16 @@ pub struct LoadFailure {
     pub attempts: u32,
 }
 
-/// Why an attempt to load a source failed, in one word.
+/// Reason of a failed attempt to load a source, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureReason {
     /// The directory, or something in it, cannot be read.
     SourceUnreadable,
-    /// The directory changed each time it was read, or has become empty a moment ago.
+    /// The directory changed each time it was read, or has just become empty.
     SourceUnstable,
     /// The registry cannot be reached, does not answer in time, or has too many requests.
     RegistryUnavailable,
-    /// The registry refuses the credentials, or wants some.
+    /// The registry rejects the credentials, or requires some.
     Unauthorized,
     /// The image, or a part of it, does not exist.
     ImageNotFound,
@@ -61,7 +61,7 @@ pub enum FailureReason {
     StorageFailed,
     /// The stored content is damaged.
     Damaged,
-    /// A fault of this program.
+    /// An error of this program.
     Internal,
 }
 
@@ -75,17 +75,17 @@ impl LoadStatuses {
         }
     }
 
-    /// Forgets a catalog that is no longer configured.
+    /// Removes a catalog that is no longer configured.
     pub fn forget(&self, name: &str) {
         self.lock().remove(name);
     }
 
-    /// The status of a catalog; the default one if nothing was reported of it.
+    /// Returns the status of a catalog; the default one before the first report.
     pub(super) fn get(&self, name: &str) -> LoadStatus {
         self.lock().get(name).cloned().unwrap_or_default()
     }
 
-    /// Every status, by the name of its catalog.
+    /// Returns all statuses, by the names of their catalogs.
     pub(super) fn all(&self) -> BTreeMap<String, LoadStatus> {
         self.lock().clone()
     }
@@ -96,8 +96,8 @@ impl LoadStatuses {
 }
 
 impl FailureReason {
-    /// Whether the next attempt may succeed although neither the configuration nor the source
-    /// changes.
+    /// Returns whether the next attempt may succeed although neither the configuration nor the
+    /// source changes.
     pub fn is_transient(self) -> bool {
         matches!(
             self,

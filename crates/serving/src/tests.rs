@@ -1,4 +1,4 @@
-//! What readers see while the writer changes what is served.
+//! Snapshots of readers while the writer changes the published set.
 
 use bytes::Bytes;
 use fbc::Origins;

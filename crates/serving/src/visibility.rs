@@ -1,4 +1,4 @@
-//! Which catalogs a reader may see. Who decides that is known elsewhere.
+//! Visibility of catalogs to a reader. This module does not know how it is decided.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Catalogs, Revision, Snapshot};
 
-/// Maximum number of sets of visible catalogs for which a snapshot remembers what it is without the
-/// others. Callers with further sets cause the earliest one to be forgotten, and made again when it
-/// is needed.
+/// Maximum number of narrowed snapshots of a snapshot: one for each set of visible catalogs. A
+/// further set evicts the earliest one, which is made again when it is needed.
 pub const NARROWED_SNAPSHOTS: usize = 64;
 
 /// The catalogs that a reader may see.
@@ -21,21 +20,21 @@ pub enum Visibility {
     Only(Arc<BTreeSet<String>>),
 }
 
-/// Someone whose rights can change while it reads.
+/// A caller whose rights can change while it reads.
 pub trait Caller: fmt::Debug + Send + Sync {
-    /// Returns a reader of what the caller may see now.
+    /// Returns a reader of the catalogs that the caller may see now.
     fn renew(&self) -> Renewal<'_>;
 }
 
-/// A reader that will be there once the rights of its caller are known.
+/// Future of a reader, which completes when the rights of its caller are known.
 pub type Renewal<'c> = Pin<Box<dyn Future<Output = Result<Catalogs, RenewalError>> + Send + 'c>>;
 
-/// Why the reader of a caller cannot be renewed. Either ends what is being read.
+/// An error of renewing the reader of a caller. It ends the response that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenewalError {
     /// The caller may not read any more.
     Refused,
-    /// It cannot be found out what the caller may see: it may try again.
+    /// Authorization is not available: the caller may try again.
     Undecided,
 }
 
@@ -44,12 +43,12 @@ pub enum RenewalError {
 pub(super) struct NarrowedSnapshots(Mutex<VecDeque<(Visibility, Arc<Snapshot>)>>);
 
 impl Visibility {
-    /// No catalog at all.
+    /// Returns the visibility of no catalog.
     pub fn none() -> Self {
         Self::Only(Arc::default())
     }
 
-    /// The catalogs of these names.
+    /// Returns the visibility of the catalogs of these names.
     pub fn only(names: impl IntoIterator<Item = String>) -> Self {
         Self::Only(Arc::new(names.into_iter().collect()))
     }
@@ -85,7 +84,7 @@ impl NarrowedSnapshots {
         if let Some(found) = find(&self.lock()) {
             return found;
         }
-        // Made without the lock, so that nobody waits for it.
+        // Made without the lock: other readers would wait for it.
         let made = Arc::new(narrow());
         let mut all = self.lock();
         if let Some(found) = find(&all) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use fbc::Digest;
-use http_facts::coding::{Coding, CompressionLevel};
+use http_content::coding::{Coding, CompressionLevel};
 
 use super::crash_points::FileKind;
 use super::file::{self, TempFile};

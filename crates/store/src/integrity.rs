@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 use fbc::Digest;
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 use sha2::{Digest as _, Sha256};
 
 use super::{Store, StoreError, file, lock_mutex};

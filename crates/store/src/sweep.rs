@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fbc::Digest;
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 
 use super::crash_points::{CrashPoint, FileKind, reached};
 use super::file;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use fbc::origin::FileOrigin;
 use fbc::{Origins, Problem, ProblemCode, Problems};
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 
 use super::crash_points::{CrashPoint, DIE_AT, DISK_FULL_AT};
 use super::*;

@@ -56,8 +56,8 @@ struct Stalls {
     longest: AtomicU64,
     /// Number of polls.
     polls: AtomicU64,
-    /// Whether connections were handed to another thread, as work does that blocks in place: what
-    /// took long before that would go unseen.
+    /// Set if connections were handed to another thread, as `block_in_place` does: a long poll
+    /// before that would not be seen.
     has_moved: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ struct AllListeners {
 }
 
 /// A request over HTTP/1.1.
-struct Dear {
+struct ExpensiveRequest {
     name: String,
     address: SocketAddr,
     text: String,
@@ -167,11 +167,17 @@ impl AllListeners {
         all
     }
 
-    fn get(name: &str, address: SocketAddr, path: &str, headers: &str, status: u16) -> Dear {
+    fn get(
+        name: &str,
+        address: SocketAddr,
+        path: &str,
+        headers: &str,
+        status: u16,
+    ) -> ExpensiveRequest {
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
         let name = format!("{name} {path} {}", headers.trim_end());
-        Dear {
+        ExpensiveRequest {
             name,
             address,
             text: request,
@@ -179,7 +185,8 @@ impl AllListeners {
         }
     }
 
-    fn post(&self, name: &str, path: &str, body: &Value, headers: &str, status: u16) -> Dear {
+    /// Returns a request that is answered with 200.
+    fn post(&self, name: &str, path: &str, body: &Value, headers: &str) -> ExpensiveRequest {
         let body = body.to_string();
         let mut request =
             format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
@@ -189,16 +196,16 @@ impl AllListeners {
             body.len()
         )
         .unwrap();
-        Dear {
+        ExpensiveRequest {
             name: format!("{name} {path} {headers}"),
             address: self.main,
             text: request,
-            status,
+            status: 200,
         }
     }
 
-    /// The dearest requests of each dialect over HTTP/1.1.
-    fn requests(&self) -> Vec<Dear> {
+    /// Returns the most expensive requests of each dialect over HTTP/1.1.
+    fn requests(&self) -> Vec<ExpensiveRequest> {
         let mut all = Vec::new();
         for coding in ["", "Accept-Encoding: gzip\r\n", "Accept-Encoding: zstd\r\n"] {
             for path in [
@@ -280,11 +287,14 @@ impl AllListeners {
         all.extend(self.graphql());
         let skips = vec!["etcd.v0.0.1"; 100_000];
         let batch = json!({ "operations": [{ "operation": "add", "bundle": {}, "skips": skips }] });
-        all.push(self.post("edit", "/catalogs/edited/edits?dryRun=All", &batch, "", 400));
+        all.push(ExpensiveRequest {
+            status: 400,
+            ..self.post("edit", "/catalogs/edited/edits?dryRun=All", &batch, "")
+        });
         all
     }
 
-    fn graphql(&self) -> Vec<Dear> {
+    fn graphql(&self) -> Vec<ExpensiveRequest> {
         let long = r#"{ bundles(first: 500, filter: {versionRange: ">=0.0.0-0"}) { nodes { name metadata { description examples } } } }"#;
         let facets = "{ packages(first: 0) { facets { keywords(first: 100) { value count } } } }";
         let graph = "{ packages(first: 50) { nodes { updateGraph { replaces { reasons } skipRanges { fromCount } } } } }";
@@ -310,21 +320,19 @@ impl AllListeners {
         let alpha = "/catalogs/c/api/v1/graphql";
         let unread = json!({ "query": "{ __typename }", "unread": vec![0; 500_000] });
         let mut all = vec![
-            self.post("variables", "/graphql", &variables, "", 200),
-            self.post("unread members", alpha, &unread, "", 200),
+            self.post("variables", "/graphql", &variables, ""),
+            self.post("unread members", alpha, &unread, ""),
         ];
         for coding in ["", "Accept-Encoding: gzip\r\n"] {
             for query in [long, facets, graph, &document, &equal, &invalid, nested] {
                 let name = query.chars().take(60).collect::<String>();
                 let status = if query == invalid { 400 } else { 200 };
                 let accept = format!("{coding}Accept: application/graphql-response+json\r\n");
-                all.push(self.post(
-                    &name,
-                    "/graphql",
-                    &json!({ "query": named(query) }),
-                    &accept,
+                let body = json!({ "query": named(query) });
+                all.push(ExpensiveRequest {
                     status,
-                ));
+                    ..self.post(&name, "/graphql", &body, &accept)
+                });
             }
             for query in [
                 "{ olmbundles(limit: 100) { name package properties { type } } }",
@@ -333,7 +341,7 @@ impl AllListeners {
                 &invalid,
             ] {
                 let name = query.chars().take(60).collect::<String>();
-                all.push(self.post(&name, alpha, &json!({ "query": named(query) }), coding, 200));
+                all.push(self.post(&name, alpha, &json!({ "query": named(query) }), coding));
             }
         }
         all
@@ -375,7 +383,7 @@ impl AllListeners {
 const MANIFESTS: &str = "/apis/packages.operators.coreos.com/v1/namespaces/olm/packagemanifests";
 
 /// Sends a request, and returns the status of the response and its number of bytes.
-fn send(request: &Dear, round: usize) -> std::io::Result<(u16, usize)> {
+fn send(request: &ExpensiveRequest, round: usize) -> std::io::Result<(u16, usize)> {
     let mut stream = TcpStream::connect(request.address)?;
     stream.set_read_timeout(Some(TEST_TIMEOUT))?;
     stream.write_all(
@@ -454,7 +462,7 @@ fn no_poll_of_a_connection_takes_longer_than_a_moment_whatever_is_asked() {
     }
     assert!(
         !all.stalls.has_moved.load(Ordering::Relaxed),
-        "work blocks in place: do it in a turn"
+        "work blocks in place: run it with a permit of a `FairSemaphore`"
     );
     report.retain(|(longest, _)| *longest > LONGEST);
     assert!(report.is_empty(), "longer than {LONGEST:?}: {report:#?}");

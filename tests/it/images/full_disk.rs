@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use http_facts::coding::MIN_ENCODED_BYTES;
+use http_content::coding::MIN_ENCODED_BYTES;
 
 use crate::support::{
     CONFIGS, ETCD, Folders, Layout, PACKAGES, Server, catalogql, eventually, graphql, lines,

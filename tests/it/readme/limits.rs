@@ -1,13 +1,12 @@
 //! The limits and prices that the reference lists.
 
-use catalogql::listen;
 use catalogql::run::SETTINGS_INTERVAL;
 use fbc::problem;
 use fbc::read::ReadLimits;
 use fbc::work::Step;
 use graphql::StreamLimits;
 use graphql::limits::Limits;
-use http_facts::coding;
+use http_content::coding;
 use images::unpack;
 
 use super::{row_name, row_value};
@@ -239,7 +238,7 @@ fn seconds(time: std::time::Duration) -> String {
 }
 
 fn connection_limits() -> Vec<(&'static str, String)> {
-    let listen::ConnectionLimits {
+    let http_server::ConnectionLimits {
         connections,
         peer_connections,
         probe_connections,
@@ -251,8 +250,8 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         handshakes,
         handshake_timeout: handshake,
         http2,
-    } = listen::ConnectionLimits::default();
-    let listen::Http2Limits {
+    } = http_server::ConnectionLimits::default();
+    let http_server::Http2Limits {
         streams,
         window_bytes,
         unsent_bytes,
@@ -264,19 +263,19 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("connections", connections.to_string()),
         ("connections of a peer", peer_connections.to_string()),
         ("probe connections", probe_connections.to_string()),
-        ("accept queue", listen::ACCEPT_QUEUE.to_string()),
+        ("accept queue", http_server::ACCEPT_QUEUE.to_string()),
         ("headers", format!("{} s", headers.as_secs())),
         ("header bytes", header_bytes.to_string()),
         ("request", format!("{} s", request.as_secs())),
         ("stall", format!("{} s", stall.as_secs())),
         ("end", format!("{} s", end.as_secs())),
-        ("piece of a body", listen::FAIR_BYTES.to_string()),
+        ("piece of a body", http_server::FAIR_BYTES.to_string()),
         ("TLS handshakes", handshakes.to_string()),
         ("TLS handshake", format!("{} s", handshake.as_secs())),
         ("HTTP/2 streams", streams.to_string()),
         ("HTTP/2 window", window_bytes.to_string()),
         ("HTTP/2 queue", unsent_bytes.to_string()),
-        ("HTTP/2 write", listen::GATHERED_BYTES.to_string()),
+        ("HTTP/2 write", http_server::COALESCED_BYTES.to_string()),
         ("HTTP/2 resets", reset_streams.to_string()),
         ("HTTP/2 errors", error_streams.to_string()),
         ("HTTP/2 idle", format!("{} s", http2.idle_timeout.as_secs())),
@@ -509,29 +508,17 @@ fn auth_limits() -> Vec<(&'static str, String)> {
         ("token", auth::MAX_TOKEN_BYTES.to_string()),
         ("reason", auth::MAX_REASON_BYTES.to_string()),
         ("sets of catalogs", serving::NARROWED_SNAPSHOTS.to_string()),
-        (
-            "waiting lines",
-            catalogql::exchange::WAITING_LINES.to_string(),
-        ),
-        (
-            "waiting spans",
-            catalogql::traces::WAITING_SPANS.to_string(),
-        ),
-        (
-            "spans of a batch",
-            catalogql::traces::BATCH_SPANS.to_string(),
-        ),
-        ("batch delay", seconds(catalogql::traces::BATCH_DELAY)),
-        ("export", seconds(catalogql::traces::EXPORT_TIMEOUT)),
-        (
-            "last export",
-            seconds(catalogql::traces::LAST_EXPORT_TIMEOUT),
-        ),
+        ("waiting lines", http_server::WAITING_LINES.to_string()),
+        ("waiting spans", http_server::WAITING_SPANS.to_string()),
+        ("spans of a batch", http_server::BATCH_SPANS.to_string()),
+        ("batch delay", seconds(http_server::BATCH_DELAY)),
+        ("export", seconds(http_server::EXPORT_TIMEOUT)),
+        ("last export", seconds(http_server::LAST_EXPORT_TIMEOUT)),
     ]
 }
 
 fn kube_api_and_grpc_limits() -> Vec<(&'static str, String)> {
-    let http2 = listen::Http2Limits::of_grpc();
+    let http2 = http_server::Http2Limits::for_grpc();
     vec![
         ("chunk of a list", kube_api::CHUNK_BYTES.to_string()),
         (

@@ -7,10 +7,10 @@ use std::future::pending;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
 
+use admission::Peer;
 use fbc::{Catalog, Digest, Origins};
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
-use http_facts::peer::Peer;
 use kube::client::Body;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
@@ -437,7 +437,7 @@ async fn a_reader_is_not_renewed_where_its_token_is_revoked_or_nobody_answers() 
     fixture.server.0.lock().unwrap().is_down = false;
     let callers = Arc::downgrade(&fixture.callers.0);
     let credentials = token("revoked").into_owned();
-    let reader = reader.of_caller(Arc::new(RenewableCaller {
+    let reader = reader.with_caller(Arc::new(RenewableCaller {
         callers,
         credentials,
     }));

@@ -3,12 +3,10 @@
 use std::future::ready;
 use std::io;
 
+use admission::{FairSemaphore, Peer, PeerPermit};
 use axum::body::{Body, Bytes};
 use futures_util::StreamExt as _;
-use http_facts::coding::{Coding, CompressionLevel, StreamEncoder};
-use http_facts::peer::Peer;
-use http_facts::permits::Permit;
-use serving::FairSemaphore;
+use http_content::coding::{Coding, CompressionLevel, StreamEncoder};
 
 use super::Slices;
 
@@ -22,7 +20,7 @@ pub(in super::super) struct CompressedSlices {
     /// `None` after the end of the stream.
     encoder: Option<StreamEncoder>,
     /// Held until the body is sent or dropped.
-    _permit: Permit,
+    _permit: PeerPermit,
 }
 
 impl CompressedSlices {
@@ -30,7 +28,7 @@ impl CompressedSlices {
     pub(in super::super) fn new(
         slices: Slices,
         coding: Coding,
-        permit: Permit,
+        permit: PeerPermit,
     ) -> io::Result<Self> {
         let encoder = Some(StreamEncoder::new(coding, CompressionLevel::Fast)?);
         Ok(Self {

@@ -7,8 +7,7 @@ use fbc::Catalog;
 use fbc::catalog::MetaFilter;
 use fbc::work::{Work, WorkStopped};
 
-use http_facts::peer::Peer;
-use http_facts::permits::Permits;
+use admission::{Peer, Permits};
 
 use super::super::body::Slices;
 

@@ -3,6 +3,7 @@
 //!
 //! This module does not know the paths of resources.
 
+use admission::{FairSemaphore, Peer, PeerPermit, Permits};
 use axum::body::{Body, Bytes};
 use axum::http::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED,
@@ -11,12 +12,10 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_facts::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
-use http_facts::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
-use http_facts::peer::Peer;
-use http_facts::permits::{Permit, Permits};
-use http_facts::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
-use serving::{FairSemaphore, Served};
+use http_content::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
+use http_content::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
+use http_content::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
+use serving::Served;
 use sha2::{Digest as _, Sha256};
 
 use super::super::body::{CompressedSlices, Slices};
@@ -55,7 +54,7 @@ enum SelectedRepresentation {
     /// Compressed in one piece for this response.
     Compressed(Coding),
     /// Compressed while it is sent.
-    Streamed(Coding, Permit),
+    Streamed(Coding, PeerPermit),
     /// The one that the client has stored: no body is needed.
     NotNeeded(Option<Coding>),
 }
@@ -165,7 +164,7 @@ impl<'s> Resource<'s> {
             return SelectedRepresentation::Compressed(coding);
         }
         permits
-            .try_acquire(Peer::of(&head.extensions), 1)
+            .try_acquire(Peer::from_extensions(&head.extensions), 1)
             .map_or(SelectedRepresentation::Plain, |permit| {
                 SelectedRepresentation::Streamed(coding, permit)
             })
@@ -216,7 +215,7 @@ impl<'s> Resource<'s> {
         let Some(coding) = representation.coding() else {
             return self.send_plain(&head.headers, validators);
         };
-        let peer = Peer::of(&head.extensions);
+        let peer = Peer::from_extensions(&head.extensions);
         let body = match representation {
             SelectedRepresentation::Stored(_, bytes) => Some(Body::from(Slices::whole(bytes))),
             SelectedRepresentation::Streamed(_, permit) => {

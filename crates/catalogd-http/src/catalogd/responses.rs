@@ -6,7 +6,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_facts::preconditions::EmptyBody;
+use http_content::preconditions::EmptyBody;
 
 use super::super::ranges::RangeError;
 use super::parts;

@@ -5,7 +5,7 @@ use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::{Method, Request};
 use fbc::origin::{FileOrigin, Origins};
 use fbc::{Catalog, Digest};
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serving::{CatalogMetadata, Content, Encodings, Visibility, catalogs};

@@ -11,7 +11,7 @@ use hyper_util::service::TowerToHyperService;
 
 use graphql::Engine;
 use graphql::limits::{IntrospectionPolicy, Limits};
-use http_facts::coding::MIN_ENCODED_BYTES;
+use http_content::coding::MIN_ENCODED_BYTES;
 
 use crate::budget::BUDGET_UNIT;
 use crate::tests::fixture::{ALPHA_DIGEST, engine};

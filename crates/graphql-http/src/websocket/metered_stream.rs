@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use http_facts::peer::Peer;
+use admission::Peer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::budget::{ByteBudget, BytePermit};

@@ -247,7 +247,7 @@ async fn a_client_that_may_not_read_any_more_is_refused_at_its_next_message() {
             .engine
             .catalogs()
             .clone()
-            .of_caller(Arc::new(Refused(error)));
+            .with_caller(Arc::new(Refused(error)));
         assert_eq!(
             connection.receive(r#"{"type":"ping"}"#).await,
             Err(Some((code, reason.to_owned())))
@@ -262,7 +262,7 @@ async fn a_client_says_who_it_is_in_its_first_message() {
         let verdict = match authorization.as_ref().and_then(|value| value.to_str().ok()) {
             Some("Bearer good") => Ok(catalogs()
                 .1
-                .of_caller(Arc::new(Refused(RenewalError::Refused)))),
+                .with_caller(Arc::new(Refused(RenewalError::Refused)))),
             Some("Bearer later") => Err(ConnectionInitError::Undecided),
             Some(_) => Err(ConnectionInitError::Forbidden),
             None => Err(ConnectionInitError::Unauthenticated),

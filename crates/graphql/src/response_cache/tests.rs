@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use http_facts::coding::Coding::{Gzip, Zstd};
-use http_facts::peer::Peer;
+use admission::Peer;
+use http_content::coding::Coding::{Gzip, Zstd};
 use serving::catalogs;
 use tokio::task::yield_now;
 use tokio::time::timeout;

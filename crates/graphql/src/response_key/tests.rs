@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
+use admission::Peer;
 use fastrand::Rng;
-use http_facts::negotiation::AcceptableCodings;
-use http_facts::peer::Peer;
+use http_content::negotiation::AcceptableCodings;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, Catalogs, CatalogsWriter, Served, Visibility, catalogs};
 

@@ -262,7 +262,7 @@ impl Someone {
         Ok(self
             .published
             .visible(may_see)
-            .of_caller(Arc::new(self.clone())))
+            .with_caller(Arc::new(self.clone())))
     }
 }
 

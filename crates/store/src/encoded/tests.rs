@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 
 use super::super::CONTENT;
 use super::super::crash_points::{CrashPoint, DISK_FULL_AT, FileKind};

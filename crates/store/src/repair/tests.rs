@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{chown, symlink};
 
-use http_facts::coding::Coding;
+use http_content::coding::Coding;
 
 use super::super::tests::{keep_text, open};
 use super::*;

@@ -1,7 +1,7 @@
 //! Compression in steps: what comes out, how much is done at a time, and what a body holds.
 
 use super::*;
-use http_facts::permits::Permits;
+use admission::Permits;
 
 /// Slices of every second line of a content with random numbers, and their text.
 fn slices() -> (Slices, Vec<u8>) {
