@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 use jiff::SignedDuration;
 
 /// The address that a port alone stands for.

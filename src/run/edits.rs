@@ -20,7 +20,7 @@ use edit::journal::{Journal, Known, MAX_RESPONSE_BYTES};
 use edit::summary::EditSummary;
 use edit::{EditError, Refusal, apply_within};
 use edit_http::{EditFailure, EditRequest, Edited, Editor, LIMITS, Publication};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use loading::Refresher;
 use loading::directory::Listing;
 use serde::Serialize;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use console::style;
-use fbc::Catalog;
-use fbc::catalog::{Bundle, Channel, ChannelEntry, Package};
-use fbc::graph::{UpdateEdge, UpdateGraph, heads, stranded};
+use drawing::{Drawing, DrawnBundle, DrawnChannel, DrawnEntry};
 use fbc::work::Work;
+use fbc::{Bundle, Catalog, Channel, ChannelEntry, Package};
+use fbc_graph::graph::{UpdateEdge, UpdateGraph, heads, stranded};
 use serde::{Serialize, Serializer};
 
 use super::once;
@@ -73,10 +73,10 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
     let graph = UpdateGraph::new(package, &args.channel, &Work::unlimited())
         .expect("an account without limit stops nothing");
     let printed = match args.output {
-        GraphOutput::Mermaid => mermaid(&mut out, &graph),
-        GraphOutput::Dot => write!(out, "{}", graph.drawing().dot()),
-        GraphOutput::Lanes => write!(out, "{}", graph.drawing().lanes()),
-        GraphOutput::Svg => write!(out, "{}", graph.drawing().svg()),
+        GraphOutput::Mermaid => mermaid(&mut out, &drawing(package, &graph)),
+        GraphOutput::Dot => write!(out, "{}", drawing(package, &graph).dot()),
+        GraphOutput::Lanes => write!(out, "{}", drawing(package, &graph).lanes()),
+        GraphOutput::Svg => write!(out, "{}", drawing(package, &graph).svg()),
         GraphOutput::Json => json(&mut out, &json_graph(package, graph)),
         GraphOutput::Table => tables(&mut out, package, &graph),
     };
@@ -85,8 +85,8 @@ pub(super) fn graph(args: &GraphArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints a Mermaid drawing, and a warning if Mermaid would refuse it.
-fn mermaid(out: &mut impl Write, graph: &UpdateGraph<'_>) -> io::Result<()> {
-    let drawing = graph.drawing().mermaid();
+fn mermaid(out: &mut impl Write, drawing: &Drawing<'_>) -> io::Result<()> {
+    let drawing = drawing.mermaid();
     if let Some(refusal) = drawing.refusal() {
         let hint = "select channels with --channel, or draw it with -o svg";
         writeln!(
@@ -96,6 +96,44 @@ fn mermaid(out: &mut impl Write, graph: &UpdateGraph<'_>) -> io::Result<()> {
         )?;
     }
     write!(out, "{drawing}")
+}
+
+/// Returns the drawing of a graph: every entry of its channels with what it replaces and skips, and
+/// the skip ranges as texts.
+fn drawing<'a>(package: Package<'a>, graph: &UpdateGraph<'a>) -> Drawing<'a> {
+    Drawing {
+        package: package.name(),
+        channels: graph.channels().map(drawn_channel).collect(),
+        bundles: graph.nodes().map(drawn_bundle).collect(),
+    }
+}
+
+fn drawn_bundle(bundle: Bundle<'_>) -> DrawnBundle<'_> {
+    DrawnBundle {
+        name: bundle.name(),
+        version: bundle.version().unwrap_or_default(),
+        is_deprecated: bundle.deprecation().is_some(),
+    }
+}
+
+fn drawn_channel(channel: Channel<'_>) -> DrawnChannel<'_> {
+    DrawnChannel {
+        name: channel.name(),
+        is_default: channel.is_default(),
+        is_deprecated: channel.deprecation().is_some(),
+        heads: heads(channel).collect(),
+        stranded: stranded(channel),
+        entries: channel.entries().map(drawn_entry).collect(),
+    }
+}
+
+fn drawn_entry(entry: ChannelEntry<'_>) -> DrawnEntry<'_> {
+    DrawnEntry {
+        name: entry.name(),
+        replaces: entry.replaces(),
+        skips: entry.skips().collect(),
+        skip_range: entry.skip_range(),
+    }
 }
 
 /// Finds the package, and checks that it has the channels named by the arguments.

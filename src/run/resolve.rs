@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use console::style;
-use fbc::catalog::{Deprecation, Package, Platform};
-use fbc::resolve::{
+use fbc::work::Work;
+use fbc::{Deprecation, Package, Platform};
+use fbc_graph::resolve::{
     Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, Rejection, Resolution,
     ResolutionFailure, ResolutionRequest, resolve as pick,
 };
-use fbc::work::Work;
 use serde::Serialize;
 
 use super::output::{ignore_closed_pipe, json, stdout, table};

@@ -8,7 +8,7 @@ mod text;
 use std::io::Write;
 use std::process::ExitCode;
 
-use fbc::catalog::Package;
+use fbc::Package;
 use fbc::work::Work;
 use serde::Serialize;
 use solve::{Solution, SolveOutcome, SourceCatalog, solve as solve_request};

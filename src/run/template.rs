@@ -14,7 +14,7 @@ use edit::file::file_of;
 use edit::meta::{Meta, sort};
 use edit::template::{TemplateKind, parse};
 use edit::{Format, Value};
-use fbc::catalog::detect_media_type;
+use fbc::detect_media_type;
 
 use super::lines;
 use super::output::ignore_closed_pipe;

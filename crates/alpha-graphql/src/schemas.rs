@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use fbc::Catalog;
 use fbc::work::{UNIT, Work};
-use fbc::{Catalog, Digest};
+use fbc_grammar::Digest;
 use graphql::Engine;
 use graphql::errors::{Code, Error};
 use graphql::runtime_schema::RuntimeSchema;

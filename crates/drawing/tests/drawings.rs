@@ -1,9 +1,16 @@
 //! Drawings of update graphs: as Mermaid and DOT sources, and as pictures.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
+
+use drawing::Drawing;
 use fbc::Catalog;
-use fbc::graph::UpdateGraph;
 use fbc::work::Work;
+use fbc_graph::graph::UpdateGraph;
 use serde_json::json;
+use testing::drawing::draw;
 use testing::fixture;
 
 const ALL: &[&str] = &[];
@@ -16,8 +23,10 @@ const MARKED: &str = "
     deprecated channel b \"use a\"
     deprecated bundle v1.0.0 \"old\"";
 
-fn graph(catalog: &Catalog) -> UpdateGraph<'_> {
-    UpdateGraph::new(catalog.package("p").unwrap(), ALL, &Work::unlimited()).unwrap()
+fn drawing(catalog: &Catalog) -> Drawing<'_> {
+    let package = catalog.package("p").unwrap();
+    let graph = UpdateGraph::new(package, ALL, &Work::unlimited()).unwrap();
+    draw(package, &graph)
 }
 
 #[test]
@@ -49,7 +58,7 @@ flowchart LR
   classDef absent stroke-dasharray:2 2,fill:none
 ";
     let catalog = fixture::catalog(MARKED);
-    let drawing = graph(&catalog).drawing().mermaid();
+    let drawing = drawing(&catalog).mermaid();
     assert_eq!(
         (drawing.to_string().as_str(), drawing.refusal()),
         (expected, None)
@@ -83,14 +92,14 @@ fn a_graph_is_drawn_in_dot() {
 }
 "#;
     assert_eq!(
-        graph(&fixture::catalog(MARKED)).drawing().dot().to_string(),
+        drawing(&fixture::catalog(MARKED)).dot().to_string(),
         expected
     );
 }
 
 #[test]
 fn a_picture_has_a_row_for_each_bundle_and_a_lane_for_each_channel() {
-    let drawn = graph(&fixture::catalog(MARKED)).drawing().svg().to_string();
+    let drawn = drawing(&fixture::catalog(MARKED)).svg().to_string();
     let texts = |class: &str| -> Vec<String> {
         let start = format!("<text class=\"{class}\"");
         drawn
@@ -143,10 +152,7 @@ a (default)
 ○ ●  1.0.0  p.v1.0.0  head of b · deprecated
             p.v0.9.0  absent
 ";
-    let drawn = graph(&fixture::catalog(MARKED))
-        .drawing()
-        .lanes()
-        .to_string();
+    let drawn = drawing(&fixture::catalog(MARKED)).lanes().to_string();
     assert_eq!(drawn, expected);
 }
 
@@ -161,7 +167,7 @@ fn names_from_strangers_are_text_in_every_drawing() {
         json!({"schema": "olm.channel", "package": "p", "name": text, "entries": [entry]}),
         json!({"schema": "olm.bundle", "package": "p", "name": "p.v1", "image": "a/b:1", "properties": [version]}),
     ));
-    let drawing = graph(&catalog).drawing();
+    let drawing = drawing(&catalog);
     let mermaid = drawing.mermaid().to_string();
     let dot = drawing.dot().to_string();
     let svg = drawing.svg().to_string();
@@ -202,7 +208,7 @@ fn a_drawing_that_mermaid_would_refuse_says_so() {
             "package p default=a\nchannel a: {}",
             entries(count)
         ));
-        graph(&catalog).drawing().mermaid().refusal()
+        drawing(&catalog).mermaid().refusal()
     };
     assert_eq!(refusal(500), None);
     assert_eq!(

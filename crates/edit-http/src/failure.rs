@@ -3,7 +3,7 @@
 use axum::http::header::{ALLOW, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde_json::json;
 
 use crate::{MAX_BATCH_BYTES, MAX_KEY_BYTES};

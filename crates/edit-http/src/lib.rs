@@ -22,7 +22,7 @@ use axum::routing::post;
 use edit::bundle::{BundleError, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, InputError, read_batch};
 use edit::{EditLimits, Operation};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_facts::peer::Peer;
 use http_facts::permits::{Permit, Permits};
 use http_facts::preconditions::{PreconditionResult, Validators};

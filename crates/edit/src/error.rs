@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fbc::version::VersionError;
+use fbc_grammar::version::VersionError;
 
 /// Maximum number of reasons that a refusal tells.
 pub const MAX_REASONS: usize = 100;

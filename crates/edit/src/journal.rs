@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of keys; the oldest is forgotten first.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use fbc::problem::Severity;
+use fbc_read::problem::Severity;
 use serde::Deserialize;
 
 use crate::bundle::RenderedBundle;

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 
 use crate::error::EditError;
 use crate::state::{Bundle, Channel, Entry, Package};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use fbc::problem::{Problem, ProblemCode};
+use fbc_read::problem::{Problem, ProblemCode};
 use serde::Serialize;
 
 use crate::content::{BlobChange, Content};

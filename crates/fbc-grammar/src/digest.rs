@@ -5,7 +5,7 @@ use std::fmt;
 /// A SHA-256 digest, written `sha256:` and 64 lower-case hexadecimal digits.
 ///
 /// ```
-/// use fbc::Digest;
+/// use fbc_grammar::Digest;
 ///
 /// let digest = Digest::new([0xab; 32]);
 /// assert_eq!(Digest::parse(&digest.to_string()), Some(digest));

@@ -38,7 +38,7 @@ pub const MAX_RULE_BYTES: usize = 1024 * 1024;
 /// below ten ordinary patterns take 100,000.
 pub const MAX_MATCH_STEPS: u64 = 100_000_000;
 
-/// Why an ignore file is rejected.
+/// An error in an ignore file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IgnoreError {
     /// A line is longer than [`MAX_LINE`].
@@ -79,13 +79,13 @@ pub enum IgnoreError {
 /// The rules of all ignore files of a directory tree.
 ///
 /// ```
-/// use fbc::ignore::IgnoreRules;
+/// use fbc_grammar::ignore::IgnoreRules;
 ///
 /// let mut rules = IgnoreRules::new();
 /// rules.add("", b"*.md\n!README.md\n")?;
 /// assert!(rules.is_ignored("etcd/notes.md"));
 /// assert!(!rules.is_ignored("etcd/README.md"));
-/// # Ok::<(), fbc::ignore::IgnoreError>(())
+/// # Ok::<(), fbc_grammar::ignore::IgnoreError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreRules {

@@ -24,14 +24,14 @@ const OFFICIAL_PREFIX: &str = "library/";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageReference<'a> {
     domain: &'a str,
-    /// Whether the path omits [`OFFICIAL_PREFIX`].
+    /// `true` when the path omits [`OFFICIAL_PREFIX`].
     is_official: bool,
     path: &'a str,
     tag: Option<&'a str>,
     digest: Option<&'a str>,
 }
 
-/// Why a text is not an image reference. The texts are upstream's.
+/// An error for a text that is not an image reference, with upstream's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImageReferenceError {
     /// The text is a digest without its algorithm.
@@ -64,12 +64,12 @@ impl<'a> ImageReference<'a> {
     /// Parses a reference.
     ///
     /// ```
-    /// use fbc::image::ImageReference;
+    /// use fbc_grammar::image::ImageReference;
     ///
     /// let reference = ImageReference::parse("etcd:3.5")?;
     /// assert_eq!((reference.domain(), reference.tag()), ("docker.io", Some("3.5")));
     /// assert_eq!(reference.to_string(), "docker.io/library/etcd:3.5");
-    /// # Ok::<(), fbc::image::ImageReferenceError>(())
+    /// # Ok::<(), fbc_grammar::image::ImageReferenceError>(())
     /// ```
     pub fn parse(text: &'a str) -> Result<Self, ImageReferenceError> {
         let parts = match_reference(text).ok_or_else(|| diagnose(text))?;

@@ -22,7 +22,7 @@ pub use masterminds::{
 use crate::quote::go_quote;
 use crate::version::{Version, VersionError};
 
-/// Why a text is not a range. The texts are upstream's, except for
+/// An error for a text that is not a range. The messages are upstream's, except for
 /// [`VersionRangeError::GroupEmpty`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionRangeError {

@@ -18,16 +18,16 @@ use label::{key_errors, value_errors};
 /// ```
 /// use std::collections::BTreeMap;
 ///
-/// use fbc::selector::Selector;
+/// use fbc_grammar::selector::Selector;
 ///
 /// let selector = Selector::parse("env=prod,tier in (1,2),!old")?;
 /// let labels = [("env", "prod"), ("tier", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()));
 /// assert!(selector.matches(&BTreeMap::from(labels)));
-/// # Ok::<(), fbc::selector::SelectorError>(())
+/// # Ok::<(), fbc_grammar::selector::SelectorError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    requirements: Vec<Requirement>,
+    requirements: Vec<LabelRequirement>,
 }
 
 /// An element of the `matchExpressions` of a `LabelSelector`.
@@ -41,7 +41,7 @@ pub struct MatchExpression<'a> {
     pub values: &'a [String],
 }
 
-/// Why a selector is invalid. The texts are upstream's.
+/// An error in a selector, with upstream's message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectorError {
     /// The text is not a list of requirements.
@@ -59,7 +59,7 @@ pub enum SelectorError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Requirement {
+struct LabelRequirement {
     key: String,
     operator: SelectorOperator,
     /// Sorted.
@@ -96,7 +96,7 @@ impl Selector {
         for (key, value) in match_labels {
             let values = vec![value.clone()];
             requirements
-                .push(Requirement::new(key, SelectorOperator::In, values).map_err(invalid)?);
+                .push(LabelRequirement::new(key, SelectorOperator::In, values).map_err(invalid)?);
         }
         for MatchExpression {
             key,
@@ -111,7 +111,8 @@ impl Selector {
                 "DoesNotExist" => SelectorOperator::DoesNotExist,
                 other => return Err(SelectorError::Operator(other.to_owned())),
             };
-            requirements.push(Requirement::new(key, operator, values.to_vec()).map_err(invalid)?);
+            requirements
+                .push(LabelRequirement::new(key, operator, values.to_vec()).map_err(invalid)?);
         }
         Ok(Self { requirements })
     }
@@ -134,7 +135,7 @@ impl Selector {
     }
 }
 
-impl Requirement {
+impl LabelRequirement {
     /// Validates the key, the number of values and the values; all errors are joined in one text.
     fn new(key: &str, operator: SelectorOperator, mut values: Vec<String>) -> Result<Self, String> {
         let mut errors: Vec<_> = key_error(key, "key").into_iter().collect();

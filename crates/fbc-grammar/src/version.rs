@@ -42,7 +42,7 @@ pub struct Version<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Release<'a>(&'a str);
 
-/// Why a text is not a version. The texts are those of blang/semver v4.
+/// An error for a text that is not a version, with the message of blang/semver v4.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionError {
     /// The text is empty.
@@ -90,7 +90,7 @@ pub enum VersionError {
     BuildInvalid(String),
 }
 
-/// Why a text is not a release. The texts are those of operator-registry.
+/// An error for a text that is not a release, with the message of operator-registry.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReleaseError {
     /// The text has more than [`MAX_RELEASE_BYTES`].
@@ -110,13 +110,13 @@ impl<'a> Version<'a> {
     /// Parses a version strictly.
     ///
     /// ```
-    /// use fbc::version::Version;
+    /// use fbc_grammar::version::Version;
     ///
     /// let version = Version::parse("1.2.0-rc.1+build")?;
     /// assert_eq!((version.major(), version.pre(), version.build()), (1, "rc.1", "build"));
     /// assert!(version.precedence(&Version::parse("1.2.0")?).is_lt());
     /// assert!(Version::parse("v1.2.0").is_err());
-    /// # Ok::<(), fbc::version::VersionError>(())
+    /// # Ok::<(), fbc_grammar::version::VersionError>(())
     /// ```
     pub fn parse(text: &'a str) -> Result<Self, VersionError> {
         if text.is_empty() {

@@ -7,7 +7,6 @@
 //! rules are those of the OLM v1 controller. Costs depend on the size of the package, not on that
 //! of the catalog.
 
-mod drawing;
 mod search;
 mod successors;
 mod upgrade;
@@ -22,10 +21,10 @@ pub use successors::{Installed, Releases, successors};
 pub(crate) use successors::{allowed_upgrades, identity};
 pub use upgrade::{BundleSpan, Reasons, SkipRange, Upgrade, upgrades_from};
 
-use crate::catalog::{Bundle, Channel, ChannelEntry, Package};
-use crate::range::BlangRange;
-use crate::version::Version;
-use crate::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::{Bundle, Channel, ChannelEntry, Package};
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::Version;
 
 /// Update graph of a package, by the entries of some or all of its channels.
 ///
@@ -33,8 +32,9 @@ use crate::work::{Step, Work, WorkStopped, sort_steps};
 /// there can be as many as pairs of bundles, are only enumerated by [`UpdateGraph::edges`].
 ///
 /// ```
-/// # use fbc::{Catalog, Origins, origin::FileOrigin};
-/// use fbc::graph::UpdateGraph;
+/// # use fbc::Catalog;
+/// # use fbc_read::{Origins, origin::FileOrigin};
+/// use fbc_graph::graph::UpdateGraph;
 /// use fbc::work::Work;
 ///
 /// # let lines = br#"{"name":"etcd","schema":"olm.package"}

@@ -13,12 +13,12 @@ mod message;
 
 use std::collections::BTreeMap;
 
-use crate::catalog::{Bundle, Catalog, Deprecation, Platform, PlatformVersionError, Property};
 use crate::graph::Releases;
-use crate::range::MastermindsRange;
-use crate::selector::{Selector, SelectorError};
-use crate::work::{Step, Work, WorkStopped, sort_steps};
 use candidate::{Candidate, compare_catalogs, evaluate_package};
+use fbc::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::{Bundle, Catalog, Deprecation, Platform, PlatformVersionError, Property};
+use fbc_grammar::range::MastermindsRange;
+use fbc_grammar::selector::{Selector, SelectorError};
 
 /// Maximum number of considered bundles in a result.
 pub const MAX_CONSIDERED: usize = 100;
@@ -170,8 +170,9 @@ const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "ol
 ///
 /// ```
 /// # use std::collections::BTreeMap;
-/// # use fbc::{Catalog, Origins, origin::FileOrigin};
-/// use fbc::resolve::{Offer, ResolutionRequest, resolve};
+/// # use fbc::Catalog;
+/// # use fbc_read::{Origins, origin::FileOrigin};
+/// use fbc_graph::resolve::{Offer, ResolutionRequest, resolve};
 /// use fbc::work::Work;
 ///
 /// # let lines = br#"{"name":"etcd","schema":"olm.package"}

@@ -4,48 +4,88 @@
 //! what it needs to stay inside the text; anything else is [`JsonError::Damaged`], never a panic.
 //! It visits each byte once and allocates nothing.
 
+mod pointer;
+mod value;
+
 use std::borrow::Cow;
 
 use memchr::memchr2;
 
-/// Why a value could not be read.
+pub use pointer::{JsonPointerError, resolve_pointer};
+pub use value::WrongType;
+
+/// An error while a value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JsonError {
+pub enum JsonError {
     /// The text is not canonical JSON: the stored line is damaged.
     Damaged,
     /// The value does not have the type that the caller expects.
     WrongType,
 }
 
-/// The text of one JSON value.
+/// The text of a JSON value, exactly as in the canonical line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RawValue<'a>(pub(crate) &'a [u8]);
+pub struct JsonValue<'a>(&'a [u8]);
 
-/// The text of a JSON string, with its quotes.
+/// The text of a JSON string with quotes and escapes, exactly as in the canonical line.
+///
+/// It can be copied verbatim into a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RawText<'a>(pub(crate) &'a [u8]);
+pub struct JsonText<'a>(&'a [u8]);
 
 /// A position in JSON text; each reading method consumes exactly one value.
 #[derive(Clone)]
-pub(crate) struct JsonCursor<'a> {
+pub struct JsonCursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 /// The JSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JsonKind {
+pub enum JsonKind {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool,
+    /// A number.
     Number,
+    /// A string.
     String,
+    /// An array.
     Array,
+    /// An object.
     Object,
 }
 
-impl<'a> RawText<'a> {
+impl<'a> JsonText<'a> {
+    /// The empty string, `""`.
+    pub const EMPTY: JsonText<'static> = JsonText(b"\"\"");
+
+    /// Creates a string from its text, which must have its quotes and be canonical JSON.
+    pub const fn new(text: &'a [u8]) -> Self {
+        Self(text)
+    }
+
+    /// Returns the text with its quotes and escapes.
+    pub fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Returns whether the string is empty.
+    pub fn is_empty(self) -> bool {
+        self.0.len() <= Self::EMPTY.0.len()
+    }
+
+    /// Decodes the string; borrows where it has no escapes. A damaged string is empty.
+    pub fn decode(self) -> Cow<'a, str> {
+        self.try_decode().unwrap_or_default()
+    }
+
     /// Decodes the string; borrows where it has no escapes.
-    pub(crate) fn decode(self) -> Result<Cow<'a, str>, JsonError> {
+    ///
+    /// # Errors
+    /// Fails when the string has an invalid escape or is not UTF-8.
+    pub fn try_decode(self) -> Result<Cow<'a, str>, JsonError> {
         let body = &self.0[1..self.0.len() - 1];
         if !body.contains(&b'\\') {
             return std::str::from_utf8(body)
@@ -57,37 +97,55 @@ impl<'a> RawText<'a> {
 
     /// Tells whether the string equals `plain`; an escaped spelling does not match.
     #[inline]
-    pub(crate) fn is(self, plain: &str) -> bool {
+    pub fn is(self, plain: &str) -> bool {
         &self.0[1..self.0.len() - 1] == plain.as_bytes()
     }
 }
 
-impl<'a> RawValue<'a> {
-    pub(crate) fn cursor(self) -> JsonCursor<'a> {
+impl<'a> JsonValue<'a> {
+    /// Creates a value from its text, which must be canonical JSON: without white space outside of
+    /// strings.
+    pub const fn new(text: &'a [u8]) -> Self {
+        Self(text)
+    }
+
+    /// Returns the text of the value.
+    pub fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Returns a cursor at the value.
+    pub fn cursor(self) -> JsonCursor<'a> {
         JsonCursor::new(self.0)
     }
 
-    pub(crate) fn is_null(self) -> bool {
+    /// Returns whether the value is `null`.
+    pub fn is_null(self) -> bool {
         self.0 == b"null"
     }
 }
 
 impl<'a> JsonCursor<'a> {
-    pub(crate) fn new(text: &'a [u8]) -> Self {
+    /// Creates a cursor at the beginning of a text.
+    pub fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0 }
     }
 
     /// Returns the number of bytes consumed.
-    pub(crate) fn position(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.at
     }
 
     /// Returns the text between this cursor and a later one over the same text.
-    pub(crate) fn until(self, other: &Self) -> RawValue<'a> {
-        RawValue(&self.text[self.at..other.at])
+    pub fn until(self, other: &Self) -> JsonValue<'a> {
+        JsonValue(&self.text[self.at..other.at])
     }
 
-    pub(crate) fn kind(&self) -> Result<JsonKind, JsonError> {
+    /// Returns the type of the next value.
+    ///
+    /// # Errors
+    /// Fails when no value begins here.
+    pub fn kind(&self) -> Result<JsonKind, JsonError> {
         Ok(match self.text.get(self.at).ok_or(JsonError::Damaged)? {
             b'n' => JsonKind::Null,
             b't' | b'f' => JsonKind::Bool,
@@ -100,7 +158,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads a value of any type.
-    pub(crate) fn value(&mut self) -> Result<RawValue<'a>, JsonError> {
+    pub fn value(&mut self) -> Result<JsonValue<'a>, JsonError> {
         let from = self.at;
         match self.kind()? {
             JsonKind::String => self.skip_string()?,
@@ -108,21 +166,21 @@ impl<'a> JsonCursor<'a> {
             JsonKind::Array => self.skip_nested(b'[', b']')?,
             JsonKind::Null | JsonKind::Bool | JsonKind::Number => self.skip_plain(),
         }
-        Ok(RawValue(&self.text[from..self.at]))
+        Ok(JsonValue(&self.text[from..self.at]))
     }
 
     /// Reads a string.
-    pub(crate) fn text(&mut self) -> Result<RawText<'a>, JsonError> {
+    pub fn text(&mut self) -> Result<JsonText<'a>, JsonError> {
         if self.kind()? != JsonKind::String {
             return Err(JsonError::WrongType);
         }
         let from = self.at;
         self.skip_string()?;
-        Ok(RawText(&self.text[from..self.at]))
+        Ok(JsonText(&self.text[from..self.at]))
     }
 
     /// Reads a string, or `null` as `None`.
-    pub(crate) fn optional_text(&mut self) -> Result<Option<RawText<'a>>, JsonError> {
+    pub fn optional_text(&mut self) -> Result<Option<JsonText<'a>>, JsonError> {
         if self.null()? {
             Ok(None)
         } else {
@@ -131,7 +189,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Consumes a `null`, if one comes next.
-    pub(crate) fn null(&mut self) -> Result<bool, JsonError> {
+    pub fn null(&mut self) -> Result<bool, JsonError> {
         let is_null = self.kind()? == JsonKind::Null;
         if is_null {
             self.skip_plain();
@@ -140,9 +198,9 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads an object; `member` is called with each key and must read its value.
-    pub(crate) fn object<E: From<JsonError>>(
+    pub fn object<E: From<JsonError>>(
         &mut self,
-        mut member: impl FnMut(&mut Self, RawText<'a>) -> Result<(), E>,
+        mut member: impl FnMut(&mut Self, JsonText<'a>) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.kind()? != JsonKind::Object {
             return Err(JsonError::WrongType.into());
@@ -166,7 +224,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads an array; `element` is called for each element and must read it.
-    pub(crate) fn array<E: From<JsonError>>(
+    pub fn array<E: From<JsonError>>(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -320,7 +378,7 @@ fn hex_unit(text: &str) -> Option<(u16, &str)> {
 
 /// Tells whether a key matches the field of a Go struct as `encoding/json` matches them: ignoring
 /// letter case.
-pub(crate) fn is_field(key: RawText<'_>, name: &str) -> bool {
+pub fn is_field(key: JsonText<'_>, name: &str) -> bool {
     let body = &key.0[1..key.0.len() - 1];
     if body.len() <= name.len() {
         return body.eq_ignore_ascii_case(name.as_bytes());
@@ -329,7 +387,7 @@ pub(crate) fn is_field(key: RawText<'_>, name: &str) -> bool {
     // take more bytes.
     !body.is_ascii()
         && key
-            .decode()
+            .try_decode()
             .is_ok_and(|key| key.chars().map(fold).eq(name.chars().map(fold)))
 }
 
@@ -393,8 +451,11 @@ mod tests {
 
     #[test]
     fn a_string_is_decoded_with_its_escapes() {
-        let text = RawText(br#""\"\\\/\b\f\n\r\t\u00e9\u2028\ud83d\ude00x""#);
-        assert_eq!(text.decode().unwrap(), "\"\\/\u{8}\u{c}\n\r\té\u{2028}😀x");
+        let text = JsonText(br#""\"\\\/\b\f\n\r\t\u00e9\u2028\ud83d\ude00x""#);
+        assert_eq!(
+            text.try_decode().unwrap(),
+            "\"\\/\u{8}\u{c}\n\r\té\u{2028}😀x"
+        );
     }
 
     #[test]
@@ -405,9 +466,9 @@ mod tests {
             "\"\u{17f}kip\u{17f}\"",
             "\"s\u{212a}ips\"",
         ] {
-            assert!(is_field(RawText(key.as_bytes()), "skips"), "{key}");
+            assert!(is_field(JsonText(key.as_bytes()), "skips"), "{key}");
         }
-        assert!(!is_field(RawText(br#""skip""#), "skips"));
+        assert!(!is_field(JsonText(br#""skip""#), "skips"));
     }
 
     #[test]
@@ -415,7 +476,7 @@ mod tests {
         let mut seen = Vec::new();
         JsonCursor::new(br#"{"a":[1,"x"],"b":{}}"#)
             .object(|cursor, key| {
-                seen.push(key.decode()?.into_owned());
+                seen.push(key.try_decode()?.into_owned());
                 if key.is("a") {
                     cursor.array(|cursor| {
                         seen.push(String::from_utf8_lossy(cursor.value()?.0).into_owned());

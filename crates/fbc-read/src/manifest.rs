@@ -8,8 +8,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::Engine;
 use memchr::memmem;
 
-use crate::json::{JsonCursor, JsonError, JsonKind, RawText, is_field};
-use crate::read::{FileReader, ReadEvent, ReadLimits};
+use crate::json::{JsonCursor, JsonError, JsonKind, JsonText, is_field};
+use crate::reader::{FileReader, ReadEvent, ReadLimits};
 
 /// Maximum size of a decoded manifest, in bytes. etcd accepts objects of up to 1.5 MiB.
 pub const MAX_MANIFEST_BYTES: usize = 4 << 20;
@@ -30,7 +30,7 @@ const SEARCHED_PER_DECODED: usize = 16;
 
 /// A word as it appears in base64, for each of its three alignments to groups of three bytes. A
 /// manifest without any of them cannot contain the word and need not be decoded.
-pub(crate) struct Base64Pattern([memmem::Finder<'static>; 3]);
+pub struct Base64Pattern([memmem::Finder<'static>; 3]);
 
 /// Base64 as Go decodes it: padding is required, trailing bits are ignored.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -41,9 +41,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Value of a Go `[]byte` field, such as `data` of an `olm.bundle.object`.
-pub(crate) enum EncodedBytes<'a> {
+pub enum EncodedBytes<'a> {
     /// A base64 string, with or without line breaks.
-    Base64(RawText<'a>),
+    Base64(JsonText<'a>),
     /// A JSON array of numbers.
     Bytes(Vec<u8>),
 }
@@ -64,11 +64,7 @@ impl Manifests {
 
     /// Decodes a manifest as [`Manifests::decode`] does, but returns `None` early when it cannot
     /// contain the pattern.
-    pub(crate) fn decode_containing(
-        &mut self,
-        value: &[u8],
-        pattern: &Base64Pattern,
-    ) -> Option<Vec<u8>> {
+    pub fn decode_containing(&mut self, value: &[u8], pattern: &Base64Pattern) -> Option<Vec<u8>> {
         self.work += value.len() / SEARCHED_PER_DECODED;
         let data = read_data(value).ok()??;
         if pattern.may_occur_in(&data) {
@@ -102,7 +98,8 @@ impl Manifests {
 }
 
 impl Base64Pattern {
-    pub(crate) fn new(word: &str) -> Self {
+    /// Creates the pattern of a word.
+    pub fn new(word: &str) -> Self {
         let shifted = |shift: usize| {
             let mut bytes = vec![0; shift];
             bytes.extend_from_slice(word.as_bytes());
@@ -121,8 +118,12 @@ impl Base64Pattern {
             return true;
         };
         // A line break or an escape may split the word.
-        let has_breaks = memchr::memchr(b'\\', text.0).is_some();
-        has_breaks || self.0.iter().any(|finder| finder.find(text.0).is_some())
+        let has_breaks = memchr::memchr(b'\\', text.raw()).is_some();
+        has_breaks
+            || self
+                .0
+                .iter()
+                .any(|finder| finder.find(text.raw()).is_some())
     }
 }
 
@@ -136,11 +137,11 @@ pub fn read_manifest(value: &[u8], into: &mut Vec<u8>) -> Option<()> {
 impl EncodedBytes<'_> {
     /// Appends the decoded bytes to `into`; `None`, leaving unspecified bytes there, for invalid
     /// base64.
-    pub(crate) fn decode_into(self, into: &mut Vec<u8>) -> Option<()> {
+    pub fn decode_into(self, into: &mut Vec<u8>) -> Option<()> {
         match self {
             EncodedBytes::Bytes(bytes) => into.extend(bytes),
             EncodedBytes::Base64(text) => {
-                let mut base64 = text.decode().ok()?;
+                let mut base64 = text.try_decode().ok()?;
                 if memchr::memchr2(b'\r', b'\n', base64.as_bytes()).is_some() {
                     base64 = Cow::Owned(base64.replace(['\r', '\n'], ""));
                 }
@@ -151,7 +152,7 @@ impl EncodedBytes<'_> {
     }
 
     /// Reads a value; `None` if it is neither a string nor an array.
-    pub(crate) fn read_value<'t>(
+    pub fn read_value<'t>(
         cursor: &mut JsonCursor<'t>,
     ) -> Result<Option<EncodedBytes<'t>>, JsonError> {
         Ok(match cursor.kind()? {
@@ -166,7 +167,7 @@ impl EncodedBytes<'_> {
 }
 
 /// Reads the field `data` of an object, if it has one.
-pub(crate) fn read_data(value: &[u8]) -> Result<Option<EncodedBytes<'_>>, JsonError> {
+pub fn read_data(value: &[u8]) -> Result<Option<EncodedBytes<'_>>, JsonError> {
     let mut data = None;
     JsonCursor::new(value).object(|cursor, key| {
         if is_field(key, "data") {
@@ -182,7 +183,7 @@ pub(crate) fn read_data(value: &[u8]) -> Result<Option<EncodedBytes<'_>>, JsonEr
 fn bytes(cursor: &mut JsonCursor<'_>) -> Result<Vec<u8>, JsonError> {
     let mut bytes = Vec::new();
     cursor.array(|cursor| {
-        let number = std::str::from_utf8(cursor.value()?.0).map_err(|_| JsonError::Damaged)?;
+        let number = std::str::from_utf8(cursor.value()?.raw()).map_err(|_| JsonError::Damaged)?;
         bytes.push(number.parse().map_err(|_| JsonError::WrongType)?);
         Ok::<_, JsonError>(())
     })?;
@@ -201,7 +202,8 @@ mod tests {
     #[test]
     fn a_word_is_found_wherever_it_stands_in_base64() {
         let word = Base64Pattern::new("Word");
-        let is_in = |text: &str| word.may_occur_in(&EncodedBytes::Base64(RawText(text.as_bytes())));
+        let is_in =
+            |text: &str| word.may_occur_in(&EncodedBytes::Base64(JsonText::new(text.as_bytes())));
         for before in 0..7 {
             for after in 0..7 {
                 let quoted = |text: &str| format!("\"{}\"", BASE64.encode(text));

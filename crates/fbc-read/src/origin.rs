@@ -33,7 +33,7 @@ pub struct FileOrigin {
 /// An oddity that only the reader can see, such as text that is not part of any blob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// Code of the resulting [`Problem`](crate::Problem).
+    /// Code of the resulting [`Problem`](crate::problem::Problem).
     pub code: ProblemCode,
     /// Message for people.
     pub message: String,

@@ -1,19 +1,18 @@
 //! Validation problems of a catalog: each has a stable code, a message and a location.
 //!
 //! A problem never stops a catalog from being served. This module knows neither how problems are
-//! found ([`crate::catalog`] and [`crate::read`] do that) nor how they are shown.
+//! found (the [reader](crate::reader) and the crate `fbc` do that) nor how they are shown.
 
 use std::sync::Arc;
 
 mod list;
 
-pub(crate) use list::ProblemCollector;
-pub use list::{
-    MAX_MESSAGE_BYTES, MAX_PROBLEM_BYTES_PER_CODE, MAX_PROBLEMS_PER_CODE, ProblemCounts, Problems,
-};
+pub use fbc_grammar::quote::MAX_QUOTED_BYTES;
 
-use crate::catalog::Meta;
-pub use crate::quote::MAX_QUOTED_BYTES;
+pub use list::{
+    MAX_MESSAGE_BYTES, MAX_PROBLEM_BYTES_PER_CODE, MAX_PROBLEMS_PER_CODE, ProblemCollector,
+    ProblemCounts, Problems,
+};
 
 /// A validation problem in the content of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub enum Severity {
 
 impl Problem {
     /// Creates a problem without a location.
-    pub(crate) fn new(code: ProblemCode, message: String) -> Self {
+    pub fn new(code: ProblemCode, message: String) -> Self {
         Self {
             code,
             message,
@@ -57,10 +56,11 @@ impl Problem {
         }
     }
 
-    /// Locates the problem in a blob.
-    pub(crate) fn at(mut self, meta: Meta<'_>) -> Self {
-        self.file = Some(Arc::clone(meta.file()));
-        self.line = Some(meta.line());
+    /// Locates the problem in the blob that begins on a line of a file.
+    #[must_use]
+    pub fn at(mut self, file: &Arc<str>, line: u32) -> Self {
+        self.file = Some(Arc::clone(file));
+        self.line = Some(line);
         self
     }
 
@@ -82,8 +82,8 @@ impl Problem {
 }
 
 /// Returns a name for a problem; `None` for an empty one, and for one above [`MAX_QUOTED_BYTES`]:
-/// each problem has a copy, and nobody looks for such a name.
-pub(crate) fn optional_name(name: &str) -> Option<Arc<str>> {
+/// each problem has a copy, and a name of that size is of no use to a reader.
+pub fn optional_name(name: &str) -> Option<Arc<str>> {
     (1..=MAX_QUOTED_BYTES)
         .contains(&name.len())
         .then(|| name.into())

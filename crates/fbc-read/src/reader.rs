@@ -8,18 +8,19 @@
 //! their text instead of being converted to doubles.
 //!
 //! ```
-//! use fbc::read::{FileReader, ReadEvent, ReadLimits};
+//! use fbc_read::{FileReader, ReadEvent, ReadLimits};
 //!
 //! let mut reader = FileReader::new(ReadLimits::default());
 //! reader.push(b"name: etcd\nschema: olm.package\n");
 //! reader.finish();
 //! let ReadEvent::Blob(blob) = reader.next()? else { panic!("a blob") };
 //! assert_eq!(blob.line, b"{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n");
-//! # Ok::<(), fbc::read::ReadError>(())
+//! # Ok::<(), fbc_read::ReadError>(())
 //! ```
 
 use std::collections::VecDeque;
 
+use crate::json::{JsonCursor, JsonError};
 use crate::origin::Notice;
 use crate::problem::{MAX_PROBLEMS_PER_CODE, ProblemCode, ProblemCounts};
 
@@ -103,7 +104,7 @@ pub struct CanonicalBlob<'r> {
 /// Reads one file, which is passed piece by piece.
 ///
 /// ```
-/// use fbc::read::{FileReader, ReadEvent, ReadLimits};
+/// use fbc_read::{FileReader, ReadEvent, ReadLimits};
 ///
 /// let mut reader = FileReader::new(ReadLimits::default());
 /// let mut pieces = [&b"{\"name\": \"etcd\", \"schema\": "[..], b"\"olm.package\"}"].into_iter();
@@ -120,7 +121,7 @@ pub struct CanonicalBlob<'r> {
 ///     }
 /// }
 /// assert_eq!(lines, b"{\"name\":\"etcd\",\"schema\":\"olm.package\"}\n");
-/// # Ok::<(), fbc::read::ReadError>(())
+/// # Ok::<(), fbc_read::ReadError>(())
 /// ```
 #[derive(Debug)]
 pub struct FileReader {
@@ -156,7 +157,7 @@ enum ReaderState {
     },
     Yaml {
         splitter: DocumentSplitter,
-        /// Why the text is not JSON, until a YAML document has been read.
+        /// Error of the text as JSON, until a YAML document has been read.
         json: Option<ReadError>,
     },
     /// The file has been read, or rejected.
@@ -542,7 +543,7 @@ impl FileReader {
 /// deeper than `depth`.
 ///
 /// Unlike a blob it may have any type, and the rules for keys of blobs do not apply.
-pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
+pub fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
     // In an array, numbers are delimited and objects are not checked as blobs.
     let array = format!("[{text}]");
     let limits = ReadLimits {
@@ -556,10 +557,10 @@ pub(crate) fn json_value(text: &str, depth: usize) -> Option<Vec<u8>> {
     }
     writer.finish();
     let mut values = Vec::new();
-    let mut cursor = crate::json::JsonCursor::new(writer.line());
+    let mut cursor = JsonCursor::new(writer.line());
     let elements = cursor.array(|cursor| {
-        values.push(cursor.value()?.0);
-        Ok::<_, crate::json::JsonError>(())
+        values.push(cursor.value()?.raw());
+        Ok::<_, JsonError>(())
     });
     match (elements, values.as_slice()) {
         (Ok(()), [value]) => Some(value.to_vec()),

@@ -1,23 +1,49 @@
 //! Builds a [`Catalog`] from canonical lines: decodes, links, and optionally validates.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
 
-use super::decode::{BlobBody, Checks, DecodedBlob, Decoder};
-use super::link::Linker;
-use super::names::Name;
-use super::record::{FileRecord, MetaRecord};
-use super::{
-    BYTES_PER_OBJECT, Catalog, FREE_OBJECTS, IndexError, JsonText, MAX_CONTENT_BYTES, check, id,
-    values,
+use fbc_read::json::JsonText;
+use fbc_read::origin::Origins;
+use fbc_read::problem::{Problem, ProblemCode, ProblemCollector, Problems};
+
+use crate::blobs::{
+    BlobLocations, Findings, IndexError, MAX_CONTENT_BYTES, RawBlobs, max_objects, read_lines,
 };
-use crate::origin::Origins;
-use crate::problem::{Problem, ProblemCode, ProblemCollector, Problems};
+use crate::catalog::Catalog;
+use crate::check;
+use crate::decode::{Checks, Decoder};
+use crate::ids::id;
+use crate::link::Linker;
+
+impl Catalog {
+    /// Indexes canonical lines and finds every problem in them.
+    ///
+    /// # Errors
+    /// Fails when a line is not a canonical JSON object, the origins belong to another content, or
+    /// the content is too large.
+    pub fn build(content: Bytes, origins: &Origins) -> Result<Self, IndexError> {
+        build(content, origins)
+    }
+
+    /// Indexes canonical lines whose problems are known: those that [`Catalog::all_problems`]
+    /// returned for the same lines. Skips validation, which takes longer than indexing.
+    ///
+    /// # Errors
+    /// Fails as [`Catalog::build`] does.
+    pub fn reopen(
+        content: Bytes,
+        origins: &Origins,
+        problems: Problems,
+    ) -> Result<Self, IndexError> {
+        reopen(content, origins, problems)
+    }
+}
 
 /// Indexes and validates lines.
-pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
+fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
     let mut problems = ProblemCollector::default();
     for file in &origins.files {
         let path: Arc<str> = file.path.as_str().into();
@@ -37,40 +63,21 @@ pub(super) fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexE
             Problem::new(ProblemCode::CatalogEmpty, message.to_owned())
         });
     }
-    values::check(&catalog, &findings, &mut problems);
-    check::check(&catalog, &mut problems);
-    catalog.problems = problems.finish();
+    check::check(&catalog, &findings, &mut problems);
+    catalog.set_problems(problems.finish());
     Ok(catalog)
 }
 
 /// Indexes lines that have been validated before.
-pub(super) fn reopen(
-    content: Bytes,
-    origins: &Origins,
-    problems: Problems,
-) -> Result<Catalog, IndexError> {
+fn reopen(content: Bytes, origins: &Origins, problems: Problems) -> Result<Catalog, IndexError> {
     let (mut catalog, _) = index(
         content,
         origins,
         Checks::Done,
         &mut ProblemCollector::default(),
     )?;
-    catalog.problems = problems;
+    catalog.set_problems(problems);
     Ok(catalog)
-}
-
-/// What decoding finds out about properties, for the checks.
-pub(super) struct Findings {
-    /// Ids of properties that upstream's decoder rejects, in order.
-    pub(super) type_mismatches: Vec<u32>,
-    /// Ids of properties with an unknown install mode, in order.
-    pub(super) unknown_modes: Vec<u32>,
-}
-
-/// Files with blobs, and the line of its file on which each blob begins.
-pub(super) struct BlobLocations {
-    pub(super) files: Vec<FileRecord>,
-    pub(super) lines: Vec<u32>,
 }
 
 fn index(
@@ -107,124 +114,5 @@ fn index(
     });
     index.bundles_by_image = by_image;
     let BlobLocations { files, lines } = locations;
-    let catalog = Catalog {
-        index: Arc::new(index),
-        files,
-        lines,
-        problems: Problems::default(),
-        problem_counts: OnceLock::new(),
-    };
-    Ok((catalog, findings))
-}
-
-/// All decoded blobs, in catalog order.
-pub(super) struct RawBlobs<'a> {
-    pub(super) decoder: Decoder<'a>,
-    pub(super) metas: Vec<MetaRecord>,
-    /// Decoded blobs of known schemas, each with its index in `metas`.
-    pub(super) blobs: Vec<(u32, DecodedBlob)>,
-    pub(super) schemas: HashMap<Name, u32>,
-    max_objects: usize,
-}
-
-/// Decodes the lines of a content, of which the origins must have as many.
-fn read_lines<'a>(
-    content: &'a [u8],
-    origins: &Origins,
-    decoded: &mut RawBlobs<'a>,
-) -> Result<(), IndexError> {
-    let mut at = 0;
-    for _ in origins.files.iter().flat_map(|file| &file.lines) {
-        let damaged = IndexError::Damaged {
-            line: decoded.metas.len() + 1,
-        };
-        let len = memchr::memchr(b'\n', &content[at..]).ok_or(damaged)?;
-        decoded
-            .decode_line(&content[at..at + len], at)
-            .map_err(|_| damaged)?;
-        if decoded.object_count() > decoded.max_objects {
-            return Err(IndexError::TooManyObjects {
-                line: decoded.metas.len(),
-                max: decoded.max_objects,
-            });
-        }
-        at += len + 1;
-    }
-    if at == content.len() {
-        Ok(())
-    } else {
-        Err(IndexError::Damaged {
-            line: decoded.metas.len() + 1,
-        })
-    }
-}
-
-/// Returns how many objects a catalog may have: [`FREE_OBJECTS`], and one more for each
-/// [`BYTES_PER_OBJECT`] of its files.
-fn max_objects(origins: &Origins) -> usize {
-    let bytes: u64 = origins.files.iter().map(|file| file.bytes).sum();
-    FREE_OBJECTS.saturating_add(usize::try_from(bytes / BYTES_PER_OBJECT).unwrap_or(usize::MAX))
-}
-
-impl BlobLocations {
-    fn new(origins: &Origins) -> Self {
-        let blobs = origins.files.iter().map(|file| file.lines.len()).sum();
-        let mut files = Vec::with_capacity(origins.files.len());
-        let mut lines = Vec::with_capacity(blobs);
-        for file in origins.files.iter().filter(|file| !file.lines.is_empty()) {
-            files.push(FileRecord {
-                path: file.path.as_str().into(),
-                first: id(lines.len()),
-            });
-            lines.extend_from_slice(&file.lines);
-        }
-        Self { files, lines }
-    }
-
-    /// Locates a problem in a blob.
-    pub(super) fn locate(&self, problem: Problem, meta: u32) -> Problem {
-        let after = self.files.partition_point(|file| file.first <= meta);
-        let file = Some(Arc::clone(&self.files[after - 1].path));
-        Problem {
-            file,
-            line: Some(self.lines[meta as usize]),
-            ..problem
-        }
-    }
-}
-
-impl<'a> RawBlobs<'a> {
-    fn decode_line(&mut self, line: &'a [u8], start: usize) -> Result<(), crate::json::JsonError> {
-        let blob = self.decoder.decode(line)?;
-        let DecodedBlob {
-            schema,
-            package,
-            name,
-            ..
-        } = blob;
-        *self.schemas.entry(schema).or_default() += 1;
-        if !matches!(blob.body, BlobBody::Opaque) {
-            self.blobs.push((id(self.metas.len()), blob));
-        }
-        self.metas.push(MetaRecord {
-            start: id(start),
-            len: id(line.len()),
-            schema,
-            package,
-            name,
-        });
-        Ok(())
-    }
-
-    /// Returns the number of blobs, entries, skips, properties and deprecations so far.
-    fn object_count(&self) -> usize {
-        let Decoder {
-            entries,
-            skips,
-            properties,
-            deprecations,
-            ..
-        } = &self.decoder;
-        self.metas.len() + entries.len() + skips.len() + properties.len() + deprecations
-    }
+    Ok((Catalog::new(index, files, lines), findings))
 }

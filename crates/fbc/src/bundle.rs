@@ -1,40 +1,20 @@
-//! Bundles: handles that read the index, and their sort key.
+//! Bundles: handles that read the index.
 
-use std::cmp::Ordering;
+use fbc_read::json::{JsonCursor, JsonError, JsonText, is_field};
 
-use super::package::ids;
-use super::property::{GroupVersionKind, PackageRequirement, Property, PropertyKind, properties};
-use super::record::BundleRecord;
-use super::{Catalog, ChannelEntry, Deprecation, JsonText, Meta, Package};
-use crate::json::{JsonCursor, JsonError, is_field};
-use crate::version::{Release, Version};
+use crate::catalog::{Catalog, Meta};
+use crate::deprecation::Deprecation;
+use crate::gvk::GroupVersionKind;
+use crate::ids::id;
+use crate::key::BundleKey;
+use crate::property::{PackageRequirement, Property, PropertyKind, properties};
+use crate::record::BundleRecord;
 
 /// One installable version of a package: an `olm.bundle`.
 #[derive(Clone, Copy)]
 pub struct Bundle<'a> {
     catalog: &'a Catalog,
     id: u32,
-}
-
-/// Sort key of bundles: package, then highest version first, then name; bundles without a version
-/// come last.
-#[derive(Clone, Copy, Debug)]
-pub struct BundleKey<'a> {
-    /// Name of the package.
-    pub package: &'a str,
-    /// Version and release; `None` without a well-formed version.
-    pub version: Option<BundleVersion<'a>>,
-    /// Name of the bundle.
-    pub name: &'a str,
-}
-
-/// Version and release, by which bundles are compared.
-#[derive(Clone, Copy, Debug)]
-pub struct BundleVersion<'a> {
-    /// The version, strict semver.
-    pub version: Version<'a>,
-    /// The release; `None` without a well-formed one.
-    pub release: Option<Release<'a>>,
 }
 
 /// An entry of the `relatedImages` of a bundle.
@@ -46,6 +26,27 @@ pub struct RelatedImage<'a> {
     pub image: JsonText<'a>,
 }
 
+impl Catalog {
+    /// Iterates over all bundles, sorted by package, then highest version first, then by name;
+    /// bundles without a version come last.
+    pub fn bundles(&self) -> impl DoubleEndedIterator<Item = Bundle<'_>> + ExactSizeIterator {
+        (0..self.index.bundles.len()).map(|at| self.bundle_at(at))
+    }
+
+    /// Returns the bundle at an index in the order of [`Catalog::bundles`].
+    ///
+    /// # Panics
+    /// Panics when the index is out of range.
+    pub fn bundle_at(&self, at: usize) -> Bundle<'_> {
+        assert!(
+            at < self.index.bundles.len(),
+            "bundle {at} of {}",
+            self.index.bundles.len()
+        );
+        Bundle::new(self, id(at))
+    }
+}
+
 impl<'a> Bundle<'a> {
     pub(super) fn new(catalog: &'a Catalog, id: u32) -> Self {
         Self { catalog, id }
@@ -53,11 +54,6 @@ impl<'a> Bundle<'a> {
 
     pub(super) fn catalog(self) -> &'a Catalog {
         self.catalog
-    }
-
-    /// Returns the package that the bundle belongs to.
-    pub fn package(self) -> Package<'a> {
-        Package::new(self.catalog, self.record().package)
     }
 
     /// Returns the name, unique in its package.
@@ -79,7 +75,9 @@ impl<'a> Bundle<'a> {
     /// Returns its sort key.
     pub fn key(self) -> BundleKey<'a> {
         BundleKey::new(
-            self.package().name(),
+            self.catalog
+                .index
+                .package_name(self.record().package as usize),
             self.version(),
             self.release(),
             self.name(),
@@ -97,15 +95,8 @@ impl<'a> Bundle<'a> {
         if span.is_none() {
             JsonText::EMPTY
         } else {
-            JsonText(self.catalog.index.slice(self.record().meta, span))
+            JsonText::new(self.catalog.index.slice(self.record().meta, span))
         }
-    }
-
-    /// Iterates over its entries in the channels of its package, by channel, then in catalog order.
-    pub fn channel_entries(self) -> impl ExactSizeIterator<Item = ChannelEntry<'a>> {
-        ids(&self.record().placements).map(move |at| {
-            ChannelEntry::new(self.catalog, self.catalog.index.placements[at as usize])
-        })
     }
 
     /// Returns its deprecation; `None` when the bundle itself is not deprecated.
@@ -161,13 +152,10 @@ impl<'a> Bundle<'a> {
 
     /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta {
-            catalog: self.catalog,
-            id: self.record().meta,
-        }
+        Meta::new(self.catalog, self.record().meta)
     }
 
-    fn record(self) -> &'a BundleRecord {
+    pub(crate) fn record(self) -> &'a BundleRecord {
         &self.catalog.index.bundles[self.id as usize]
     }
 }
@@ -188,7 +176,7 @@ fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result
                     return cursor.value().map(drop);
                 };
                 if let Some(text) = cursor.optional_text()? {
-                    *field = JsonText(text.0);
+                    *field = text;
                 }
                 Ok(())
             })?;
@@ -196,51 +184,4 @@ fn read_images<'a>(text: &'a [u8], images: &mut Vec<RelatedImage<'a>>) -> Result
         images.push(related);
         Ok(())
     })
-}
-
-impl<'a> BundleKey<'a> {
-    /// Creates a sort key from texts; a malformed version or release counts as absent.
-    pub fn new(
-        package: &'a str,
-        version: Option<&'a str>,
-        release: Option<&'a str>,
-        name: &'a str,
-    ) -> Self {
-        let version = version
-            .and_then(|text| Version::parse(text).ok())
-            .map(|version| {
-                let release = release.and_then(|text| Release::parse(text).ok());
-                BundleVersion { version, release }
-            });
-        Self {
-            package,
-            version,
-            name,
-        }
-    }
-
-    /// Compares two bundles in the order of [`Catalog::bundles`].
-    pub fn order(&self, other: &BundleKey<'_>) -> Ordering {
-        let highest_first = || match (&self.version, &other.version) {
-            (Some(a), Some(b)) => b.precedence(a),
-            (a, b) => b.is_some().cmp(&a.is_some()),
-        };
-        self.package
-            .cmp(other.package)
-            .then_with(highest_first)
-            .then_with(|| self.name.cmp(other.name))
-    }
-}
-
-impl BundleVersion<'_> {
-    /// Compares by precedence, lowest first; of equal versions the one without a release is the
-    /// lowest.
-    pub fn precedence(&self, other: &BundleVersion<'_>) -> Ordering {
-        self.version.precedence(&other.version).then_with(|| {
-            match (&self.release, &other.release) {
-                (Some(a), Some(b)) => a.precedence(b),
-                (a, b) => a.is_some().cmp(&b.is_some()),
-            }
-        })
-    }
 }

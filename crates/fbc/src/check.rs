@@ -8,18 +8,23 @@
 //!
 //! The linker reports what keeps a blob out of the index: no name, a duplicate, an unknown package.
 
+mod blob;
 mod bundle;
 mod channel;
 mod deprecations;
 mod graph;
+mod location;
 mod manifest;
 mod package;
 
-use super::{Catalog, Channel, Meta, Package};
-use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
+use fbc_read::problem::ProblemCollector;
+
+use crate::blobs::Findings;
+use crate::catalog::Catalog;
 
 /// Adds every problem that can be found in the index.
-pub(super) fn check(catalog: &Catalog, problems: &mut ProblemCollector) {
+pub(crate) fn check(catalog: &Catalog, findings: &Findings, problems: &mut ProblemCollector) {
+    blob::check(catalog, findings, problems);
     for package in catalog.packages() {
         package::check(package, problems);
         for channel in package.channels() {
@@ -30,44 +35,4 @@ pub(super) fn check(catalog: &Catalog, problems: &mut ProblemCollector) {
         }
     }
     deprecations::check(catalog, problems);
-}
-
-/// Location of a problem: the blob, and the objects concerned.
-#[derive(Clone, Copy)]
-struct ProblemLocation<'a> {
-    meta: Meta<'a>,
-    package: &'a str,
-    /// Name of the channel; empty when no channel is concerned.
-    channel: &'a str,
-    /// Name of the bundle; empty when no bundle is concerned, or it has no name.
-    bundle: &'a str,
-}
-
-impl<'a> ProblemLocation<'a> {
-    fn new_in_package(package: Package<'a>) -> Self {
-        Self {
-            meta: package.meta(),
-            package: package.name(),
-            channel: "",
-            bundle: "",
-        }
-    }
-
-    fn new_in_channel(channel: Channel<'a>) -> Self {
-        let channel_name = channel.name();
-        Self {
-            meta: channel.meta(),
-            channel: channel_name,
-            ..Self::new_in_package(channel.package())
-        }
-    }
-
-    fn problem(self, code: ProblemCode, message: impl Into<String>) -> Problem {
-        Problem {
-            package: optional_name(self.package),
-            channel: optional_name(self.channel),
-            bundle: optional_name(self.bundle),
-            ..Problem::new(code, message.into()).at(self.meta)
-        }
-    }
 }

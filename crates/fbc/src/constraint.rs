@@ -1,7 +1,8 @@
 //! Reads the value of an `olm.constraint`: a condition on the other installed bundles.
 
-use super::{JsonText, RawGroupVersionKind};
-use crate::json::{JsonCursor, JsonError, JsonKind, RawText};
+use fbc_read::json::{JsonCursor, JsonError, JsonKind, JsonText};
+
+use crate::gvk::RawGroupVersionKind;
 
 /// A condition on the other installed bundles.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub const MAX_CONSTRAINT_BYTES: usize = 131_072;
 /// three.
 pub const MAX_CONSTRAINT_DEPTH: usize = 16;
 
-const EMPTY: JsonText<'static> = JsonText(b"\"\"");
+const EMPTY: JsonText<'static> = JsonText::new(b"\"\"");
 
 /// Decodes a constraint; `None` when it is malformed: unknown fields, no rule or several, which
 /// fail closed.
@@ -58,7 +59,7 @@ fn constraint<'a>(cursor: &mut JsonCursor<'a>, depth: usize) -> Result<Constrain
     let mut rule = None;
     cursor.object(|cursor, key| {
         if key.is("failureMessage") {
-            failure_message = cursor.optional_text()?.map(|text| JsonText(text.0));
+            failure_message = cursor.optional_text()?;
             return Ok(());
         }
         if cursor.null()? {
@@ -106,13 +107,13 @@ fn string_fields<'a, const N: usize>(
     names: [&str; N],
 ) -> Result<[JsonText<'a>; N], JsonError> {
     let mut texts = [EMPTY; N];
-    cursor.object(|cursor, key: RawText<'_>| {
+    cursor.object(|cursor, key: JsonText<'_>| {
         let at = names
             .iter()
             .position(|name| key.is(name))
             .ok_or(JsonError::WrongType)?;
         if let Some(text) = cursor.optional_text()? {
-            texts[at] = JsonText(text.0);
+            texts[at] = text;
         }
         Ok::<_, JsonError>(())
     })?;
@@ -147,21 +148,21 @@ mod tests {
     fn conditions_nest() {
         let text = br#"{"any":{"constraints":[{"gvk":{"group":"g","kind":"K","version":"v1"}},{"package":{"packageName":"p","versionRange":">=1.0.0"}}]},"failureMessage":"need one"}"#;
         let expected = Constraint {
-            failure_message: Some(JsonText(b"\"need one\"")),
+            failure_message: Some(JsonText::new(b"\"need one\"")),
             rule: ConstraintRule::Any(vec![
                 Constraint {
                     failure_message: None,
                     rule: ConstraintRule::Gvk(RawGroupVersionKind {
-                        group: JsonText(b"\"g\""),
-                        version: JsonText(b"\"v1\""),
-                        kind: JsonText(b"\"K\""),
+                        group: JsonText::new(b"\"g\""),
+                        version: JsonText::new(b"\"v1\""),
+                        kind: JsonText::new(b"\"K\""),
                     }),
                 },
                 Constraint {
                     failure_message: None,
                     rule: ConstraintRule::Package {
-                        package: JsonText(b"\"p\""),
-                        version_range: JsonText(b"\">=1.0.0\""),
+                        package: JsonText::new(b"\"p\""),
+                        version_range: JsonText::new(b"\">=1.0.0\""),
                     },
                 },
             ]),

@@ -81,7 +81,7 @@ impl InstallMode {
     }
 
     /// Parses the exact name of a mode.
-    pub(in crate::catalog) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == text)
     }
 }

@@ -6,8 +6,9 @@
 
 use std::fmt;
 
-use super::metadata::InstallMode;
-use crate::json::{JsonCursor, JsonError, JsonKind, RawText, RawValue, is_field};
+use fbc_read::json::{JsonCursor, JsonError, JsonKind, JsonText, JsonValue, is_field};
+
+use crate::csv_enums::InstallMode;
 
 /// A Go type that a JSON value can be decoded to.
 #[derive(Clone, Copy)]
@@ -176,7 +177,7 @@ const PROPERTY_TYPES: [(&str, GoType); 7] = [
 
 /// Returns the Go type of the values of a property type; `None` for a type that upstream does not
 /// decode.
-pub(crate) fn property_type(type_name: RawText<'_>) -> Option<GoType> {
+pub(crate) fn property_type(type_name: JsonText<'_>) -> Option<GoType> {
     PROPERTY_TYPES
         .iter()
         .find(|(name, _)| type_name.is(name))
@@ -187,7 +188,7 @@ pub(crate) fn property_type(type_name: RawText<'_>) -> Option<GoType> {
 /// first unknown install mode before it.
 pub(crate) fn check_property(
     type_name: &str,
-    value: RawValue<'_>,
+    value: JsonValue<'_>,
 ) -> (Option<String>, Option<String>) {
     let mut unknown_mode = None;
     let wanted = PROPERTY_TYPES.iter().find(|(name, _)| *name == type_name);
@@ -198,7 +199,7 @@ pub(crate) fn check_property(
 
 /// Returns Go's message for the first value of the wrong type; `None` when the value can be
 /// decoded.
-pub(crate) fn find_mismatch(value: RawValue<'_>, wanted: GoType) -> Option<String> {
+pub(crate) fn find_mismatch(value: JsonValue<'_>, wanted: GoType) -> Option<String> {
     read(&mut value.cursor(), wanted, &mut None).err()
 }
 
@@ -208,7 +209,7 @@ pub(crate) fn read<'a>(
     cursor: &mut JsonCursor<'a>,
     wanted: GoType,
     unknown_mode: &mut Option<String>,
-) -> Result<RawValue<'a>, String> {
+) -> Result<JsonValue<'a>, String> {
     let start = cursor.clone();
     match check(cursor, wanted, unknown_mode) {
         Ok(()) => Ok(start.until(cursor)),
@@ -266,7 +267,7 @@ fn check(
         }
         (GoType::Integer(wanted), JsonKind::Number) => check_integer(cursor, wanted),
         (GoType::InstallMode, JsonKind::String) => {
-            let mode = cursor.text()?.decode()?;
+            let mode = cursor.text()?.try_decode()?;
             if unknown_mode.is_none() && InstallMode::parse(&mode).is_none() {
                 *unknown_mode = Some(mode.into_owned());
             }
@@ -294,7 +295,7 @@ fn check(
 
 fn check_field(
     cursor: &mut JsonCursor<'_>,
-    key: RawText<'_>,
+    key: JsonText<'_>,
     go_struct: &'static GoStruct,
     unknown_mode: &mut Option<String>,
 ) -> Result<(), TypeMismatch> {
@@ -318,7 +319,7 @@ fn check_field(
 }
 
 fn check_integer(cursor: &mut JsonCursor<'_>, wanted: &'static str) -> Result<(), TypeMismatch> {
-    let number = String::from_utf8_lossy(cursor.value()?.0).into_owned();
+    let number = String::from_utf8_lossy(cursor.value()?.raw()).into_owned();
     let fits = match wanted {
         "int32" => number.parse::<i32>().is_ok(),
         "uint8" => number.parse::<u8>().is_ok(),
@@ -341,11 +342,11 @@ fn check_byte(cursor: &mut JsonCursor<'_>) -> Result<(), TypeMismatch> {
 
 /// Checks base64 as Go decodes it: line breaks are skipped, padding is required, trailing bits are
 /// ignored.
-fn check_base64(text: RawText<'_>) -> Result<(), TypeMismatch> {
+fn check_base64(text: JsonText<'_>) -> Result<(), TypeMismatch> {
     let decoded;
-    let mut body = &text.0[1..text.0.len() - 1];
+    let mut body = &text.raw()[1..text.raw().len() - 1];
     if body.contains(&b'\\') {
-        decoded = text.decode()?;
+        decoded = text.try_decode()?;
         body = decoded.as_bytes();
     }
     match base64_error_offset(body) {
@@ -416,7 +417,7 @@ mod tests {
     #[track_caller]
     fn assert_mismatch(wanted: GoType, text: &str, message: Option<&str>) {
         assert_eq!(
-            find_mismatch(RawValue(text.as_bytes()), wanted).as_deref(),
+            find_mismatch(JsonValue::new(text.as_bytes()), wanted).as_deref(),
             message,
             "{text}"
         );

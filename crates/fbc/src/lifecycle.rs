@@ -6,14 +6,14 @@
 
 use jiff::civil::Date;
 
-use super::metadata::lists;
-use super::record::NONE;
-use super::{Bundle, Catalog, JsonText, Package, id};
-use crate::version::Version;
-use crate::work::{Step, Work, WorkStopped};
+use fbc_grammar::version::Version;
+use fbc_read::json::JsonText;
 
-/// Schema of the blobs with life cycles.
-pub const LIFECYCLE_SCHEMA: &str = "io.openshift.operators.lifecycles.v1alpha1";
+use crate::bundle::Bundle;
+use crate::metadata::lists;
+use crate::package::Package;
+use crate::record::NONE;
+use crate::work::{Step, Work, WorkStopped};
 
 /// Support of a minor version of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,32 +46,6 @@ pub struct PlatformSupport<'a> {
     pub versions: Vec<JsonText<'a>>,
 }
 
-/// Index of the blob with the life cycles of each package, or [`NONE`].
-pub(super) struct LifecycleBlobs(Box<[u32]>);
-
-impl LifecycleBlobs {
-    pub(super) fn new(catalog: &Catalog) -> Self {
-        let mut blobs = vec![NONE; catalog.packages().len()];
-        if catalog
-            .schemas()
-            .iter()
-            .any(|count| *count.schema == *LIFECYCLE_SCHEMA)
-        {
-            for at in (0..catalog.meta_count()).rev() {
-                let meta = catalog.meta_at(at);
-                let package = meta
-                    .package_name()
-                    .filter(|_| meta.schema() == LIFECYCLE_SCHEMA);
-                if let Some(package) = package.and_then(|name| catalog.package_position(name).ok())
-                {
-                    blobs[package] = id(at);
-                }
-            }
-        }
-        Self(blobs.into_boxed_slice())
-    }
-}
-
 impl<'a> Package<'a> {
     /// Reads the support of its minor versions, in the order of the blob; empty when the catalog
     /// has none.
@@ -79,7 +53,7 @@ impl<'a> Package<'a> {
     /// # Errors
     /// If the work was stopped.
     pub fn lifecycle(self, work: &Work<'_>) -> Result<Vec<VersionLifecycle<'a>>, WorkStopped> {
-        let blob = self.catalog().lifecycle_blobs().0[self.place()];
+        let blob = self.catalog().lifecycle_blobs().of_package(self.place());
         if blob == NONE {
             return Ok(Vec::new());
         }

@@ -1,4 +1,4 @@
-//! Links decoded blobs to a [`Catalog`]: decides which of several equal keys wins, sorts the
+//! Links decoded blobs to a [`ContentIndex`]: decides which of several equal keys wins, sorts the
 //! records, and resolves names.
 
 use std::ops::Range;
@@ -6,21 +6,24 @@ use std::ops::Range;
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 
-use super::build::{BlobLocations, Findings, RawBlobs};
-use super::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
-use super::derived::Derived;
-use super::names::{Name, NameTable};
-use super::record::{
+use fbc_grammar::go_quote;
+use fbc_grammar::version::{Release, Version};
+use fbc_read::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
+
+use crate::blobs::{BlobLocations, Findings, RawBlobs};
+use crate::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
+use crate::ids::id;
+use crate::index::ContentIndex;
+use crate::key::BundleKey;
+use crate::names::{Name, NameTable};
+use crate::record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord,
     Payload,
 };
-use super::{BundleKey, ContentIndex, LIFECYCLE_SCHEMA, SchemaCount, id};
-use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
-use crate::quote::go_quote;
-use crate::version::{Release, Version};
+use crate::schema::{LIFECYCLE_SCHEMA, SchemaCount};
 
 /// Builds the index from decoded blobs.
-pub(super) struct Linker<'l> {
+pub(crate) struct Linker<'l> {
     names: NameTable,
     index: ContentIndex,
     blobs: Vec<(u32, DecodedBlob)>,
@@ -35,7 +38,7 @@ pub(super) struct Linker<'l> {
 }
 
 impl<'l> Linker<'l> {
-    pub(super) fn new(
+    pub(crate) fn new(
         decoded: RawBlobs<'_>,
         locations: &'l BlobLocations,
         problems: &'l mut ProblemCollector,
@@ -81,7 +84,6 @@ impl<'l> Linker<'l> {
             requirements: shrink(decoder.requirements),
             deprecations: Vec::new(),
             schemas,
-            derived: Derived::default(),
         };
         Self {
             names,
@@ -100,7 +102,7 @@ impl<'l> Linker<'l> {
     }
 
     /// Links all blobs of a content and returns the catalog, without its text.
-    pub(super) fn link(mut self) -> (ContentIndex, Findings) {
+    pub(crate) fn link(mut self) -> (ContentIndex, Findings) {
         self.report_malformed_blobs();
         self.link_packages();
         let entries = self.link_channels();

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
+use crate::ids::id;
+
 /// Id of a string in a [`NameTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name(u32);
@@ -73,9 +75,9 @@ impl<'a> NameInterner<'a> {
         if let Some(&name) = self.known.get(&text) {
             return name;
         }
-        let name = Name(super::id(self.names.ends.len()));
+        let name = Name(id(self.names.ends.len()));
         self.names.text.push_str(&text);
-        self.names.ends.push(super::id(self.names.text.len()));
+        self.names.ends.push(id(self.names.text.len()));
         self.known.insert(text, name);
         name
     }

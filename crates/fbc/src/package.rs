@@ -2,11 +2,15 @@
 
 use std::ops::Range;
 
-use super::property::properties;
-use super::record::{
-    ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord,
-};
-use super::{Bundle, Catalog, JsonText, Meta, PackageProblems, Property};
+use fbc_read::json::JsonText;
+
+use crate::bundle::Bundle;
+use crate::catalog::{Catalog, Meta, PackageProblems};
+use crate::deprecation::Deprecation;
+use crate::ids::{id, ids};
+use crate::property::{Property, properties};
+use crate::record::{ChannelRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
+use crate::tables::icons::Icon;
 use crate::work::{Step, Work, WorkStopped};
 
 /// A package, which can be installed and upgraded: an `olm.package` with its channels and bundles.
@@ -30,13 +34,6 @@ pub struct ChannelEntry<'a> {
     id: u32,
 }
 
-/// A deprecation of a package, channel or bundle: an entry of an `olm.deprecations`.
-#[derive(Clone, Copy)]
-pub struct Deprecation<'a> {
-    catalog: &'a Catalog,
-    id: u32,
-}
-
 /// The head of a channel: its entry that no entry of the channel replaces or skips.
 #[derive(Clone, Copy)]
 pub enum Head<'a> {
@@ -46,6 +43,61 @@ pub enum Head<'a> {
     One(ChannelEntry<'a>),
     /// The channel has several such entries.
     Several,
+}
+
+impl Catalog {
+    /// Iterates over all packages, sorted by name.
+    pub fn packages(&self) -> impl DoubleEndedIterator<Item = Package<'_>> + ExactSizeIterator {
+        (0..self.index.packages.len()).map(|at| self.package_at(at))
+    }
+
+    /// Returns the package at an index in the order of [`Catalog::packages`].
+    ///
+    /// # Panics
+    /// Panics when the index is out of range.
+    pub fn package_at(&self, at: usize) -> Package<'_> {
+        assert!(
+            at < self.index.packages.len(),
+            "package {at} of {}",
+            self.index.packages.len()
+        );
+        Package::new(self, id(at))
+    }
+
+    /// Finds a package by name, in logarithmic time.
+    pub fn package(&self, name: &str) -> Option<Package<'_>> {
+        self.package_position(name)
+            .ok()
+            .map(|at| self.package_at(at))
+    }
+
+    /// Returns the entry at an index in the order of the packages, their channels and the entries
+    /// of these.
+    ///
+    /// # Panics
+    /// Panics when the index is out of range.
+    pub fn entry_at(&self, at: usize) -> ChannelEntry<'_> {
+        assert!(
+            at < self.index.entries.len(),
+            "entry {at} of {}",
+            self.index.entries.len()
+        );
+        ChannelEntry::new(self, id(at))
+    }
+}
+
+impl<'a> Bundle<'a> {
+    /// Returns the package that the bundle belongs to.
+    pub fn package(self) -> Package<'a> {
+        Package::new(self.catalog(), self.record().package)
+    }
+
+    /// Iterates over its entries in the channels of its package, by channel, then in catalog order.
+    pub fn channel_entries(self) -> impl ExactSizeIterator<Item = ChannelEntry<'a>> {
+        ids(&self.record().placements).map(move |at| {
+            ChannelEntry::new(self.catalog(), self.catalog().index.placements[at as usize])
+        })
+    }
 }
 
 impl<'a> Package<'a> {
@@ -61,7 +113,7 @@ impl<'a> Package<'a> {
     /// Returns the short description by the catalog's author, if any.
     pub fn description(self) -> Option<JsonText<'a>> {
         let span = self.record().description;
-        (!span.is_none()).then(|| JsonText(self.catalog.index.slice(self.record().meta, span)))
+        (!span.is_none()).then(|| JsonText::new(self.catalog.index.slice(self.record().meta, span)))
     }
 
     /// Returns the `defaultChannel` of the blob, which may name no channel; empty when the blob has
@@ -84,6 +136,16 @@ impl<'a> Package<'a> {
         ids(&self.record().channels).map(move |id| Channel::new(self.catalog, id))
     }
 
+    /// Iterates over its channels, sorted by name with runs of digits compared as numbers: `1.9`
+    /// comes before `1.10`. Names that differ in nothing else come in the order of their bytes.
+    pub fn channels_in_order(
+        self,
+    ) -> impl DoubleEndedIterator<Item = Channel<'a>> + ExactSizeIterator {
+        let catalog = self.catalog();
+        let order = &catalog.channel_order()[self.channel_places()];
+        order.iter().map(move |&id| Channel::new(catalog, id))
+    }
+
     /// Returns the indexes of its channels among all channels of the catalog.
     pub(super) fn channel_places(self) -> Range<usize> {
         let range = &self.record().channels;
@@ -102,7 +164,7 @@ impl<'a> Package<'a> {
         let at = channels
             .binary_search_by(|channel| self.catalog.index.names.get(channel.name).cmp(name))
             .ok()?;
-        Some(Channel::new(self.catalog, range.start + super::id(at)))
+        Some(Channel::new(self.catalog, range.start + id(at)))
     }
 
     /// Iterates over its bundles: highest version first, then by name; bundles without a version
@@ -126,6 +188,12 @@ impl<'a> Package<'a> {
         Some(Bundle::new(self.catalog, by_name[at]))
     }
 
+    /// Returns its icon: an SVG, PNG, JPEG, GIF, WebP, AVIF or ICO by its bytes; `None` when it has
+    /// none, or one of another type, empty, or not base64.
+    pub fn icon(self) -> Option<Icon<'a>> {
+        self.catalog.icons().of_package(self.place())
+    }
+
     /// Returns its deprecation; `None` when the object itself is not deprecated.
     pub fn deprecation(self) -> Option<Deprecation<'a>> {
         Deprecation::new(self.catalog, self.record().deprecation)
@@ -138,10 +206,7 @@ impl<'a> Package<'a> {
 
     /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta {
-            catalog: self.catalog,
-            id: self.record().meta,
-        }
+        Meta::new(self.catalog, self.record().meta)
     }
 
     /// Returns its index in the order of [`Catalog::packages`].
@@ -221,10 +286,7 @@ impl<'a> Channel<'a> {
 
     /// Returns its blob.
     pub fn meta(self) -> Meta<'a> {
-        Meta {
-            catalog: self.catalog,
-            id: self.record().meta,
-        }
+        Meta::new(self.catalog, self.record().meta)
     }
 
     fn record(self) -> &'a ChannelRecord {
@@ -312,38 +374,4 @@ impl<'a> ChannelEntry<'a> {
     fn record(self) -> &'a EntryRecord {
         &self.catalog.index.entries[self.id as usize]
     }
-}
-
-impl<'a> Deprecation<'a> {
-    pub(super) fn new(catalog: &'a Catalog, id: u32) -> Option<Self> {
-        (id != NONE).then_some(Self { catalog, id })
-    }
-
-    /// Returns the schema of the deprecated object: `olm.package`, `olm.channel` or `olm.bundle`.
-    pub fn schema(self) -> &'a str {
-        self.catalog.index.names.get(self.record().schema)
-    }
-
-    /// Returns the name of the deprecated object; for a package its own, although the blob omits
-    /// it.
-    pub fn name(self) -> &'a str {
-        self.catalog.index.names.get(self.record().name)
-    }
-
-    /// Returns the message to the user; `None` when it is missing.
-    pub fn message(self) -> Option<JsonText<'a>> {
-        let span = self.record().message;
-        (!span.is_none()).then(|| JsonText(self.catalog.index.slice(self.record().meta, span)))
-    }
-
-    fn record(self) -> &'a DeprecationRecord {
-        &self.catalog.index.deprecations[self.id as usize]
-    }
-}
-
-/// Iterates over a range of ids with a known length, which `Range<u32>` does not have.
-pub(super) fn ids(
-    range: &Range<u32>,
-) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
-    (range.start as usize..range.end as usize).map(super::id)
 }

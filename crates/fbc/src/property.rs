@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use super::constraint::{self, Constraint};
-use super::names::Name;
-use super::package::ids;
-use super::record::{Payload, PropertyRecord};
-use super::{Catalog, JsonText, JsonValue, go_types};
-use crate::json::RawValue;
+use fbc_read::json::JsonValue;
+
+use crate::catalog::Catalog;
+use crate::constraint::Constraint;
+use crate::gvk::GroupVersionKind;
+use crate::ids::ids;
+use crate::names::Name;
+use crate::record::{Payload, PropertyRecord};
+use crate::{constraint, go_types};
 
 /// A typed value that a catalog attaches to a package, a channel or a bundle.
 #[derive(Clone, Copy)]
@@ -48,29 +51,6 @@ pub enum PropertyKind<'a> {
     Opaque,
 }
 
-/// A Kubernetes API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct GroupVersionKind<'a> {
-    /// API group, empty for the core group.
-    pub group: &'a str,
-    /// API version, such as `v1alpha1`.
-    pub version: &'a str,
-    /// Kind, such as `EtcdCluster`.
-    pub kind: &'a str,
-}
-
-/// A Kubernetes API in the JSON texts of a value that is decoded when it is read; missing ones are
-/// empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawGroupVersionKind<'a> {
-    /// API group, empty for the core group.
-    pub group: JsonText<'a>,
-    /// API version, such as `v1`.
-    pub version: JsonText<'a>,
-    /// Kind, such as `ConfigMap`.
-    pub kind: JsonText<'a>,
-}
-
 /// A package that a bundle requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackageRequirement<'a> {
@@ -89,7 +69,7 @@ impl<'a> Property<'a> {
     /// Returns the value; `None` only when the property has none.
     pub fn value(self) -> Option<JsonValue<'a>> {
         let span = self.record().value;
-        (!span.is_none()).then(|| JsonValue(self.catalog.index.slice(self.meta, span)))
+        (!span.is_none()).then(|| JsonValue::new(self.catalog.index.slice(self.meta, span)))
     }
 
     /// Decodes the value by the type of the property.
@@ -133,10 +113,10 @@ impl<'a> Property<'a> {
     }
 
     /// Returns Go's message for a value that cannot be decoded as `olm.package`; `None` if it can.
-    pub(crate) fn package_mismatch(self) -> Option<String> {
+    pub fn package_mismatch(self) -> Option<String> {
         match self.value() {
             None => Some(go_types::VALUE_MISSING.to_owned()),
-            Some(value) => go_types::find_mismatch(RawValue(value.raw()), go_types::PACKAGE),
+            Some(value) => go_types::find_mismatch(JsonValue::new(value.raw()), go_types::PACKAGE),
         }
     }
 
@@ -167,7 +147,7 @@ impl<'a> Property<'a> {
     }
 }
 
-pub(super) fn properties<'a>(
+pub(crate) fn properties<'a>(
     catalog: &'a Catalog,
     meta: u32,
     range: &Range<u32>,

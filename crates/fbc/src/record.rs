@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::names::Name;
+use crate::names::Name;
 
 /// The id of no object, where an id is optional.
 pub(crate) const NONE: u32 = u32::MAX;

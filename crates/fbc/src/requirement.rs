@@ -1,16 +1,19 @@
-//! What must be met when a bundle is installed, and which bundles of the catalog meet it.
+//! Requirements of bundles on other bundles, and the bundles of the catalog that meet them.
 
 use std::fmt;
 
-use super::constraint::{Constraint, ConstraintRule};
-use super::find::ApiFilter;
-use super::property::{
-    GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind,
-};
-use super::{Bundle, BundleFilter, Catalog, JsonText, Package, id};
-use crate::json::{JsonCursor, JsonError, is_field};
-use crate::range::BlangRange;
-use crate::version::Version;
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::Version;
+use fbc_read::json::{JsonCursor, JsonError, JsonText, is_field};
+
+use crate::bundle::Bundle;
+use crate::catalog::Catalog;
+use crate::constraint::{Constraint, ConstraintRule};
+use crate::find::filter::BundleFilter;
+use crate::gvk::{ApiFilter, GroupVersionKind, RawGroupVersionKind};
+use crate::ids::id;
+use crate::package::Package;
+use crate::property::{PackageRequirement, Property, PropertyKind};
 use crate::work::{Step, Work, WorkStopped};
 
 /// Something that must be met when a bundle is installed.
@@ -18,11 +21,11 @@ use crate::work::{Step, Work, WorkStopped};
 pub struct Requirement<'a> {
     /// Type of the property that states it.
     pub property_type: &'a str,
-    /// What it requires.
+    /// Condition that must be met.
     pub rule: RequirementRule<'a>,
 }
 
-/// What a requirement requires.
+/// Condition of a requirement.
 #[derive(Clone, Debug)]
 pub enum RequirementRule<'a> {
     /// An `olm.package.required`.
@@ -345,7 +348,7 @@ fn read_label(property: Property<'_>) -> Option<String> {
         if is_field(key, "label") {
             label = cursor
                 .optional_text()?
-                .map(|text| JsonText(text.0).decode().into_owned());
+                .map(|text| text.decode().into_owned());
             return Ok::<(), JsonError>(());
         }
         cursor.value().map(drop)

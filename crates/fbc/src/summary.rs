@@ -7,11 +7,18 @@ use std::ops::Range;
 use hashbrown::HashSet;
 use jiff::Timestamp;
 
-use super::find::fold_text;
-use super::metadata::{CapabilityLevel, InstallModes, first_sentence, short_name};
-use super::names::{Name, NameInterner, NameTable};
-use super::record::NONE;
-use super::{Bundle, Catalog, Head, JsonText, Package};
+use fbc_read::json::JsonText;
+
+use crate::bundle::Bundle;
+use crate::catalog::Catalog;
+use crate::csv_enums::{CapabilityLevel, InstallModes};
+use crate::ids::id;
+use crate::metadata::{first_sentence, short_name};
+use crate::names::{Name, NameInterner};
+use crate::package::{Head, Package};
+use crate::record::NONE;
+use crate::tables::search::fold::fold_text;
+use crate::tables::summaries::{Summaries, SummaryRecord};
 
 /// Display metadata of a package, decoded once for the whole catalog.
 #[derive(Clone, Copy)]
@@ -19,37 +26,6 @@ pub struct Summary<'a> {
     catalog: &'a Catalog,
     summaries: &'a Summaries,
     record: &'a SummaryRecord,
-}
-
-/// Summaries of all packages, in package order.
-pub(super) struct Summaries {
-    names: NameTable,
-    /// Keywords, categories and features.
-    words: Vec<Name>,
-    records: Vec<SummaryRecord>,
-}
-
-#[derive(Default)]
-struct SummaryRecord {
-    /// Id of the bundle that the metadata comes from, or [`NONE`].
-    bundle: u32,
-    display_name: Option<Name>,
-    summary: Option<Name>,
-    provider_name: Option<Name>,
-    provider_url: Option<Name>,
-    provider_short_name: Option<Name>,
-    /// Folded display name, or else name of the package.
-    sort_name: Option<Name>,
-    keywords: Range<u32>,
-    categories: Range<u32>,
-    features: Range<u32>,
-    architectures: Range<u32>,
-    operating_systems: Range<u32>,
-    subscriptions: Range<u32>,
-    capability_level: Option<CapabilityLevel>,
-    install_modes: InstallModes,
-    certified: Option<bool>,
-    created_at: Option<Timestamp>,
 }
 
 impl<'a> Package<'a> {
@@ -116,31 +92,31 @@ impl<'a> Summary<'a> {
     }
 
     /// Iterates over the categories, as
-    /// [`CsvMetadata::categories`](super::CsvMetadata::categories).
+    /// [`CsvMetadata::categories`](crate::CsvMetadata::categories).
     pub fn categories(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.categories)
     }
 
     /// Iterates over the platform features, as
-    /// [`CsvMetadata::infrastructure_features`](super::CsvMetadata::infrastructure_features).
+    /// [`CsvMetadata::infrastructure_features`](crate::CsvMetadata::infrastructure_features).
     pub fn infrastructure_features(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.features)
     }
 
     /// Iterates over the CPU architectures, as
-    /// [`CsvMetadata::architectures`](super::CsvMetadata::architectures).
+    /// [`CsvMetadata::architectures`](crate::CsvMetadata::architectures).
     pub fn architectures(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.architectures)
     }
 
     /// Iterates over the operating systems, as
-    /// [`CsvMetadata::operating_systems`](super::CsvMetadata::operating_systems).
+    /// [`CsvMetadata::operating_systems`](crate::CsvMetadata::operating_systems).
     pub fn operating_systems(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.operating_systems)
     }
 
     /// Iterates over the subscriptions, as
-    /// [`CsvMetadata::valid_subscriptions`](super::CsvMetadata::valid_subscriptions), without
+    /// [`CsvMetadata::valid_subscriptions`](crate::CsvMetadata::valid_subscriptions), without
     /// duplicates.
     pub fn valid_subscriptions(self) -> impl ExactSizeIterator<Item = &'a str> {
         self.words(&self.record.subscriptions)
@@ -178,23 +154,28 @@ impl<'a> Summary<'a> {
     }
 }
 
-impl Summaries {
-    /// Decodes the metadata of every package.
-    pub(super) fn from_catalog(catalog: &Catalog) -> Self {
-        let mut builder = SummaryBuilder {
-            names: NameInterner::new(),
-            words: Vec::new(),
-        };
-        let records = catalog
-            .packages()
-            .map(|package| builder.record(package))
-            .collect();
-        builder.words.shrink_to_fit();
-        Self {
-            names: builder.names.finish(),
-            words: builder.words,
-            records,
-        }
+impl Catalog {
+    /// Returns the summaries of all packages, decoded on first use.
+    pub(crate) fn summaries(&self) -> &Summaries {
+        self.tables.summaries.get_or_init(|| decode_summaries(self))
+    }
+}
+
+/// Decodes the metadata of every package.
+fn decode_summaries(catalog: &Catalog) -> Summaries {
+    let mut builder = SummaryBuilder {
+        names: NameInterner::new(),
+        words: Vec::new(),
+    };
+    let records = catalog
+        .packages()
+        .map(|package| builder.record(package))
+        .collect();
+    builder.words.shrink_to_fit();
+    Summaries {
+        names: builder.names.finish(),
+        words: builder.words,
+        records,
     }
 }
 
@@ -242,7 +223,7 @@ impl SummaryBuilder {
             .display_name()
             .map_or(Cow::Borrowed(package.name()), JsonText::decode);
         SummaryRecord {
-            bundle: super::id(bundle.place()),
+            bundle: id(bundle.place()),
             provider_short_name: self.text(short_name),
             sort_name: self.text(Some(fold_text(&shown))),
             architectures: self.words(metadata.architectures().into_iter().map(Cow::Owned)),
@@ -285,6 +266,6 @@ impl SummaryBuilder {
                 self.words.push(name);
             }
         }
-        super::id(start)..super::id(self.words.len())
+        id(start)..id(self.words.len())
     }
 }

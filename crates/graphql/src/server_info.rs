@@ -1,6 +1,6 @@
 //! What a server says of itself.
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::document::SDL;

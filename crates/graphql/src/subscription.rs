@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_facts::peer::Peer;
 use serde_json::{Map, Value};
 use serving::{Catalogs, FairPermit, FairSemaphore, RenewalError, Revision, Served, Snapshot};

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::BufMut;
-use fbc::catalog::{
-    Bundle, ChannelEntry, JsonValue, Manifests, Property, PropertyKind, read_manifest,
-};
+use fbc::{Bundle, ChannelEntry, Property, PropertyKind};
+use fbc_read::json::JsonValue;
+use fbc_read::manifest::{Manifests, read_manifest};
 
 use crate::csv;
 use crate::json::{push_escaped, quoted};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bytes::BufMut;
-use fbc::catalog::{Channel, Deprecation, Head, JsonText, Package};
+use fbc::{Channel, Deprecation, Head, Package};
+use fbc_read::json::JsonText;
 use serving::Served;
 
 use crate::bundle::{BundleForm, write_bundle};

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use oci_client::manifest::{ImageIndexEntry, OciImageIndex};
 use sha2::{Digest as _, Sha256};
 

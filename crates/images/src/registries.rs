@@ -168,7 +168,7 @@ impl Registries {
             .map(|layer| (layer.digest, layer.bytes))
             .collect();
         let total: u64 = blobs.values().sum();
-        let path = |digest: &fbc::Digest| folder.join(digest.hex());
+        let path = |digest: &fbc_grammar::Digest| folder.join(digest.hex());
         let mut before = 0;
         for layer in &resolved.layers {
             let Some(bytes) = blobs.remove(&layer.digest) else {

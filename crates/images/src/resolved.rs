@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 
 use super::layout::OpenLayout;
 use super::registries::Session;

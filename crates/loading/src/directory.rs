@@ -14,8 +14,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fbc::Origins;
-use fbc::ignore::IgnoreRules;
+use fbc_grammar::ignore::IgnoreRules;
+use fbc_read::Origins;
 use store::{ContentWriter, StoreError, WrittenContent};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use jiff::{SignedDuration, Timestamp};
 use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served};
 use store::Store;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fbc::{Digest, Origins};
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 use futures_util::FutureExt;
 use jiff::Timestamp;
 use opentelemetry::Context;

@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fbc::Outline;
 use fbc::outline::REMEMBERED;
-use fbc::{Digest, Outline};
+use fbc_grammar::Digest;
 use jiff::Timestamp;
 
 /// The outlines of each catalog; clones see the same.

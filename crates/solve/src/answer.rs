@@ -3,7 +3,7 @@
 mod conflict;
 mod solution;
 
-use fbc::catalog::{Bundle, Channel, ChannelEntry};
+use fbc::{Bundle, Channel, ChannelEntry};
 
 pub use conflict::{Conflict, ConflictReason, MAX_CANDIDATES, ReasonKind, Relaxation};
 pub use solution::{MAX_PASSED_OVER, PassedOver, Solution, SolutionStep, StepReason};

@@ -38,7 +38,7 @@ pub enum SolvePolicy {
     /// preference decides.
     #[default]
     OlmV0,
-    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever that needs;
+    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc_graph::resolve` picks, whatever that needs;
     /// what it needs would have to be installed beforehand, in the highest versions that fit.
     OlmV1,
 }

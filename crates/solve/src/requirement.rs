@@ -5,8 +5,8 @@ mod constraint;
 
 use std::fmt;
 
-use fbc::range::BlangRange;
 use fbc::work::Step;
+use fbc_grammar::range::BlangRange;
 use serde_json::{Map, Value};
 
 use crate::facts::{Api, BundleFacts};
@@ -91,7 +91,7 @@ impl From<String> for Fault {
 }
 
 impl ParsedRequirement {
-    /// Reads a property of one of the [`fbc::catalog::REQUIREMENT_TYPES`].
+    /// Reads a property of one of the [`fbc::REQUIREMENT_TYPES`].
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use fbc::catalog::{Channel, ChannelEntry, Package};
 use fbc::work::Step;
+use fbc::{Channel, ChannelEntry, Package};
 
 use crate::channel_order::{ChainEntry, sort_channel};
 use crate::facts::{BundleFacts, RawProperty};
@@ -237,7 +237,7 @@ impl<'a> World<'a> {
     fn facts_of(
         &mut self,
         at: usize,
-        bundle: fbc::catalog::Bundle<'a>,
+        bundle: fbc::Bundle<'a>,
         meter: &Meter<'_>,
     ) -> Result<Rc<BundleFacts<'a>>, Halt<'static>> {
         meter.draw(Step::Bundle, 1)?;

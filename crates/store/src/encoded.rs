@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_facts::coding::{Coding, CompressionLevel};
 
 use super::file::{self, FileKind, TempFile};

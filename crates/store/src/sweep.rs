@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_facts::coding::Coding;
 
 use super::file::{self, CrashPoint, FileKind, io_error, reached};

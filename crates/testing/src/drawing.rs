@@ -1,19 +1,16 @@
-//! What drawings of the update graph show.
+//! Drawings of update graphs, as the program makes them.
 
 use drawing::{Drawing, DrawnBundle, DrawnChannel, DrawnEntry};
+use fbc::{Bundle, Channel, ChannelEntry, Package};
+use fbc_graph::graph::{UpdateGraph, heads, stranded};
 
-use super::{UpdateGraph, heads, stranded};
-use crate::catalog::{Bundle, Channel, ChannelEntry};
-
-impl<'a> UpdateGraph<'a> {
-    /// Returns what there is to draw: every entry of the channels with what it replaces and skips,
-    /// and the skip ranges as texts. Heads, deprecated and stranded bundles are marked.
-    pub fn drawing(&self) -> Drawing<'a> {
-        Drawing {
-            package: self.package.name(),
-            channels: self.channels().map(drawn_channel).collect(),
-            bundles: self.nodes().map(drawn_bundle).collect(),
-        }
+/// Returns the drawing of an update graph: every entry of its channels with what it replaces and
+/// skips, and the skip ranges as texts. Heads, deprecated and stranded bundles are marked.
+pub fn draw<'a>(package: Package<'a>, graph: &UpdateGraph<'a>) -> Drawing<'a> {
+    Drawing {
+        package: package.name(),
+        channels: graph.channels().map(drawn_channel).collect(),
+        bundles: graph.nodes().map(drawn_bundle).collect(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fbc::Catalog;
-use fbc::catalog::JsonValue;
 use fbc::work::{Step, Work};
+use fbc_read::json::JsonValue;
 
 use super::{FieldKind, MAX_KEYS, MAX_NAME_BYTES, MAX_SCHEMAS, ShapeError, names};
 

@@ -7,7 +7,9 @@ use std::future::pending;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
 
-use fbc::{Catalog, Digest, Origins};
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_facts::peer::Peer;

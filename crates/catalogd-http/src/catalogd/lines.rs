@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fbc::Catalog;
-use fbc::catalog::MetaFilter;
 use fbc::work::{Work, WorkStopped};
+use fbc::{Catalog, MetaFilter};
 
 use http_facts::peer::Peer;
 use http_facts::permits::Permits;
@@ -79,7 +78,7 @@ fn span(catalog: &Catalog, Run { first, last }: Run) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use fbc::origin::{FileOrigin, Origins};
+    use fbc_read::origin::{FileOrigin, Origins};
 
     use super::*;
 

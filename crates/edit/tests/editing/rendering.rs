@@ -8,7 +8,7 @@ use edit::file::SourceFile;
 use edit::format::Line;
 use edit::meta::sort;
 use edit::{Format, Meta};
-use fbc::ignore::{IGNORE_FILE, IgnoreRules};
+use fbc_grammar::ignore::{IGNORE_FILE, IgnoreRules};
 use serde::Deserialize;
 use serde_json::Value;
 

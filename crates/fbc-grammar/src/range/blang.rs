@@ -36,8 +36,8 @@ impl BlangRange {
     /// Parses a range.
     ///
     /// ```
-    /// use fbc::range::BlangRange;
-    /// use fbc::version::Version;
+    /// use fbc_grammar::range::BlangRange;
+    /// use fbc_grammar::version::Version;
     ///
     /// let range = BlangRange::parse(">=1.0.0 <2.0.0 || 3.1.x")?;
     /// assert!(range.contains(&Version::parse("2.0.0-rc")?));
@@ -74,7 +74,7 @@ impl BlangRange {
     /// for two.
     ///
     /// ```
-    /// use fbc::range::BlangRange;
+    /// use fbc_grammar::range::BlangRange;
     ///
     /// assert_eq!(BlangRange::parse(">=1.0.0 <2.0.0 || 3.1.x")?.comparators(), 4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

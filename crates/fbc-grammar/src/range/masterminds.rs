@@ -70,8 +70,8 @@ impl MastermindsRange {
     /// Parses a constraint.
     ///
     /// ```
-    /// use fbc::range::MastermindsRange;
-    /// use fbc::version::Version;
+    /// use fbc_grammar::range::MastermindsRange;
+    /// use fbc_grammar::version::Version;
     ///
     /// let range = MastermindsRange::parse(">=1.2, <2 || ~3.1")?;
     /// assert!(range.contains(&Version::parse("3.1.4")?));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Requirement, SelectorError, SelectorOperator, key_error};
+use super::{LabelRequirement, SelectorError, SelectorOperator, key_error};
 
 /// Operators and punctuation; the longest match wins.
 const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
@@ -19,7 +19,7 @@ struct SelectorParser<'a> {
     at: usize,
 }
 
-pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
+pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, SelectorError> {
     let mut parser = SelectorParser {
         tokens: tokens(text),
         at: 0,
@@ -73,7 +73,7 @@ impl<'a> SelectorParser<'a> {
         token
     }
 
-    fn requirement(&mut self) -> Result<Requirement, String> {
+    fn requirement(&mut self) -> Result<LabelRequirement, String> {
         let mut token = self.next();
         let is_negated = token == SelectorToken::Sign("!");
         if is_negated {
@@ -86,10 +86,10 @@ impl<'a> SelectorParser<'a> {
             return Err(error);
         }
         if is_negated {
-            return Requirement::new(key, SelectorOperator::DoesNotExist, Vec::new());
+            return LabelRequirement::new(key, SelectorOperator::DoesNotExist, Vec::new());
         }
         if matches!(self.peek(), SelectorToken::End | SelectorToken::Sign(",")) {
-            return Requirement::new(key, SelectorOperator::Exists, Vec::new());
+            return LabelRequirement::new(key, SelectorOperator::Exists, Vec::new());
         }
         let (operator, values) = match self.next() {
             SelectorToken::Word("in") => (SelectorOperator::In, self.values()?),
@@ -105,7 +105,7 @@ impl<'a> SelectorParser<'a> {
                 ));
             }
         };
-        Requirement::new(key, operator, values)
+        LabelRequirement::new(key, operator, values)
     }
 
     /// Parses one value; a missing value is an empty one.

@@ -17,7 +17,7 @@ pub struct VersionRelease<'a> {
     pub release: Release<'a>,
 }
 
-/// Why a version or release is invalid. The texts are those of operator-registry and
+/// An error in a version or a release. The messages are those of operator-registry and
 /// operator-controller.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VersionReleaseError {
@@ -47,12 +47,12 @@ impl<'a> VersionRelease<'a> {
     /// becomes the release. A given release counts even when it is empty.
     ///
     /// ```
-    /// use fbc::version::VersionRelease;
+    /// use fbc_grammar::version::VersionRelease;
     ///
     /// let rebuilt = VersionRelease::parse("1.0.0+2", None)?;
     /// assert_eq!(rebuilt.release.as_str(), "2");
     /// assert!(rebuilt.precedence(&VersionRelease::parse("1.0.0", None)?).is_gt());
-    /// # Ok::<(), fbc::version::VersionReleaseError>(())
+    /// # Ok::<(), fbc_grammar::version::VersionReleaseError>(())
     /// ```
     pub fn parse(version: &'a str, release: Option<&'a str>) -> Result<Self, VersionReleaseError> {
         let Some(release) = release else {
@@ -74,7 +74,8 @@ impl<'a> VersionRelease<'a> {
     }
 
     /// Removes the build metadata, so that `==` agrees with precedence.
-    pub(crate) fn without_build(&self) -> Self {
+    #[must_use]
+    pub fn without_build(&self) -> Self {
         let Version {
             major,
             minor,

@@ -1,7 +1,7 @@
 //! Blang ranges by a table: what each comparator means with each form of version, and the errors.
 
-use fbc::range::BlangRange;
-use fbc::version::Version;
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::Version;
 
 /// A range, versions in it, and versions not in it.
 #[rustfmt::skip]

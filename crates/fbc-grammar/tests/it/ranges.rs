@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fbc::range::{
+use fbc_grammar::range::{
     BlangRange, MAX_MASTERMINDS_BYTES, MAX_MASTERMINDS_GROUPS, MastermindsRange, VersionRangeError,
 };
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value;
@@ -21,7 +21,7 @@ type Answer = Result<BTreeMap<String, bool>, String>;
 fn blang_ranges_answer_as_upstream_does() {
     let mut checked = 0;
     for (range, versions, expected) in vectors(include_str!(
-        "../testdata/golden/resolve/ranges-blang.jsonl"
+        "../../../fbc/tests/testdata/golden/resolve/ranges-blang.jsonl"
     )) {
         let expected = if EMPTY_GROUP.contains(&range.as_str()) {
             Err(VersionRangeError::GroupEmpty.to_string())
@@ -43,7 +43,7 @@ fn blang_ranges_answer_as_upstream_does() {
 fn masterminds_ranges_answer_as_upstream_does() {
     let mut checked = 0;
     for (range, versions, expected) in vectors(include_str!(
-        "../testdata/golden/resolve/ranges-masterminds.jsonl"
+        "../../../fbc/tests/testdata/golden/resolve/ranges-masterminds.jsonl"
     )) {
         let parsed = MastermindsRange::parse(&range);
         assert_eq!(
@@ -60,7 +60,7 @@ fn masterminds_ranges_answer_as_upstream_does() {
 #[test]
 fn masterminds_ranges_agree_with_npm_where_the_grammars_coincide() {
     let mut checked = 0;
-    for line in include_str!("../testdata/npm-semver.txt").lines() {
+    for line in include_str!("../../../fbc/tests/testdata/npm-semver.txt").lines() {
         let [range, versions, answers] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("no row: {line}")
         };
@@ -145,7 +145,7 @@ fn places_are_those_of_the_versions_that_a_range_contains() {
         .collect();
     versions.sort_by(|a, b| b.precedence(a));
     for (range, ..) in vectors(include_str!(
-        "../testdata/golden/resolve/ranges-blang.jsonl"
+        "../../../fbc/tests/testdata/golden/resolve/ranges-blang.jsonl"
     )) {
         if let Ok(range) = BlangRange::parse(&range) {
             check_places(&range, &versions);

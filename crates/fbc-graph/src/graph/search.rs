@@ -9,9 +9,9 @@ use hashbrown::{HashMap, HashSet};
 
 use super::successors::{Installed, Releases, identity, successors};
 use super::{UpdateGraph, UpgradeTarget};
-use crate::catalog::{Bundle, Channel, ChannelEntry};
-use crate::version::VersionRelease;
-use crate::work::{Step, Work, WorkStopped};
+use fbc::work::{Step, Work, WorkStopped};
+use fbc::{Bundle, Channel, ChannelEntry};
+use fbc_grammar::version::VersionRelease;
 
 /// A set of unvisited indexes that skips visited ones in almost constant time (union-find).
 struct SkipSet {

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use hashbrown::HashMap;
 
 use super::{Reasons, draw_range, selected_channels};
-use crate::catalog::{Bundle, ChannelEntry, Package, PropertyKind};
-use crate::range::BlangRange;
-use crate::version::{VersionRelease, VersionReleaseError};
-use crate::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::{Bundle, ChannelEntry, Package, PropertyKind};
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::{VersionRelease, VersionReleaseError};
 
 /// An installed bundle, which need not be in a catalog any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ pub(crate) fn identity(
     else {
         return Err(format!(
             "no package property found in bundle {}",
-            crate::quote::go_quote(bundle.name())
+            fbc_grammar::go_quote(bundle.name())
         )
         .into());
     };

@@ -12,8 +12,8 @@ use hashbrown::HashMap;
 use super::search::EqualVersions;
 use super::successors::{Admission, Installed, successors};
 use super::{Reason, UpdateGraph, UpgradeTarget, selected_channels};
-use crate::catalog::{Bundle, Channel, ChannelEntry, Package};
-use crate::work::{Step, Work, WorkStopped};
+use fbc::work::{Step, Work, WorkStopped};
+use fbc::{Bundle, Channel, ChannelEntry, Package};
 
 /// A single-step upgrade from one bundle to another.
 #[derive(Clone)]

@@ -7,11 +7,11 @@ use std::cmp::{Ordering, Reverse};
 use super::{
     Offer, Rejection, ResolutionError, ResolutionFailure, ResolutionRequest, UpgradePolicy,
 };
-use crate::catalog::{Bundle, Package};
 use crate::graph::{Installed, allowed_upgrades, identity};
-use crate::range::MastermindsRange;
-use crate::version::VersionRelease;
-use crate::work::{Step, Work};
+use fbc::work::{Step, Work};
+use fbc::{Bundle, Package};
+use fbc_grammar::range::MastermindsRange;
+use fbc_grammar::version::VersionRelease;
 
 /// A bundle under consideration.
 pub(super) struct Candidate<'a> {

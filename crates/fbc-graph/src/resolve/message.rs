@@ -1,10 +1,10 @@
 //! Upstream's messages of resolution errors.
 
 use super::{Considered, FailureCode, Offer, ResolutionFailure, ResolutionRequest};
-use crate::catalog::Bundle;
-use crate::quote::go_quote;
-use crate::range::VersionRangeError;
-use crate::version::VersionReleaseError;
+use fbc::Bundle;
+use fbc_grammar::go_quote;
+use fbc_grammar::range::VersionRangeError;
+use fbc_grammar::version::VersionReleaseError;
 
 impl<'a> ResolutionFailure<'a> {
     pub(super) fn invalid(message: String) -> Self {

@@ -3,11 +3,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use fbc::Catalog;
-use fbc::catalog::{Bundle, Package};
-use fbc::graph::{Installed, Reason, UpdateGraph, successors, upgrades_from};
-use fbc::version::VersionRelease;
 use fbc::work::Work;
+use fbc::{Bundle, Catalog, Package};
+use fbc_grammar::version::VersionRelease;
+use fbc_graph::graph::{Installed, Reason, UpdateGraph, successors, upgrades_from};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testing::fixture;
@@ -35,7 +34,7 @@ fn short<'a>(bundles: impl IntoIterator<Item = Bundle<'a>>) -> Vec<&'a str> {
 }
 
 fn edges(catalog: &Catalog, channels: &[&str]) -> Vec<String> {
-    let edge = |edge: fbc::graph::UpdateEdge<'_>| {
+    let edge = |edge: fbc_graph::graph::UpdateEdge<'_>| {
         let known = if edge.from_bundle.is_some() { "" } else { "?" };
         let from = edge.from.trim_start_matches("p.v");
         let to = edge.to.name().trim_start_matches("p.v");

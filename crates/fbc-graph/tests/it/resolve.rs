@@ -4,14 +4,13 @@ mod golden;
 
 use std::collections::BTreeMap;
 
-use fbc::Catalog;
-use fbc::catalog::Platform;
-use fbc::resolve::{
+use fbc::work::Work;
+use fbc::{Catalog, Platform};
+use fbc_grammar::selector::{MatchExpression, Selector};
+use fbc_graph::resolve::{
     Considered, FailureCode, InstalledBundle, MAX_CONSIDERED, Offer, ResolutionFailure,
     ResolutionRequest, UpgradePolicy, resolve,
 };
-use fbc::selector::{MatchExpression, Selector};
-use fbc::work::Work;
 use testing::fixture;
 
 /// The package of upstream's own test.

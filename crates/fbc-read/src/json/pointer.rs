@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::JsonValue;
-use crate::json::{JsonCursor, JsonError, JsonKind};
+use super::{JsonCursor, JsonError, JsonKind, JsonValue};
 
-/// Why a text is not a JSON pointer.
+/// An error for a text that is not a JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPointerError {
     /// It is not empty and does not begin with a slash.
@@ -53,7 +52,7 @@ fn walk<'a>(value: &'a [u8], tokens: &[Cow<'_, str>]) -> Result<Option<&'a [u8]>
     Ok(Some(cursor.value()?.0))
 }
 
-/// Why a step stops before the end of its value.
+/// Reason that a step stops before the end of its value.
 enum StepEnd<'a> {
     /// The member or element begins here.
     Found(JsonCursor<'a>),
@@ -100,7 +99,7 @@ fn unescape(token: &str) -> Option<Cow<'_, str>> {
 fn step<'a>(cursor: &mut JsonCursor<'a>, token: &str) -> Result<(), StepEnd<'a>> {
     match cursor.kind()? {
         JsonKind::Object => cursor.object(|cursor, key| {
-            if key.is(token) || key.decode()? == token {
+            if key.is(token) || key.try_decode()? == token {
                 return Err(StepEnd::Found(cursor.clone()));
             }
             cursor.value()?;

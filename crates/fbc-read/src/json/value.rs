@@ -1,8 +1,7 @@
 //! Reads values of canonical JSON as Go reads them: keys of structs match in any letter case, and
 //! `null` is the same as nothing.
 
-use super::{JsonText, JsonValue};
-use crate::json::{JsonCursor, JsonError, is_field};
+use super::{JsonCursor, JsonError, JsonText, JsonValue, is_field};
 
 /// A JSON value has another type than its reader expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,13 +15,6 @@ impl From<JsonError> for WrongType {
 }
 
 impl<'a> JsonValue<'a> {
-    /// Creates a value from its text, which must be canonical JSON as
-    /// [`Bundle::csv_manifest`](super::Bundle::csv_manifest) returns it: without white space
-    /// outside of strings.
-    pub fn new(text: &'a [u8]) -> Self {
-        Self(text)
-    }
-
     /// Reads fields of an object in one pass; `None` for those that are missing or `null`.
     ///
     /// # Errors
@@ -30,10 +22,7 @@ impl<'a> JsonValue<'a> {
     pub fn fields<const N: usize>(self, names: [&str; N]) -> Result<[Option<Self>; N], WrongType> {
         let mut fields = [None; N];
         self.each_member(|key, value| {
-            if let Some(at) = names
-                .iter()
-                .position(|name| is_field(crate::json::RawText(key.0), name))
-            {
+            if let Some(at) = names.iter().position(|name| is_field(key, name)) {
                 fields[at] = Some(value).filter(|value| !value.is_null()).or(fields[at]);
             }
         })?;
@@ -51,10 +40,7 @@ impl<'a> JsonValue<'a> {
         mut field: impl FnMut(usize, Self),
     ) -> Result<(), WrongType> {
         self.each_member(|key, value| {
-            if let Some(at) = names
-                .iter()
-                .position(|name| is_field(crate::json::RawText(key.0), name))
-            {
+            if let Some(at) = names.iter().position(|name| is_field(key, name)) {
                 field(at, value);
             }
         })
@@ -80,7 +66,7 @@ impl<'a> JsonValue<'a> {
         }
         JsonCursor::new(self.0).object(|cursor, key| {
             let value = cursor.value()?;
-            member(JsonText(key.0), Self(value.0));
+            member(key, value);
             Ok(())
         })
     }
@@ -94,7 +80,7 @@ impl<'a> JsonValue<'a> {
             return Ok(());
         }
         JsonCursor::new(self.0).array(|cursor| {
-            element(Self(cursor.value()?.0));
+            element(cursor.value()?);
             Ok(())
         })
     }
@@ -117,7 +103,7 @@ impl<'a> JsonValue<'a> {
         if self.is_null() {
             return Ok(JsonText::EMPTY);
         }
-        Ok(JsonText(JsonCursor::new(self.0).text()?.0))
+        Ok(self.cursor().text()?)
     }
 
     /// Reads `true` or `false`.
@@ -130,10 +116,6 @@ impl<'a> JsonValue<'a> {
             b"false" | b"null" => Ok(false),
             _ => Err(WrongType),
         }
-    }
-
-    fn is_null(self) -> bool {
-        self.0 == b"null"
     }
 }
 

@@ -1,15 +1,16 @@
-//! Lists of problems, and how many there are: a catalog from a stranger may have a problem in every
-//! few bytes, so only the first of each code are listed.
+//! Lists of problems and their numbers: a hostile catalog may have a problem in every few bytes, so
+//! only the first of each code are listed.
 
 use std::collections::BTreeMap;
 
+use fbc_grammar::ignore::compare_paths;
 use serde::{Deserialize, Serialize};
 
 use super::{Problem, ProblemCode, Severity};
 
 /// Maximum number of problems of one code that a catalog lists, in the order in which they are
-/// found; further ones are only counted. Nobody reads more of one kind, and each takes a hundred
-/// bytes or more.
+/// found; further ones are only counted: a reader needs no more of one kind, and each takes a
+/// hundred bytes or more.
 pub const MAX_PROBLEMS_PER_CODE: u64 = 1_000;
 
 /// Maximum size, in bytes, of the texts of all listed problems of one code. Problems that are found
@@ -36,7 +37,7 @@ pub struct Problems {
 
 /// Collects the problems of a catalog while it is checked.
 #[derive(Debug, Default)]
-pub(crate) struct ProblemCollector {
+pub struct ProblemCollector {
     problems: Problems,
     /// Bytes of the texts of the listed problems of each code.
     bytes: BTreeMap<ProblemCode, usize>,
@@ -113,7 +114,7 @@ impl Problems {
 impl ProblemCollector {
     /// Counts a problem, and lists it if there is room for its code; `make` is not called
     /// otherwise.
-    pub(crate) fn add(&mut self, code: ProblemCode, make: impl FnOnce() -> Problem) {
+    pub fn add(&mut self, code: ProblemCode, make: impl FnOnce() -> Problem) {
         let is_listed = self.has_room(code);
         self.problems.counts.add(code, 1);
         if is_listed {
@@ -125,7 +126,7 @@ impl ProblemCollector {
     }
 
     /// Counts problems that cannot be listed.
-    pub(crate) fn count(&mut self, counts: &ProblemCounts) {
+    pub fn count(&mut self, counts: &ProblemCounts) {
         self.problems.counts.add_all(counts);
     }
 
@@ -136,10 +137,10 @@ impl ProblemCollector {
     }
 
     /// Returns the problems, in catalog order.
-    pub(crate) fn finish(mut self) -> Problems {
+    pub fn finish(mut self) -> Problems {
         self.problems.listed.sort_by(|a, b| {
             let by_file = match (&a.file, &b.file) {
-                (Some(a), Some(b)) => crate::ignore::compare_paths(a, b),
+                (Some(a), Some(b)) => compare_paths(a, b),
                 (a, b) => a.is_some().cmp(&b.is_some()),
             };
             by_file.then_with(|| a.line.cmp(&b.line))

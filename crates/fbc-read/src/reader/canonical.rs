@@ -13,7 +13,7 @@ use std::ops::Range;
 mod text;
 
 use crate::problem::MAX_PROBLEMS_PER_CODE;
-use crate::quote::MAX_QUOTED_BYTES;
+use fbc_grammar::quote::MAX_QUOTED_BYTES;
 
 pub(super) use text::{plain_prefix, unescape, write_char, write_text};
 
@@ -38,7 +38,7 @@ pub(super) struct ObjectMember {
     /// First bytes of its key as a number, which usually decides comparisons.
     prefix: u64,
     kind: KeyKind,
-    /// Whether its key has escapes.
+    /// `true` when its key has escapes.
     is_escaped: bool,
 }
 
@@ -76,7 +76,7 @@ struct OpenCollection {
     start: usize,
     /// Index of its first member in `members`.
     members: usize,
-    /// Whether the keys so far are sorted.
+    /// `true` while the keys are in order, so that closing the object need not sort them.
     in_order: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Errors that reject a file, with upstream's text where it has one.
 
-use crate::quote::go_quote;
+use fbc_grammar::quote::go_quote;
 
 /// An error that rejects a file, and with it the whole content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,7 @@ const SEPARATOR: &[u8] = b"---";
 /// text grows.
 #[derive(Debug, Default)]
 pub(super) struct DocumentSplitter {
-    /// Whether the first line has been examined.
+    /// `true` once the first line has been examined.
     has_begun: bool,
     /// No separator begins before this offset.
     searched: usize,

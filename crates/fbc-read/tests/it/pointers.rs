@@ -1,6 +1,6 @@
 //! JSON pointers into raw values, as RFC 6901 has them.
 
-use fbc::catalog::{JsonPointerError, resolve_pointer};
+use fbc_read::json::{JsonPointerError, resolve_pointer};
 use testing::fixture;
 
 /// The example of section 5 of RFC 6901, in canonical JSON.

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fbc::ignore::{IGNORE_FILE, IgnoreError, IgnoreRules, compare_paths};
-use fbc::problem::ProblemCode;
-use fbc::read::{FileReader, ReadErrorKind, ReadEvent, ReadLimits};
+use fbc_grammar::ignore::{IGNORE_FILE, IgnoreError, IgnoreRules, compare_paths};
+use fbc_read::problem::ProblemCode;
+use fbc_read::{FileReader, ReadErrorKind, ReadEvent, ReadLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ fn errors_are_of_upstreams_kind_and_in_its_place() {
         told.push(format!("{} | {file}:{line}: {kind}", case.name));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let expected = include_str!("../testdata/reading-errors.txt");
+    let expected = include_str!("../../../fbc/tests/testdata/reading-errors.txt");
     assert_eq!(told, expected.lines().collect::<Vec<_>>());
 }
 
@@ -219,7 +219,7 @@ fn doubles(line: &str) -> Value {
 }
 
 fn cases() -> Vec<Case> {
-    let text = include_str!("../testdata/golden/fbc/reading.jsonl");
+    let text = include_str!("../../../fbc/tests/testdata/golden/fbc/reading.jsonl");
     let cases = text.lines().map(|line| serde_json::from_str(line).unwrap());
     cases.collect()
 }

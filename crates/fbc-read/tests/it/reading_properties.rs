@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
+use fbc_read::{FileReader, ReadEvent, ReadLimits};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 

@@ -1,27 +1,19 @@
-//! Validates single blobs: missing, reserved and oddly named schemas, and values that upstream's
+//! Checks single blobs: missing, reserved and oddly named schemas, and values that upstream's
 //! decoder rejects. Runs only when a catalog is built, not when it is reopened.
 
 use std::collections::HashSet;
 
-use super::build::Findings;
-use super::bundle::Bundle;
-use super::go_types;
-use super::property::Property;
-use super::{Catalog, Meta, Package};
-use crate::json::RawValue;
-use crate::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
-use crate::quote::go_quote;
+use fbc_grammar::go_quote;
+use fbc_read::json::JsonValue;
+use fbc_read::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 
-/// Schemas whose blobs are typed objects; all others are custom schemas.
-pub const TYPED_SCHEMAS: [&str; 4] = [
-    "olm.package",
-    "olm.channel",
-    "olm.bundle",
-    "olm.deprecations",
-];
-
-/// What upstream's gRPC server requires of the name of a custom schema, as a regular expression.
-pub const CUSTOM_NAME_RULE: &str = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$";
+use crate::blobs::Findings;
+use crate::bundle::Bundle;
+use crate::catalog::{Catalog, Meta};
+use crate::go_types;
+use crate::package::Package;
+use crate::property::Property;
+use crate::schema::{CUSTOM_NAME_RULE, TYPED_SCHEMAS, is_custom_name};
 
 /// Maximum number of bytes of a blob that a message quotes.
 const QUOTED_BYTES: usize = 256;
@@ -73,7 +65,7 @@ fn check_schemas(catalog: &Catalog, problems: &mut ProblemCollector) {
                     "object '{}' is missing root schema field",
                     quoted_blob(meta)
                 );
-                Problem::new(ProblemCode::SchemaMissing, message).at(meta)
+                Problem::new(ProblemCode::SchemaMissing, message).at(meta.file(), meta.line())
             });
         } else if is_odd(schema) && seen.insert(schema) {
             let (code, what) = if is_template(schema) {
@@ -88,7 +80,8 @@ fn check_schemas(catalog: &Catalog, problems: &mut ProblemCollector) {
                 )
             };
             problems.add(code, || {
-                Problem::new(code, format!("schema {} {what}", go_quote(schema))).at(meta)
+                Problem::new(code, format!("schema {} {what}", go_quote(schema)))
+                    .at(meta.file(), meta.line())
             });
         }
     }
@@ -137,15 +130,8 @@ fn add_custom_name(meta: Meta<'_>, what: &str, problems: &mut ProblemCollector) 
             "{what} does not match {CUSTOM_NAME_RULE}: `opm serve` does not serve the catalog, and clients of OLM v0 cannot \
              ask for the blob over gRPC"
         );
-        Problem::new(ProblemCode::SchemaNameInvalid, message).at(meta)
+        Problem::new(ProblemCode::SchemaNameInvalid, message).at(meta.file(), meta.line())
     });
-}
-
-/// Returns whether upstream's gRPC server accepts a text as name of a custom schema, or of the
-/// package of its blob: [`CUSTOM_NAME_RULE`].
-pub fn is_custom_name(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    text.bytes().all(is_part) && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
 fn is_odd(schema: &str) -> bool {
@@ -172,7 +158,7 @@ fn quoted_blob(meta: Meta<'_>) -> String {
 /// Reports an icon that upstream's decoder rejects; the package is served without it.
 fn check_icon(package: Package<'_>, problems: &mut ProblemCollector) {
     if let Some(mismatch) = go_types::find_mismatch(
-        RawValue(package.meta().blob().raw()),
+        JsonValue::new(package.meta().blob().raw()),
         go_types::PACKAGE_BLOB,
     ) {
         problems.add(ProblemCode::BlobMalformed, || Problem {
@@ -181,7 +167,7 @@ fn check_icon(package: Package<'_>, problems: &mut ProblemCollector) {
                 ProblemCode::BlobMalformed,
                 format!("parse package: {mismatch}"),
             )
-            .at(package.meta())
+            .at(package.meta().file(), package.meta().line())
         });
     }
 }
@@ -221,7 +207,7 @@ fn mismatch_of(property: Property<'_>) -> String {
     let Some(value) = property.value() else {
         return go_types::VALUE_MISSING.to_owned();
     };
-    let (mismatch, _) = go_types::check_property(property.type_name(), RawValue(value.raw()));
+    let (mismatch, _) = go_types::check_property(property.type_name(), JsonValue::new(value.raw()));
     // Of several values with alike keys the last is kept, which may be the one that can be decoded.
     mismatch.unwrap_or_else(|| "a value has the wrong type".to_owned())
 }
@@ -247,9 +233,9 @@ fn check_install_modes(bundle: Bundle<'_>, unknown: &[u32], problems: &mut Probl
         .filter(|property| unknown.binary_search(&property.place()).is_ok())
     {
         problems.add(ProblemCode::InstallModeUnknown, || {
-            let value = property
-                .value()
-                .map(|value| go_types::check_property(property.type_name(), RawValue(value.raw())));
+            let value = property.value().map(|value| {
+                go_types::check_property(property.type_name(), JsonValue::new(value.raw()))
+            });
             let mode = value.and_then(|(_, mode)| mode).unwrap_or_default();
             let message = format!(
                 "bundle {} has the unknown install mode {}",
@@ -266,6 +252,6 @@ fn problem_in(bundle: Bundle<'_>, code: ProblemCode, message: String) -> Problem
     Problem {
         package: optional_name(bundle.package().name()),
         bundle: optional_name(bundle.name()),
-        ..Problem::new(code, message).at(bundle.meta())
+        ..Problem::new(code, message).at(bundle.meta().file(), bundle.meta().line())
     }
 }

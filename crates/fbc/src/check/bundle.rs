@@ -1,11 +1,14 @@
 //! Validates bundles: their identity, their images, and their membership in channels.
 
-use super::{ProblemLocation, manifest};
-use crate::catalog::{Bundle, PropertyKind};
-use crate::image::ImageReference;
-use crate::problem::{ProblemCode, ProblemCollector};
-use crate::quote::go_quote;
-use crate::version::{Release, Version};
+use fbc_grammar::go_quote;
+use fbc_grammar::image::ImageReference;
+use fbc_grammar::version::{Release, Version};
+use fbc_read::problem::{ProblemCode, ProblemCollector};
+
+use super::location::ProblemLocation;
+use super::manifest;
+use crate::bundle::Bundle;
+use crate::property::PropertyKind;
 
 pub(super) fn check(bundle: Bundle<'_>, problems: &mut ProblemCollector) {
     let location = ProblemLocation {

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::{ProblemLocation, graph};
-use crate::catalog::{Channel, ChannelEntry};
-use crate::problem::{ProblemCode, ProblemCollector};
-use crate::quote::go_quote;
-use crate::range::BlangRange;
+use fbc_grammar::go_quote;
+use fbc_grammar::range::BlangRange;
+use fbc_read::problem::{ProblemCode, ProblemCollector};
+
+use super::graph;
+use super::location::ProblemLocation;
+use crate::package::{Channel, ChannelEntry};
 
 pub(super) fn check(channel: Channel<'_>, problems: &mut ProblemCollector) {
     let location = ProblemLocation::new_in_channel(channel);

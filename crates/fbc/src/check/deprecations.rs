@@ -6,12 +6,15 @@
 
 use std::collections::HashSet;
 
-use super::ProblemLocation;
-use crate::catalog::decode::{BlobBody, Checks, DecodedDeprecation, Decoder};
-use crate::catalog::names::NameTable;
-use crate::catalog::{Bundle, Catalog, Meta, Package};
-use crate::problem::{ProblemCode, ProblemCollector};
-use crate::quote::go_quote;
+use fbc_grammar::go_quote;
+use fbc_read::problem::{ProblemCode, ProblemCollector};
+
+use super::location::ProblemLocation;
+use crate::bundle::Bundle;
+use crate::catalog::{Catalog, Meta};
+use crate::decode::{BlobBody, Checks, DecodedDeprecation, Decoder};
+use crate::names::NameTable;
+use crate::package::Package;
 
 const SCHEMA: &str = "olm.deprecations";
 

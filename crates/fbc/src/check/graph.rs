@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::catalog::{Channel, ChannelEntry};
-use crate::problem::ProblemCode;
+use fbc_read::problem::ProblemCode;
+
+use crate::package::{Channel, ChannelEntry};
 
 /// Returns the first problem of a channel's update graph, in upstream's order and words.
 ///

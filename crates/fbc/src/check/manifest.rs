@@ -1,12 +1,13 @@
 //! Validates inline manifests: the data of an `olm.bundle.object` must be JSON or YAML.
 
-use super::ProblemLocation;
-use crate::catalog::{Bundle, JsonValue};
-use crate::json::RawText;
-use crate::manifest::{EncodedBytes, read_data, read_manifest};
-use crate::problem::{ProblemCode, ProblemCollector};
-use crate::quote::go_quote;
-use crate::read::{FileReader, ReadErrorKind, ReadLimits};
+use fbc_grammar::go_quote;
+use fbc_read::json::{JsonText, JsonValue};
+use fbc_read::manifest::{EncodedBytes, read_data, read_manifest};
+use fbc_read::problem::{ProblemCode, ProblemCollector};
+use fbc_read::{FileReader, ReadErrorKind, ReadLimits};
+
+use super::location::ProblemLocation;
+use crate::bundle::Bundle;
 
 /// Reports each manifest that is not YAML. Invalid base64 is reported when the value is decoded.
 pub(super) fn check(
@@ -74,9 +75,9 @@ fn yaml_error(value: JsonValue<'_>) -> Option<String> {
 }
 
 /// Tells whether the first encoded byte is a brace, in which case nothing needs to be decoded.
-fn begins_with_brace(data: RawText<'_>) -> bool {
+fn begins_with_brace(data: JsonText<'_>) -> bool {
     matches!(
-        data.0,
+        data.raw(),
         [b'"', b'e', b'w'..=b'z' | b'0'..=b'9' | b'+' | b'/', ..]
     )
 }

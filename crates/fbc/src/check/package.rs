@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::ProblemLocation;
-use crate::catalog::{Bundle, Package};
-use crate::problem::{ProblemCode, ProblemCollector};
-use crate::quote::go_quote;
-use crate::version::Version;
+use fbc_grammar::go_quote;
+use fbc_grammar::version::Version;
+use fbc_read::problem::{ProblemCode, ProblemCollector};
+
+use super::location::ProblemLocation;
+use crate::bundle::Bundle;
+use crate::package::Package;
 
 /// The longest package name, in bytes: that of an RFC 1123 label.
 const MAX_NAME_BYTES: usize = 63;

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{BlobField, Checks, Decoder};
-use crate::catalog::go_types::{self, GoType};
-use crate::catalog::names::Name;
-use crate::catalog::record::{GvkRecord, Payload, PropertyRecord, RequirementRecord, Span};
-use crate::catalog::{constraint, id};
-use crate::json::{JsonCursor, JsonError, JsonKind, RawText, RawValue, is_field};
+use fbc_read::json::{JsonCursor, JsonError, JsonKind, JsonText, JsonValue, is_field};
+
+use super::decoder::BlobField;
+use super::decoder::{Checks, Decoder};
+use crate::go_types::GoType;
+use crate::ids::id;
+use crate::names::Name;
+use crate::record::{GvkRecord, Payload, PropertyRecord, RequirementRecord, Span};
+use crate::{constraint, go_types};
 
 impl<'a> Decoder<'a> {
     /// Reads a list of properties, before the schema of the blob is known.
@@ -69,7 +72,7 @@ impl<'a> Decoder<'a> {
         }
         let value = value.map_or(Span::default(), |(at, value)| Span {
             start: id(at),
-            len: id(value.0.len()),
+            len: id(value.raw().len()),
         });
         let type_name = self.text_or_empty(type_name)?;
         self.properties.push(PropertyRecord {
@@ -85,8 +88,8 @@ impl<'a> Decoder<'a> {
     fn value(
         &mut self,
         cursor: &mut JsonCursor<'a>,
-        type_name: Option<RawText<'a>>,
-    ) -> Result<RawValue<'a>, JsonError> {
+        type_name: Option<JsonText<'a>>,
+    ) -> Result<JsonValue<'a>, JsonError> {
         let start = cursor.clone();
         let wanted = type_name
             .filter(|_| self.checks == Checks::All)
@@ -101,7 +104,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Checks a value whose type follows it. Keys are sorted, so this needs a key such as `Value`.
-    fn check_late(&mut self, type_name: Option<RawText<'a>>, value: Option<RawValue<'a>>) {
+    fn check_late(&mut self, type_name: Option<JsonText<'a>>, value: Option<JsonValue<'a>>) {
         let Some(value) = value else {
             return self.note_mismatch();
         };
@@ -112,7 +115,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads a value and notes its mismatch or unknown install mode; `None` for a mismatch.
-    fn check(&mut self, cursor: &mut JsonCursor<'a>, wanted: GoType) -> Option<RawValue<'a>> {
+    fn check(&mut self, cursor: &mut JsonCursor<'a>, wanted: GoType) -> Option<JsonValue<'a>> {
         let mut unknown_mode = None;
         let read = go_types::read(cursor, wanted, &mut unknown_mode);
         self.unknown_modes
@@ -128,8 +131,8 @@ impl<'a> Decoder<'a> {
     /// Decodes the value of a property of a known type; fails if it is malformed.
     fn payload(
         &mut self,
-        type_name: RawText<'a>,
-        value: RawValue<'a>,
+        type_name: JsonText<'a>,
+        value: JsonValue<'a>,
     ) -> Result<Payload, JsonError> {
         let is_object = value.cursor().kind()? == JsonKind::Object;
         Ok(if type_name.is("olm.gvk") {
@@ -146,7 +149,7 @@ impl<'a> Decoder<'a> {
             Payload::CsvMetadata
         } else if type_name.is("olm.bundle.object") && is_object {
             Payload::BundleObject
-        } else if type_name.is("olm.constraint") && constraint::decode(value.0).is_some() {
+        } else if type_name.is("olm.constraint") && constraint::decode(value.raw()).is_some() {
             Payload::Constraint
         } else if type_name.is("olm.maxOpenShiftVersion") {
             Payload::MaxOpenShiftVersion(self.max_openshift_version(value)?)
@@ -155,7 +158,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn gvk(&mut self, value: RawValue<'a>) -> Result<u32, JsonError> {
+    fn gvk(&mut self, value: JsonValue<'a>) -> Result<u32, JsonError> {
         let [group, version, kind] = texts(value, ["group", "version", "kind"])?;
         let record = GvkRecord {
             group: self.text_or_empty(group)?,
@@ -172,9 +175,9 @@ impl<'a> Decoder<'a> {
 
     fn requirement(
         &mut self,
-        package: Option<RawText<'a>>,
-        range: Option<RawText<'a>>,
-        release: Option<RawText<'a>>,
+        package: Option<JsonText<'a>>,
+        range: Option<JsonText<'a>>,
+        release: Option<JsonText<'a>>,
     ) -> Result<u32, JsonError> {
         let record = RequirementRecord {
             package: self.text_or_empty(package)?,
@@ -187,12 +190,12 @@ impl<'a> Decoder<'a> {
 
     /// Reads the version, a string or a number in real catalogs, which must be exactly
     /// `<major>.<minor>`.
-    fn max_openshift_version(&mut self, value: RawValue<'a>) -> Result<Name, JsonError> {
+    fn max_openshift_version(&mut self, value: JsonValue<'a>) -> Result<Name, JsonError> {
         let mut cursor = value.cursor();
         let version = match cursor.kind()? {
-            JsonKind::String => cursor.text()?.decode()?,
+            JsonKind::String => cursor.text()?.try_decode()?,
             JsonKind::Number => {
-                Cow::Borrowed(std::str::from_utf8(value.0).map_err(|_| JsonError::Damaged)?)
+                Cow::Borrowed(std::str::from_utf8(value.raw()).map_err(|_| JsonError::Damaged)?)
             }
             _ => return Err(JsonError::WrongType),
         };
@@ -217,9 +220,9 @@ impl<'a> Decoder<'a> {
 
 /// Reads string fields of an object; `null`, as object or as field, counts as absent.
 fn texts<'a, const N: usize>(
-    value: RawValue<'a>,
+    value: JsonValue<'a>,
     fields: [&str; N],
-) -> Result<[Option<RawText<'a>>; N], JsonError> {
+) -> Result<[Option<JsonText<'a>>; N], JsonError> {
     let mut texts = [None; N];
     let mut cursor = value.cursor();
     if cursor.null()? {

@@ -5,30 +5,18 @@
 
 use std::collections::BTreeSet;
 
-use super::super::names::{Name, NameTable};
-use super::super::package::ids;
-use super::super::record::{HeadRecord, NONE, Payload};
-use super::super::{Bundle, Catalog, id};
-use super::BundleFilter;
-use super::apis::{ApiIndex, bundle_payloads};
-use super::tables::{Postings, equal_range};
-use crate::range::MastermindsRange;
-use crate::version::Version;
-use crate::work::{CHUNK, Step, Work, WorkStopped};
+use fbc_grammar::range::MastermindsRange;
+use fbc_grammar::version::Version;
 
-/// Index for the conditions on bundles.
-#[derive(Debug)]
-pub(in crate::catalog) struct BundleIndex {
-    pub(super) apis: ApiIndex,
-    /// Required packages, sorted by name.
-    required_packages: Box<[Name]>,
-    /// Bundles that require each package of `required_packages`, ascending.
-    requiring: Postings,
-    /// Ids of bundles, sorted by name, then ascending.
-    by_name: Box<[u32]>,
-    /// Types of the properties of bundles, sorted by name.
-    types: Box<[Name]>,
-}
+use crate::bundle::Bundle;
+use crate::catalog::Catalog;
+use crate::find::filter::BundleFilter;
+use crate::ids::{id, ids};
+use crate::names::Name;
+use crate::record::{HeadRecord, NONE};
+use crate::tables::bundles::sorted;
+use crate::tables::postings::equal_range;
+use crate::work::{CHUNK, Step, Work, WorkStopped};
 
 impl Catalog {
     /// Returns the indexes, in the order of [`Catalog::bundles`], of the bundles that meet the
@@ -45,8 +33,8 @@ impl Catalog {
         let packages =
             (!filter.packages.is_empty()).then(|| self.places_of_packages(&filter.packages));
         let (candidates, others) = self.candidates(filter, packages.as_deref(), work)?;
-        let types =
-            (!filter.property_types.is_empty()).then(|| index.types(self, &filter.property_types));
+        let types = (!filter.property_types.is_empty())
+            .then(|| index.types(&self.index, &filter.property_types));
         let mut versions = filter
             .version_range
             .as_ref()
@@ -90,14 +78,22 @@ impl Catalog {
             halvings * looked_up + filter.channels.len(),
         )?;
         let mut lists = Vec::new();
-        lists.extend(filter.provides.map(|api| index.apis.providing(self, api)));
-        lists.extend(filter.requires.map(|api| index.apis.requiring(self, api)));
+        lists.extend(
+            filter
+                .provides
+                .map(|api| index.apis.providing(&self.index, api)),
+        );
+        lists.extend(
+            filter
+                .requires
+                .map(|api| index.apis.requiring(&self.index, api)),
+        );
         lists.extend(
             filter
                 .requires_package
-                .map(|name| index.requiring(self, name)),
+                .map(|name| index.requiring(&self.index, name)),
         );
-        lists.extend((!filter.names.is_empty()).then(|| index.named(self, &filter.names)));
+        lists.extend((!filter.names.is_empty()).then(|| index.named(&self.index, &filter.names)));
         lists.extend((!filter.images.is_empty()).then(|| self.with_images(&filter.images)));
         if !filter.channels.is_empty() {
             lists.push(self.in_channels(packages, &filter.channels, work)?);
@@ -294,111 +290,9 @@ impl<'f, 'c> VersionTests<'f, 'c> {
     }
 }
 
-impl BundleIndex {
-    pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
-        let names = &catalog.index.names;
-        let required_packages =
-            distinct(names, requirements(catalog).map(|(name, _)| name).collect());
-        let mut rank = vec![0; names.len()];
-        for (at, name) in required_packages.iter().enumerate() {
-            rank[name.index()] = id(at);
-        }
-        let requiring = Postings::new(
-            required_packages.len(),
-            requirements(catalog).map(|(name, bundle)| (rank[name.index()], bundle)),
-        );
-        let mut by_name: Box<[u32]> = (0..id(catalog.index.bundles.len())).collect();
-        by_name.sort_by_key(|&at| names.get(catalog.index.bundles[at as usize].name));
-        let properties = catalog
-            .index
-            .bundles
-            .iter()
-            .flat_map(|bundle| ids(&bundle.properties));
-        let types = distinct(
-            names,
-            properties
-                .map(|at| catalog.index.properties[at as usize].type_name)
-                .collect(),
-        );
-        Self {
-            apis: ApiIndex::new(catalog),
-            required_packages,
-            requiring,
-            by_name,
-            types,
-        }
-    }
-
-    /// Returns the bundles that require a package, ascending.
-    fn requiring(&self, catalog: &Catalog, package: &str) -> Vec<u32> {
-        let bundles = self
-            .required_packages
-            .binary_search_by(|&name| catalog.index.names.get(name).cmp(package));
-        bundles.map_or(Vec::new(), |at| sorted(self.requiring.get(at).to_vec()))
-    }
-
-    /// Returns the bundles of these names, ascending.
-    fn named(&self, catalog: &Catalog, names: &[&str]) -> Vec<u32> {
-        let name = |&at: &u32| {
-            catalog
-                .index
-                .names
-                .get(catalog.index.bundles[at as usize].name)
-        };
-        // Many bundles may have one name, which is looked up once.
-        let mut names = names.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        let of_name =
-            |wanted: &&str| &self.by_name[equal_range(&self.by_name, |at| name(at).cmp(wanted))];
-        sorted(names.iter().flat_map(of_name).copied().collect())
-    }
-
-    /// Returns the names of those texts that are types of properties, sorted by number.
-    fn types(&self, catalog: &Catalog, texts: &[&str]) -> Vec<Name> {
-        let find = |text: &&str| {
-            self.types
-                .binary_search_by(|&name| catalog.index.names.get(name).cmp(text))
-                .ok()
-        };
-        let mut types: Vec<Name> = texts
-            .iter()
-            .filter_map(find)
-            .map(|at| self.types[at])
-            .collect();
-        types.sort_unstable_by_key(|name| name.index());
-        types.dedup();
-        types
-    }
-}
-
-/// Iterates over pairs of required package and bundle, by bundle.
-fn requirements(catalog: &Catalog) -> impl Iterator<Item = (Name, u32)> + Clone {
-    bundle_payloads(catalog).filter_map(|(bundle, payload)| match payload {
-        Payload::PackageRequired(at) => {
-            Some((catalog.index.requirements[at as usize].package, bundle))
-        }
-        _ => None,
-    })
-}
-
 /// Returns whether a list, sorted by number, has a name.
 fn has_name(names: &[Name], name: Name) -> bool {
     names
         .binary_search_by_key(&name.index(), |name| name.index())
         .is_ok()
-}
-
-/// Removes duplicates and sorts by text.
-fn distinct(names: &NameTable, mut list: Vec<Name>) -> Box<[Name]> {
-    list.sort_unstable_by_key(|name| name.index());
-    list.dedup();
-    list.sort_unstable_by_key(|&name| names.get(name));
-    list.into_boxed_slice()
-}
-
-fn sorted(mut places: Vec<u32>) -> Vec<u32> {
-    places.sort_unstable();
-    places.dedup();
-    places
 }

@@ -1,47 +1,26 @@
 //! Completions of an unfinished text: names, display names, categories, providers, keywords and
 //! kinds of APIs.
-//!
-//! A sorted list of parts of folded texts, one from each beginning of a word: completions are found
-//! by binary search.
-
-use std::ops::Range;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::super::{Catalog, GroupVersionKind, Package, id};
-use super::search::fold_text;
-use crate::version::compare_api_versions;
+use fbc_grammar::version::compare_api_versions;
+
+use crate::catalog::Catalog;
+use crate::gvk::GroupVersionKind;
+use crate::ids::id;
+use crate::package::Package;
+use crate::tables::completions::{
+    CompletionItem, CompletionKind, CompletionMatch, Completions, beginning,
+};
+use crate::tables::search::fold::fold_text;
 use crate::work::{Step, Work, WorkStopped, sort_steps};
-
-/// Maximum number of letters of a text that is completed, and of what follows the beginning of a
-/// word; further letters are ignored.
-pub const MAX_COMPLETED_LETTERS: usize = 100;
-
-/// Completions of a catalog.
-#[derive(Debug, Default)]
-pub(in crate::catalog) struct Completions {
-    items: Vec<CompletionItem>,
-    /// The folded texts, one behind the other.
-    texts: String,
-    /// Sorted by their parts of the texts.
-    keys: Vec<CompletionKey>,
-}
-
-/// What can be found by its beginning.
-#[derive(Debug)]
-struct CompletionKey {
-    /// Bytes of the texts from the beginning of a word on.
-    part: Range<u32>,
-    found: CompletionMatch,
-    item: u32,
-}
 
 /// A completion of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<'c> {
-    /// How it matches; the best comes first.
+    /// Match; the best comes first.
     pub found: CompletionMatch,
-    /// What it is.
+    /// Kind of the completion.
     pub kind: CompletionKind,
     /// The whole text: the name of a package, the kind of an API.
     pub text: &'c str,
@@ -51,43 +30,11 @@ pub struct Completion<'c> {
     pub api: Option<GroupVersionKind<'c>>,
 }
 
-/// What a completion is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CompletionKind {
-    /// A package.
-    Package,
-    /// A category.
-    Category,
-    /// The short name of a provider.
-    Provider,
-    /// A keyword.
-    Keyword,
-    /// An API that bundles provide.
-    Api,
-}
-
-/// How a completion matches, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CompletionMatch {
-    /// It begins with the text.
-    Beginning,
-    /// The display name begins with the text.
-    DisplayName,
-    /// A word within it, or within the display name, begins with the text.
-    Word,
-}
-
-#[derive(Debug)]
-struct CompletionItem {
-    kind: CompletionKind,
-    /// Empty for packages, which have their names.
-    text: Box<str>,
-    package: Option<u32>,
-    /// Group and version of an API, whose kind is the text.
-    api: Option<(Box<str>, Box<str>)>,
-}
-
 impl Catalog {
+    pub(crate) fn completions(&self) -> &Completions {
+        self.tables.completions.get_or_init(|| collect(self))
+    }
+
     /// Finds completions of a text of some kinds, or of every kind if there are none, best first
     /// and then by kind and text. Letter case, accents, and everything but letters and digits are
     /// ignored. Nothing completes an empty text.
@@ -106,10 +53,9 @@ impl Catalog {
             return Ok(Vec::new());
         }
         work.draw(Step::Word, 1)?;
-        let Completions { items, texts, keys } = self.completions();
-        let start = keys.partition_point(|key| key.text(texts) < text);
-        let keys = &keys[start..];
-        let keys = &keys[..keys.partition_point(|key| key.text(texts).starts_with(text))];
+        let completions = self.completions();
+        let items = &completions.items;
+        let keys = completions.with_beginning(text);
         work.draw(Step::FacetValue, keys.len())?;
         work.draw(Step::SortStep, 2 * sort_steps(keys.len()))?;
         let is_wanted = |item: &CompletionItem| kinds.is_empty() || kinds.contains(&item.kind);
@@ -152,108 +98,57 @@ impl Catalog {
     }
 }
 
-impl Completions {
-    pub(in crate::catalog) fn new(catalog: &Catalog) -> Self {
-        let mut completions = Self::default();
-        for package in catalog.packages() {
-            completions.add_package(package);
-        }
-        let mut categories = HashSet::new();
-        let mut providers = HashSet::new();
-        let mut keywords = HashSet::new();
-        for summary in catalog.packages().map(Package::summary) {
-            categories.extend(summary.categories());
-            providers.extend(summary.provider_short_name());
-            keywords.extend(summary.keywords());
-        }
-        let texts = [
-            (CompletionKind::Category, categories),
-            (CompletionKind::Provider, providers),
-            (CompletionKind::Keyword, keywords),
-        ];
-        for (kind, texts) in texts {
-            for text in texts {
-                completions.add(
-                    CompletionItem {
-                        kind,
-                        text: text.into(),
-                        package: None,
-                        api: None,
-                    },
-                    text,
-                    None,
-                );
-            }
-        }
-        for (GroupVersionKind { group, kind, .. }, version) in newest_versions(catalog) {
-            let api = Some((group.into(), version.into()));
-            let item = CompletionItem {
-                kind: CompletionKind::Api,
-                text: kind.into(),
-                package: None,
-                api,
-            };
-            completions.add(item, kind, None);
-        }
-        let Self { texts, keys, .. } = &mut completions;
-        keys.sort_unstable_by(|one, other| one.text(texts).cmp(other.text(texts)));
-        completions
-    }
-
-    fn add_package(&mut self, package: Package<'_>) {
+/// Collects the completions of a catalog.
+fn collect(catalog: &Catalog) -> Completions {
+    let mut completions = Completions::default();
+    for package in catalog.packages() {
         let item = CompletionItem {
             kind: CompletionKind::Package,
             text: "".into(),
             package: Some(id(package.place())),
             api: None,
         };
-        self.add(item, package.name(), package.summary().display_name());
+        completions.add(item, package.name(), package.summary().display_name());
     }
-
-    fn add(&mut self, item: CompletionItem, text: &str, display_name: Option<&str>) {
-        let at = id(self.items.len());
-        self.items.push(item);
-        let names = [
-            (Some(text), CompletionMatch::Beginning),
-            (display_name, CompletionMatch::DisplayName),
-        ];
-        for (name, whole) in names {
-            let folded = name.map(fold_text).unwrap_or_default();
-            let first = self.texts.len();
-            self.texts.push_str(&folded);
-            let begins = folded.match_indices(' ').map(|(space, _)| space + 1);
-            for begin in std::iter::once(0)
-                .chain(begins)
-                .filter(|begin| *begin < folded.len())
-            {
-                let end = begin + beginning(&folded[begin..]).len();
-                let part = id(first + begin)..id(first + end);
-                let found = if begin == 0 {
-                    whole
-                } else {
-                    CompletionMatch::Word
-                };
-                self.keys.push(CompletionKey {
-                    part,
-                    found,
-                    item: at,
-                });
-            }
+    let mut categories = HashSet::new();
+    let mut providers = HashSet::new();
+    let mut keywords = HashSet::new();
+    for summary in catalog.packages().map(Package::summary) {
+        categories.extend(summary.categories());
+        providers.extend(summary.provider_short_name());
+        keywords.extend(summary.keywords());
+    }
+    let texts = [
+        (CompletionKind::Category, categories),
+        (CompletionKind::Provider, providers),
+        (CompletionKind::Keyword, keywords),
+    ];
+    for (kind, texts) in texts {
+        for text in texts {
+            completions.add(
+                CompletionItem {
+                    kind,
+                    text: text.into(),
+                    package: None,
+                    api: None,
+                },
+                text,
+                None,
+            );
         }
     }
-}
-
-impl CompletionKey {
-    fn text<'t>(&self, texts: &'t str) -> &'t str {
-        &texts[self.part.start as usize..self.part.end as usize]
+    for (GroupVersionKind { group, kind, .. }, version) in newest_versions(catalog) {
+        let api = Some((group.into(), version.into()));
+        let item = CompletionItem {
+            kind: CompletionKind::Api,
+            text: kind.into(),
+            package: None,
+            api,
+        };
+        completions.add(item, kind, None);
     }
-}
-
-/// Returns the first [`MAX_COMPLETED_LETTERS`] letters of a text.
-fn beginning(text: &str) -> &str {
-    text.char_indices()
-        .nth(MAX_COMPLETED_LETTERS)
-        .map_or(text, |(end, _)| &text[..end])
+    completions.sort();
+    completions
 }
 
 /// Returns the newest version of each API that bundles provide, by its group and kind; the version

@@ -2,12 +2,12 @@
 
 use hashbrown::HashMap;
 
-use super::super::{CapabilityLevel, InstallMode};
-use super::fold_text;
+use crate::csv_enums::{CapabilityLevel, InstallMode};
+use crate::tables::search::fold::fold_text;
 use crate::work::{Step, Work, WorkStopped};
 
 /// A dimension by which packages are counted; its filter condition is the field of the same name in
-/// [`PackageFilter`](super::PackageFilter).
+/// [`PackageFilter`](crate::PackageFilter).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Facet {
     /// Counts by category.

@@ -3,9 +3,15 @@
 //! Each package is tested against every condition and gets a bit for each that it fails. It matches
 //! when it has no bit; a facet counts it when it has at most the bit of the facet's own condition.
 
-use super::super::record::{HeadRecord, NONE};
-use super::super::{Catalog, Package, id};
-use super::{ApiFilter, Facet, FacetCounts, FacetValue, PackageFilter, Platform, SearchMatch};
+use crate::catalog::Catalog;
+use crate::find::facet_counts::{Facet, FacetCounts, FacetValue};
+use crate::find::filter::PackageFilter;
+use crate::gvk::ApiFilter;
+use crate::ids::id;
+use crate::package::Package;
+use crate::platform::Platform;
+use crate::record::{HeadRecord, NONE};
+use crate::tables::search::SearchMatch;
 use crate::work::{CHUNK, Step, Work, WorkStopped, sort_steps};
 
 /// Result of [`Catalog::find_packages`].
@@ -36,9 +42,9 @@ impl Catalog {
     /// for matches with a typo. The rank of a package is the sum over the words, and 0 if all words
     /// together are its name. It depends on the package and the query only.
     ///
-    /// Only the first [`MAX_SEARCH_LETTERS`](super::MAX_SEARCH_LETTERS) letters of the query count,
-    /// of these the first [`MAX_SEARCH_WORDS`](super::MAX_SEARCH_WORDS) words, and of a word the
-    /// first [`MAX_WORD_LETTERS`](super::MAX_WORD_LETTERS) letters.
+    /// Only the first [`MAX_SEARCH_LETTERS`](crate::MAX_SEARCH_LETTERS) letters of the query count,
+    /// of these the first [`MAX_SEARCH_WORDS`](crate::MAX_SEARCH_WORDS) words, and of a word the
+    /// first [`MAX_WORD_LETTERS`](crate::MAX_WORD_LETTERS) letters.
     ///
     /// # Errors
     /// If the work was stopped.
@@ -136,7 +142,7 @@ impl Catalog {
 
     /// Returns the packages that provide an API at the head of their default channel, ascending.
     fn packages_providing(&self, api: ApiFilter<'_>) -> Vec<u32> {
-        let bundles = self.bundle_index().apis.providing(self, api);
+        let bundles = self.bundle_index().apis.providing(&self.index, api);
         let with_package = bundles
             .into_iter()
             .map(|bundle| (bundle, self.index.bundles[bundle as usize].package));
@@ -262,7 +268,10 @@ impl<'c> Filtering<'_, 'c> {
             return Ok(());
         };
         let catalog = self.found.catalog;
-        if let Some(ranks) = catalog.search_index().search(catalog, text, self.work)? {
+        if let Some(ranks) = catalog
+            .search_index()
+            .search(&catalog.index, text, self.work)?
+        {
             self.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE)?;
             self.found.ranks = ranks;
         }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
 
+use fbc_read::json_value;
+
 use super::lists;
-use crate::read;
 
 /// Prefix of the annotations of platform features; the name of the feature follows.
 pub(super) const FEATURE_PREFIX: &str = "features.operators.openshift.io/";
@@ -83,7 +84,7 @@ fn feature_list(text: &str) -> Vec<String> {
 
 /// Parses a JSON array of strings; `None` for any other text.
 pub(super) fn json_strings(text: &str) -> Option<Vec<String>> {
-    let array = read::json_value(text, 1)?;
+    let array = json_value(text, 1)?;
     Some(
         lists::only_strings(&array)?
             .into_iter()

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{CsvMetadata, MetadataField, annotation};
-use crate::catalog::{JsonText, MAX_MANIFEST_DEPTH, resolve_pointer};
-use crate::json::JsonCursor;
-use crate::read;
+use fbc_read::json::{JsonCursor, JsonText, resolve_pointer};
+use fbc_read::json_value;
+use fbc_read::manifest::MAX_MANIFEST_DEPTH;
+
+use super::annotation;
+use super::csv::CsvMetadata;
+use super::layout::MetadataField;
 
 /// Maximum number of characters of a text for tiles.
 const SUMMARY_CHARACTERS: usize = 300;
@@ -76,7 +79,7 @@ impl CsvMetadata<'_> {
         }
         let template = self.suggested_namespace_template()?;
         let name = resolve_pointer(&template, "/metadata/name").ok()??;
-        let name = JsonText(JsonCursor::new(name).text().ok()?.0).decode();
+        let name = JsonCursor::new(name).text().ok()?.decode();
         annotation::trimmed(name).map(Cow::into_owned)
     }
 
@@ -148,7 +151,7 @@ impl CsvMetadata<'_> {
     }
 
     fn json(&self, key: &str) -> Option<Vec<u8>> {
-        read::json_value(&self.decoded(key)?, MAX_MANIFEST_DEPTH)
+        json_value(&self.decoded(key)?, MAX_MANIFEST_DEPTH)
     }
 
     fn names(&self, key: &str) -> Vec<String> {

@@ -1,8 +1,11 @@
 //! Descriptions of APIs for users: custom resources and aggregated APIs, with hints on how to show
 //! their fields.
 
-use super::{CsvMetadata, MetadataField, lists};
-use crate::catalog::JsonText;
+use fbc_read::json::JsonText;
+
+use super::csv::CsvMetadata;
+use super::layout::MetadataField;
+use super::lists;
 
 /// Description of a custom resource for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

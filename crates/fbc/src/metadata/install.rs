@@ -1,8 +1,11 @@
 //! What an operator may do and intercepts in a cluster: permissions and webhooks. Only a
 //! `ClusterServiceVersion` says so; an `olm.csv.metadata` leaves it out.
 
-use super::{CsvMetadata, MetadataField, lists};
-use crate::catalog::JsonText;
+use fbc_read::json::JsonText;
+
+use super::csv::CsvMetadata;
+use super::layout::MetadataField;
+use super::lists;
 
 /// Permissions of a service account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

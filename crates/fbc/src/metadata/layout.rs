@@ -4,8 +4,10 @@
 //! One pass over the text finds all fields. As in Go, keys of struct fields match in any letter
 //! case and the last of several wins; keys of annotations match exactly.
 
-use crate::catalog::record::Span;
-use crate::json::{JsonCursor, JsonError, JsonKind, RawText, is_field};
+use fbc_read::json::{JsonCursor, JsonError, JsonKind, JsonText, is_field};
+
+use crate::ids::id;
+use crate::record::Span;
 
 /// A field of metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,13 +239,13 @@ impl MetadataFields {
 
     fn set(&mut self, field: MetadataField, start: usize, end: usize) {
         self.0[field as usize] = Span {
-            start: crate::catalog::id(start),
-            len: crate::catalog::id(end - start),
+            start: id(start),
+            len: id(end - start),
         };
     }
 }
 
-fn field(fields: &[&[Field]], key: RawText<'_>) -> Option<FieldLayout> {
+fn field(fields: &[&[Field]], key: JsonText<'_>) -> Option<FieldLayout> {
     let mut all = fields.iter().copied().flatten();
     all.find(|(name, _)| is_field(key, name))
         .map(|&(_, layout)| layout)

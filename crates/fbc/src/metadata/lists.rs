@@ -1,12 +1,12 @@
 //! Reads lists in metadata: strings, objects with strings, pairs. Elements of the wrong type are
 //! skipped.
 
-use super::kinds::{InstallMode, InstallModes};
-use crate::catalog::JsonText;
-use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
+use fbc_read::json::{JsonCursor, JsonError, JsonKind, JsonText, is_field};
+
+use crate::csv_enums::{InstallMode, InstallModes};
 
 /// Returns the strings of an array.
-pub(in crate::catalog) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
+pub(crate) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
     let mut strings = Vec::new();
     each(array, |cursor| {
         let value = text(cursor)?;
@@ -17,11 +17,11 @@ pub(in crate::catalog) fn strings(array: &[u8]) -> Vec<JsonText<'_>> {
 }
 
 /// Returns the elements of an array of strings; `None` for any other value.
-pub(in crate::catalog) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>> {
+pub(crate) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>> {
     let mut strings = Vec::new();
     JsonCursor::new(value)
         .array(|cursor| {
-            strings.push(JsonText(cursor.text()?.0));
+            strings.push(cursor.text()?);
             Ok::<_, JsonError>(())
         })
         .ok()?;
@@ -30,7 +30,7 @@ pub(in crate::catalog) fn only_strings(value: &[u8]) -> Option<Vec<JsonText<'_>>
 
 /// Reads string fields of each object of an array and passes them to `make`; skips objects for
 /// which it returns `None`.
-pub(in crate::catalog) fn objects<'t, T, const N: usize>(
+pub(crate) fn objects<'t, T, const N: usize>(
     array: &'t [u8],
     fields: [&str; N],
     make: impl Fn([Option<JsonText<'t>>; N]) -> Option<T>,
@@ -40,7 +40,7 @@ pub(in crate::catalog) fn objects<'t, T, const N: usize>(
 
 /// Reads string fields of each object of an array as [`objects`] does, and passes the text of the
 /// object, too.
-pub(in crate::catalog) fn objects_with_text<'t, T, const N: usize>(
+pub(crate) fn objects_with_text<'t, T, const N: usize>(
     array: &'t [u8],
     fields: [&str; N],
     make: impl Fn(&'t [u8], [Option<JsonText<'t>>; N]) -> Option<T>,
@@ -50,7 +50,7 @@ pub(in crate::catalog) fn objects_with_text<'t, T, const N: usize>(
         if cursor.kind()? == JsonKind::Object {
             let start = cursor.clone();
             let texts = texts(cursor, fields)?;
-            objects.extend(make(start.until(cursor).0, texts));
+            objects.extend(make(start.until(cursor).raw(), texts));
             return Ok(());
         }
         cursor.value().map(drop)
@@ -59,20 +59,20 @@ pub(in crate::catalog) fn objects_with_text<'t, T, const N: usize>(
 }
 
 /// Returns the array that is a field of an object; `None` when it is missing or another value.
-pub(in crate::catalog) fn array_member<'t>(object: &'t [u8], field: &str) -> Option<&'t [u8]> {
+pub(crate) fn array_member<'t>(object: &'t [u8], field: &str) -> Option<&'t [u8]> {
     let mut array = None;
     // A damaged line ends the search.
     let _ = JsonCursor::new(object).object(|cursor, key| {
         let is_array = cursor.kind()? == JsonKind::Array && is_field(key, field);
         let value = cursor.value()?;
-        array = if is_array { Some(value.0) } else { array };
+        array = if is_array { Some(value.raw()) } else { array };
         Ok::<_, JsonError>(())
     });
     array
 }
 
 /// Reads string fields of an object; missing, empty and other values give `None`.
-pub(in crate::catalog) fn texts<'t, const N: usize>(
+pub(crate) fn texts<'t, const N: usize>(
     cursor: &mut JsonCursor<'t>,
     fields: [&str; N],
 ) -> Result<[Option<JsonText<'t>>; N], JsonError> {
@@ -88,19 +88,19 @@ pub(in crate::catalog) fn texts<'t, const N: usize>(
 }
 
 /// Returns the pairs of an object with string values.
-pub(in crate::catalog) fn pairs(object: &[u8]) -> Vec<(JsonText<'_>, JsonText<'_>)> {
+pub(crate) fn pairs(object: &[u8]) -> Vec<(JsonText<'_>, JsonText<'_>)> {
     let mut pairs = Vec::new();
     // A damaged line ends the list.
     let _ = JsonCursor::new(object).object(|cursor, key| {
         let value = text(cursor)?;
-        pairs.extend(value.map(|value| (JsonText(key.0), value)));
+        pairs.extend(value.map(|value| (key, value)));
         Ok::<_, JsonError>(())
     });
     pairs
 }
 
 /// Returns the known install modes that are marked as supported.
-pub(in crate::catalog) fn install_modes(array: &[u8]) -> InstallModes {
+pub(crate) fn install_modes(array: &[u8]) -> InstallModes {
     let mut modes = InstallModes::default();
     each(array, |cursor| {
         if cursor.kind()? != JsonKind::Object {
@@ -114,7 +114,7 @@ pub(in crate::catalog) fn install_modes(array: &[u8]) -> InstallModes {
             } else {
                 let value = cursor.value()?;
                 is_supported = if is_field(key, "supported") {
-                    value.0 == b"true"
+                    value.raw() == b"true"
                 } else {
                     is_supported
                 };
@@ -137,7 +137,7 @@ fn each<'t>(array: &'t [u8], element: impl FnMut(&mut JsonCursor<'t>) -> Result<
 /// Reads a value that should be a string.
 fn text<'t>(cursor: &mut JsonCursor<'t>) -> Result<Option<JsonText<'t>>, JsonError> {
     if cursor.kind()? == JsonKind::String {
-        return Ok(Some(JsonText(cursor.text()?.0)));
+        return Ok(Some(cursor.text()?));
     }
     cursor.value()?;
     Ok(None)

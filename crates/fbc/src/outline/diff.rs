@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::iter::Peekable;
 
-use super::Outline;
 use super::layout::{OutlineBundle, OutlineChannel, OutlineEntry, OutlinePackage, OutlineReader};
 use super::parts::{BundlePart, PART_HASH_BYTES, PackagePart};
+use crate::outline::layout::Outline;
 use crate::work::{Step, Work, WorkStopped};
 
 /// Differences between two contents.

@@ -2,30 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::{Catalog, Channel, Package, id};
-
-impl<'a> Package<'a> {
-    /// Iterates over its channels, sorted by name with runs of digits compared as numbers: `1.9`
-    /// comes before `1.10`. Names that differ in nothing else come in the order of their bytes.
-    pub fn channels_in_order(
-        self,
-    ) -> impl DoubleEndedIterator<Item = Channel<'a>> + ExactSizeIterator {
-        let catalog = self.catalog();
-        let order = &catalog.channel_order()[self.channel_places()];
-        order.iter().map(move |&id| Channel::new(catalog, id))
-    }
-}
+use crate::ids::id;
+use crate::index::ContentIndex;
 
 /// Returns the ids of all channels, by package, then in the order of their names.
-pub(super) fn order(catalog: &Catalog) -> Box<[u32]> {
-    let mut order: Vec<u32> = (0..id(catalog.index.channels.len())).collect();
-    for package in &catalog.index.packages {
-        let name = |id: u32| {
-            catalog
-                .index
-                .names
-                .get(catalog.index.channels[id as usize].name)
-        };
+pub(crate) fn channel_order(index: &ContentIndex) -> Box<[u32]> {
+    let mut order: Vec<u32> = (0..id(index.channels.len())).collect();
+    for package in &index.packages {
+        let name = |id: u32| index.names.get(index.channels[id as usize].name);
         let range = package.channels.start as usize..package.channels.end as usize;
         order[range].sort_unstable_by(|&a, &b| compare_names(name(a), name(b)));
     }

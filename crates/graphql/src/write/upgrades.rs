@@ -1,8 +1,8 @@
 //! `Query.availableUpgrades`: what each of many installed bundles can be upgraded to.
 
-use fbc::catalog::{Bundle, Deprecation, Package};
-use fbc::graph::{Installed, upgrades_from};
 use fbc::work::Step;
+use fbc::{Bundle, Deprecation, Package};
+use fbc_graph::graph::{Installed, upgrades_from};
 use serde_json::Value;
 use serving::{Served, Snapshot};
 
@@ -83,7 +83,7 @@ impl<'a> ResponseWriter<'a> {
 }
 
 impl<'a> InstalledPackage<'a> {
-    fn read(item: &'a Value) -> Result<Self, fbc::version::VersionReleaseError> {
+    fn read(item: &'a Value) -> Result<Self, fbc_grammar::version::VersionReleaseError> {
         let text = |value: &'a Value| value.as_str().unwrap_or_default();
         let bundle = &item["bundle"];
         let bundle_name = text(&bundle["name"]);

@@ -3,7 +3,9 @@
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, Engine as _};
-use fbc::catalog::{Bundle, JsonValue, Manifests, Package};
+use fbc::{Bundle, Package};
+use fbc_read::json::JsonValue;
+use fbc_read::manifest::Manifests;
 
 /// Base64 of which only a part may be valid.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(

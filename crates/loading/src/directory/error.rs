@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use fbc::ignore::IGNORE_FILE_BYTES;
+use fbc_grammar::ignore::IGNORE_FILE_BYTES;
 
 /// Why a directory cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ pub enum DirectoryError {
         /// The file, or the root of the catalog for what all of them do together.
         path: PathBuf,
         /// Why not.
-        source: fbc::ignore::IgnoreError,
+        source: fbc_grammar::ignore::IgnoreError,
     },
     /// An `.indexignore` that is larger than [`IGNORE_FILE_BYTES`].
     #[error("`{}` has more than {IGNORE_FILE_BYTES} bytes", .0.display())]

@@ -72,7 +72,7 @@ impl RevisionBuilder {
 
     /// The revision, and whether it has settled at this moment.
     pub(super) fn finish(self, now: SystemTime) -> (Revision, bool) {
-        let revision = fbc::Digest::new(self.hash.finalize().into()).hex();
+        let revision = fbc_grammar::Digest::new(self.hash.finalize().into()).hex();
         // A time in the future says nothing of when the change was.
         let settled = self.newest.is_none_or(|newest| {
             now.duration_since(newest)

@@ -1,8 +1,8 @@
 //! Reads the value of an `olm.constraint` in the order of upstream: size, fields and types, then
 //! ranges and rules.
 
-use fbc::catalog::MAX_CONSTRAINT_BYTES;
-use fbc::go_quote;
+use fbc::MAX_CONSTRAINT_BYTES;
+use fbc_grammar::go_quote;
 use serde_json::{Map, Value};
 
 use super::{Fault, ParsedRequirement, Predicate, Unreadable, get, json_type, package};

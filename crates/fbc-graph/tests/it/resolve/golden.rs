@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fbc::Catalog;
-use fbc::catalog::Deprecation;
-use fbc::graph::Releases;
-use fbc::resolve::{
+use fbc::work::Work;
+use fbc::{Catalog, Deprecation};
+use fbc_grammar::selector::{MatchExpression, Selector};
+use fbc_graph::graph::Releases;
+use fbc_graph::resolve::{
     InstalledBundle, Offer, Resolution, ResolutionFailure, ResolutionRequest, UpgradePolicy,
     resolve,
 };
-use fbc::selector::{MatchExpression, Selector};
-use fbc::work::Work;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -255,10 +254,11 @@ fn selector(selector: &LabelSelector) -> Result<Selector, ResolutionFailure<'sta
 
 #[test]
 fn every_recorded_world_is_resolved_as_upstream_resolves_it() {
-    let worlds: Vec<World> = include_str!("../../testdata/golden/resolve/resolver.jsonl")
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let worlds: Vec<World> =
+        include_str!("../../../../fbc/tests/testdata/golden/resolve/resolver.jsonl")
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
     assert_eq!(worlds.len(), 441);
     let mut different = Vec::new();
     let mut foreign = Vec::new();

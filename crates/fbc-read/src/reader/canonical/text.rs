@@ -12,7 +12,7 @@ const LONG: usize = 64;
 
 /// Counts the leading plain bytes: printable ASCII except quote and backslash.
 #[inline]
-pub(in crate::read) fn plain_prefix(text: &[u8]) -> usize {
+pub(in crate::reader) fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
@@ -48,14 +48,14 @@ fn long_plain_prefix(text: &[u8]) -> usize {
 }
 
 /// Writes a text between quotes.
-pub(in crate::read) fn write_text(out: &mut Vec<u8>, text: &str) {
+pub(in crate::reader) fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     write_body(out, text);
     out.push(b'"');
 }
 
 /// Writes one character, escaped if necessary.
-pub(in crate::read) fn write_char(out: &mut Vec<u8>, c: char) {
+pub(in crate::reader) fn write_char(out: &mut Vec<u8>, c: char) {
     let short = match c {
         '"' => b'"',
         '\\' => b'\\',
@@ -73,7 +73,7 @@ pub(in crate::read) fn write_char(out: &mut Vec<u8>, c: char) {
 }
 
 /// Unescapes a text written by this module, without its quotes.
-pub(in crate::read) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
+pub(in crate::reader) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', body) else {
         return Cow::Borrowed(body);
     };

@@ -25,7 +25,7 @@ const FREE_NODES: usize = 1_000;
 #[derive(Debug)]
 pub(super) struct CollectionFrame {
     is_mapping: bool,
-    /// Whether a mapping expects a key next.
+    /// `true` when a mapping expects a key next.
     expects_key: bool,
     /// Number of its anchor; 0 without one.
     anchor: usize,
@@ -35,7 +35,7 @@ pub(super) struct CollectionFrame {
     nodes: usize,
     /// Sources of the current merge key, while its value is read.
     merge: Option<MergeSources>,
-    /// Whether it is the list of mappings of a merge key.
+    /// `true` for the list of mappings of a merge key.
     is_merge_list: bool,
 }
 

@@ -2,15 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::super::names::NameTable;
-use super::super::record::{GvkRecord, Payload};
-use super::super::{Catalog, id};
-use super::ApiFilter;
-use super::tables::{Postings, equal_range};
+use crate::gvk::ApiFilter;
+use crate::ids::id;
+use crate::index::ContentIndex;
+use crate::names::NameTable;
+use crate::record::{GvkRecord, Payload};
+use crate::tables::postings::{Postings, equal_range};
 
 /// Index from APIs to bundles.
 #[derive(Debug)]
-pub(super) struct ApiIndex {
+pub(crate) struct ApiIndex {
     /// Ids of the APIs, sorted by group, kind and version.
     order: Box<[u32]>,
     /// Bundles that provide each API of `order`, ascending.
@@ -20,9 +21,9 @@ pub(super) struct ApiIndex {
 }
 
 impl ApiIndex {
-    pub(super) fn new(catalog: &Catalog) -> Self {
-        let names = &catalog.index.names;
-        let gvks = &catalog.index.gvks;
+    pub(crate) fn new(index: &ContentIndex) -> Self {
+        let names = &index.names;
+        let gvks = &index.gvks;
         let mut order: Vec<u32> = (0..id(gvks.len())).collect();
         order.sort_unstable_by_key(|&at| parts(names, gvks[at as usize]));
         let mut rank = vec![0; gvks.len()];
@@ -31,7 +32,7 @@ impl ApiIndex {
         }
         let rank = &rank;
         let postings = |api: fn(Payload) -> Option<u32>| {
-            let apis = bundle_payloads(catalog).filter_map(move |(bundle, payload)| {
+            let apis = bundle_payloads(index).filter_map(move |(bundle, payload)| {
                 api(payload).map(|gvk| (rank[gvk as usize], bundle))
             });
             Postings::new(gvks.len(), apis)
@@ -58,21 +59,18 @@ impl ApiIndex {
     }
 
     /// Returns the bundles that provide an API, ascending.
-    pub(super) fn providing(&self, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
-        self.find(&self.provided, catalog, api)
+    pub(crate) fn providing(&self, index: &ContentIndex, api: ApiFilter<'_>) -> Vec<u32> {
+        self.find(&self.provided, index, api)
     }
 
     /// Returns the bundles that require an API, ascending.
-    pub(super) fn requiring(&self, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
-        self.find(&self.required, catalog, api)
+    pub(crate) fn requiring(&self, index: &ContentIndex, api: ApiFilter<'_>) -> Vec<u32> {
+        self.find(&self.required, index, api)
     }
 
-    fn find(&self, postings: &Postings, catalog: &Catalog, api: ApiFilter<'_>) -> Vec<u32> {
+    fn find(&self, postings: &Postings, index: &ContentIndex, api: ApiFilter<'_>) -> Vec<u32> {
         let keys = equal_range(&self.order, |&at| {
-            compare(
-                parts(&catalog.index.names, catalog.index.gvks[at as usize]),
-                api,
-            )
+            compare(parts(&index.names, index.gvks[at as usize]), api)
         });
         // A bundle may name an API twice, or several versions of it.
         let mut bundles = postings.lists(keys).to_vec();
@@ -83,19 +81,16 @@ impl ApiIndex {
 }
 
 /// Iterates over the decoded properties of all bundles, by bundle.
-pub(super) fn bundle_payloads(catalog: &Catalog) -> impl Iterator<Item = (u32, Payload)> + Clone {
-    catalog
-        .index
-        .bundles
-        .iter()
-        .enumerate()
-        .flat_map(|(at, bundle)| {
-            let properties = &catalog.index.properties
-                [bundle.properties.start as usize..bundle.properties.end as usize];
-            properties
-                .iter()
-                .map(move |property| (id(at), property.payload))
-        })
+pub(crate) fn bundle_payloads(
+    index: &ContentIndex,
+) -> impl Iterator<Item = (u32, Payload)> + Clone {
+    index.bundles.iter().enumerate().flat_map(|(at, bundle)| {
+        let properties =
+            &index.properties[bundle.properties.start as usize..bundle.properties.end as usize];
+        properties
+            .iter()
+            .map(move |property| (id(at), property.payload))
+    })
 }
 
 /// Sort key of an API: group, kind, version, so that the versions of one kind are adjacent.

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::fold;
-use crate::catalog::find::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
+use super::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, fold};
 
 #[test]
 fn letter_case_accents_and_spelling_of_one_letter_do_not_count() {

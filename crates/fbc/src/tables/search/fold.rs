@@ -3,7 +3,17 @@
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-use super::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, truncate_word};
+/// Maximum number of words of a query; further words are ignored. Each word costs a lookup in the
+/// index.
+pub const MAX_SEARCH_WORDS: usize = 16;
+
+/// Maximum number of letters of a query; further letters are ignored.
+pub const MAX_SEARCH_LETTERS: usize = 1_024;
+
+/// Maximum number of significant letters of a word, in queries and in the index, and maximum length
+/// of an indexed word of a description. In real catalogs a word of a name or a keyword has up to 24
+/// letters and one of a description up to 31; longer ones there are digests and parts of URLs.
+pub const MAX_WORD_LETTERS: usize = 40;
 
 /// Splits a query into folded words, within the limits.
 pub(super) fn fold(text: &str) -> Vec<String> {
@@ -21,7 +31,7 @@ pub(super) fn fold(text: &str) -> Vec<String> {
 }
 
 /// Returns the folded words of a text, with a space between them.
-pub(in crate::catalog) fn fold_text(text: &str) -> String {
+pub(crate) fn fold_text(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for_each_word(text, |word| {
         if !folded.is_empty() {
@@ -79,6 +89,13 @@ fn plain(letter: char) -> Option<&'static str> {
         'ŧ' => "t",
         _ => return None,
     })
+}
+
+/// Truncates a word to its significant letters.
+pub(super) fn truncate_word(word: &str) -> &str {
+    word.char_indices()
+        .nth(MAX_WORD_LETTERS)
+        .map_or(word, |(end, _)| &word[..end])
 }
 
 #[cfg(test)]

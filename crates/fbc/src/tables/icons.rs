@@ -12,11 +12,14 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use super::{Catalog, Package};
-use crate::Digest;
-use crate::json::{JsonCursor, JsonError, JsonKind, is_field};
-use crate::manifest::EncodedBytes;
 pub use media::detect_media_type;
+
+use fbc_grammar::Digest;
+use fbc_read::json::{JsonCursor, JsonError, JsonKind, is_field};
+use fbc_read::manifest::EncodedBytes;
+
+use crate::ids::id;
+use crate::index::ContentIndex;
 
 /// The icon of a package: an image of a known type. An SVG may contain scripts; a server must
 /// prevent them from running.
@@ -52,21 +55,8 @@ struct IconRecord {
     start: u32,
     /// Length of that value in bytes.
     len: u32,
-    /// Whether the value is a string of plain standard base64, without line breaks.
+    /// `true` when the value is a string of plain standard base64, without line breaks.
     is_standard: bool,
-}
-
-impl<'a> Package<'a> {
-    /// Returns its icon: an SVG, PNG, JPEG, GIF, WebP, AVIF or ICO by its bytes; `None` when it has
-    /// none, or one of another type, empty, or not base64.
-    pub fn icon(self) -> Option<Icon<'a>> {
-        let icons = self.catalog().icons();
-        let record = icons.of_package[self.place()]?;
-        Some(Icon {
-            icons,
-            record: &icons.records[record as usize],
-        })
-    }
 }
 
 impl<'a> Icon<'a> {
@@ -99,6 +89,15 @@ impl<'a> Icon<'a> {
 }
 
 impl Icons {
+    /// Returns the icon of the package at an index.
+    pub(crate) fn of_package(&self, package: usize) -> Option<Icon<'_>> {
+        let record = self.of_package[package]?;
+        Some(Icon {
+            icons: self,
+            record: &self.records[record as usize],
+        })
+    }
+
     /// Finds the icon whose image has the digest.
     pub fn find(&self, digest: &Digest) -> Option<FoundIcon> {
         let at = self
@@ -113,22 +112,22 @@ impl Icons {
     }
 
     /// Collects the icons of all packages.
-    pub(super) fn from_catalog(catalog: &Catalog) -> Self {
+    pub(crate) fn new(index: &ContentIndex) -> Self {
         let mut image = Vec::new();
         let mut found: Vec<(IconRecord, usize)> = Vec::new();
-        for package in catalog.packages() {
+        for (at, package) in index.packages.iter().enumerate() {
             // A damaged line has no icon.
-            if let Ok(Some(value)) = icon_value(package.meta().blob().raw())
-                && let Some(record) = IconRecord::new(&catalog.index.content, value, &mut image)
+            if let Ok(Some(value)) = icon_value(index.line(package.meta))
+                && let Some(record) = IconRecord::new(&index.content, value, &mut image)
             {
-                found.push((record, package.place()));
+                found.push((record, at));
             }
         }
         found.sort_by_key(|(record, _)| record.digest);
         let mut icons = Self {
-            content: catalog.index.content.clone(),
+            content: index.content.clone(),
             records: Vec::with_capacity(found.len()),
-            of_package: vec![None; catalog.index.packages.len()],
+            of_package: vec![None; index.packages.len()],
         };
         for (record, package) in found {
             if icons
@@ -138,7 +137,7 @@ impl Icons {
             {
                 icons.records.push(record);
             }
-            icons.of_package[package] = Some(super::id(icons.records.len() - 1));
+            icons.of_package[package] = Some(id(icons.records.len() - 1));
         }
         icons.records.shrink_to_fit();
         icons
@@ -166,8 +165,8 @@ impl IconRecord {
         Some(Self {
             digest: Digest::new(Sha256::digest(image).into()),
             media_type,
-            start: super::id(value.as_ptr().addr() - content.as_ptr().addr()),
-            len: super::id(value.len()),
+            start: id(value.as_ptr().addr() - content.as_ptr().addr()),
+            len: id(value.len()),
             is_standard,
         })
     }
@@ -199,7 +198,7 @@ fn icon_value(line: &[u8]) -> Result<Option<&[u8]>, JsonError> {
         cursor.object(|cursor, key| {
             let value = cursor.value()?;
             if is_field(key, "base64data") && !value.is_null() {
-                found = Some(value.0);
+                found = Some(value.raw());
             }
             Ok::<_, JsonError>(())
         })

@@ -7,6 +7,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::ids::id;
+
 /// Distinct words, sorted by their bytes.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
@@ -22,7 +24,7 @@ impl Vocabulary {
         let mut ends = Vec::new();
         for word in words {
             text.push_str(word);
-            ends.push(crate::catalog::id(text.len()));
+            ends.push(id(text.len()));
         }
         Self {
             text: text.into_boxed_str(),

@@ -6,20 +6,20 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 /// For each bundle [`UNKNOWN`], [`NOWHERE`], or one more than the index among its properties.
-pub(in crate::catalog) struct CsvPositions(Box<[AtomicU16]>);
+pub(crate) struct CsvPositions(Box<[AtomicU16]>);
 
 const UNKNOWN: u16 = 0;
 const NOWHERE: u16 = u16::MAX;
 
 impl CsvPositions {
     /// Creates a cache of unknown positions.
-    pub(in crate::catalog) fn new(bundles: usize) -> Self {
+    pub(crate) fn new(bundles: usize) -> Self {
         Self((0..bundles).map(|_| AtomicU16::new(UNKNOWN)).collect())
     }
 
     /// Returns the first value that `read` returns for a property of the bundle, and remembers the
     /// property.
-    pub(super) fn read_or_find<P, T>(
+    pub(crate) fn read_or_find<P, T>(
         &self,
         bundle: usize,
         mut properties: impl Iterator<Item = P>,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Posting lists: a list of numbers for each key from 0, stored in two arrays.
 #[derive(Debug, Default)]
-pub(super) struct Postings {
+pub(crate) struct Postings {
     /// End of the list of each key in `items`.
     ends: Vec<u32>,
     items: Vec<u32>,
@@ -14,7 +14,7 @@ pub(super) struct Postings {
 impl Postings {
     /// Groups pairs of key and number by key, by counting sort: the numbers of a key keep their
     /// order.
-    pub(super) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+    pub(crate) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut ends = vec![0_u32; keys];
         for (key, _) in pairs.clone() {
             ends[key as usize] += 1;
@@ -34,12 +34,12 @@ impl Postings {
     }
 
     /// Returns the list of a key.
-    pub(super) fn get(&self, key: usize) -> &[u32] {
+    pub(crate) fn get(&self, key: usize) -> &[u32] {
         self.lists(key..key + 1)
     }
 
     /// Returns the lists of adjacent keys, concatenated.
-    pub(super) fn lists(&self, keys: Range<usize>) -> &[u32] {
+    pub(crate) fn lists(&self, keys: Range<usize>) -> &[u32] {
         let end_before = |key: usize| {
             if key == 0 {
                 0
@@ -52,7 +52,7 @@ impl Postings {
 }
 
 /// Returns the range of a sorted table that compares equal.
-pub(super) fn equal_range<T>(table: &[T], compare: impl Fn(&T) -> Ordering) -> Range<usize> {
+pub(crate) fn equal_range<T>(table: &[T], compare: impl Fn(&T) -> Ordering) -> Range<usize> {
     let start = table.partition_point(|item| compare(item).is_lt());
     let len = table[start..].partition_point(|item| compare(item).is_eq());
     start..start + len
