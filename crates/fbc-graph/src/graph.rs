@@ -19,7 +19,7 @@ use hashbrown::{HashMap, HashSet};
 pub use search::{heads, stranded};
 pub use successors::{Installed, Releases, successors};
 pub(crate) use successors::{allowed_upgrades, identity};
-pub use upgrade::{BundleSpan, Reasons, SkipRange, Upgrade, upgrades_from};
+pub use upgrade::{BundleSpan, SkipRange, Upgrade, upgrades_from};
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use fbc::{Bundle, Channel, ChannelEntry, Package};
@@ -73,12 +73,17 @@ struct UpgradeTarget<'a> {
     bundle: Option<usize>,
     /// Index ranges of the bundles of the graph whose version is in its skip range.
     in_range: Rc<[Range<usize>]>,
-    /// Whether its skip range is well-formed.
+    /// `true` when its skip range is well-formed.
     is_range_valid: bool,
 }
 
-/// Index ranges of the bundles in a skip range, and whether it is well-formed.
-type RangeRuns = (Rc<[Range<usize>]>, bool);
+/// Bundles in a skip range.
+#[derive(Clone, Default)]
+struct RangeRuns {
+    /// Index ranges of the bundles.
+    runs: Rc<[Range<usize>]>,
+    is_valid: bool,
+}
 
 /// An edge of the update graph: an upgrade step that a channel entry allows.
 #[derive(Clone, Copy)]
@@ -104,14 +109,46 @@ pub enum Reason {
     SkipRange,
 }
 
+/// Fields of entries that allow an upgrade.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reasons {
+    replaces: bool,
+    skips: bool,
+    skip_range: bool,
+}
+
 impl Reason {
-    /// Returns the name in the GraphQL schema, such as `SKIP_RANGE`.
+    /// Returns the canonical spelling, such as `SKIP_RANGE`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Replaces => "REPLACES",
             Self::Skips => "SKIPS",
             Self::SkipRange => "SKIP_RANGE",
         }
+    }
+}
+
+impl Reasons {
+    /// Iterates over the fields, in the order of [`Reason`].
+    pub fn iter(self) -> impl Iterator<Item = Reason> {
+        let all = [
+            (Reason::Replaces, self.replaces),
+            (Reason::Skips, self.skips),
+            (Reason::SkipRange, self.skip_range),
+        ];
+        all.into_iter()
+            .filter(|(_, is_given)| *is_given)
+            .map(|(reason, _)| reason)
+    }
+
+    fn any(self) -> bool {
+        self.replaces || self.skips || self.skip_range
+    }
+
+    fn add(&mut self, other: Self) {
+        self.replaces |= other.replaces;
+        self.skips |= other.skips;
+        self.skip_range |= other.skip_range;
     }
 }
 
@@ -135,32 +172,32 @@ impl<'a> UpdateGraph<'a> {
             .iter()
             .map_while(|bundle| Version::parse(bundle.version()?).ok())
             .collect();
-        // Entries with equal ranges share the result.
+        // Entries with equal ranges share the result: channels repeat the entries of each other.
         let mut ranges: HashMap<&str, RangeRuns> = HashMap::new();
-        let nothing = RangeRuns::default();
         let mut places = |range: &'a str| {
             if let Some(places) = ranges.get(range) {
                 return Ok(places.clone());
             }
             draw_range(range, work)?;
             let parsed = BlangRange::parse(range).map(|range| range.places(&versions));
-            let is_valid = parsed.is_ok();
-            Ok(ranges
-                .entry(range)
-                .or_insert((parsed.unwrap_or_default().into(), is_valid))
-                .clone())
+            let found = RangeRuns {
+                is_valid: parsed.is_ok(),
+                runs: parsed.unwrap_or_default().into(),
+            };
+            ranges.insert(range, found.clone());
+            Ok(found)
         };
         let target = |entry: ChannelEntry<'a>| {
             work.draw(Step::Edge, 1)?;
-            let (in_range, is_range_valid) = entry
+            let in_range = entry
                 .skip_range()
-                .map_or_else(|| Ok(nothing.clone()), &mut places)?;
+                .map_or_else(|| Ok(RangeRuns::default()), &mut places)?;
             let bundle = entry.bundle().map(|bundle| bundle.place() - first);
             Ok(UpgradeTarget {
                 entry,
                 bundle,
-                in_range,
-                is_range_valid,
+                in_range: in_range.runs,
+                is_range_valid: in_range.is_valid,
             })
         };
         let targets: Vec<_> = channels

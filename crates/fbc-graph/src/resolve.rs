@@ -10,155 +10,20 @@
 
 mod candidate;
 mod message;
+mod outcome;
+mod request;
 
-use std::collections::BTreeMap;
-
-use crate::graph::Releases;
-use candidate::{Candidate, compare_catalogs, evaluate_package};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
-use fbc::{Bundle, Catalog, Deprecation, Platform, PlatformVersionError, Property};
+use fbc::{Bundle, Deprecation, Property};
 use fbc_grammar::range::MastermindsRange;
-use fbc_grammar::selector::{Selector, SelectorError};
 
-/// Maximum number of considered bundles in a result.
-pub const MAX_CONSIDERED: usize = 100;
+use candidate::{Candidate, Criteria, compare_catalogs, evaluate_package};
+use outcome::ResolutionError;
 
-/// A catalog that resolution may choose from.
-#[derive(Clone, Copy, Debug)]
-pub struct Offer<'a> {
-    /// Name of the catalog.
-    pub name: &'a str,
-    /// Priority: of several catalogs with a matching bundle, the highest wins.
-    pub priority: i32,
-    /// Labels of the catalog.
-    pub labels: &'a BTreeMap<String, String>,
-    /// The catalog, or why it cannot be read, which fails the resolution.
-    pub content: Result<&'a Catalog, &'a str>,
-}
-
-/// The package to install or upgrade, with constraints.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ResolutionRequest<'a> {
-    /// Name of the package.
-    pub package: &'a str,
-    /// Range of acceptable versions, a [`MastermindsRange`]; any version when empty.
-    pub version: &'a str,
-    /// Channels whose bundles and edges are considered; all channels when empty.
-    pub channels: &'a [&'a str],
-    /// Selector for the labels of catalogs; `None` considers all catalogs.
-    pub selector: Option<&'a Selector>,
-    /// The installed bundle, if any.
-    pub installed: Option<InstalledBundle<'a>>,
-    /// Policy for upgrades.
-    pub policy: UpgradePolicy,
-    /// Whether given releases of bundles count.
-    pub releases: Releases,
-    /// Cluster to install into, which the controller does not look at; `None` considers every
-    /// bundle.
-    pub platform: Option<Platform<'a>>,
-}
-
-/// The installed bundle as described by a client; it need not be in a catalog any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InstalledBundle<'a> {
-    /// Name of the bundle.
-    pub name: &'a str,
-    /// Version of the bundle.
-    pub version: &'a str,
-    /// Release of the bundle; when `None`, build metadata of the version counts as release.
-    pub release: Option<&'a str>,
-}
-
-/// Policy for upgrades: whether they must follow the edges of the catalog.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UpgradePolicy {
-    /// Upgrades must follow the edges of the catalog.
-    #[default]
-    CatalogProvided,
-    /// Any version is allowed, also a downgrade.
-    SelfCertified,
-}
-
-/// Result of a resolution that picked a bundle.
-#[derive(Clone)]
-pub struct Resolution<'a> {
-    /// Index of its catalog in the offers.
-    pub offer: usize,
-    /// The picked or considered bundle.
-    pub bundle: Bundle<'a>,
-    /// Deprecations of the bundle, its package, and its requested channels, in this order.
-    pub deprecations: Vec<Deprecation<'a>>,
-    /// Considered bundles, best first, at most [`MAX_CONSIDERED`].
-    pub considered: Vec<Considered<'a>>,
-}
-
-/// Error of a resolution that found no bundle, or several equally good ones.
-#[derive(Clone)]
-pub struct ResolutionFailure<'a> {
-    /// Stable code of the error.
-    pub code: FailureCode,
-    /// Upstream's message.
-    pub message: String,
-    /// Considered bundles, best first, at most [`MAX_CONSIDERED`]; empty when the request is
-    /// malformed.
-    pub considered: Vec<Considered<'a>>,
-}
-
-/// Why there is no resolution.
-enum ResolutionError<'a> {
-    Failed(ResolutionFailure<'a>),
-    Stopped(WorkStopped),
-}
-
-/// Stable code of a resolution error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureCode {
-    /// The range, the selector, the installed version or the platform is malformed.
-    InvalidRequest,
-    /// No readable catalog has the package.
-    PackageNotFound,
-    /// Catalogs have the package, but no bundle meets the request.
-    NoMatchingBundle,
-    /// Catalogs of the same priority each have a bundle that meets the request.
-    Ambiguous,
-    /// The best bundle has dependencies, which a `ClusterExtension` cannot install.
-    HasDependencies,
-}
-
-/// A bundle that a resolution considered.
-#[derive(Clone, Copy)]
-pub struct Considered<'a> {
-    /// Index of its catalog in the offers.
-    pub offer: usize,
-    /// The picked or considered bundle.
-    pub bundle: Bundle<'a>,
-    /// Why it was rejected; `None` for the picked bundle.
-    pub rejection: Option<Rejection>,
-}
-
-/// Why a resolution rejected a bundle: the first reason that applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rejection {
-    /// It is in none of the requested channels.
-    Channel,
-    /// Its version is not in the requested range, or is malformed.
-    Version,
-    /// No edge leads from the installed bundle to it.
-    NotASuccessor,
-    /// It does not run on the requested platform.
-    Incompatible,
-    /// It is deprecated, and another candidate is not.
-    Deprecated,
-    /// Another bundle of the same catalog has a higher version, or the same version and precedes
-    /// it.
-    LowerVersion,
-    /// A catalog of higher priority has a candidate.
-    LowerPriority,
-    /// Another catalog of the same priority has a candidate.
-    Ambiguous,
-    /// It has dependencies.
-    HasDependencies,
-}
+pub use outcome::{
+    Considered, FailureCode, MAX_CONSIDERED, Rejection, Resolution, ResolutionFailure,
+};
+pub use request::{InstalledBundle, Offer, ResolutionRequest, UpgradePolicy};
 
 /// Types of properties that declare dependencies, which the controller cannot install.
 const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "olm.constraint"];
@@ -220,6 +85,7 @@ fn pick<'a>(
                 .map_err(|error| ResolutionFailure::invalid_range(text, &error))?,
         ),
     };
+    let criteria = Criteria { request, range };
     let mut candidates: Vec<Candidate<'a>> = Vec::new();
     let mut is_found = false;
     for (at, offer) in offers.iter().enumerate() {
@@ -234,7 +100,7 @@ fn pick<'a>(
             .map_err(|reason| ResolutionFailure::unreadable_catalog(request, offer, reason))?;
         if let Some(package) = catalog.package(request.package) {
             is_found = true;
-            evaluate_package(request, range.as_ref(), at, package, &mut candidates, work)?;
+            evaluate_package(&criteria, at, package, &mut candidates, work)?;
         }
     }
     let tied = compare_catalogs(offers, &mut candidates);
@@ -325,58 +191,4 @@ fn deprecations<'a>(request: &ResolutionRequest<'_>, bundle: Bundle<'a>) -> Vec<
         }
     }
     deprecations
-}
-
-impl FailureCode {
-    /// Returns the name in the GraphQL schema, such as `NO_MATCHING_BUNDLE`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "INVALID_REQUEST",
-            Self::PackageNotFound => "PACKAGE_NOT_FOUND",
-            Self::NoMatchingBundle => "NO_MATCHING_BUNDLE",
-            Self::Ambiguous => "AMBIGUOUS",
-            Self::HasDependencies => "HAS_DEPENDENCIES",
-        }
-    }
-}
-
-impl Rejection {
-    /// Returns the name in the GraphQL schema, such as `NOT_A_SUCCESSOR`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Channel => "CHANNEL",
-            Self::Version => "VERSION",
-            Self::NotASuccessor => "NOT_A_SUCCESSOR",
-            Self::Incompatible => "INCOMPATIBLE",
-            Self::Deprecated => "DEPRECATED",
-            Self::LowerVersion => "LOWER_VERSION",
-            Self::LowerPriority => "LOWER_PRIORITY",
-            Self::Ambiguous => "AMBIGUOUS",
-            Self::HasDependencies => "HAS_DEPENDENCIES",
-        }
-    }
-}
-
-impl<'a> From<ResolutionFailure<'a>> for ResolutionError<'a> {
-    fn from(failure: ResolutionFailure<'a>) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<WorkStopped> for ResolutionError<'_> {
-    fn from(stopped: WorkStopped) -> Self {
-        Self::Stopped(stopped)
-    }
-}
-
-impl From<PlatformVersionError> for ResolutionFailure<'_> {
-    fn from(error: PlatformVersionError) -> Self {
-        ResolutionFailure::invalid(format!("desired platform is invalid: {error}"))
-    }
-}
-
-impl From<SelectorError> for ResolutionFailure<'_> {
-    fn from(error: SelectorError) -> Self {
-        ResolutionFailure::invalid(format!("desired catalog selector is invalid: {error}"))
-    }
 }

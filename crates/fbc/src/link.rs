@@ -134,7 +134,8 @@ impl<'l> Linker<'l> {
         }
     }
 
-    /// Indexes the packages; of several with one name the first wins.
+    /// Indexes the packages; of several with one name the first wins, so that the result depends on
+    /// the content alone. (Upstream reads files in parallel, so which one it keeps may vary.)
     fn link_packages(&mut self) {
         for (meta, blob) in &self.blobs {
             let BlobBody::Package {
@@ -436,6 +437,7 @@ impl<'l> Linker<'l> {
             bundle.placements = start..start;
             start += count;
         }
+        // Counted first and then filled, so that all bundles share one list without gaps.
         index.placements = vec![0; start as usize];
         for (at, entry) in index
             .entries
@@ -452,7 +454,8 @@ impl<'l> Linker<'l> {
     /// Finds the head of each channel: the entry that no entry of the channel replaces or skips.
     fn find_heads(&mut self) {
         let index = &mut self.index;
-        // For each name the last channel that replaces or skips it.
+        // For each name the last channel that replaces or skips it: one table for all channels, which
+        // needs no clearing between them, because each channel has another id.
         let mut superseded_in = vec![NONE; self.names.len()];
         for (at, channel) in index.channels.iter_mut().enumerate() {
             let entries = channel.entries.start as usize..channel.entries.end as usize;

@@ -148,6 +148,8 @@ impl<'w> Work<'w> {
     /// If the account refuses. Its owner knows why.
     #[inline]
     pub fn draw(&self, step: Step, count: usize) -> Result<(), WorkStopped> {
+        // Saturating, because a hostile catalog chooses the counts: an overflow must not make work
+        // cheap.
         let drawn = self.drawn.get().saturating_add(step.price_of(count));
         self.drawn.set(drawn);
         if drawn < self.next_check.get() {

@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::successors::{Installed, Releases, identity, successors};
-use super::{UpdateGraph, UpgradeTarget};
 use fbc::work::{Step, Work, WorkStopped};
 use fbc::{Bundle, Channel, ChannelEntry};
 use fbc_grammar::version::VersionRelease;
+
+use super::successors::{Installed, Releases, identity, successors};
+use super::{UpdateGraph, UpgradeTarget};
 
 /// A set of unvisited indexes that skips visited ones in almost constant time (union-find).
 struct SkipSet {

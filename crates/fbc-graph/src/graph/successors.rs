@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-use super::{Reasons, draw_range, selected_channels};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use fbc::{Bundle, ChannelEntry, Package, PropertyKind};
 use fbc_grammar::range::BlangRange;
 use fbc_grammar::version::{VersionRelease, VersionReleaseError};
+
+use super::{Reasons, draw_range, selected_channels};
 
 /// An installed bundle, which need not be in a catalog any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ pub fn successors<'a>(
 /// Tells what in an entry allows the upgrade of an installed bundle to it.
 pub(super) struct Admission<'a, 'i> {
     installed: &'i Installed<'i>,
-    /// Whether its version is in a range: the same one often stands in several channels.
+    /// Results by range: the same one often stands in several channels.
     ranges: HashMap<&'a str, bool>,
 }
 

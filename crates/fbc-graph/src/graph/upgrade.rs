@@ -9,11 +9,12 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::search::EqualVersions;
-use super::successors::{Admission, Installed, successors};
-use super::{Reason, UpdateGraph, UpgradeTarget, selected_channels};
 use fbc::work::{Step, Work, WorkStopped};
 use fbc::{Bundle, Channel, ChannelEntry, Package};
+
+use super::search::EqualVersions;
+use super::successors::{Admission, Installed, successors};
+use super::{Reasons, UpdateGraph, UpgradeTarget, selected_channels};
 
 /// A single-step upgrade from one bundle to another.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ pub struct Upgrade<'a> {
 pub struct SkipRange<'a> {
     /// The range as it is written.
     pub range: &'a str,
-    /// Whether it is well-formed. A malformed one contains no version.
+    /// `true` when it is well-formed. A malformed one contains no version.
     pub is_valid: bool,
     /// Name of the bundle after the upgrade.
     pub to: &'a str,
@@ -51,14 +52,6 @@ pub struct SkipRange<'a> {
     runs: Rc<[Range<usize>]>,
 }
 
-/// Fields of entries that allow an upgrade.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reasons {
-    pub(super) replaces: bool,
-    pub(super) skips: bool,
-    pub(super) skip_range: bool,
-}
-
 /// Bundles of a package whose versions follow each other.
 #[derive(Clone, Copy)]
 pub struct BundleSpan<'a> {
@@ -68,30 +61,6 @@ pub struct BundleSpan<'a> {
     pub lowest: Bundle<'a>,
     /// Number of bundles from the highest to the lowest, both included.
     pub count: usize,
-}
-
-impl Reasons {
-    /// Iterates over the fields, in the order of [`Reason`].
-    pub fn iter(self) -> impl Iterator<Item = Reason> {
-        let all = [
-            (Reason::Replaces, self.replaces),
-            (Reason::Skips, self.skips),
-            (Reason::SkipRange, self.skip_range),
-        ];
-        all.into_iter()
-            .filter(|(_, is_given)| *is_given)
-            .map(|(reason, _)| reason)
-    }
-
-    pub(super) fn any(self) -> bool {
-        self.replaces || self.skips || self.skip_range
-    }
-
-    fn add(&mut self, other: Self) {
-        self.replaces |= other.replaces;
-        self.skips |= other.skips;
-        self.skip_range |= other.skip_range;
-    }
 }
 
 impl<'a> Upgrade<'a> {

@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 
-use super::{
-    Offer, Rejection, ResolutionError, ResolutionFailure, ResolutionRequest, UpgradePolicy,
-};
-use crate::graph::{Installed, allowed_upgrades, identity};
 use fbc::work::{Step, Work};
 use fbc::{Bundle, Package};
 use fbc_grammar::range::MastermindsRange;
 use fbc_grammar::version::VersionRelease;
+
+use super::outcome::{Rejection, ResolutionError, ResolutionFailure};
+use super::request::{Offer, ResolutionRequest, UpgradePolicy};
+use crate::graph::{Installed, allowed_upgrades, identity};
 
 /// A bundle under consideration.
 pub(super) struct Candidate<'a> {
@@ -20,22 +20,30 @@ pub(super) struct Candidate<'a> {
     pub(super) bundle: Bundle<'a>,
     /// Version and release, or upstream's error.
     pub(super) identity: Result<VersionRelease<'a>, Cow<'static, str>>,
-    /// Whether the bundle itself is deprecated.
+    /// `true` when the bundle itself is deprecated.
     is_deprecated: bool,
-    /// Why it is rejected; `None` while it is not.
+    /// Reason that it is rejected; `None` while it is not.
     pub(super) rejection: Option<Rejection>,
+}
+
+/// A request with its parsed range.
+pub(super) struct Criteria<'r> {
+    pub(super) request: &'r ResolutionRequest<'r>,
+    /// Range of acceptable versions; `None` accepts every version.
+    pub(super) range: Option<MastermindsRange>,
 }
 
 /// Adds the bundles of a package in one catalog to the candidates and rejects all but at most one
 /// of them.
 pub(super) fn evaluate_package<'a>(
-    request: &ResolutionRequest<'_>,
-    range: Option<&MastermindsRange>,
+    criteria: &Criteria<'_>,
     offer: usize,
     package: Package<'a>,
     candidates: &mut Vec<Candidate<'a>>,
     work: &Work<'_>,
 ) -> Result<(), ResolutionError<'a>> {
+    let Criteria { request, range } = criteria;
+    let range = range.as_ref();
     let successors = successors(request, package, work)?;
     let mut channels = request.channels.to_vec();
     channels.sort_unstable();

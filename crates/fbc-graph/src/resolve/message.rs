@@ -1,10 +1,13 @@
 //! Upstream's messages of resolution errors.
 
-use super::{Considered, FailureCode, Offer, ResolutionFailure, ResolutionRequest};
-use fbc::Bundle;
+use fbc::{Bundle, PlatformVersionError};
 use fbc_grammar::go_quote;
 use fbc_grammar::range::VersionRangeError;
+use fbc_grammar::selector::SelectorError;
 use fbc_grammar::version::VersionReleaseError;
+
+use super::outcome::{Considered, FailureCode, ResolutionFailure};
+use super::request::{Offer, ResolutionRequest};
 
 impl<'a> ResolutionFailure<'a> {
     pub(super) fn invalid(message: String) -> Self {
@@ -125,4 +128,16 @@ pub(super) fn dependency_error(bundle: Bundle<'_>, property: &str) -> String {
         "validating bundle {bundle}: bundle {bundle} has a dependency declared via property {property} \
          which is currently not supported"
     )
+}
+
+impl From<PlatformVersionError> for ResolutionFailure<'_> {
+    fn from(error: PlatformVersionError) -> Self {
+        ResolutionFailure::invalid(format!("desired platform is invalid: {error}"))
+    }
+}
+
+impl From<SelectorError> for ResolutionFailure<'_> {
+    fn from(error: SelectorError) -> Self {
+        ResolutionFailure::invalid(format!("desired catalog selector is invalid: {error}"))
+    }
 }

@@ -99,6 +99,7 @@ fn unescape(token: &str) -> Option<Cow<'_, str>> {
 fn step<'a>(cursor: &mut JsonCursor<'a>, token: &str) -> Result<(), StepEnd<'a>> {
     match cursor.kind()? {
         JsonKind::Object => cursor.object(|cursor, key| {
+            // Few keys have escapes: the bytes are compared before the key is decoded.
             if key.is(token) || key.try_decode()? == token {
                 return Err(StepEnd::Found(cursor.clone()));
             }

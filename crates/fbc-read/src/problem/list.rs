@@ -115,6 +115,8 @@ impl ProblemCollector {
     /// Counts a problem, and lists it if there is room for its code; `make` is not called
     /// otherwise.
     pub fn add(&mut self, code: ProblemCode, make: impl FnOnce() -> Problem) {
+        // A YAML file of `---` lines has a problem every four bytes: the text of one that is not
+        // listed must not even be made.
         let is_listed = self.has_room(code);
         self.problems.counts.add(code, 1);
         if is_listed {
@@ -138,6 +140,8 @@ impl ProblemCollector {
 
     /// Returns the problems, in catalog order.
     pub fn finish(mut self) -> Problems {
+        // Checks run by object, readers of the list go by file. The sort is stable: problems of one
+        // line stay in the order of the rules.
         self.problems.listed.sort_by(|a, b| {
             let by_file = match (&a.file, &b.file) {
                 (Some(a), Some(b)) => compare_paths(a, b),

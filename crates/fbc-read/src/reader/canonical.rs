@@ -12,8 +12,9 @@ use std::ops::Range;
 
 mod text;
 
-use crate::problem::MAX_PROBLEMS_PER_CODE;
 use fbc_grammar::quote::MAX_QUOTED_BYTES;
+
+use crate::problem::MAX_PROBLEMS_PER_CODE;
 
 pub(super) use text::{plain_prefix, unescape, write_char, write_text};
 

@@ -6,7 +6,8 @@
 
 use super::canonical::{CanonicalWriter, KeyKind, plain_prefix, write_char};
 use super::error::{ReadErrorKind, TextError};
-use super::{ReadLimits, meta};
+use super::limits::ReadLimits;
+use super::meta;
 
 /// Length in bytes from which on a number without exponent may exceed a double.
 const LONG_NUMBER: usize = 300;

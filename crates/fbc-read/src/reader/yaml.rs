@@ -13,9 +13,9 @@ use std::borrow::Cow;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
-use super::ReadLimits;
 use super::canonical::{CanonicalWriter, KeyKind, write_text};
 use super::error::{ReadErrorKind, TextError};
+use super::limits::ReadLimits;
 pub use check::BYTES_PER_INDICATOR;
 
 use check::EscapedSlashes;

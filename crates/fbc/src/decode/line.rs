@@ -43,6 +43,8 @@ impl<'a> Decoder<'a> {
             Err(JsonError::Damaged) => return Err(JsonError::Damaged),
             Err(JsonError::WrongType) => BlobBody::Malformed(self.type_error(line, schema)),
         };
+        // The schema is known only now: properties and entries of a blob without a typed object are
+        // given back, so that they take no memory.
         if matches!(body, BlobBody::Malformed(_) | BlobBody::Opaque) {
             self.truncate_properties(lengths.0);
             self.entries.truncate(lengths.1);

@@ -104,6 +104,7 @@ impl Catalog {
         for list in &lists {
             work.draw(Step::Bundle, list.len())?;
         }
+        // The shortest list is walked, the others are searched by halving.
         lists.sort_by_key(Vec::len);
         if lists.is_empty() {
             return Ok((self.bundles_of(packages), lists));
@@ -260,6 +261,8 @@ impl<'f, 'c> VersionTests<'f, 'c> {
     /// Prepares the tests of so many bundles.
     fn new(catalog: &'c Catalog, range: &'f MastermindsRange, bundles: usize) -> Self {
         let all = catalog.index.bundles.len();
+        // The table has a place for each version of the catalog: it pays off only where a good part of
+        // the bundles is tested.
         let known = if bundles > all / 8 {
             vec![None; all]
         } else {

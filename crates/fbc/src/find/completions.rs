@@ -64,6 +64,7 @@ impl Catalog {
             .filter(|key| is_wanted(&items[key.item as usize]));
         let mut found: Vec<_> = wanted.map(|key| (key.item, key.found)).collect();
         found.sort_unstable();
+        // Sorted by match within an item, so that its best match remains.
         found.dedup_by_key(|(at, _)| *at);
         let mut found: Vec<_> = found
             .into_iter()

@@ -43,7 +43,7 @@ pub enum FacetValue<'c> {
     CapabilityLevel(CapabilityLevel),
     /// An install mode.
     InstallMode(InstallMode),
-    /// Whether a condition is met.
+    /// `true` for packages that meet a condition, `false` for those that do not.
     Boolean(bool),
 }
 

@@ -30,6 +30,8 @@ impl Catalog {
                 .map(|text| index.packages.find(&self.index, text)),
             filter.name.map(|text| index.names.find(&self.index, text)),
         ];
+        // The blobs of the rarest value are tested for the others, which costs the length of the
+        // shortest list.
         let shortest = lists
             .into_iter()
             .flatten()

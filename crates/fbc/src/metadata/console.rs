@@ -1,4 +1,4 @@
-//! What consoles read from annotations and labels, beside what every list shows.
+//! Annotations and labels that consoles read, beyond those that every list shows.
 
 use std::borrow::Cow;
 

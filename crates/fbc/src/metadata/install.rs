@@ -1,4 +1,4 @@
-//! What an operator may do and intercepts in a cluster: permissions and webhooks. Only a
+//! Permissions and webhooks of an operator in a cluster. Only a
 //! `ClusterServiceVersion` says so; an `olm.csv.metadata` leaves it out.
 
 use fbc_read::json::JsonText;
@@ -31,7 +31,7 @@ pub struct WebhookDescription<'a> {
     pub deployment_name: Option<JsonText<'a>>,
     /// URL path; `None` when missing or empty.
     pub path: Option<JsonText<'a>>,
-    /// What happens when it cannot be called, as written; `None` when missing or empty.
+    /// Policy for failed calls (`failurePolicy`), as written; `None` when missing or empty.
     pub failure_policy: Option<JsonText<'a>>,
     /// Its JSON object, from which the lists are read.
     text: &'a [u8],
@@ -211,7 +211,7 @@ impl WebhookType {
         }
     }
 
-    /// Returns the name in the GraphQL schema, such as `VALIDATING`.
+    /// Returns the canonical spelling, such as `VALIDATING`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Validating => "VALIDATING",

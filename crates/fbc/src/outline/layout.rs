@@ -291,6 +291,8 @@ impl Outline {
     pub(super) fn reader(&self) -> OutlineReader<'_> {
         let bytes = &self.as_bytes()[..];
         let end = bytes.len();
+        // An outline was checked as a whole when it was read; a mapped file that changed since then is
+        // empty rather than a panic.
         let none = OutlineParts {
             packages: 0,
             channels: end,

@@ -61,7 +61,7 @@ impl PackagePart {
         Self::Other,
     ];
 
-    /// Returns the name in the GraphQL schema, such as `DEFAULT_CHANNEL`.
+    /// Returns the canonical spelling, such as `DEFAULT_CHANNEL`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Description => "DESCRIPTION",
@@ -86,7 +86,7 @@ impl BundlePart {
         Self::Other,
     ];
 
-    /// Returns the name in the GraphQL schema, such as `RELATED_IMAGES`.
+    /// Returns the canonical spelling, such as `RELATED_IMAGES`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Image => "IMAGE",

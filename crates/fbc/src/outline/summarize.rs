@@ -40,9 +40,14 @@ impl Outline {
     }
 }
 
-/// A blob that belongs to a package and is none of its typed objects: the index of the package, its
-/// hash, and whether it lists deprecations.
-type UntypedBlob = (usize, TruncatedHash, bool);
+/// A blob that belongs to a package and is none of its typed objects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct UntypedBlob {
+    /// Index of the package.
+    package: usize,
+    hash: TruncatedHash,
+    is_deprecations: bool,
+}
 
 /// Returns the blobs that belong to a package but are not among its typed objects, sorted.
 fn untyped_blobs(catalog: &Catalog) -> Vec<UntypedBlob> {
@@ -65,11 +70,11 @@ fn untyped_blobs(catalog: &Catalog) -> Vec<UntypedBlob> {
                 meta.package_name()
             };
             let hash = truncate(&Sha256::new_with_prefix(meta.blob().raw()));
-            Some((
-                catalog.package_position(owner?).ok()?,
+            Some(UntypedBlob {
+                package: catalog.package_position(owner?).ok()?,
                 hash,
-                meta.schema() == DEPRECATIONS,
-            ))
+                is_deprecations: meta.schema() == DEPRECATIONS,
+            })
         })
         .collect();
     untyped.sort_unstable();
@@ -87,15 +92,15 @@ fn add_package<'a>(
     untyped: &[UntypedBlob],
 ) {
     let mut whole = Sha256::new_with_prefix(package.meta().blob().raw());
-    let from = untyped.partition_point(|(place, ..)| *place < package.place());
+    let from = untyped.partition_point(|blob| blob.package < package.place());
     let own = untyped[from..]
         .iter()
-        .take_while(|(place, ..)| *place == package.place());
-    own.clone().for_each(|(_, hash, _)| whole.update(hash));
+        .take_while(|blob| blob.package == package.place());
+    own.clone().for_each(|blob| whole.update(blob.hash));
     // What a deprecation says belongs to what is deprecated.
     let others = own
-        .filter(|(.., is_deprecations)| !is_deprecations)
-        .map(|(_, hash, _)| &hash[..]);
+        .filter(|blob| !blob.is_deprecations)
+        .map(|blob| &blob.hash[..]);
     let parts = package_parts(package, others);
     for channel in package.channels() {
         whole.update(add_channel(builder, channel));

@@ -26,6 +26,7 @@ impl CsvPositions {
         mut read: impl FnMut(P) -> Option<T>,
     ) -> Option<T> {
         let known = self.0.get(bundle)?;
+        // Relaxed, because a position guards no other memory, and every thread finds the same one.
         match known.load(Ordering::Relaxed) {
             NOWHERE => None,
             UNKNOWN => {

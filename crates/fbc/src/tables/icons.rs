@@ -123,6 +123,7 @@ impl Icons {
                 found.push((record, at));
             }
         }
+        // Sorted, so that equal icons are neighbours and one record serves all of their packages.
         found.sort_by_key(|(record, _)| record.digest);
         let mut icons = Self {
             content: index.content.clone(),

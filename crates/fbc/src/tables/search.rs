@@ -136,7 +136,7 @@ impl SearchMatch {
 }
 
 impl SearchField {
-    /// Returns the name in the GraphQL schema, such as `DISPLAY_NAME`.
+    /// Returns the canonical spelling, such as `DISPLAY_NAME`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Name => "NAME",
@@ -164,10 +164,12 @@ impl SearchIndex {
         if words.is_empty() {
             return Ok(None);
         }
+        // One number for each package, whatever the query: memory does not grow with its words.
         let mut ranks = vec![0; index.packages.len()];
         let mut best = vec![u8::MAX; ranks.len()];
         let mut fields = vec![0_u8; ranks.len()];
         for (at, prefix) in words.iter().enumerate() {
+            // A repeated word must not count twice in the rank.
             if words[..at].contains(prefix) {
                 continue;
             }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use saphyr_parser::Span;
 
-use super::super::ReadLimits;
 use super::super::error::{ReadErrorKind, TextError};
+use super::super::limits::ReadLimits;
 
 /// Number of bytes of a document for which it may have one indicator more than
 /// [`ReadLimits::indicators`]. The tokens of a document take no more than about 12 times its bytes
