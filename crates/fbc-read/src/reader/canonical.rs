@@ -340,7 +340,7 @@ impl CanonicalWriter {
     /// Notes the order of the members of an object: sorted, and of equal keys the last.
     fn note_order(&mut self, open: &OpenCollection) {
         let first = self.spans.len();
-        // Indexes, because a blob from a stranger may have a million members.
+        // Indexes, because a hostile blob may have a million members.
         let mut sorted: Vec<usize> = (open.members..self.members.len())
             .filter(|&member| self.members[member].kind != KeyKind::Merge)
             .collect();

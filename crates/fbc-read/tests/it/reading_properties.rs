@@ -85,7 +85,7 @@ fn canonical_text(text: &str) -> String {
     format!("\"{}\"", escaped.collect::<String>())
 }
 
-/// The value as somebody may have written it: how is decided by the choices, one after another.
+/// Writes a value as an author may: each choice decides on one spelling, in turn.
 fn written(value: &Json, choices: &mut impl Iterator<Item = u8>) -> String {
     let mut choose = |count: u8| choices.next().unwrap_or_default() % count;
     let space = [" ", "", "\n", "", "\t \r\n"][usize::from(choose(5))];
