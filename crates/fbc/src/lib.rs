@@ -1,8 +1,8 @@
 //! Indexes, checks and searches file-based catalogs (FBC) of the Operator Lifecycle Manager.
 //!
-//! Canonical lines, as `fbc-read` makes them, go in; an immutable [`Catalog`] with its [`Problem`]s
-//! comes out. The crate is pure: it opens no file or socket, reads no clock or environment, starts
-//! no thread, and knows no protocol.
+//! Canonical lines, as `fbc-read` makes them, go in; an immutable [`Catalog`] with its
+//! [problems](fbc_read::Problem) comes out. The crate is pure: it opens no file or socket, reads no
+//! clock or environment, starts no thread, and knows no protocol.
 //!
 //! The lines stay where they are (usually in a memory map). The index holds interned names,
 //! versions, edges, APIs and byte ranges into the lines: it grows with the number of objects, never

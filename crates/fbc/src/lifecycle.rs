@@ -1,4 +1,5 @@
-//! Support of packages over time: `OpenShift`'s blobs of the schema [`LIFECYCLE_SCHEMA`].
+//! Support of packages over time: `OpenShift`'s blobs of the schema
+//! [`LIFECYCLE_SCHEMA`](crate::LIFECYCLE_SCHEMA).
 //!
 //! A blob has the life cycles of the minor versions of one package. The first of a package counts.
 //! Members of the wrong type count as absent. What is supported today is up to the caller, who

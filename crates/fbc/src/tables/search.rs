@@ -73,7 +73,7 @@ enum MatchField {
 }
 
 /// Bit from which a match has its fields. A rank is less: at most ten for each of
-/// [`MAX_SEARCH_WORDS`].
+/// [`MAX_SEARCH_WORDS`](fold::MAX_SEARCH_WORDS).
 const FIELDS_BIT: u32 = 16;
 
 /// Factor of the package in a posting, which leaves room for the field. The product fits in a

@@ -17,7 +17,7 @@ pub(crate) struct Summaries {
 
 #[derive(Default)]
 pub(crate) struct SummaryRecord {
-    /// Id of the bundle that the metadata comes from, or [`NONE`].
+    /// Id of the bundle that the metadata comes from, or [`NONE`](crate::record::NONE).
     pub(crate) bundle: u32,
     pub(crate) display_name: Option<Name>,
     pub(crate) summary: Option<Name>,
