@@ -9,19 +9,24 @@ use std::process::Command;
 
 /// What decides which lines, index and problems the files of a source give. Stored contents of
 /// another identity are read again.
-const CONTENT_CODE: [&str; 4] = [
+const CONTENT_CODE: [&str; 6] = [
     "Cargo.lock",
     "crates/fbc/src",
+    "crates/fbc-grammar/src",
+    "crates/fbc-read/src",
     "crates/images/src",
     "crates/loading/src",
 ];
 
 /// What decides the bytes of a response, besides the content: entity tags of another identity are
 /// not believed.
-const ANSWERS_CODE: [&str; 9] = [
+const ANSWERS_CODE: [&str; 12] = [
     "Cargo.lock",
     "crates/catalogd-http/src",
     "crates/fbc/src",
+    "crates/fbc-grammar/src",
+    "crates/fbc-graph/src",
+    "crates/fbc-read/src",
     "crates/graphql/build.rs",
     "crates/graphql/src",
     "crates/graphql-http/src",

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fbc::Catalog;
-use fbc::origin::{FileOrigin, Origins};
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
+use fbc_read::origin::{FileOrigin, Origins};
+use fbc_read::{FileReader, ReadEvent, ReadLimits};
 use images::{Registries, RegistrySettings};
 use loading::directory::list;
 use loading::{CatalogSpec, Loader, LoaderEvent, Source, SourceSpec};

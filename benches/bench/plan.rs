@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fbc::catalog::Package;
-use fbc::graph::{Installed, UpdateGraph, successors};
-use fbc::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
+use fbc::Package;
 use fbc::work::Work;
+use fbc_graph::graph::{Installed, UpdateGraph, successors};
+use fbc_graph::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
 use serving::Served;
 
 use crate::measure::{least, once, percentile, report, within};
@@ -109,9 +109,9 @@ pub(crate) fn bench(served: &Served) {
         Duration::from_millis(5),
     );
     let drawn = least(9, || {
-        UpdateGraph::new(largest, ALL, &Work::unlimited())
-            .expect("an account without limit stops nothing")
-            .drawing()
+        let graph = UpdateGraph::new(largest, ALL, &Work::unlimited())
+            .expect("an account without limit stops nothing");
+        testing::drawing::draw(largest, &graph)
             .mermaid()
             .to_string()
     });

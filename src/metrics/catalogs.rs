@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ::metrics::Label as _;
-use fbc::Severity;
+use fbc_read::Severity;
 use http_server::{MetricsWriter, Scale};
 use images::registry_metrics;
 use jiff::Timestamp;

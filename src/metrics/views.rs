@@ -8,7 +8,7 @@ use alpha_graphql::AlphaMetrics;
 use graphql::Engine;
 use graphql::metrics::RequestResult;
 use graphql_http::TransportMetrics;
-use grpc::{GrpcMetrics, CallStatus};
+use grpc::{CallStatus, GrpcMetrics};
 use http_server::{MetricsWriter, Scale};
 
 /// Writes the metrics of calls over gRPC.

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use admission::Peer;
-use auth::{Authenticator, Callers, ClientCertificate, RequestCredentials, AuthError, bearer_token};
+use auth::{
+    AuthError, Authenticator, Callers, ClientCertificate, RequestCredentials, bearer_token,
+};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, Entry, VARY};

@@ -15,7 +15,7 @@ use commands::{
     ListRequest, describe,
 };
 use fbc::Catalog;
-use fbc::graph::stranded;
+use fbc_graph::graph::stranded;
 use graphql::errors::Outcome;
 use graphql::limits::Limits;
 use graphql::{Engine, Request};

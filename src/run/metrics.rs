@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use admission::{FairSemaphore, Peer};
-use auth::{RequestedAccess, Authenticator, Authorizer, RequestCredentials, AuthError, PathAccess, bearer_token};
+use auth::{
+    AuthError, Authenticator, Authorizer, PathAccess, RequestCredentials, RequestedAccess,
+    bearer_token,
+};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -82,7 +85,9 @@ impl Scrapers {
         let credentials = match &self.authenticator {
             Some(authenticator) => credentials(authenticator, headers, extensions)?,
             None => match bearer_token(headers) {
-                Some(token) => RequestCredentials::Token(token.into(), Peer::from_extensions(extensions)),
+                Some(token) => {
+                    RequestCredentials::Token(token.into(), Peer::from_extensions(extensions))
+                }
                 None => RequestCredentials::None,
             },
         };

@@ -4,7 +4,8 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use fbc::{Catalog, Severity};
+use fbc::Catalog;
+use fbc_read::Severity;
 use loading::{Report, SyncStatus};
 use pages::Pages;
 use printing::counted_table;

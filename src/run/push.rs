@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use fbc::Severity;
+use fbc_read::Severity;
 use images::{PackedImage, Packer, RegistryReference};
 use loading::Source;
 use loading::directory::{self, Listing, OpenFile};

@@ -14,7 +14,7 @@ use edit::file::{SourceFile, path_of_package};
 use edit::template::{TemplateKind, parse};
 use edit::value::Members;
 use edit::{BlobValue, FileFormat};
-use fbc::catalog::detect_media_type;
+use fbc::detect_media_type;
 
 use super::lines;
 use super::output::ignore_closed_pipe;

@@ -9,7 +9,8 @@ use std::path::{Component, PathBuf};
 use std::process::ExitCode;
 
 use console::{Style, StyledObject, style};
-use fbc::{Catalog, Problem, Severity};
+use fbc::Catalog;
+use fbc_read::{Problem, Severity};
 use loading::{LoadError, Source};
 use serde::Serialize;
 

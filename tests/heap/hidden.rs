@@ -12,7 +12,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use graphql::Engine;
 use graphql::limits::Limits;
 use graphql_http::GraphqlHttp;

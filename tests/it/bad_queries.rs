@@ -11,7 +11,7 @@ use std::time::Duration;
 use apollo_compiler::Schema;
 use apollo_compiler::ast::{FieldDefinition, InputValueDefinition, Type};
 use apollo_compiler::schema::ExtendedType;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use graphql::limits::Limits;
 use graphql::{Engine, Request, SDL};
 use rustix::time::{ClockId, clock_gettime};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::net::SocketAddr;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fbc::catalog::{Bundle, Channel, Package};
-use fbc::{Catalog, Severity};
+use fbc::{Bundle, Catalog, Channel, Package};
+use fbc_read::Severity;
 use loading::directory::list;
 use serde_json::{Value, json};
 use serving::{Content, Served};
@@ -105,7 +105,7 @@ fn real_catalogs_are_far_below_the_limits_of_their_size() {
         println!("{name}: {files} bytes of files, {lines} bytes of lines, {objects} objects");
         assert!(2 * lines < loading::MAX_GROWTH * files, "{name}");
         assert!(
-            objects as u64 * 50 * fbc::catalog::BYTES_PER_OBJECT < 2 * files,
+            objects as u64 * 50 * fbc::BYTES_PER_OBJECT < 2 * files,
             "{name}"
         );
         assert!(catalog.all_problems().unlisted().total() == 0, "{name}");

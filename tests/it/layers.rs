@@ -75,7 +75,7 @@ fn by_us(layers: &[Archive]) -> Result<Unpacked, UnpackError> {
     let folders = Folders::new();
     let layers = layers.iter().enumerate().map(|(number, layer)| {
         folders.write(&number.to_string(), layer.clone().gzip());
-        let diff_id = fbc::Digest::parse(&digest(&layer.clone().plain()));
+        let diff_id = fbc_grammar::Digest::parse(&digest(&layer.clone().plain()));
         Layer {
             blob: folders.path(&number.to_string()),
             diff_id,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use fbc::catalog::{Bundle, CapabilityLevel, Icon};
-use fbc::{Catalog, ProblemCode};
+use fbc::{Bundle, CapabilityLevel, Catalog, Icon};
+use fbc_read::ProblemCode;
 use serde_json::{Map, Value};
 use serving::{Content, Served};
 use testing::corpus::find_catalog;

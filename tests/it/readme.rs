@@ -66,12 +66,12 @@ fn every_problem_is_in_the_reference_with_its_severity() {
         .map(|cells| (cells[0].trim_matches('`'), cells[1]))
         .collect();
     documented.retain(|(code, _)| *code != "code");
-    let mut expected: Vec<_> = fbc::ProblemCode::ALL
+    let mut expected: Vec<_> = fbc_read::ProblemCode::ALL
         .iter()
         .map(|code| {
             let severity = match code.severity() {
-                fbc::Severity::Error => "ERROR",
-                fbc::Severity::Warning => "WARNING",
+                fbc_read::Severity::Error => "ERROR",
+                fbc_read::Severity::Warning => "WARNING",
             };
             (code.as_str(), severity)
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fbc::Catalog;
-use fbc::origin::{FileOrigin, Origins};
+use fbc_read::origin::{FileOrigin, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, StreamLimits};
 use http_server::{ConnectionLimits, ListenOptions, Listener};
@@ -91,7 +91,7 @@ fn content(version: usize) -> Served {
         lines: numbers,
         ..FileOrigin::default()
     };
-    let digest = fbc::Digest::new(Sha256::digest(&lines).into());
+    let digest = fbc_grammar::Digest::new(Sha256::digest(&lines).into());
     let catalog = Catalog::build(
         lines.into(),
         &Origins {

@@ -7,8 +7,9 @@ use std::thread;
 
 use bytes::Bytes;
 use catalogd_http::router;
-use fbc::origin::{FileOrigin, Origins};
-use fbc::{Catalog, Digest};
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::origin::{FileOrigin, Origins};
 use flate2::read::GzDecoder;
 use http_content::coding::{Coding, CompressionLevel};
 use http_server::{ListenOptions, Listener};

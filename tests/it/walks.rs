@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use fbc::catalog::Meta;
-use fbc::origin::{FileOrigin, Origins};
-use fbc::{Catalog, Digest};
+use fbc::{Catalog, Meta};
+use fbc_grammar::Digest;
+use fbc_read::origin::{FileOrigin, Origins};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use serde_json::{Value, json};

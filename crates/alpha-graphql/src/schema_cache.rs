@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use admission::Peer;
+use fbc::Catalog;
 use fbc::work::{UNIT, Work};
-use fbc::{Catalog, Digest};
+use fbc_grammar::Digest;
 use graphql::Engine;
 use graphql::errors::{Code, Error};
 use graphql::runtime_schema::RuntimeSchema;
-use admission::Peer;
 use serving::{Content, Snapshot};
 use tokio::sync::SetOnce;
 

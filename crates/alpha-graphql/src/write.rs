@@ -3,8 +3,8 @@
 mod value;
 
 use fbc::Catalog;
-use fbc::catalog::JsonValue;
 use fbc::work::{Step, Work, WorkStopped};
+use fbc_read::json::JsonValue;
 use graphql::runtime_schema::{SelectedField, SelectedValue};
 
 use super::plan::{Member, MemberValue, ObjectPlan, RootField, RootValue};

@@ -10,7 +10,7 @@ use axum::http::header::{
 };
 use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_content::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
 

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_content::preconditions::{EmptyBody, PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use images::{ImageError, RegistryReference};
 use loading::{LoadError, Report, Source, SyncStatus};
 use olm_api::ClusterCatalog;

@@ -4,7 +4,7 @@
 use ::serving::Content;
 use std::time::Duration;
 
-use fbc::Severity;
+use fbc_read::Severity;
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use loading::{FailureReason, Report, SyncStatus};

@@ -26,7 +26,7 @@ pub(crate) struct Node<'g> {
 pub(crate) struct Edge {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// Whether the entry skips the bundle; otherwise it replaces it.
+    /// `true` when the entry skips the bundle, `false` when it replaces it.
     pub(crate) is_skip: bool,
 }
 

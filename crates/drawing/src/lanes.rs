@@ -46,7 +46,7 @@ impl Drawing<'_> {
                         Some(_) if row.is_absent => DOTS[2],
                         Some(name) if lane.heads.contains(name) => DOTS[0],
                         Some(_) => DOTS[1],
-                        // It goes on from its name to its last entry.
+                        // The lane runs from the name of its channel to its last entry, in rows of others too.
                         None if column.last_key_value().is_some_and(|(last, _)| at < *last) => "│",
                         None => " ",
                     };

@@ -1,8 +1,8 @@
 //! Drawings of update graphs as text: for Mermaid, for Graphviz, as a picture, and with letters for
 //! a terminal.
 //!
-//! It knows neither catalogs nor where a drawing is printed: who draws fills in what is drawn. A
-//! drawing stays readable where ranges allow thousands of upgrades: a skip range is a text on its
+//! The crate knows neither catalogs nor where a drawing is printed: callers fill in a [`Drawing`]. It
+//! stays readable where ranges allow thousands of upgrades: a skip range is a text on its
 //! bundle. The size is linear in the entries and skips.
 
 mod boxes;
@@ -30,9 +30,9 @@ pub struct Drawing<'g> {
 pub struct DrawnChannel<'g> {
     /// Its name.
     pub name: &'g str,
-    /// Whether it is the default channel of the package.
+    /// `true` for the default channel of the package.
     pub is_default: bool,
-    /// Whether it is deprecated.
+    /// `true` when it is deprecated.
     pub is_deprecated: bool,
     /// Names of the entries that no other replaces or skips.
     pub heads: Vec<&'g str>,
@@ -62,11 +62,11 @@ pub struct DrawnBundle<'g> {
     pub name: &'g str,
     /// Its version; empty if it has none.
     pub version: &'g str,
-    /// Whether it is deprecated.
+    /// `true` when it is deprecated.
     pub is_deprecated: bool,
 }
 
-/// What is special about a bundle in a channel.
+/// A property of a bundle in a channel that drawings mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Head,
@@ -77,7 +77,7 @@ enum Mark {
 }
 
 impl Mark {
-    /// The mark as a word, for readers who do not see styles.
+    /// Returns the mark as a word, for formats without styles and for screen readers.
     fn as_str(self) -> &'static str {
         match self {
             Self::Head => "head",
@@ -91,7 +91,7 @@ impl Mark {
 impl<'g> DrawnChannel<'g> {
     /// Returns the names of the entries that no other entry replaces or skips.
     pub fn heads_of(entries: &[DrawnEntry<'g>]) -> Vec<&'g str> {
-        let passed: std::collections::HashSet<_> = entries
+        let superseded: std::collections::HashSet<_> = entries
             .iter()
             .flat_map(|entry| {
                 entry
@@ -103,7 +103,7 @@ impl<'g> DrawnChannel<'g> {
         entries
             .iter()
             .map(|entry| entry.name)
-            .filter(|name| !passed.contains(name))
+            .filter(|name| !superseded.contains(name))
             .collect()
     }
 

@@ -51,6 +51,18 @@ struct Lane<'d, 'g> {
     title: String,
 }
 
+/// A line between two rows of a lane.
+struct Line {
+    /// Index of the lane.
+    lane: usize,
+    /// Index of the row that it begins at.
+    from: usize,
+    /// Index of the row that it ends at.
+    to: usize,
+    is_straight: bool,
+    class: String,
+}
+
 impl Drawing<'_> {
     /// Draws the graph as a picture (SVG) with a row for each bundle and a lane for each channel:
     /// the default channel first, then by the versions of their heads. A dot is an entry, filled
@@ -120,7 +132,6 @@ impl<'d, 'g> Picture<'d, 'g> {
     }
 
     fn lane(&self, f: &mut fmt::Formatter<'_>, at: usize, lane: &Lane<'_, '_>) -> fmt::Result {
-        let x = lane_x(at);
         let colour = at % COLOURS;
         let entries = &lane.channel.entries;
         let with_dot: HashSet<_> = entries
@@ -134,8 +145,15 @@ impl<'d, 'g> Picture<'d, 'g> {
             let replaced = entry.replaces.and_then(|name| self.places.get(name));
             if let Some(&from) = replaced.filter(|from| **from != to) {
                 let between = to.min(from) + 1..to.max(from);
-                let is_free = !between.into_iter().any(|row| with_dot.contains(&row));
-                self.line(f, x, (to, from), is_free, &format!("l{colour}"))?;
+                let stroke = Line {
+                    lane: at,
+                    from: to,
+                    to: from,
+                    // A straight line would run through the dots of other entries.
+                    is_straight: !between.into_iter().any(|row| with_dot.contains(&row)),
+                    class: format!("l{colour}"),
+                };
+                self.line(f, &stroke)?;
             }
             let skipped = entry
                 .skips
@@ -143,26 +161,27 @@ impl<'d, 'g> Picture<'d, 'g> {
                 .filter_map(|name| self.places.get(name))
                 .filter(|from| with_dot.contains(from));
             for &from in skipped.filter(|from| **from != to) {
-                self.line(f, x, (to, from), false, &format!("l{colour} skip"))?;
+                let stroke = Line {
+                    lane: at,
+                    from: to,
+                    to: from,
+                    is_straight: false,
+                    class: format!("l{colour} skip"),
+                };
+                self.line(f, &stroke)?;
             }
         }
         entries
             .iter()
-            .try_for_each(|entry| self.dot(f, (x, colour), entry, lane))
+            .try_for_each(|entry| self.dot(f, at, entry, lane))
     }
 
-    /// Draws a line between two rows, straight where no dot is in its way.
-    fn line(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        x: usize,
-        rows: (usize, usize),
-        straight: bool,
-        class: &str,
-    ) -> fmt::Result {
-        let from = self.row_y(rows.0);
-        let to = self.row_y(rows.1);
-        if straight {
+    fn line(&self, f: &mut fmt::Formatter<'_>, line: &Line) -> fmt::Result {
+        let x = lane_x(line.lane);
+        let class = &line.class;
+        let from = self.row_y(line.from);
+        let to = self.row_y(line.to);
+        if line.is_straight {
             return writeln!(f, "<path class=\"{class}\" d=\"M{x} {from}V{to}\"/>");
         }
         let bend = x + LANE / 2 + 3;
@@ -175,13 +194,15 @@ impl<'d, 'g> Picture<'d, 'g> {
     fn dot(
         &self,
         f: &mut fmt::Formatter<'_>,
-        (x, colour): (usize, usize),
+        at: usize,
         entry: &DrawnEntry<'_>,
         lane: &Lane<'_, '_>,
     ) -> fmt::Result {
         let Some(&row) = self.places.get(entry.name) else {
             return Ok(());
         };
+        let x = lane_x(at);
+        let colour = at % COLOURS;
         let class = match (
             self.rows[row].is_absent,
             lane.channel.heads.contains(&entry.name),
@@ -241,10 +262,8 @@ impl<'d, 'g> Picture<'d, 'g> {
 
 impl Display for Picture<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([_, _, _, width], height) = (
-            self.columns(),
-            self.header() + self.rows.len() * ROW + MARGIN,
-        );
+        let [_, _, _, width] = self.columns();
+        let height = self.header() + self.rows.len() * ROW + MARGIN;
         let size =
             format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
         writeln!(

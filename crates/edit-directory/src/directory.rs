@@ -6,7 +6,7 @@ use edit::bundle::RenderedBundle;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::summary::EditSummary;
 use edit::{EditLimits, EditedCatalog, Operation, apply_within};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use loading::directory::{self, DirectoryError, ListedFile, Listing};
 
 use crate::error::{CatalogReadError, DirectoryEditError};

@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use edit::file::FileChange;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::LockedFolder;

@@ -8,7 +8,7 @@ use axum::response::{AppendHeaders, IntoResponse, Response};
 use edit::summary::EditSummary;
 use edit_directory::journal::{JournalFile, KeyLookup, MAX_RESPONSE_BYTES};
 use edit_directory::{CatalogDirectory, DirectoryEditError, LockedFolder};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

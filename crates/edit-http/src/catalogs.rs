@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use admission::{FairSemaphore, Peer, Permits};
 use axum::body::{Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use edit_directory::{FolderError, LockedFolder};
-use fbc::Digest;
-use admission::{FairSemaphore, Peer, Permits};
+use fbc_grammar::Digest;
 use loading::{RefreshError, Refresher};
 use serving::{CatalogName, Catalogs, InvalidName};
 use tokio::task::spawn_blocking;

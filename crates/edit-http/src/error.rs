@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use edit::EditError;
 use edit::input::InputError;
 use edit_directory::DirectoryEditError;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde_json::json;
 use tokio::task::JoinError;
 

@@ -3,7 +3,7 @@
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Uri};
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_content::preconditions::{PreconditionResult, Validators};
 
 use crate::error::EditRequestError;

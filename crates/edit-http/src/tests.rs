@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
+use admission::Peer;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use edit_directory::LockedFolder;
-use fbc::{Catalog, Digest, Origins};
-use admission::Peer;
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 use loading::Loader;
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};

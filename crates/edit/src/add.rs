@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 
 use crate::bundle::RenderedBundle;
 use crate::draft::{CatalogDraft, DraftBlob, DraftBundle, DraftPackage};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use fbc::problem::{ProblemCode, Severity};
+use fbc_read::problem::{ProblemCode, Severity};
 
 use crate::bundle::RenderedBundle;
 use crate::catalog::CatalogBlobs;

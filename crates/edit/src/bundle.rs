@@ -8,7 +8,7 @@ mod properties;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use fbc::catalog::Manifests;
+use fbc_read::manifest::Manifests;
 
 use crate::value::BlobValue;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use fbc::catalog::IndexError;
-use fbc::origin::FileOrigin;
-use fbc::problem::Severity;
-use fbc::{Catalog, Origins};
+use fbc::{Catalog, IndexError};
+use fbc_read::Origins;
+use fbc_read::origin::FileOrigin;
+use fbc_read::problem::Severity;
 
 use crate::blob::CatalogBlob;
 use crate::problem::NewProblem;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use fbc::version::VersionError;
+use fbc_grammar::version::VersionError;
 
 use crate::value::BlobValueError;
 

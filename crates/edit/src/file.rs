@@ -7,9 +7,9 @@ use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use fbc::Digest;
-use fbc::ignore::compare_paths;
-use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
+use fbc_grammar::Digest;
+use fbc_grammar::ignore::compare_paths;
+use fbc_read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use sha2::{Digest as _, Sha256};
 
 use crate::blob::CatalogBlob;

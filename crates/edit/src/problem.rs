@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fbc::problem::{Problem, ProblemCode};
+use fbc_read::problem::{Problem, ProblemCode};
 use serde::Serialize;
 
 /// A problem that the catalog did not have before the edit.

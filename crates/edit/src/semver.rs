@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 
 use crate::draft::{DraftBundle, DraftChannel, DraftEntry, DraftPackage};
 use crate::error::EditError;

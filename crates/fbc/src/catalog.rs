@@ -1,43 +1,9 @@
-//! An immutable catalog: canonical lines with an index over them.
-//!
-//! The lines stay where they are (usually in a memory map). The index holds interned names,
-//! versions, edges, APIs and byte ranges into the lines: it grows with the number of objects, never
-//! with their size. Descriptions, icons, images and raw values are read from the lines on demand.
-//!
-//! [`Package`], [`Channel`], [`ChannelEntry`], [`Bundle`], [`Property`], [`Deprecation`] and
-//! [`Meta`] are handles: a reference to the catalog and a number, cheap to copy. A catalog does not
-//! know its own name or source.
-//!
-//! The [`Summary`] and the icon of each package are decoded once, on first use; the other metadata
-//! of a bundle ([`CsvMetadata`]) is decoded at each call.
+//! An immutable catalog: an index over canonical lines, the files that they come from, and their
+//! problems.
 //!
 //! Of several packages, channels or bundles with the same key, the first in catalog order becomes
 //! the typed object. The others, and objects of unknown packages, are reported as a [`Problem`] and
-//! remain available as [`Meta`].
-
-mod build;
-mod bundle;
-mod channel;
-mod check;
-mod constraint;
-mod decode;
-mod derived;
-mod find;
-mod go_types;
-mod icon;
-mod lifecycle;
-mod link;
-mod metadata;
-mod names;
-mod package;
-mod platform;
-mod pointer;
-mod property;
-mod record;
-mod requirement;
-mod summary;
-mod value;
-mod values;
+//! remain available as [`Meta`]. A catalog does not know its own name or source.
 
 use std::fmt;
 use std::ops::Range;
@@ -45,51 +11,28 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-pub use bundle::{Bundle, BundleKey, BundleVersion, RelatedImage};
-pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
-pub use find::{
-    ApiFilter, BundleFilter, BundleSort, Completion, CompletionKind, CompletionMatch, Facet,
-    FacetCounts, FacetValue, FoundPackages, MAX_COMPLETED_LETTERS, MAX_DESCRIPTION_BYTES,
-    MAX_PACKAGE_WORDS, MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, MetaFilter,
-    PackageFilter, SearchField, SearchMatch, SortDirection,
-};
-pub use icon::{FoundIcon, Icon, Icons, detect_media_type};
-pub use lifecycle::{
-    LIFECYCLE_SCHEMA, PlatformSupport, SupportPhase, VersionLifecycle, parse_date,
-};
-pub use metadata::{
-    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor,
-    InstallMode, InstallModes, Link, Maintainer, PolicyRule, ResourceReference,
-    ServiceAccountPermissions, WebhookDescription, WebhookRule, WebhookType, first_sentence,
-    short_name,
-};
-pub use package::{Channel, ChannelEntry, Deprecation, Head, Package};
-pub use platform::{Platform, PlatformVersion, PlatformVersionError};
-pub use pointer::{JsonPointerError, resolve_pointer};
-pub use property::{
-    GroupVersionKind, PackageRequirement, Property, PropertyKind, RawGroupVersionKind,
-};
-pub use requirement::{REQUIREMENT_TYPES, Requirement, RequirementRule};
-pub use summary::Summary;
-pub use value::WrongType;
-pub use values::{CUSTOM_NAME_RULE, TYPED_SCHEMAS, is_custom_name};
+use fbc_read::json::JsonValue;
+use fbc_read::problem::{Problem, Problems, Severity};
 
-pub use crate::manifest::{MAX_MANIFEST_BYTES, MAX_MANIFEST_DEPTH, Manifests, read_manifest};
-
-use crate::origin::Origins;
-use crate::problem::{Problem, Problems, Severity};
-use derived::Derived;
-use names::{Name, NameTable};
-use record::{
-    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, FileRecord, GvkRecord, MetaRecord,
-    PackageRecord, PropertyRecord, RequirementRecord, Span,
-};
+use crate::ids::id;
+use crate::index::ContentIndex;
+use crate::record::{FileRecord, MetaRecord};
+use crate::schema::SchemaCount;
+use crate::tables::Tables;
+use crate::tables::bundles::BundleIndex;
+use crate::tables::channel_order::channel_order;
+use crate::tables::csv_positions::CsvPositions;
+use crate::tables::icons::Icons;
+use crate::tables::lifecycles::LifecycleBlobs;
+use crate::tables::metas::MetaIndex;
+use crate::tables::order::BundleRanks;
 
 /// An immutable, indexed catalog.
 ///
 /// ```
-/// use fbc::origin::FileOrigin;
-/// use fbc::{Catalog, Origins};
+/// use fbc_read::origin::FileOrigin;
+/// use fbc::Catalog;
+/// use fbc_read::Origins;
 ///
 /// let lines = b"{\"defaultChannel\":\"stable\",\"name\":\"etcd\",\"schema\":\"olm.package\"}\n";
 /// let file = FileOrigin { path: "etcd.json".to_owned(), lines: vec![1], ..FileOrigin::default() };
@@ -102,54 +45,15 @@ use record::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Catalog {
-    index: Arc<ContentIndex>,
+    pub(crate) index: Arc<ContentIndex>,
+    /// Tables beyond the index, shared with it.
+    pub(crate) tables: Arc<Tables>,
     files: Vec<FileRecord>,
     /// The line of its file on which each blob begins, counted from 1.
     lines: Vec<u32>,
     problems: Problems,
     /// Made when first asked for.
     problem_counts: OnceLock<Box<[PackageProblems]>>,
-}
-
-/// What the lines alone decide, so that catalogs of equal content share it: all but the files and
-/// the problems in them.
-struct ContentIndex {
-    content: Bytes,
-    names: NameTable,
-    metas: Vec<MetaRecord>,
-    /// Sorted by name.
-    packages: Vec<PackageRecord>,
-    /// Sorted by package, then by name.
-    channels: Vec<ChannelRecord>,
-    /// Sorted by channel, then in catalog order.
-    entries: Vec<EntryRecord>,
-    skips: Vec<Name>,
-    /// Sorted by package, then highest version first, then by name; bundles without a version come
-    /// last.
-    bundles: Vec<BundleRecord>,
-    /// Positions in `bundles`, sorted by package, then by name.
-    bundles_by_name: Vec<u32>,
-    /// Positions in `bundles`, sorted by image, then by position.
-    bundles_by_image: Vec<u32>,
-    /// Positions in `entries` of the entries of each bundle, sorted by bundle, then by position.
-    placements: Vec<u32>,
-    properties: Vec<PropertyRecord>,
-    gvks: Vec<GvkRecord>,
-    requirements: Vec<RequirementRecord>,
-    deprecations: Vec<DeprecationRecord>,
-    schemas: Vec<SchemaCount>,
-    derived: Derived,
-}
-
-/// Number of blobs of one schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaCount {
-    /// The schema, such as `olm.bundle`; empty for blobs without one.
-    pub schema: Arc<str>,
-    /// Number of blobs.
-    pub count: u32,
-    /// Whether this crate indexes the schema as typed objects.
-    pub known: bool,
 }
 
 /// Numbers of the listed problems of a package: those that are only counted are not known by
@@ -160,59 +64,6 @@ pub struct PackageProblems {
     warnings: u32,
 }
 
-/// Maximum size of a content, in bytes. Offsets into it are `u32`.
-pub const MAX_CONTENT_BYTES: usize = u32::MAX as usize;
-
-/// Number of objects that a catalog may have however small its files are: blobs, channel entries,
-/// skips, properties and deprecations. Each takes up to 70 bytes of memory while the catalog is
-/// indexed.
-pub const FREE_OBJECTS: usize = 500_000;
-
-/// Number of bytes of its files for which a catalog may have one object more than [`FREE_OBJECTS`].
-/// The files of real catalogs have more than 1,000 bytes per object; the shortest entry with a name
-/// has more than 8.
-pub const BYTES_PER_OBJECT: u64 = 8;
-
-/// An error that prevents lines from being indexed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IndexError {
-    /// A line is not a canonical JSON object, or the origins are of another content. The stored
-    /// content is damaged and must be loaded again.
-    #[error("line {line} of the stored content is damaged")]
-    Damaged {
-        /// Line of the content, counted from 1.
-        line: usize,
-    },
-    /// The catalog has more objects than its files justify; see [`FREE_OBJECTS`] and
-    /// [`BYTES_PER_OBJECT`].
-    #[error(
-        "the first {line} blobs have more than {max} objects (blobs, channel entries, skips, properties and \
-         deprecations), which is the most for files of this size: remove empty objects"
-    )]
-    TooManyObjects {
-        /// Number of blobs up to the one with too many.
-        line: usize,
-        /// Maximum number of objects.
-        max: usize,
-    },
-    /// The content is larger than [`MAX_CONTENT_BYTES`].
-    #[error("the content has {bytes} bytes, and at most {MAX_CONTENT_BYTES} can be indexed")]
-    TooLarge {
-        /// Size of the content, in bytes.
-        bytes: usize,
-    },
-}
-
-/// The text of a JSON string with quotes and escapes, exactly as in the canonical line.
-///
-/// It can be copied verbatim into a JSON document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JsonText<'a>(&'a [u8]);
-
-/// The text of a JSON value, exactly as in the canonical line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JsonValue<'a>(&'a [u8]);
-
 /// A blob of any schema, with its origin.
 #[derive(Clone, Copy)]
 pub struct Meta<'a> {
@@ -221,26 +72,21 @@ pub struct Meta<'a> {
 }
 
 impl Catalog {
-    /// Indexes canonical lines and finds every problem in them.
-    ///
-    /// # Errors
-    /// Fails when a line is not a canonical JSON object, the origins belong to another content, or
-    /// the content is too large.
-    pub fn build(content: Bytes, origins: &Origins) -> Result<Self, IndexError> {
-        build::build(content, origins)
+    /// Creates a catalog without problems.
+    pub(crate) fn new(index: ContentIndex, files: Vec<FileRecord>, lines: Vec<u32>) -> Self {
+        Self {
+            index: Arc::new(index),
+            tables: Arc::default(),
+            files,
+            lines,
+            problems: Problems::default(),
+            problem_counts: OnceLock::new(),
+        }
     }
 
-    /// Indexes canonical lines whose problems are known: those that [`Catalog::all_problems`]
-    /// returned for the same lines. Skips validation, which takes longer than indexing.
-    ///
-    /// # Errors
-    /// Fails as [`Catalog::build`] does.
-    pub fn reopen(
-        content: Bytes,
-        origins: &Origins,
-        problems: Problems,
-    ) -> Result<Self, IndexError> {
-        build::reopen(content, origins, problems)
+    /// Sets the problems of a catalog that is being built.
+    pub(crate) fn set_problems(&mut self, problems: Problems) {
+        self.problems = problems;
     }
 
     /// Shares the index of another catalog of the same content, in place of its own.
@@ -249,6 +95,8 @@ impl Catalog {
     /// Panics when the contents differ in length.
     #[must_use]
     pub fn with_index_of(self, other: &Self) -> Self {
+        // Not a comparison of the bytes, which would read both contents from disk: the caller found
+        // equal digests.
         assert_eq!(
             self.index.content.len(),
             other.index.content.len(),
@@ -256,6 +104,7 @@ impl Catalog {
         );
         Self {
             index: Arc::clone(&other.index),
+            tables: Arc::clone(&other.tables),
             ..self
         }
     }
@@ -299,74 +148,14 @@ impl Catalog {
     pub(crate) fn problem_counts(&self, package: usize) -> PackageProblems {
         let counts = self
             .problem_counts
-            .get_or_init(|| PackageProblems::of_packages(self));
+            .get_or_init(|| PackageProblems::count_by_package(self));
         counts[package]
-    }
-
-    /// Iterates over all packages, sorted by name.
-    pub fn packages(&self) -> impl DoubleEndedIterator<Item = Package<'_>> + ExactSizeIterator {
-        (0..self.index.packages.len()).map(|at| self.package_at(at))
-    }
-
-    /// Returns the package at an index in the order of [`Catalog::packages`].
-    ///
-    /// # Panics
-    /// Panics when the index is out of range.
-    pub fn package_at(&self, at: usize) -> Package<'_> {
-        assert!(
-            at < self.index.packages.len(),
-            "package {at} of {}",
-            self.index.packages.len()
-        );
-        Package::new(self, id(at))
     }
 
     /// Returns the index of the package of a name, or as error the index where it would be
     /// inserted.
     pub fn package_position(&self, name: &str) -> Result<usize, usize> {
-        self.index
-            .packages
-            .binary_search_by(|package| self.index.names.get(package.name).cmp(name))
-    }
-
-    /// Finds a package by name, in logarithmic time.
-    pub fn package(&self, name: &str) -> Option<Package<'_>> {
-        self.package_position(name)
-            .ok()
-            .map(|at| self.package_at(at))
-    }
-
-    /// Iterates over all bundles, sorted by package, then highest version first, then by name;
-    /// bundles without a version come last.
-    pub fn bundles(&self) -> impl DoubleEndedIterator<Item = Bundle<'_>> + ExactSizeIterator {
-        (0..self.index.bundles.len()).map(|at| self.bundle_at(at))
-    }
-
-    /// Returns the bundle at an index in the order of [`Catalog::bundles`].
-    ///
-    /// # Panics
-    /// Panics when the index is out of range.
-    pub fn bundle_at(&self, at: usize) -> Bundle<'_> {
-        assert!(
-            at < self.index.bundles.len(),
-            "bundle {at} of {}",
-            self.index.bundles.len()
-        );
-        Bundle::new(self, id(at))
-    }
-
-    /// Returns the entry at an index in the order of the packages, their channels and the entries
-    /// of these.
-    ///
-    /// # Panics
-    /// Panics when the index is out of range.
-    pub fn entry_at(&self, at: usize) -> ChannelEntry<'_> {
-        assert!(
-            at < self.index.entries.len(),
-            "entry {at} of {}",
-            self.index.entries.len()
-        );
-        ChannelEntry::new(self, id(at))
+        self.index.package_position(name)
     }
 
     /// Returns the number of blobs.
@@ -384,10 +173,7 @@ impl Catalog {
             "blob {at} of {}",
             self.index.metas.len()
         );
-        Meta {
-            catalog: self,
-            id: id(at),
-        }
+        Meta::new(self, id(at))
     }
 }
 
@@ -406,8 +192,8 @@ impl PackageProblems {
     }
 
     /// Counts the listed problems of each package, in package order.
-    fn of_packages(catalog: &Catalog) -> Box<[Self]> {
-        let mut counts = vec![Self::default(); catalog.packages().len()].into_boxed_slice();
+    fn count_by_package(catalog: &Catalog) -> Box<[Self]> {
+        let mut counts = vec![Self::default(); catalog.index.packages.len()].into_boxed_slice();
         for problem in catalog.problems() {
             let package = problem
                 .package
@@ -425,14 +211,6 @@ impl PackageProblems {
     }
 }
 
-impl ContentIndex {
-    /// Returns the text at a span of a blob's line.
-    fn slice(&self, meta: u32, span: Span) -> &[u8] {
-        let start = self.metas[meta as usize].start as usize + span.start as usize;
-        &self.content[start..start + span.len as usize]
-    }
-}
-
 impl fmt::Debug for Catalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Catalog")
@@ -443,13 +221,11 @@ impl fmt::Debug for Catalog {
     }
 }
 
-/// Converts an index or offset to an id. [`MAX_CONTENT_BYTES`] bounds the bytes, and there are
-/// fewer objects than bytes.
-fn id(at: usize) -> u32 {
-    u32::try_from(at).expect("a catalog has fewer than 2^32 objects")
-}
-
 impl<'a> Meta<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, id: u32) -> Self {
+        Self { catalog, id }
+    }
+
     /// Returns the `schema`; empty when the blob has none.
     pub fn schema(self) -> &'a str {
         self.catalog.index.names.get(self.record().schema)
@@ -467,13 +243,7 @@ impl<'a> Meta<'a> {
 
     /// Returns the whole blob, without its line feed.
     pub fn blob(self) -> JsonValue<'a> {
-        JsonValue(self.catalog.index.slice(
-            self.id,
-            Span {
-                start: 0,
-                len: self.record().len,
-            },
-        ))
+        JsonValue::new(self.catalog.index.line(self.id))
     }
 
     /// Returns the byte range of its line in [`Catalog::content`], including the line feed.
@@ -510,28 +280,50 @@ impl<'a> Meta<'a> {
     }
 }
 
-impl<'a> JsonText<'a> {
-    pub(crate) const EMPTY: JsonText<'static> = JsonText(b"\"\"");
-
-    /// Returns the text with its quotes and escapes.
-    pub fn raw(self) -> &'a [u8] {
-        self.0
+/// Tables that are made of records alone. Those that need decoded metadata are made where that is
+/// decoded.
+impl Catalog {
+    /// Returns the icons of its packages; the result may outlive the catalog.
+    pub fn icons(&self) -> &Arc<Icons> {
+        self.tables
+            .icons
+            .get_or_init(|| Arc::new(Icons::new(&self.index)))
     }
 
-    /// Tells whether the string is empty.
-    pub fn is_empty(self) -> bool {
-        self.0.len() <= Self::EMPTY.0.len()
+    pub(crate) fn bundle_index(&self) -> &BundleIndex {
+        self.tables
+            .bundles
+            .get_or_init(|| BundleIndex::new(&self.index))
     }
 
-    /// Decodes the string; borrows where it has no escapes.
-    pub fn decode(self) -> std::borrow::Cow<'a, str> {
-        crate::json::RawText(self.0).decode().unwrap_or_default()
+    pub(crate) fn bundle_ranks(&self) -> &BundleRanks {
+        self.tables
+            .ranks
+            .get_or_init(|| BundleRanks::new(&self.index))
     }
-}
 
-impl<'a> JsonValue<'a> {
-    /// Returns the text of the value.
-    pub fn raw(self) -> &'a [u8] {
-        self.0
+    /// Returns the ids of all channels, by package, then in the order of their names with numbers.
+    pub(crate) fn channel_order(&self) -> &[u32] {
+        self.tables
+            .channels
+            .get_or_init(|| channel_order(&self.index))
+    }
+
+    pub(crate) fn lifecycle_blobs(&self) -> &LifecycleBlobs {
+        self.tables
+            .lifecycles
+            .get_or_init(|| LifecycleBlobs::new(&self.index))
+    }
+
+    pub(crate) fn meta_index(&self) -> &MetaIndex {
+        self.tables
+            .metas
+            .get_or_init(|| MetaIndex::new(&self.index.metas, &self.index.names))
+    }
+
+    pub(crate) fn csv_positions(&self) -> &CsvPositions {
+        self.tables
+            .csv_positions
+            .get_or_init(|| CsvPositions::new(self.index.bundles.len()))
     }
 }

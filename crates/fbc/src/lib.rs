@@ -1,31 +1,56 @@
-//! Reads, checks, indexes and searches file-based catalogs (FBC) of the Operator Lifecycle Manager.
+//! Indexes, checks and searches file-based catalogs (FBC) of the Operator Lifecycle Manager.
 //!
-//! Paths and bytes go in; canonical lines, an immutable [`Catalog`] and a list of [`Problem`]s come
-//! out. The crate is pure: it opens no file or socket, reads no clock or environment, starts no
-//! thread, and knows no protocol.
+//! Canonical lines, as `fbc-read` makes them, go in; an immutable [`Catalog`] with its
+//! [problems](fbc_read::Problem) comes out. The crate is pure: it opens no file or socket, reads no
+//! clock or environment, starts no thread, and knows no protocol.
+//!
+//! The lines stay where they are (usually in a memory map). The index holds interned names,
+//! versions, edges, APIs and byte ranges into the lines: it grows with the number of objects, never
+//! with their size. Descriptions, icons, images and raw values are read from the lines on demand.
+//!
+//! [`Package`], [`Channel`], [`ChannelEntry`], [`Bundle`], [`Property`], [`Deprecation`] and
+//! [`Meta`] are handles: a reference to the catalog and a number, cheap to copy.
+//!
+//! # Modules
+//!
+//! A module knows only those before it in this chain:
+//!
+//! ```text
+//! fbc-grammar ─► fbc-read ─► names, record ─► decode ─► blobs ─► link ─► index
+//!                            interned names   one line  all      sorted   sorted records
+//!                            and numbers                lines    records       │
+//!                                                                              ▼
+//!  build ◄─ check ◄──── metadata, summary, lifecycle, … ◄─ bundle, package ◄─ catalog ◄─ tables
+//!  all      rules of    what lines say of a bundle,        handles            index and  made on
+//!  of it    opm         decoded when it is read               │               problems   first use
+//!                                    │                        ▼
+//!                                    └────────────────────► find, outline
+//!                                                           conditions, comparisons
+//! ```
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`ignore`] | selects the files of a directory tree that belong to a catalog, by `.indexignore` |
-//! | [`read`] | converts the bytes of one file to canonical lines |
-//! | [`origin`] | records the file and line of each blob, and the notices of the reader |
-//! | [`catalog`] | indexes canonical lines as an immutable catalog |
-//! | [`graph`] | computes the update graph of a package: edges, successors, paths |
-//! | [`outline`] | summarizes a catalog as names and hashes, and compares two summaries |
-//! | [`resolve`] | picks the bundle that the OLM v1 controller would install |
-//! | [`similar`] | finds names that are spelled like one that there is not |
-//! | [`problem`] | defines validation problems and their codes |
-//! | [`version`], [`range`], [`image`], [`selector`] | parse versions, version ranges, image references and label selectors |
-
+//! | `decode`, `blobs` | turn lines to records, with names that are not resolved yet |
+//! | `link` | decides which of several equal keys wins, sorts the records, and resolves names |
+//! | `index` | the records of one content |
+//! | `tables` | inverted indexes, orders and summaries, made on first use |
+//! | `catalog`, `bundle`, `package`, `property`, `deprecation` | the catalog and its handles |
+//! | `metadata`, `summary`, `lifecycle`, `platform`, `bundle_properties` | display metadata of bundles and packages |
+//! | `check` | the rules of `opm validate` |
+//! | `find`, `requirement` | bundles, packages and blobs that meet conditions, facets, completions |
+//! | `build` | builds a catalog of lines |
+//! | [`outline`] | names and hashes of a catalog, and the difference of two |
+//! | [`similar`] | names that are spelled like a wanted one |
+//! | [`work`] | the budget of loops over content |
 //!
-//! From files to an upgrade path:
+//! # Example
+//!
+//! From a file to the bundles of a channel:
 //!
 //! ```
-//! use fbc::graph::UpdateGraph;
-//! use fbc::origin::FileOrigin;
-//! use fbc::read::{FileReader, ReadEvent, ReadLimits};
-//! use fbc::work::Work;
-//! use fbc::{Catalog, Origins};
+//! use fbc::Catalog;
+//! use fbc_read::origin::FileOrigin;
+//! use fbc_read::{FileReader, Origins, ReadEvent, ReadLimits};
 //!
 //! let file = br#"
 //! schema: olm.package
@@ -82,12 +107,6 @@
 //! assert_eq!(stable.entries().map(|entry| entry.name()).collect::<Vec<_>>(), ["etcd.v0.9.0", "etcd.v0.9.2"]);
 //! let latest = etcd.bundles().next().ok_or("no bundles")?;
 //! assert_eq!((latest.name(), latest.version()), ("etcd.v0.9.2", Some("0.9.2")));
-//!
-//! // Find the upgrades from one bundle to another, however much work that is.
-//! let work = Work::unlimited();
-//! let installed = etcd.bundle("etcd.v0.9.0").ok_or("no such bundle")?;
-//! let path = UpdateGraph::new(etcd, &["stable"], &work)?.path(installed, latest, &work)?.ok_or("no path")?;
-//! assert_eq!(path.iter().map(|bundle| bundle.name()).collect::<Vec<_>>(), ["etcd.v0.9.0", "etcd.v0.9.2"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -99,28 +118,66 @@
     clippy::disallowed_types
 )]
 
-pub mod catalog;
-pub mod digest;
-pub mod graph;
-pub mod ignore;
-pub mod image;
-mod json;
-mod manifest;
-pub mod origin;
+mod blobs;
+mod build;
+mod bundle;
+mod bundle_properties;
+mod catalog;
+mod check;
+mod constraint;
+mod csv_enums;
+mod decode;
+mod deprecation;
+mod find;
+mod go_types;
+mod gvk;
+mod ids;
+mod index;
+mod key;
+mod lifecycle;
+mod link;
+mod metadata;
+mod names;
 pub mod outline;
-pub mod problem;
-mod quote;
-pub mod range;
-pub mod read;
-pub mod resolve;
-pub mod selector;
+mod package;
+mod platform;
+mod prepare;
+mod property;
+mod record;
+mod requirement;
+mod schema;
 pub mod similar;
-pub mod version;
+mod summary;
+mod tables;
 pub mod work;
 
-pub use catalog::Catalog;
-pub use digest::Digest;
-pub use origin::Origins;
+pub use blobs::{BYTES_PER_OBJECT, FREE_OBJECTS, IndexError, MAX_CONTENT_BYTES};
+pub use bundle::{Bundle, RelatedImage};
+pub use catalog::{Catalog, Meta, PackageProblems};
+pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
+pub use csv_enums::{CapabilityLevel, InstallMode, InstallModes};
+pub use deprecation::Deprecation;
+pub use find::{
+    BundleFilter, Completion, Facet, FacetCounts, FacetValue, FoundPackages, MetaFilter,
+    PackageFilter,
+};
+pub use gvk::{ApiFilter, GroupVersionKind, RawGroupVersionKind};
+pub use key::{BundleKey, BundleVersion};
+pub use lifecycle::{PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
+pub use metadata::{
+    ApiServiceDescription, CrdDescription, CsvMetadata, FieldDescriptor, Link, Maintainer,
+    PolicyRule, ResourceReference, ServiceAccountPermissions, WebhookDescription, WebhookRule,
+    WebhookType, first_sentence, short_name,
+};
 pub use outline::Outline;
-pub use problem::{Problem, ProblemCode, Problems, Severity};
-pub use quote::go_quote;
+pub use package::{Channel, ChannelEntry, Head, Package};
+pub use platform::{Platform, PlatformVersion, PlatformVersionError};
+pub use property::{PackageRequirement, Property, PropertyKind};
+pub use requirement::{REQUIREMENT_TYPES, Requirement, RequirementRule};
+pub use schema::{CUSTOM_NAME_RULE, LIFECYCLE_SCHEMA, SchemaCount, TYPED_SCHEMAS, is_custom_name};
+pub use summary::Summary;
+pub use tables::completions::{CompletionKind, CompletionMatch, MAX_COMPLETED_LETTERS};
+pub use tables::icons::{FoundIcon, Icon, Icons, detect_media_type};
+pub use tables::order::{BundleSort, SortDirection};
+pub use tables::search::fold::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
+pub use tables::search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, SearchField, SearchMatch};

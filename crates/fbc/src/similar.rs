@@ -1,4 +1,4 @@
-//! Names that are spelled like one that there is not.
+//! Names that are spelled like a wanted one that does not exist.
 
 use crate::work::{Step, Work, WorkStopped};
 

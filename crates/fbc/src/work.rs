@@ -1,9 +1,9 @@
-//! The account of work: loops over content draw steps from it, and stop when it refuses.
+//! The cost account of loops over content: a loop draws the price of its steps before it does them,
+//! and stops when the account refuses.
 //!
-//! Whoever starts the work decides how much may be done and for how long: a server counts against
-//! the budget of a request and looks at the clock, a command has no limit. The prices are
-//! nanoseconds, as measured and rounded up, so that equal amounts of work take about equal time,
-//! whatever is done.
+//! The caller decides how much work is allowed: a server counts against the budget of a request and
+//! looks at the clock, a command has no limit. The prices are nanoseconds, as measured and rounded
+//! up, so that equal amounts of work of any kind take about equal time.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::fmt;
 /// Nanoseconds of one unit of work: about what it takes to write a small object.
 pub const UNIT: u64 = 1_000;
 
-/// Number of items for which a loop over many items of one price draws at a time.
+/// Number of items that a loop over many cheap items draws for at once.
 pub(crate) const CHUNK: usize = 64;
 
 /// A kind of work.
@@ -106,7 +106,7 @@ impl Step {
 /// ```
 /// use fbc::work::{Step, Work};
 ///
-/// // At most ten objects; the account is asked again at each draw.
+/// // At most ten objects; after a refusal, `check` is called at each draw.
 /// let check = |drawn: u64| (drawn <= 10 * Step::Object.price()).then_some(0);
 /// let work = Work::new(&check);
 /// assert!(work.draw(Step::Object, 10).is_ok());
@@ -120,7 +120,7 @@ pub struct Work<'w> {
     check: &'w (dyn Fn(u64) -> Option<u64> + 'w),
 }
 
-/// The account refused more work.
+/// Error of [`Work::draw`]: the limit of the account is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the work was stopped")]
 pub struct WorkStopped;
@@ -148,6 +148,8 @@ impl<'w> Work<'w> {
     /// If the account refuses. Its owner knows why.
     #[inline]
     pub fn draw(&self, step: Step, count: usize) -> Result<(), WorkStopped> {
+        // Saturating, because a hostile catalog chooses the counts: an overflow must not make work
+        // cheap.
         let drawn = self.drawn.get().saturating_add(step.price_of(count));
         self.drawn.set(drawn);
         if drawn < self.next_check.get() {

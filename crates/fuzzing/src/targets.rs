@@ -6,16 +6,18 @@ use std::sync::{Arc, LazyLock};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use fbc::origin::FileOrigin;
-use fbc::range::{BlangRange, MastermindsRange};
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
-use fbc::selector::Selector;
-use fbc::version::Version;
+use fbc::Catalog;
 use fbc::work::Work;
-use fbc::{Catalog, Digest, Origins};
+use fbc_grammar::Digest;
+use fbc_grammar::range::{BlangRange, MastermindsRange};
+use fbc_grammar::selector::Selector;
+use fbc_grammar::version::Version;
+use fbc_read::origin::FileOrigin;
+use fbc_read::{FileReader, Origins, ReadEvent, ReadLimits};
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use serving::{CatalogMetadata, Content, Served, catalogs};
+use testing::drawing::draw;
 
 /// Versions that are looked for in every range, highest first.
 const VERSIONS: [&str; 9] = [
@@ -158,12 +160,12 @@ pub fn lines(data: &[u8]) {
             .for_each(|property| drop((property.constraint(), property.value())));
     }
     for package in catalog.packages() {
-        let graph = fbc::graph::UpdateGraph::new(package, &[""; 0], &Work::unlimited())
+        let graph = fbc_graph::graph::UpdateGraph::new(package, &[""; 0], &Work::unlimited())
             .expect("an account without limit stops nothing");
         let _ = (
             graph.edges().take(100).count(),
             graph.stranded(),
-            graph.drawing().mermaid().to_string(),
+            draw(package, &graph).mermaid().to_string(),
         );
     }
 }
@@ -214,7 +216,7 @@ fn read(data: &[u8], piece: usize) -> Option<Vec<u8>> {
 }
 
 /// Builds the catalog of lines that all come from one file.
-fn catalog(lines: &[u8]) -> Result<Catalog, fbc::catalog::IndexError> {
+fn catalog(lines: &[u8]) -> Result<Catalog, fbc::IndexError> {
     let count = lines.split_inclusive(|&byte| byte == b'\n').count();
     let file = FileOrigin {
         path: "catalog.json".to_owned(),

@@ -153,7 +153,7 @@ impl GraphqlService {
             sockets: FairSemaphore::new(streams),
             origins: origins.into(),
             schema: Validators::new(
-                &fbc::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(),
+                &fbc_grammar::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(),
                 None,
             ),
             engine,

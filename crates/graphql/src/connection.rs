@@ -10,7 +10,7 @@ mod places;
 
 use std::cmp::Ordering;
 
-use fbc::catalog::SortDirection;
+use fbc::SortDirection;
 use serde::Deserialize;
 use serving::Served;
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ::metrics::Histogram;
 use apollo_compiler::executable;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serving::BoundedCache;
 use sha2::{Digest as _, Sha256};
 

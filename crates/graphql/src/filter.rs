@@ -1,11 +1,10 @@
 //! Filters: the arguments of a field as conditions on the objects of a catalog.
 
-use fbc::Severity;
-use fbc::catalog::{
+use fbc::{
     ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter, Platform,
     PlatformVersionError,
 };
-use fbc::range::{MastermindsRange, VersionRangeError};
+use fbc_grammar::range::{MastermindsRange, VersionRangeError};
 use serde::Deserialize;
 use serde_json::Map;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde_json::Map;
 use serving::{BoundedCache, Revision, Snapshot};
 use sha2::{Digest as _, Sha256};

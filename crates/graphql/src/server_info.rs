@@ -1,6 +1,6 @@
 //! Version and configuration of the server, for the type `Server`.
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::documents::DocumentPolicy;

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use bytes::Bytes;
-use fbc::Digest;
 use admission::{FairSemaphore, Peer};
+use bytes::Bytes;
+use fbc_grammar::Digest;
 use serving::Revision;
 use tokio::sync::watch;
 

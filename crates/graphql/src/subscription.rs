@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use admission::{FairPermit, FairSemaphore, Peer};
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serde_json::{Map, Value};
 use serving::{Catalogs, RenewalError, Served, Snapshot};
 use sha2::{Digest as _, Sha256};

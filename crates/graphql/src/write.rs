@@ -40,10 +40,11 @@ mod upgrades;
 use std::collections::HashMap;
 
 use apollo_compiler::parser::SourceSpan;
-use fbc::catalog::resolve_pointer;
-use fbc::catalog::{Bundle, Manifests};
+use fbc::Bundle;
 use fbc::similar::similar_names;
 use fbc::work::{Step, Work, WorkStopped};
+use fbc_read::json::resolve_pointer;
+use fbc_read::manifest::Manifests;
 use serving::{Served, Snapshot};
 
 use super::budget::Budget;

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use fbc::Catalog;
-use fbc::catalog::{
-    Bundle, ChannelEntry, GroupVersionKind, JsonValue, Manifests, Property, PropertyKind,
-    read_manifest,
-};
+use fbc::{Bundle, Catalog, ChannelEntry, GroupVersionKind, Property, PropertyKind};
+use fbc_read::json::JsonValue;
+use fbc_read::manifest::{Manifests, read_manifest};
 
 use crate::csv;
 use crate::json::{push_escaped, quoted};

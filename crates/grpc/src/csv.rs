@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use fbc::catalog::{Bundle, JsonValue, Package, WrongType};
+use fbc::{Bundle, Package};
+use fbc_read::json::{JsonValue, WrongType};
 
 use crate::json::{push_escaped, quoted};
 

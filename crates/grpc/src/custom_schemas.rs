@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::catalog::Meta;
+use fbc::Meta;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use serde_json::Value as Json;

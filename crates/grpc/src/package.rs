@@ -1,6 +1,7 @@
 //! Messages of packages, channels and channel entries.
 
-use fbc::catalog::{Channel, Deprecation, Head, JsonText, Package};
+use fbc::{Channel, Deprecation, Head, Package};
+use fbc_read::json::JsonText;
 use serving::Served;
 
 use crate::proto::{ChannelEntryMessage, ChannelMessage, DeprecationMessage, PackageMessage};

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use fbc::catalog::{
-    Bundle, CUSTOM_NAME_RULE, Channel, ChannelEntry, GroupVersionKind, Head, Package,
+use fbc::{
+    Bundle, CUSTOM_NAME_RULE, Catalog, Channel, ChannelEntry, GroupVersionKind, Head, Package,
     TYPED_SCHEMAS, is_custom_name,
 };
-use fbc::{Catalog, Digest, Severity, go_quote};
+use fbc_grammar::{Digest, go_quote};
+use fbc_read::Severity;
 use prost::Message as _;
 use serving::{BoundedCache, Served};
 use tonic::Status;

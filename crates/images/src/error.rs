@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 
 /// An error of resolving or fetching an image.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum ImageError {
         /// The text.
         text: String,
         /// The cause.
-        source: fbc::image::ImageReferenceError,
+        source: fbc_grammar::image::ImageReferenceError,
     },
     /// A digest has another algorithm than SHA-256.
     #[error("cannot verify the digest `{0}`: only sha256 is supported")]

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use oci_client::manifest::{ImageIndexEntry, OciImageIndex};
 use sha2::{Digest as _, Sha256};
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use oci_client::manifest::{
     IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE, IMAGE_MANIFEST_LIST_MEDIA_TYPE,
     IMAGE_MANIFEST_MEDIA_TYPE, ImageIndexEntry, OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE,

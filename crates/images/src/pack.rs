@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use oci_client::manifest::{

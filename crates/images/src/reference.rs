@@ -6,8 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
-use fbc::image::ImageReference;
+use fbc_grammar::Digest;
+use fbc_grammar::image::ImageReference;
 
 use super::{ImageError, io_error};
 

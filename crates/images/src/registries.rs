@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use tokio::task::spawn_blocking;
 
 use super::layout::OpenLayout;
@@ -129,7 +129,7 @@ impl Registries {
             .map(|layer| (layer.digest, layer.bytes))
             .collect();
         let total: u64 = blobs.values().sum();
-        let path = |digest: &fbc::Digest| folder.join(digest.hex());
+        let path = |digest: &fbc_grammar::Digest| folder.join(digest.hex());
         let mut before = 0;
         for layer in &resolved.layers {
             let Some(bytes) = blobs.remove(&layer.digest) else {

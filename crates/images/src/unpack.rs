@@ -19,7 +19,7 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 
 pub use apply::MAX_NAME_BYTES;
 pub use error::{EntryLocation, UnpackError};

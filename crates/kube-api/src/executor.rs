@@ -3,8 +3,8 @@
 //! A thread that serves connections answers probes too, and does so only between two polls: work
 //! that kept it for long would make a healthy process look dead.
 
-use futures_util::Stream;
 use admission::{FairSemaphore, Peer};
+use futures_util::Stream;
 use tokio::task::JoinError;
 
 use crate::status::Status;

@@ -7,8 +7,9 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, ETAG};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use fbc::Digest;
-use fbc::catalog::{Manifests, detect_media_type};
+use fbc::detect_media_type;
+use fbc_grammar::Digest;
+use fbc_read::manifest::Manifests;
 use http_content::preconditions::{PreconditionResult, Validators};
 use sha2::{Digest as _, Sha256};
 

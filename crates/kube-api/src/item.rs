@@ -1,6 +1,6 @@
 //! One object, written in the projections that clients ask for.
 
-use fbc::catalog::Package;
+use fbc::Package;
 use jiff::Timestamp;
 
 use crate::age::age;

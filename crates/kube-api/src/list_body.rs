@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use admission::{FairPermit, FairSemaphore};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_ENCODING, VARY};
 use axum::http::{HeaderMap, HeaderValue};
@@ -15,7 +16,6 @@ use axum::response::Response;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use http_content::joined_gzip::JoinedGzip;
 use serde_json::Value;
-use admission::{FairPermit, FairSemaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout_at};
 

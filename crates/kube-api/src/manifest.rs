@@ -10,10 +10,9 @@ mod icon;
 
 use std::collections::BTreeMap;
 
-use fbc::catalog::{
-    Bundle, Channel, ChannelEntry, Deprecation, Head, Manifests, Package, PropertyKind,
-};
-use fbc::version::Version;
+use fbc::{Bundle, Channel, ChannelEntry, Deprecation, Head, Package, PropertyKind};
+use fbc_grammar::version::Version;
+use fbc_read::manifest::Manifests;
 use jiff::Timestamp;
 
 use crate::json::JsonWriter;

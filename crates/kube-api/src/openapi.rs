@@ -55,7 +55,7 @@ pub(crate) fn document(path: &str) -> Option<&'static OpenapiDocument> {
 
 /// Returns the SHA-256 of a text in upper-case hexadecimal digits.
 pub(crate) fn hash(text: &str) -> String {
-    fbc::Digest::new(Sha256::digest(text).into())
+    fbc_grammar::Digest::new(Sha256::digest(text).into())
         .to_string()
         .trim_start_matches("sha256:")
         .to_uppercase()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fbc::selector::Selector;
+use fbc_grammar::selector::Selector;
 
 use crate::continue_token::ContinueToken;
 use crate::fields::FieldSelector;

@@ -5,7 +5,8 @@ mod names;
 
 use std::sync::Arc;
 
-use fbc::catalog::{Channel, Manifests};
+use fbc::Channel;
+use fbc_read::manifest::Manifests;
 use serving::Served;
 
 use crate::json::JsonWriter;

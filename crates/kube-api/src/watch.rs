@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::FairPermit;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::json;
-use admission::FairPermit;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use fbc::catalog::IndexError;
-use fbc::{Catalog, Digest, Origins};
+use fbc::{Catalog, IndexError};
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 use http_content::coding::{Coding, MIN_ENCODED_BYTES};
 use serving::{Content, Encodings, RememberedContent};
 use store::{

@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fbc::ignore::IgnoreRules;
+use fbc_grammar::ignore::IgnoreRules;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served};
 use store::Store;
 use tokio::sync::{mpsc, watch};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use metrics::{Family, Histogram};
 use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;

@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::{mem, thread};
 
-use fbc::origin::{FileOrigin, Notice, Origins};
-use fbc::problem::{MAX_PROBLEMS_PER_CODE, ProblemCounts};
-use fbc::read::{FileReader, ReadError, ReadEvent, ReadLimits};
+use fbc_read::origin::{FileOrigin, Notice, Origins};
+use fbc_read::problem::{MAX_PROBLEMS_PER_CODE, ProblemCounts};
+use fbc_read::{FileReader, ReadError, ReadEvent, ReadLimits};
 use store::{ContentWriter, StoreError, WrittenContent};
 
 use crate::LoadError;
@@ -415,7 +415,7 @@ impl Buffers {
 
 #[cfg(test)]
 mod tests {
-    use fbc::ProblemCode;
+    use fbc_read::ProblemCode;
 
     use super::*;
 

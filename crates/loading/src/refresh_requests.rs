@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
 

@@ -6,7 +6,7 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fbc::catalog::IndexError;
+use fbc::IndexError;
 use images::ImageError;
 use images::unpack::UnpackError;
 use serving::FailureReason;

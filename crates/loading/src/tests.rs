@@ -595,7 +595,7 @@ async fn a_catalog_of_empty_documents_is_refused_before_all_of_it_is_read() {
             .catalog
             .all_problems()
             .counts
-            .of_code(fbc::ProblemCode::DocumentEmpty),
+            .of_code(fbc_read::ProblemCode::DocumentEmpty),
         300_000
     );
 }

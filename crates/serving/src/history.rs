@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fbc::Outline;
 use fbc::outline::REMEMBERED;
-use fbc::{Digest, Outline};
+use fbc_grammar::Digest;
 use jiff::Timestamp;
 
 /// Outlines of the contents of each catalog. Clones share them.

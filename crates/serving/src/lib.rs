@@ -15,8 +15,8 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use fbc::catalog::{FoundIcon, Icons};
-use fbc::{Catalog, Digest, Outline};
+use fbc::{Catalog, FoundIcon, Icons, Outline};
+use fbc_grammar::Digest;
 use http_content::coding::Coding;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;

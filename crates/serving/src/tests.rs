@@ -1,8 +1,8 @@
 //! Snapshots of readers while the writer changes the published set.
 
 use bytes::Bytes;
-use fbc::Origins;
 use fbc::work::Work;
+use fbc_read::Origins;
 
 use super::*;
 
@@ -218,10 +218,10 @@ fn readers_see_each_state_whole_while_the_writer_publishes() {
 /// A catalog with one package.
 fn with_package(name: &str, package: &str, digest: u8) -> Served {
     let line = format!("{{\"name\":\"{package}\",\"schema\":\"olm.package\"}}\n");
-    let file = fbc::origin::FileOrigin {
+    let file = fbc_read::origin::FileOrigin {
         path: "c.json".into(),
         lines: vec![1],
-        ..fbc::origin::FileOrigin::default()
+        ..fbc_read::origin::FileOrigin::default()
     };
     let catalog = Catalog::build(
         line.into(),

@@ -23,10 +23,7 @@ fn main() {
         };
         let catalog = corpus::load(&directory, &[]);
         catalog.prepare();
-        let names: Vec<&str> = catalog
-            .packages()
-            .map(fbc::catalog::Package::name)
-            .collect();
+        let names: Vec<&str> = catalog.packages().map(fbc::Package::name).collect();
         let alone: Vec<_> = names
             .iter()
             .map(|name| measure(&catalog, &[name]))

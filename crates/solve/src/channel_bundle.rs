@@ -1,6 +1,6 @@
 //! A bundle with the channel entry through which it is chosen.
 
-use fbc::catalog::{Bundle, Channel, ChannelEntry};
+use fbc::{Bundle, Channel, ChannelEntry};
 
 /// A bundle in a channel of a catalog.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use fbc::go_quote;
+use fbc_grammar::go_quote;
 
 /// An entry of a channel, by names.
 pub(crate) struct ChainEntry<'a> {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use fbc::catalog::{Bundle, PropertyKind, REQUIREMENT_TYPES};
-use fbc::range::BlangRange;
-use fbc::version::Version;
 use fbc::work::Step;
+use fbc::{Bundle, GroupVersionKind, PropertyKind, REQUIREMENT_TYPES};
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::Version;
 use serde_json::Value;
 
 use crate::budget::SolveBudget;

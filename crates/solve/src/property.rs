@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fbc::catalog::GroupVersionKind;
+use fbc::GroupVersionKind;
 use serde_json::Value;
 
 /// Group, version and kind of a Kubernetes API.

@@ -38,7 +38,7 @@ pub enum SolvePolicy {
     /// of preference.
     #[default]
     OlmV0,
-    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc::resolve` picks, whatever it requires.
+    /// OLM v1: a `ClusterExtension` gets the bundle that `fbc_graph::resolve` picks, whatever it requires.
     /// Its dependencies would have to be installed before it, in the highest versions that fit.
     OlmV1,
 }

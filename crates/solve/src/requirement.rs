@@ -5,8 +5,8 @@ mod constraint;
 
 use std::fmt;
 
-use fbc::range::BlangRange;
 use fbc::work::Step;
+use fbc_grammar::range::BlangRange;
 use serde_json::{Map, Value};
 
 use crate::budget::SolveBudget;
@@ -48,7 +48,7 @@ pub(crate) enum Predicate {
 }
 
 impl ParsedRequirement {
-    /// Parses a property of one of the [`fbc::catalog::REQUIREMENT_TYPES`].
+    /// Parses a property of one of the [`fbc::REQUIREMENT_TYPES`].
     ///
     /// # Errors
     /// With upstream's message, if the value is malformed.

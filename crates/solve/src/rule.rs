@@ -9,8 +9,8 @@ use std::cell::OnceCell;
 
 use cel::parser::{Expression, Parser};
 use cel::{Context, ExecutionError, Value};
-use fbc::version::{Version, strict_version};
 use fbc::work::Step;
+use fbc_grammar::version::{Version, strict_version};
 
 use crate::budget::SolveBudget;
 use crate::error::{ParseRequirementError, RequirementError, SolveError};

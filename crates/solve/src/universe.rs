@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use fbc::catalog::{Channel, ChannelEntry, Package};
 use fbc::work::Step;
+use fbc::{Channel, ChannelEntry, Package};
 
 use crate::budget::SolveBudget;
 use crate::channel_order::{ChainEntry, ChannelOrderError, sort_channel};
@@ -256,7 +256,7 @@ impl<'a> Universe<'a> {
     fn read_properties(
         &mut self,
         at: usize,
-        bundle: fbc::catalog::Bundle<'a>,
+        bundle: fbc::Bundle<'a>,
         budget: &SolveBudget<'_>,
     ) -> Result<Rc<EntryProperties<'a>>, SolveError<'static>> {
         budget.draw(Step::Bundle, 1)?;

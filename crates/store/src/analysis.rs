@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use fbc::problem::ProblemCounts;
-use fbc::{Origins, Problem, ProblemCode, Problems};
+use fbc_read::problem::ProblemCounts;
+use fbc_read::{Origins, Problem, ProblemCode, Problems};
 use serde::{Deserialize, Serialize};
 
 /// Version of the file format. Analyses of another version are ignored; change it with the meaning

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_content::coding::{Coding, CompressionLevel};
 
 use super::crash_points::FileKind;

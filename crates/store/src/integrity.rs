@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_content::coding::Coding;
 use sha2::{Digest as _, Sha256};
 

@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use tempfile::TempDir;
 
 pub use analysis::Analysis;

@@ -6,7 +6,8 @@
 
 use std::path::PathBuf;
 
-use fbc::{Digest, Outline};
+use fbc::Outline;
+use fbc_grammar::Digest;
 
 use super::crash_points::FileKind;
 use super::file;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use fbc::Digest;
 use fbc::outline::REMEMBERED;
+use fbc_grammar::Digest;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use http_content::coding::Coding;
 
 use super::crash_points::{CrashPoint, FileKind, reached};

@@ -6,8 +6,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use fbc::origin::FileOrigin;
-use fbc::{Origins, Problem, ProblemCode, Problems};
+use fbc_read::origin::FileOrigin;
+use fbc_read::{Origins, Problem, ProblemCode, Problems};
 use http_content::coding::Coding;
 
 use super::crash_points::{CrashPoint, DIE_AT, DISK_FULL_AT};

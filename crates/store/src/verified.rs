@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 
 use super::protection::Protection;
 use super::{file, lock_mutex, record};

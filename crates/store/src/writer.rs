@@ -3,7 +3,7 @@
 use std::sync::MutexGuard;
 
 use bytes::Bytes;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::crash_points::FileKind;

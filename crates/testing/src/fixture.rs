@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use fbc::origin::FileOrigin;
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
-use fbc::{Catalog, Origins};
+use fbc::Catalog;
+use fbc_read::origin::FileOrigin;
+use fbc_read::{FileReader, Origins, ReadEvent, ReadLimits};
 
 /// A catalog that [`NEWER`] replaces in tests of what differs.
 pub const OLDER: &str = "

@@ -141,5 +141,5 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
 
 /// Returns the digest of bytes as it is written: `sha256:` and hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
-    fbc::Digest::new(Sha256::digest(bytes).into()).to_string()
+    fbc_grammar::Digest::new(Sha256::digest(bytes).into()).to_string()
 }

@@ -5,6 +5,7 @@
 mod archive;
 mod control_plane;
 pub mod corpus;
+pub mod drawing;
 pub mod fixture;
 mod folders;
 pub mod generate;

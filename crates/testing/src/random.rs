@@ -1,10 +1,8 @@
 //! Random catalogs of few names and words, and random filters with the same, so that they meet
 //! often.
 
-use fbc::Severity;
-use fbc::catalog::{
-    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter,
-};
+use fbc::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
+use fbc_read::Severity;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

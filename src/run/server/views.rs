@@ -189,7 +189,7 @@ mod tests {
         let (mut writer, catalogs) = catalogs();
         let content =
             testing::fixture::catalog("package concealed default=stable\nchannel stable: v1.0.0");
-        let content = Content::new(content, fbc::Digest::new([1; 32]));
+        let content = Content::new(content, fbc_grammar::Digest::new([1; 32]));
         writer.publish(Served::new("secret", content, CatalogMetadata::default()));
         let body = async |reader: &Catalogs, path: &str, accept: &'static str| {
             let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));

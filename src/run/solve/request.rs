@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use fbc::origin::FileOrigin;
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
-use fbc::{Catalog, Origins};
+use fbc::Catalog;
+use fbc_read::origin::FileOrigin;
+use fbc_read::{FileReader, Origins, ReadEvent, ReadLimits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serving::Content;

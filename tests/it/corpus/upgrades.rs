@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use fbc::Catalog;
-use fbc::catalog::{Bundle, Channel, Head, Package};
-use fbc::graph::{Installed, UpdateGraph, successors};
-use fbc::range::BlangRange;
-use fbc::version::Version;
 use fbc::work::Work;
+use fbc::{Bundle, Catalog, Channel, Head, Package};
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::Version;
+use fbc_graph::graph::{Installed, UpdateGraph, successors};
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
 use serving::{Content, Served};

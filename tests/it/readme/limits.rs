@@ -1,9 +1,8 @@
 //! The limits and prices that the reference lists.
 
 use catalogql::run::SETTINGS_INTERVAL;
-use fbc::problem;
-use fbc::read::ReadLimits;
 use fbc::work::Step;
+use fbc_read::{ReadLimits, problem};
 use graphql::StreamLimits;
 use graphql::limits::Limits;
 use http_content::coding;
@@ -357,10 +356,7 @@ fn alpha_limits() -> Vec<(&'static str, String)> {
 
 fn search_limits() -> Vec<(&'static str, String)> {
     vec![
-        (
-            "completed letters",
-            fbc::catalog::MAX_COMPLETED_LETTERS.to_string(),
-        ),
+        ("completed letters", fbc::MAX_COMPLETED_LETTERS.to_string()),
         ("compared name", fbc::similar::MAX_LETTERS.to_string()),
         ("similar names", fbc::similar::MAX_SUGGESTIONS.to_string()),
         (
@@ -370,17 +366,11 @@ fn search_limits() -> Vec<(&'static str, String)> {
         ("variable errors", graphql::MAX_VARIABLE_ERRORS.to_string()),
         ("shown value", graphql::MAX_SHOWN_BYTES.to_string()),
         ("compared names", graphql::MAX_COMPARED_NAMES.to_string()),
-        (
-            "search letters",
-            fbc::catalog::MAX_SEARCH_LETTERS.to_string(),
-        ),
-        ("search words", fbc::catalog::MAX_SEARCH_WORDS.to_string()),
-        ("word letters", fbc::catalog::MAX_WORD_LETTERS.to_string()),
-        ("package words", fbc::catalog::MAX_PACKAGE_WORDS.to_string()),
-        (
-            "description",
-            fbc::catalog::MAX_DESCRIPTION_BYTES.to_string(),
-        ),
+        ("search letters", fbc::MAX_SEARCH_LETTERS.to_string()),
+        ("search words", fbc::MAX_SEARCH_WORDS.to_string()),
+        ("word letters", fbc::MAX_WORD_LETTERS.to_string()),
+        ("package words", fbc::MAX_PACKAGE_WORDS.to_string()),
+        ("description", fbc::MAX_DESCRIPTION_BYTES.to_string()),
     ]
 }
 
@@ -425,18 +415,24 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
     } = ReadLimits::default();
     vec![
         ("entries", loading::directory::ENTRIES.to_string()),
-        ("`.indexignore`", fbc::ignore::IGNORE_FILE_BYTES.to_string()),
-        ("pattern bytes", fbc::ignore::MAX_RULE_BYTES.to_string()),
-        ("pattern steps", fbc::ignore::MAX_MATCH_STEPS.to_string()),
+        (
+            "`.indexignore`",
+            fbc_grammar::ignore::IGNORE_FILE_BYTES.to_string(),
+        ),
+        (
+            "pattern bytes",
+            fbc_grammar::ignore::MAX_RULE_BYTES.to_string(),
+        ),
+        (
+            "pattern steps",
+            fbc_grammar::ignore::MAX_MATCH_STEPS.to_string(),
+        ),
         ("blob", blob_bytes.to_string()),
         ("blob depth", depth.to_string()),
         ("YAML indicators", indicators.to_string()),
         ("members", members.to_string()),
-        ("content", fbc::catalog::MAX_CONTENT_BYTES.to_string()),
-        (
-            "objects of a catalog",
-            fbc::catalog::FREE_OBJECTS.to_string(),
-        ),
+        ("content", fbc::MAX_CONTENT_BYTES.to_string()),
+        ("objects of a catalog", fbc::FREE_OBJECTS.to_string()),
         (
             "documents of a catalog",
             loading::FREE_DOCUMENTS.to_string(),
@@ -450,7 +446,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ),
         ("problem message", problem::MAX_MESSAGE_BYTES.to_string()),
         ("quoted text", problem::MAX_QUOTED_BYTES.to_string()),
-        ("constraint", fbc::catalog::MAX_CONSTRAINT_BYTES.to_string()),
+        ("constraint", fbc::MAX_CONSTRAINT_BYTES.to_string()),
         ("tries", loading::ATTEMPTS.to_string()),
         ("shares", store::QUOTA_SHARES.to_string()),
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),

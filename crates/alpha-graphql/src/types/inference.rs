@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use fbc::Catalog;
-use fbc::catalog::{JsonText, JsonValue};
 use fbc::work::{Step, Work};
+use fbc_read::json::{JsonText, JsonValue};
 
 use super::{FieldKind, InferenceError, MAX_KEYS, MAX_NAME_BYTES, MAX_SCHEMAS, names};
 

@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use fbc::catalog::JsonValue;
+use fbc_read::json::JsonValue;
 
 use crate::types::{JsonType, ScalarType, kind_of};
 

@@ -8,7 +8,9 @@ use std::net::Ipv4Addr;
 use std::sync::Mutex;
 
 use admission::Peer;
-use fbc::{Catalog, Digest, Origins};
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use kube::client::Body;

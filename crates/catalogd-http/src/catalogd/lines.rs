@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fbc::Catalog;
-use fbc::catalog::MetaFilter;
 use fbc::work::{Work, WorkStopped};
+use fbc::{Catalog, MetaFilter};
 
 use admission::{Peer, Permits};
 
@@ -86,7 +85,7 @@ fn span(catalog: &Catalog, run: LineRun) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use fbc::origin::{FileOrigin, Origins};
+    use fbc_read::origin::{FileOrigin, Origins};
 
     use super::*;
 

@@ -4,7 +4,7 @@
 //! One thing differs: a pair that cannot be parsed is an error. Go ignores it, so that a client
 //! with a typing error in a filter receives the whole catalog.
 
-use fbc::catalog::MetaFilter;
+use fbc::MetaFilter;
 
 /// Names of all parameters.
 const PARAMETERS: [&str; 3] = ["schema", "package", "name"];

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use axum::body::Bytes;
 use axum::http::HeaderValue;
-use fbc::Digest;
+use fbc_grammar::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::super::body::Slices;

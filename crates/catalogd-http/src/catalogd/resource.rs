@@ -293,7 +293,7 @@ fn metas_tag(served: &Served, parameters: &Parameters, build: &str) -> String {
         );
         hash.update(text.unwrap_or_default());
     }
-    fbc::Digest::new(hash.finalize().into()).hex()
+    fbc_grammar::Digest::new(hash.finalize().into()).hex()
 }
 
 /// Returns the headers with the validators, which responses have with and without a representation.

@@ -3,8 +3,9 @@
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::{Method, Request};
-use fbc::origin::{FileOrigin, Origins};
-use fbc::{Catalog, Digest};
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::origin::{FileOrigin, Origins};
 use http_content::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;

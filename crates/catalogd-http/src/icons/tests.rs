@@ -2,8 +2,9 @@
 
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request};
-use fbc::origin::{FileOrigin, Origins};
-use fbc::{Catalog, Digest};
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::origin::{FileOrigin, Origins};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serving::{

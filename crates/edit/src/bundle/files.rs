@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
+use fbc_read::{FileReader, ReadEvent, ReadLimits};
 
 use super::apis::{self, BundleApi};
 use super::{BundleError, BundleFile, MAX_FILE_BYTES, UnreadFiles, is_csv, property};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

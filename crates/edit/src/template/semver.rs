@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use fbc::version::Version;
+use fbc_grammar::version::Version;
 
 use super::{RenderImage, TemplateError, field, list};
 use crate::draft::{DraftBlob, DraftBundle, DraftChannel, DraftEntry};

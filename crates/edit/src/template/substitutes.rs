@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use fbc::problem::Severity;
-use fbc::version::Version;
+use fbc_grammar::version::Version;
+use fbc_read::problem::Severity;
 
 use super::{RenderImage, TemplateError, entries, field, list};
 use crate::catalog::CatalogBlobs;

@@ -7,9 +7,10 @@ use edit::bundle::{Migration, RenderedBundle, render};
 use edit::file::{self, ChangeError, SourceFile};
 use edit::{CatalogBlobs, Operation, apply};
 use fastrand::Rng;
-use fbc::origin::FileOrigin;
-use fbc::problem::Severity;
-use fbc::{Catalog, Origins};
+use fbc::Catalog;
+use fbc_read::Origins;
+use fbc_read::origin::FileOrigin;
+use fbc_read::problem::Severity;
 use serde_json::json;
 
 use crate::support::{Bundle, lines};

@@ -7,7 +7,7 @@ use edit::blob::sort;
 use edit::bundle::{BundleFile, BundleFiles, Migration, arrange, migrate, render};
 use edit::file::SourceFile;
 use edit::{CatalogBlob, FileFormat};
-use fbc::ignore::{IGNORE_FILE, IgnoreRules};
+use fbc_grammar::ignore::{IGNORE_FILE, IgnoreRules};
 use serde::Deserialize;
 use serde_json::Value;
 

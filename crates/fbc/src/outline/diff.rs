@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::iter::Peekable;
 
-use super::Outline;
 use super::layout::{OutlineBundle, OutlineChannel, OutlineEntry, OutlinePackage, OutlineReader};
 use super::parts::{BundlePart, PART_HASH_BYTES, PackagePart};
+use crate::outline::layout::Outline;
 use crate::work::{Step, Work, WorkStopped};
 
 /// Differences between two contents.
@@ -22,7 +22,7 @@ pub struct PackageDiff<'a> {
     pub name: &'a str,
     /// Kind of the change.
     pub change: Change,
-    /// What differs in the package itself; empty if it was added or removed, or if only its
+    /// Parts of the package itself that differ; empty if it was added or removed, or if only its
     /// channels or bundles differ.
     pub parts: Vec<PackagePart>,
     /// Name of its default channel in the earlier content, which there need not be.
@@ -66,7 +66,7 @@ pub struct BundleDiff<'a> {
     pub name: &'a str,
     /// Kind of the change.
     pub change: Change,
-    /// What differs; empty if the bundle was added or removed.
+    /// Parts that differ; empty if the bundle was added or removed.
     pub parts: Vec<BundlePart>,
 }
 
@@ -82,7 +82,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Returns the name in the GraphQL schema, such as `ADDED`.
+    /// Returns the canonical spelling, such as `ADDED`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -153,7 +153,18 @@ fn package<'a>(
         |bundle| bundle.name,
     );
     let channels: Vec<_> = channels
-        .filter_map(|(before, after)| channel((from, before), (to, after)))
+        .filter_map(|(before, after)| {
+            channel(
+                &Side {
+                    outline: from,
+                    channel: before,
+                },
+                &Side {
+                    outline: to,
+                    channel: after,
+                },
+            )
+        })
         .collect();
     let bundles: Vec<_> = bundles
         .filter_map(|(before, after)| bundle(before, after))
@@ -177,19 +188,26 @@ fn package<'a>(
     })
 }
 
-fn channel<'a>(
-    (from, before): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
-    (to, after): (OutlineReader<'a>, Option<OutlineChannel<'a>>),
-) -> Option<ChannelDiff<'a>> {
-    let before = before.as_ref();
-    let after = after.as_ref();
+/// A channel in one of the compared contents.
+struct Side<'a> {
+    outline: OutlineReader<'a>,
+    channel: Option<OutlineChannel<'a>>,
+}
+
+fn channel<'a>(from: &Side<'a>, to: &Side<'a>) -> Option<ChannelDiff<'a>> {
+    let before = from.channel.as_ref();
+    let after = to.channel.as_ref();
     let change = Change::between(
         before.map(|channel| channel.hash),
         after.map(|channel| channel.hash),
     )?;
     let entries = Pairs::new(
-        before.into_iter().flat_map(|channel| from.entries(channel)),
-        after.into_iter().flat_map(|channel| to.entries(channel)),
+        before
+            .into_iter()
+            .flat_map(|channel| from.outline.entries(channel)),
+        after
+            .into_iter()
+            .flat_map(|channel| to.outline.entries(channel)),
         |entry| entry.name,
     );
     Some(ChannelDiff {

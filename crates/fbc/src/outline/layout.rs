@@ -15,12 +15,12 @@
 //! parts are hashes.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-use super::Outline;
 use super::parts::{
     BundleHashes, BundlePart, PART_HASH_BYTES, PackageHashes, PackagePart, PartHash,
 };
@@ -52,6 +52,10 @@ const BUNDLE_BYTES: usize = REST + BundlePart::ALL.len() * PART_HASH_BYTES;
 
 /// Length of an absent name.
 const ABSENT: u32 = u32::MAX;
+
+/// Names and hashes of the objects of a catalog.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Outline(Bytes);
 
 /// Writes an outline. Each package is added after its channels and bundles, and each channel after
 /// its entries.
@@ -114,7 +118,7 @@ impl<'a> OutlineBuilder<'a> {
         );
     }
 
-    pub(super) fn finish(self) -> Bytes {
+    pub(super) fn finish(self) -> Outline {
         let Self {
             packages,
             channels,
@@ -145,7 +149,7 @@ impl<'a> OutlineBuilder<'a> {
         bytes.extend_from_slice(names.as_bytes());
         let sum = checksum(&bytes);
         bytes[MAGIC.len()..COUNTS].copy_from_slice(&sum);
-        bytes.into()
+        Outline(bytes.into())
     }
 
     fn name(&mut self, name: Option<&'a str>) -> [u8; NAME_BYTES] {
@@ -274,9 +278,21 @@ pub(super) struct OutlineReader<'a> {
 }
 
 impl Outline {
+    /// Reads an outline; `None` when the bytes are damaged or of another version of the format.
+    pub fn from_bytes(bytes: Bytes) -> Option<Self> {
+        is_whole(&bytes).then_some(Self(bytes))
+    }
+
+    /// Returns the bytes of the outline, for [`Outline::from_bytes`].
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+
     pub(super) fn reader(&self) -> OutlineReader<'_> {
         let bytes = &self.as_bytes()[..];
         let end = bytes.len();
+        // An outline was checked as a whole when it was read; a mapped file that changed since then is
+        // empty rather than a panic.
         let none = OutlineParts {
             packages: 0,
             channels: end,
@@ -393,5 +409,13 @@ impl<'a> OutlineReader<'a> {
 
     fn bytes(self, at: usize, length: usize) -> &'a [u8] {
         self.bytes.get(at..at + length).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Outline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outline")
+            .field("bytes", &self.0.len())
+            .finish_non_exhaustive()
     }
 }

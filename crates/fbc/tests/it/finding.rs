@@ -1,12 +1,11 @@
 //! Which packages, bundles and blobs meet which conditions, and how facets count.
 
-use fbc::Catalog;
-use fbc::catalog::{
-    ApiFilter, Bundle, BundleFilter, BundleSort, CapabilityLevel, Facet, FacetCounts, FacetValue,
-    InstallMode, MetaFilter, PackageFilter, Platform, SortDirection,
-};
-use fbc::range::MastermindsRange;
 use fbc::work::Work;
+use fbc::{
+    ApiFilter, Bundle, BundleFilter, BundleSort, CapabilityLevel, Catalog, Facet, FacetCounts,
+    FacetValue, InstallMode, MetaFilter, PackageFilter, Platform, SortDirection,
+};
+use fbc_grammar::range::MastermindsRange;
 use serde_json::json;
 use testing::fixture;
 

@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fbc::catalog::{
-    ApiFilter, Bundle, BundleFilter, CsvMetadata, Facet, FacetCounts, FacetValue, GroupVersionKind,
-    Head, MetaFilter, Package, PackageFilter, SearchField, SearchMatch,
-};
-use fbc::range::MastermindsRange;
-use fbc::version::Version;
 use fbc::work::Work;
-use fbc::{Catalog, Severity};
+use fbc::{
+    ApiFilter, Bundle, BundleFilter, Catalog, CsvMetadata, Facet, FacetCounts, FacetValue,
+    GroupVersionKind, Head, MetaFilter, Package, PackageFilter, SearchField, SearchMatch,
+};
+use fbc_grammar::range::MastermindsRange;
+use fbc_grammar::version::Version;
+use fbc_read::Severity;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use testing::fixture;
@@ -245,7 +245,7 @@ fn is_found(bundle: Bundle<'_>, filter: &BundleFilter<'_>) -> bool {
         && is_any(&filter.names, std::iter::once(bundle.name()))
         && is_any(
             &filter.property_types,
-            bundle.properties().map(fbc::catalog::Property::type_name),
+            bundle.properties().map(fbc::Property::type_name),
         )
         && is_any(
             &filter.channels,

@@ -2,8 +2,8 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
-use fbc::catalog::{FoundIcon, Icon};
-use fbc::{Catalog, Digest};
+use fbc::{Catalog, FoundIcon, Icon};
+use fbc_grammar::Digest;
 use serde_json::{Value, json};
 use testing::fixture;
 

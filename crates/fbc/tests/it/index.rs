@@ -1,13 +1,13 @@
 //! What an indexed catalog answers.
 
 use bytes::Bytes;
-use fbc::catalog::{
-    BundleFilter, FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement,
+use fbc::work::Work;
+use fbc::{
+    BundleFilter, Catalog, FREE_OBJECTS, GroupVersionKind, Head, IndexError, PackageRequirement,
     PropertyKind,
 };
-use fbc::origin::FileOrigin;
-use fbc::work::Work;
-use fbc::{Catalog, Origins, ProblemCode, Severity};
+use fbc_read::origin::FileOrigin;
+use fbc_read::{Origins, ProblemCode, Severity};
 use testing::fixture;
 
 const ETCD: &str = r#"
@@ -359,10 +359,7 @@ fn properties_are_typed_where_they_are_well_formed() {
         "#,
     );
     let bundle = catalog.package("p").unwrap().bundle("p.v1").unwrap();
-    let kinds: Vec<_> = bundle
-        .properties()
-        .map(fbc::catalog::Property::kind)
-        .collect();
+    let kinds: Vec<_> = bundle.properties().map(fbc::Property::kind).collect();
     assert_eq!(
         kinds,
         [
@@ -385,7 +382,7 @@ fn properties_are_typed_where_they_are_well_formed() {
     assert_eq!(bundle.version(), None, "1.0 is no strict version");
     let values: Vec<_> = bundle
         .properties()
-        .map(|property| property.value().map(fbc::catalog::JsonValue::raw))
+        .map(|property| property.value().map(fbc_read::json::JsonValue::raw))
         .collect();
     assert_eq!(values[8..], [Some(b"[1]".as_slice()), None]);
 }

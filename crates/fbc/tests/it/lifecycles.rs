@@ -1,8 +1,7 @@
 //! What life cycles of `OpenShift` say of the support of packages and bundles.
 
-use fbc::Catalog;
-use fbc::catalog::{BundleFilter, Platform, VersionLifecycle, parse_date};
 use fbc::work::Work;
+use fbc::{BundleFilter, Catalog, Platform, VersionLifecycle, parse_date};
 use serde_json::{Value, json};
 use testing::fixture;
 

@@ -1,11 +1,12 @@
 //! What metadata says, in either of its forms, and what it says where it is odd.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use fbc::catalog::{
-    ApiServiceDescription, CapabilityLevel, CrdDescription, CsvMetadata, FieldDescriptor,
-    InstallMode, JsonText, Link, ServiceAccountPermissions, WebhookDescription, WebhookType,
+use fbc::{
+    ApiServiceDescription, CapabilityLevel, Catalog, CrdDescription, CsvMetadata, FieldDescriptor,
+    InstallMode, Link, ServiceAccountPermissions, WebhookDescription, WebhookType,
 };
-use fbc::{Catalog, ProblemCode};
+use fbc_read::ProblemCode;
+use fbc_read::json::JsonText;
 use serde_json::{Value, json};
 use testing::fixture;
 

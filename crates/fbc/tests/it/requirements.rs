@@ -1,9 +1,9 @@
 //! What bundles require, in words, and what meets it.
 
-use fbc::catalog::{Bundle, Requirement};
-use fbc::origin::FileOrigin;
 use fbc::work::Work;
-use fbc::{Catalog, Origins};
+use fbc::{Bundle, Catalog, Requirement};
+use fbc_read::Origins;
+use fbc_read::origin::FileOrigin;
 
 /// A catalog with packages `a`, whose bundle `a.v0` has these properties besides, and `b`.
 fn catalog(properties: &str) -> Catalog {

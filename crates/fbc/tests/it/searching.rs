@@ -1,8 +1,7 @@
 //! Full-text search: what is found, and in which order.
 
-use fbc::Catalog;
-use fbc::catalog::{MAX_PACKAGE_WORDS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, PackageFilter};
 use fbc::work::Work;
+use fbc::{Catalog, MAX_PACKAGE_WORDS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS, PackageFilter};
 use testing::fixture;
 
 const CATALOG: &str = r#"

@@ -1,8 +1,7 @@
 //! What a package says of itself in lists, and which of its bundles says it.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use fbc::Catalog;
-use fbc::catalog::{Bundle, CapabilityLevel, InstallMode, Package};
+use fbc::{Bundle, CapabilityLevel, Catalog, InstallMode, Package};
 use serde_json::{Value, json};
 use testing::fixture;
 

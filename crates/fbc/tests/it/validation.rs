@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
-use fbc::catalog::Head;
-use fbc::ignore::{IGNORE_FILE, IgnoreRules, compare_paths};
-use fbc::origin::FileOrigin;
-use fbc::read::{FileReader, ReadEvent, ReadLimits};
-use fbc::{Catalog, Origins, Problem, ProblemCode, Severity, go_quote};
+use fbc::{Catalog, Head};
+use fbc_grammar::go_quote;
+use fbc_grammar::ignore::{IGNORE_FILE, IgnoreRules, compare_paths};
+use fbc_read::origin::FileOrigin;
+use fbc_read::{FileReader, Origins, Problem, ProblemCode, ReadEvent, ReadLimits, Severity};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

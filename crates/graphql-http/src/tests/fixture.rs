@@ -1,6 +1,6 @@
 //! Two small catalogs, and an engine over them.
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use graphql::Engine;
 use graphql::limits::Limits;
 use serving::{CatalogMetadata, Content, Served, catalogs};

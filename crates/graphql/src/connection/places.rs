@@ -20,7 +20,7 @@ pub(crate) enum Places {
 pub(crate) struct RankedPlace {
     /// Index into the catalog's list of packages, bundles, blobs or problems.
     pub(crate) place: u32,
-    /// Bits of the [`fbc::catalog::SearchMatch`] of a package; 0 without a search.
+    /// Bits of the [`fbc::SearchMatch`] of a package; 0 without a search.
     pub(crate) rank: u32,
 }
 

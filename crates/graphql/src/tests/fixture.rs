@@ -1,8 +1,9 @@
 //! Two small catalogs that have something of every kind, and how to ask them.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use fbc::origin::{FileOrigin, Origins};
-use fbc::{Catalog, Digest, Outline};
+use fbc::{Catalog, Outline};
+use fbc_grammar::Digest;
+use fbc_read::origin::{FileOrigin, Origins};
 use serde_json::{Map, Value, json};
 use serving::{
     CatalogMetadata, Catalogs, CatalogsWriter, Content, FailureReason, LoadFailure, LoadStatus,

@@ -324,7 +324,7 @@ fn a_server_says_what_it_is_and_what_it_allows() {
     let mut engine = engine_of([served::<&str>("a", &[], 1)], limits);
     let mut server = server_of(&engine);
     let limits = server["limits"].take();
-    let digest = fbc::Digest::new(Sha256::digest(SDL).into()).hex();
+    let digest = fbc_grammar::Digest::new(Sha256::digest(SDL).into()).hex();
     let expected = json!({
         "version": env!("CARGO_PKG_VERSION"), "commit": null, "schemaDigest": digest, "introspection": false,
         "trustedDocumentsOnly": false, "playgroundUrl": null, "limits": null,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fbc::catalog::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
+use fbc::{Bundle, GroupVersionKind, PackageRequirement, RelatedImage};
 
 use super::catalog::CatalogObject;
 use super::property::PropertyOwner;

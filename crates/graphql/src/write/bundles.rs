@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use fbc::Catalog;
-use fbc::catalog::{Bundle, BundleFilter, BundleKey, BundleSort, BundleVersion};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::{Bundle, BundleFilter, BundleKey, BundleSort, BundleVersion, Catalog};
 use serving::Served;
 
 use super::connection::ConnectionNode;

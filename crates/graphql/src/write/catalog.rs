@@ -1,8 +1,8 @@
 //! `Catalog`, `SchemaCount` and `KeyValue`.
 
-use fbc::Severity;
-use fbc::catalog::SchemaCount;
+use fbc::SchemaCount;
 use fbc::work::{Step, Work, WorkStopped};
+use fbc_read::Severity;
 use serving::Served;
 
 use super::problem::ProblemItem;

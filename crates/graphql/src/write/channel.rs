@@ -1,7 +1,7 @@
 //! `Channel` and `ChannelEntry`.
 
-use fbc::catalog::{Channel, ChannelEntry, Head, Package};
 use fbc::work::{Step, sort_steps};
+use fbc::{Channel, ChannelEntry, Head, Package};
 
 use super::property::PropertyOwner;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};

@@ -1,6 +1,6 @@
 //! Connection types, their edges and `PageInfo`, for every type of node.
 
-use fbc::catalog::{SearchField, SearchMatch};
+use fbc::{SearchField, SearchMatch};
 
 use super::facets::PackageFacets;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};

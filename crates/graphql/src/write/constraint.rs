@@ -1,8 +1,7 @@
 //! `Constraint`: the value of an `olm.constraint`, with the APIs and packages that it names.
 
-use fbc::catalog::{
-    Constraint, ConstraintRule, GroupVersionKind, JsonText, PackageRequirement, RawGroupVersionKind,
-};
+use fbc::{Constraint, ConstraintRule, GroupVersionKind, PackageRequirement, RawGroupVersionKind};
+use fbc_read::json::JsonText;
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{ConstraintField, GroupVersionKindField, PackageRequirementField};

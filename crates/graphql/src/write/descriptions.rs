@@ -1,10 +1,8 @@
 //! `CrdDescription`, `ApiServiceDescription`, `ResourceReference` and `FieldDescriptor`: APIs as
 //! described to users.
 
-use fbc::catalog::{
-    ApiServiceDescription, CrdDescription, CsvMetadata, FieldDescriptor, ResourceReference,
-};
 use fbc::work::Step;
+use fbc::{ApiServiceDescription, CrdDescription, CsvMetadata, FieldDescriptor, ResourceReference};
 
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{

@@ -1,7 +1,8 @@
 //! `CatalogDiff` and its parts, `Subscription` and `CatalogChange`.
 
+use fbc::Outline;
 use fbc::outline::{BundleDiff, Change, ChannelDiff, Diff, PackageDiff};
-use fbc::{Digest, Outline};
+use fbc_grammar::Digest;
 use serving::{Served, Snapshot};
 
 use super::catalog::CatalogObject;

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use fbc::catalog::{
+use fbc::work::{Step, Work, WorkStopped};
+use fbc::{
     CapabilityLevel, Facet, FacetCounts, FacetValue, FoundPackages, InstallMode, PackageFilter,
 };
-use fbc::work::{Step, Work, WorkStopped};
 use serving::Served;
 
 use super::scans::{FacetScan, ScanKey};

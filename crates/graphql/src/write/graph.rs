@@ -1,9 +1,11 @@
 //! `UpdateGraph`, `UpdateEdge`, `SkipRange`, and the fields about upgrades of `Package` and
 //! `Bundle`.
 
-use fbc::catalog::{Bundle, Channel, Head, Package};
-use fbc::graph::{BundleSpan, Installed, Reason, SkipRange, UpdateGraph, Upgrade, upgrades_from};
 use fbc::work::{Step, WorkStopped};
+use fbc::{Bundle, Channel, Head, Package};
+use fbc_graph::graph::{
+    BundleSpan, Installed, Reason, SkipRange, UpdateGraph, Upgrade, upgrades_from,
+};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::StringSet;

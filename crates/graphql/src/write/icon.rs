@@ -1,6 +1,6 @@
 //! `Icon`.
 
-use fbc::catalog::{Icon, Package};
+use fbc::{Icon, Package};
 use serving::ICONS;
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};

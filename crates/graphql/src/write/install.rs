@@ -1,11 +1,11 @@
 //! `ServiceAccountPermissions`, `PolicyRule`, `WebhookDescription` and `WebhookRule`: what an
 //! operator may do and intercepts.
 
-use fbc::catalog::{
+use fbc::work::Step;
+use fbc::{
     CsvMetadata, PolicyRule, ServiceAccountPermissions, WebhookDescription, WebhookRule,
     WebhookType,
 };
-use fbc::work::Step;
 
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
 use crate::fields::{

@@ -1,6 +1,6 @@
 //! `VersionLifecycle`, `SupportPhase` and `PlatformSupport`: support of a package over time.
 
-use fbc::catalog::{PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
+use fbc::{PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
 
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::fields::{PlatformSupportField, SupportPhaseField, VersionLifecycleField};

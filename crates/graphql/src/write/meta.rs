@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use fbc::catalog::Meta;
-use fbc::ignore::compare_paths;
+use fbc::Meta;
+use fbc_grammar::ignore::compare_paths;
 use serving::Served;
 
 use super::catalog::CatalogObject;

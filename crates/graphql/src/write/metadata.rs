@@ -1,10 +1,11 @@
 //! `CsvMetadata`, `Link`, `Maintainer`, and its `KeyValue`.
 
-use fbc::catalog::{
-    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, JsonText, Link, Maintainer,
+use fbc::work::Step;
+use fbc::{
+    Bundle, CapabilityLevel, CrdDescription, CsvMetadata, InstallModes, Link, Maintainer,
     short_name,
 };
-use fbc::work::Step;
+use fbc_read::json::JsonText;
 use serving::Served;
 
 use super::descriptions::CrdObject;

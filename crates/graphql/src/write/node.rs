@@ -1,6 +1,6 @@
 //! The interface `Node`: objects by their global ids.
 
-use fbc::catalog::{Bundle, Channel, ChannelEntry, CsvMetadata, Package, Property};
+use fbc::{Bundle, Channel, ChannelEntry, CsvMetadata, Package, Property};
 use serving::Snapshot;
 
 use super::catalog::CatalogObject;

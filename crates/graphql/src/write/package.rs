@@ -1,6 +1,7 @@
 //! `Package` and `Deprecation`.
 
-use fbc::catalog::{Bundle, Channel, Deprecation, JsonText, Package};
+use fbc::{Bundle, Channel, Deprecation, Package};
+use fbc_read::json::JsonText;
 use serving::Served;
 
 use super::catalog::CatalogObject;

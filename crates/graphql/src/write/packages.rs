@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use fbc::catalog::{Package, PackageFilter, SearchMatch};
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
+use fbc::{Package, PackageFilter, SearchMatch};
 use jiff::Timestamp;
 use serving::Served;
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use fbc::ignore::compare_paths;
-use fbc::{Problem, Severity};
+use fbc_grammar::ignore::compare_paths;
+use fbc_read::{Problem, Severity};
 use serving::Served;
 
 use super::connection::ConnectionNode;

@@ -1,9 +1,10 @@
 //! `Property` and every type that implements it.
 
-use fbc::catalog::{
-    Bundle, Channel, Constraint, GroupVersionKind, JsonValue, Package, PackageRequirement,
-    Property, PropertyKind,
+use fbc::{
+    Bundle, Channel, Constraint, GroupVersionKind, Package, PackageRequirement, Property,
+    PropertyKind,
 };
+use fbc_read::json::JsonValue;
 
 use super::metadata::MetadataId;
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};

@@ -1,6 +1,6 @@
 //! The type `Query`.
 
-use fbc::catalog::Package;
+use fbc::Package;
 use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};

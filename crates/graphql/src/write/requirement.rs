@@ -1,6 +1,6 @@
 //! `Requirement`, and the bundles that provide an API or a package.
 
-use fbc::catalog::{
+use fbc::{
     ApiFilter, BundleFilter, Constraint, GroupVersionKind, PackageRequirement, Requirement,
     RequirementRule,
 };

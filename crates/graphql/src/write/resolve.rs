@@ -1,13 +1,13 @@
 //! `Query.resolve`, `Resolution` and `ResolutionFailure`.
 
-use fbc::catalog::Package;
-use fbc::resolve::{
+use fbc::Package;
+use fbc::similar::similar_names;
+use fbc::work::{Work, WorkStopped};
+use fbc_grammar::selector::Selector;
+use fbc_graph::resolve::{
     Considered, FailureCode, InstalledBundle, Offer, Rejection, Resolution, ResolutionFailure,
     ResolutionRequest, UpgradePolicy, resolve,
 };
-use fbc::selector::Selector;
-use fbc::similar::similar_names;
-use fbc::work::{Work, WorkStopped};
 use serving::{Served, Snapshot};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fbc::catalog::{FacetValue, FoundPackages};
+use fbc::{FacetValue, FoundPackages};
 use serving::Served;
 
 use super::PlannedField;

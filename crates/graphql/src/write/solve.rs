@@ -1,7 +1,7 @@
 //! `Query.solve`, `Solution`, `SolveConflict` and `SolveRefusal`.
 
-use fbc::catalog::{Bundle, Channel, Requirement};
 use fbc::work::UNIT;
+use fbc::{Bundle, Channel, Requirement};
 use serde_json::Value;
 use serving::{Served, Snapshot};
 use solve::{

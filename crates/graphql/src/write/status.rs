@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use jiff::Timestamp;
 use serving::{FailureReason, LoadFailure, LoadStatus, Served};
 

@@ -1,8 +1,8 @@
 //! `Query.suggest` and `Suggestion`.
 
-use fbc::catalog::{Completion, CompletionKind, CompletionMatch};
-use fbc::version::compare_api_versions;
 use fbc::work::{Step, sort_steps};
+use fbc::{Completion, CompletionKind, CompletionMatch};
+use fbc_grammar::version::compare_api_versions;
 use serving::Served;
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};

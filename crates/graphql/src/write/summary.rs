@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 
-use fbc::catalog::{CsvMetadata, Package, Summary};
+use fbc::{CsvMetadata, Package, Summary};
 
 use super::metadata::{DecodedProvider, MetadataId};
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult};

@@ -1,7 +1,5 @@
 //! `Query.availableUpgrades`: what each of many installed bundles can be upgraded to.
 
-use fbc::catalog::{Bundle, Deprecation, Package};
-use fbc::graph::{Installed, upgrades_from};
 use fbc::work::Step;
 use serving::{Served, Snapshot};
 
@@ -83,7 +81,9 @@ impl<'a> ResponseWriter<'a> {
 }
 
 impl<'a> InstalledPackage<'a> {
-    fn new(item: InstalledPackageInput<'a>) -> Result<Self, fbc::version::VersionReleaseError> {
+    fn new(
+        item: InstalledPackageInput<'a>,
+    ) -> Result<Self, fbc_grammar::version::VersionReleaseError> {
         let bundle = item.bundle;
         Ok(Self {
             package_name: item.package_name,

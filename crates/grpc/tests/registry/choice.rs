@@ -1,6 +1,6 @@
 //! Which catalog a call is about, and whether that is healthy.
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use futures_util::StreamExt as _;
 use grpc::Grpc;
 use prost::Message as _;

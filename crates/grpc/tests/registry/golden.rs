@@ -8,7 +8,9 @@ use std::path::Path;
 
 use axum::Router;
 use bytes::Bytes;
-use fbc::{Catalog, Digest, Origins};
+use fbc::Catalog;
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 use flate2::read::GzDecoder;
 use grpc::Grpc;
 use prost::Message as _;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use reqwest::header::{CONTENT_RANGE, HeaderMap};
 use reqwest::{Response, StatusCode};
 use sha2::{Digest as _, Sha256};

@@ -5,8 +5,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fbc::Digest;
-use fbc::ignore::{IGNORE_FILE_BYTES, IgnoreError};
+use fbc_grammar::Digest;
+use fbc_grammar::ignore::{IGNORE_FILE_BYTES, IgnoreError};
 
 use super::root::CONFIGS_LABEL;
 use super::{CatalogRoot, MAX_NAME_BYTES};

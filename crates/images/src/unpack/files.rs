@@ -5,7 +5,9 @@
 //! mounted `ConfigMap` are skipped, and unsupported entries are refused only if they are not
 //! excluded.
 
-use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths};
+use fbc_grammar::ignore::{
+    ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, below, compare_paths,
+};
 
 use super::error::shown;
 use super::{CatalogFile, UnpackError, Unpacked, UnpackedEntry};

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use fbc::Digest;
+use fbc_grammar::Digest;
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 

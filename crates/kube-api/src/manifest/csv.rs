@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use fbc::catalog::{Bundle, JsonText, JsonValue, Manifests, WrongType};
-use fbc::version::strict_version;
+use fbc::Bundle;
+use fbc_grammar::version::strict_version;
+use fbc_read::json::{JsonText, JsonValue, WrongType};
+use fbc_read::manifest::Manifests;
 
 use crate::json::JsonWriter;
 

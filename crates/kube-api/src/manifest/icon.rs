@@ -3,7 +3,9 @@
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, Engine as _};
-use fbc::catalog::{Bundle, JsonValue, Manifests};
+use fbc::Bundle;
+use fbc_read::json::JsonValue;
+use fbc_read::manifest::Manifests;
 
 /// Decodes base64 that may lack its padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fbc::Catalog;
-use fbc::catalog::{JsonValue, Manifests};
+use fbc_read::json::JsonValue;
+use fbc_read::manifest::Manifests;
 use serving::Served;
 
 use super::ObjectReader;

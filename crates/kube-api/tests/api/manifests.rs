@@ -174,7 +174,7 @@ fn compare_corpus(served: Served, recorded: &[&Value]) {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
-    fbc::Digest::new(Sha256::digest(bytes).into())
+    fbc_grammar::Digest::new(Sha256::digest(bytes).into())
         .to_string()
         .replace("sha256:", "")
 }

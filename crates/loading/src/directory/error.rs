@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use fbc::ignore::IGNORE_FILE_BYTES;
+use fbc_grammar::ignore::IGNORE_FILE_BYTES;
 
 /// An error of listing or reading a directory.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ pub enum DirectoryError {
         /// The file, or the root of the catalog if all patterns together are at fault.
         path: PathBuf,
         /// The error in the patterns.
-        source: fbc::ignore::IgnoreError,
+        source: fbc_grammar::ignore::IgnoreError,
     },
     /// An `.indexignore` that is larger than [`IGNORE_FILE_BYTES`].
     #[error("`{}` has more than {IGNORE_FILE_BYTES} bytes", .0.display())]

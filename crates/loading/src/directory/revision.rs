@@ -73,7 +73,7 @@ impl DirectoryRevisionBuilder {
 
     /// Returns the revision, and whether it has settled at this time.
     pub(super) fn finish(self, now: SystemTime) -> (DirectoryRevision, bool) {
-        let revision = fbc::Digest::new(self.hash.finalize().into()).hex();
+        let revision = fbc_grammar::Digest::new(self.hash.finalize().into()).hex();
         // A time in the future says nothing about the time of the change, and must not keep the
         // revision from settling.
         let settled = self.newest.is_none_or(|newest| {

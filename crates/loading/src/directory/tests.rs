@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
-use fbc::ignore::IGNORE_FILE_BYTES;
+use fbc_grammar::ignore::IGNORE_FILE_BYTES;
 
 use super::*;
 
@@ -326,7 +326,7 @@ fn patterns_are_read_up_to_their_limit() {
             "`@/catalog/.indexignore` has more than {limit} bytes"
         ))
     );
-    fs::write(&path, "x".repeat(fbc::ignore::MAX_LINE + 1)).unwrap();
+    fs::write(&path, "x".repeat(fbc_grammar::ignore::MAX_LINE + 1)).unwrap();
     assert!(
         read(&folder)
             .unwrap_err()

@@ -12,7 +12,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use fbc::ignore::{ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, compare_paths};
+use fbc_grammar::ignore::{
+    ATOMIC_LINK, IGNORE_FILE, IGNORE_FILE_BYTES, IgnoreRules, compare_paths,
+};
 
 use super::revision::DirectoryRevisionBuilder;
 use super::{DirectoryError, ListedFile, Listing, beneath, io_error};

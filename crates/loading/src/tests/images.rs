@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fbc::catalog::Package;
+use fbc::Package;
 use store::SourceState;
 use testing::{CONFIGS, Layout};
 

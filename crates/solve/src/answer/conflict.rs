@@ -48,7 +48,7 @@ pub struct ConflictReason<'a> {
     /// Name of the subscription that it is about.
     pub wanted: Option<&'a str>,
     /// Index of the requirement in those of the bundle, as
-    /// [`Bundle::requirements`](fbc::catalog::Bundle::requirements) lists them.
+    /// [`Bundle::requirements`](fbc::Bundle::requirements) lists them.
     pub requirement: Option<usize>,
     problem: Rc<SolverProblem<'a>>,
     /// Index of the constraint in the problem.

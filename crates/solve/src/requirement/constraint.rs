@@ -3,8 +3,8 @@
 //! The order of the checks is upstream's, so that a value with several errors gets the same message:
 //! size, fields and types, then ranges and rules.
 
-use fbc::catalog::MAX_CONSTRAINT_BYTES;
-use fbc::go_quote;
+use fbc::MAX_CONSTRAINT_BYTES;
+use fbc_grammar::go_quote;
 use serde_json::{Map, Value};
 
 use super::{ParsedRequirement, Predicate, get, package};

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use fbc::catalog::{ApiFilter, Bundle, BundleFilter, Catalog, Channel, ChannelEntry, Package};
-use fbc::range::BlangRange;
-use fbc::version::Version;
 use fbc::work::{Step, sort_steps};
+use fbc::{ApiFilter, Bundle, BundleFilter, Catalog, Channel, ChannelEntry, Package};
+use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::Version;
 
 use super::{CatalogChannel, ChannelEntrySet, EntryId, EntryOrigin, SortedEntries, Universe};
 use crate::budget::SolveBudget;
@@ -477,9 +477,7 @@ fn candidate_places(
     Ok(match predicate {
         Predicate::Package { name, .. } => {
             let package = catalog.package(name);
-            let places = package
-                .into_iter()
-                .flat_map(fbc::catalog::Package::bundle_places);
+            let places = package.into_iter().flat_map(fbc::Package::bundle_places);
             let places: Vec<u32> = places.filter_map(|at| at.try_into().ok()).collect();
             budget.draw(Step::Posting, places.len() + 1)?;
             places

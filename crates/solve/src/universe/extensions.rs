@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use fbc::catalog::{Bundle, ChannelEntry};
-use fbc::resolve::{FailureCode, InstalledBundle, Offer, Rejection, ResolutionRequest, resolve};
-use fbc::selector::Selector;
 use fbc::work::{Step, sort_steps};
+use fbc::{Bundle, ChannelEntry};
+use fbc_grammar::selector::Selector;
+use fbc_graph::resolve::{
+    FailureCode, InstalledBundle, Offer, Rejection, ResolutionRequest, resolve,
+};
 
 use super::candidates::CandidateSet;
 use super::{CatalogChannel, EntryId, EntryOrigin, Universe};

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use fbc::{Catalog, Origins};
+use fbc::Catalog;
+use fbc_read::Origins;
 use testing::fixture::read_file;
 
 /// Indexes the packages of a directory, one folder each, without invalid ones: opm refuses a

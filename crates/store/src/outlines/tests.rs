@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use fbc::outline::REMEMBERED;
-use fbc::{Catalog, Digest, Origins, Outline};
+use fbc::{Catalog, Outline};
+use fbc_grammar::Digest;
+use fbc_read::Origins;
 
 use super::super::tests::{keep_text, open, open_with};
 use super::super::{OUTLINES, PreviousContent, Store};

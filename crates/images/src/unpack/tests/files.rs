@@ -149,13 +149,13 @@ fn patterns_are_read_up_to_their_limit() {
     let with = |patterns: &str| {
         files(base().file("configs/d/.indexignore", patterns)).map(|files| files.len())
     };
-    let limit = usize::try_from(fbc::ignore::IGNORE_FILE_BYTES).unwrap();
+    let limit = usize::try_from(fbc_grammar::ignore::IGNORE_FILE_BYTES).unwrap();
     assert_eq!(with(&"#\n".repeat(limit / 2)), Ok(3));
     assert_eq!(
         with(&("#\n".repeat(limit / 2) + "\n")),
         Err(format!("`d/.indexignore` has more than {limit} bytes"))
     );
-    let refused = with(&"x".repeat(fbc::ignore::MAX_LINE + 1)).unwrap_err();
+    let refused = with(&"x".repeat(fbc_grammar::ignore::MAX_LINE + 1)).unwrap_err();
     assert!(
         refused.starts_with("cannot use the patterns of the catalog: line 1 of the .indexignore"),
         "{refused}"

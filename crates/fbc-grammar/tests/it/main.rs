@@ -1,0 +1,9 @@
+//! Tests of the public surface of fbc-grammar, in one binary; a module is named for what it is about.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
+
+mod blang;
+mod ranges;

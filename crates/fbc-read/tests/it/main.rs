@@ -1,0 +1,10 @@
+//! Tests of the public surface of fbc-read, in one binary; a module is named for what it is about.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of tests cannot do fails the test"
+)]
+
+mod pointers;
+mod reading;
+mod reading_properties;

@@ -1,0 +1,59 @@
+//! Building blocks of inverted indexes: posting lists and binary search in sorted tables.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Posting lists: a list of numbers for each key from 0, stored in two arrays.
+#[derive(Debug, Default)]
+pub(crate) struct Postings {
+    /// End of the list of each key in `items`.
+    ends: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Postings {
+    /// Groups pairs of key and number by key, by counting sort: the numbers of a key keep their
+    /// order.
+    pub(crate) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut ends = vec![0_u32; keys];
+        for (key, _) in pairs.clone() {
+            ends[key as usize] += 1;
+        }
+        let mut total = 0;
+        for end in &mut ends {
+            // The start of the list for now; filling the list moves it to the end.
+            total += std::mem::replace(end, total);
+        }
+        let mut items = vec![0; total as usize];
+        for (key, item) in pairs {
+            let end = &mut ends[key as usize];
+            items[*end as usize] = item;
+            *end += 1;
+        }
+        Self { ends, items }
+    }
+
+    /// Returns the list of a key.
+    pub(crate) fn get(&self, key: usize) -> &[u32] {
+        self.lists(key..key + 1)
+    }
+
+    /// Returns the lists of adjacent keys, concatenated.
+    pub(crate) fn lists(&self, keys: Range<usize>) -> &[u32] {
+        let end_before = |key: usize| {
+            if key == 0 {
+                0
+            } else {
+                self.ends[key - 1] as usize
+            }
+        };
+        &self.items[end_before(keys.start)..end_before(keys.end)]
+    }
+}
+
+/// Returns the range of a sorted table that compares equal.
+pub(crate) fn equal_range<T>(table: &[T], compare: impl Fn(&T) -> Ordering) -> Range<usize> {
+    let start = table.partition_point(|item| compare(item).is_lt());
+    let len = table[start..].partition_point(|item| compare(item).is_eq());
+    start..start + len
+}

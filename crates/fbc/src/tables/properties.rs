@@ -1,0 +1,123 @@
+//! Platforms and times of creation of all bundles, for filters and orders.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use jiff::Timestamp;
+
+use crate::ids::id;
+use crate::platform::{Platform, PlatformVersion};
+
+/// Properties of all bundles that their metadata decides, by bundle id.
+pub(crate) struct BundleProperties {
+    times: CreationTimes,
+    platforms: Platforms,
+}
+
+/// Times of creation in microseconds since 1970; [`UNKNOWN`] where the metadata has none.
+#[derive(Default)]
+struct CreationTimes(Vec<i64>);
+
+/// Stands for no time: the first year that is written is 0.
+const UNKNOWN: i64 = i64::MIN;
+
+/// The platforms of all bundles of a catalog: four bytes for each bundle, since most say the same
+/// as others.
+struct Platforms {
+    statements: Box<[PlatformStatement]>,
+    /// Index in `statements`, by bundle.
+    of_bundles: Box<[u32]>,
+}
+
+/// Platforms that a catalog allows a bundle on.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PlatformStatement {
+    pub(crate) min_kubernetes: Option<PlatformVersion>,
+    pub(crate) max_kubernetes: Option<PlatformVersion>,
+    pub(crate) max_openshift: Option<PlatformVersion>,
+    pub(crate) architectures: Box<[Box<str>]>,
+    /// Versions of `OpenShift` that the life cycle of its package lists; empty when that lists
+    /// none.
+    pub(crate) openshift: Arc<[PlatformVersion]>,
+}
+
+/// Collects the properties of bundles, in their order.
+#[derive(Default)]
+pub(crate) struct BundlePropertiesBuilder {
+    times: CreationTimes,
+    statements: HashMap<PlatformStatement, u32>,
+    of_bundles: Vec<u32>,
+}
+
+impl BundleProperties {
+    /// Returns when a bundle was created, in microseconds since 1970.
+    pub(crate) fn created_at(&self, bundle: usize) -> Option<i64> {
+        self.times
+            .0
+            .get(bundle)
+            .copied()
+            .filter(|&time| time != UNKNOWN)
+    }
+
+    /// Returns the platforms of a bundle.
+    pub(crate) fn platforms(&self, bundle: usize) -> &PlatformStatement {
+        &self.platforms.statements[self.platforms.of_bundles[bundle] as usize]
+    }
+}
+
+impl BundlePropertiesBuilder {
+    /// Adds the platforms and the time of creation of the next bundle.
+    pub(crate) fn add(&mut self, platforms: PlatformStatement, created_at: Option<Timestamp>) {
+        let next = id(self.statements.len());
+        self.of_bundles
+            .push(*self.statements.entry(platforms).or_insert(next));
+        self.times
+            .0
+            .push(created_at.map_or(UNKNOWN, Timestamp::as_microsecond));
+    }
+
+    pub(crate) fn finish(mut self) -> BundleProperties {
+        let mut statements: Vec<_> = self.statements.into_iter().collect();
+        statements.sort_unstable_by_key(|(_, at)| *at);
+        self.times.0.shrink_to_fit();
+        BundleProperties {
+            times: self.times,
+            platforms: Platforms {
+                statements: statements
+                    .into_iter()
+                    .map(|(statement, _)| statement)
+                    .collect(),
+                of_bundles: self.of_bundles.into_boxed_slice(),
+            },
+        }
+    }
+}
+
+impl PlatformStatement {
+    /// Returns whether the bundle is allowed on a platform.
+    pub(crate) fn allows(&self, platform: &Platform<'_>) -> bool {
+        let is_at_most = |version: PlatformVersion, max: Option<PlatformVersion>| {
+            max.is_none_or(|max| version.compare(max).is_le())
+        };
+        platform.kubernetes.is_none_or(|version| {
+            self.min_kubernetes
+                .is_none_or(|min| version.compare(min).is_ge())
+                && is_at_most(version, self.max_kubernetes)
+        }) && platform
+            .openshift
+            .map(PlatformVersion::of_openshift)
+            .is_none_or(|version| {
+                is_at_most(
+                    version,
+                    self.max_openshift.map(PlatformVersion::of_openshift),
+                ) && (self.openshift.is_empty()
+                    || self
+                        .openshift
+                        .iter()
+                        .any(|listed| version.compare(*listed).is_eq()))
+            })
+            && platform
+                .architecture
+                .is_none_or(|name| self.architectures.iter().any(|own| **own == *name))
+    }
+}

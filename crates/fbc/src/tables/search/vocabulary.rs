@@ -1,0 +1,140 @@
+//! A sorted vocabulary: words with a common prefix are adjacent and found by binary search.
+//!
+//! It finds typos without visiting every word. Two words that differ by one edit share the prefix
+//! before the edit and the text after it: binary search among the words with that prefix finds
+//! those that continue with that text.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::ids::id;
+
+/// Distinct words, sorted by their bytes.
+#[derive(Debug)]
+pub(super) struct Vocabulary {
+    text: Box<str>,
+    /// End offset of each word.
+    ends: Box<[u32]>,
+}
+
+impl Vocabulary {
+    /// Creates a vocabulary from sorted, distinct words.
+    pub(super) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let mut text = String::new();
+        let mut ends = Vec::new();
+        for word in words {
+            text.push_str(word);
+            ends.push(id(text.len()));
+        }
+        Self {
+            text: text.into_boxed_str(),
+            ends: ends.into_boxed_slice(),
+        }
+    }
+
+    /// Returns the word at an index.
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> &str {
+        let start = if at == 0 {
+            0
+        } else {
+            self.ends[at - 1] as usize
+        };
+        &self.text[start..self.ends[at] as usize]
+    }
+
+    /// Returns the indexes of the words with a prefix.
+    pub(super) fn with_prefix(&self, prefix: &str) -> Range<usize> {
+        self.narrow(&(0..self.ends.len()), 0, prefix)
+    }
+
+    /// Calls `each` with the indexes of words that have `word` as prefix after one edit: an
+    /// additional, missing or wrong letter, or two transposed letters. Indexes may repeat and may
+    /// include exact matches of the prefix.
+    ///
+    /// # Errors
+    /// The first error of `each`, which ends the walk.
+    pub(super) fn for_each_typo<E>(
+        &self,
+        word: &str,
+        mut each: impl FnMut(Range<usize>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // The words that share the prefix before the current letter.
+        let mut range = 0..self.ends.len();
+        for (at, letter) in word.char_indices() {
+            let rest = &word[at + letter.len_utf8()..];
+            each(self.narrow(&range, at, rest))?;
+            if let Some(next) = rest.chars().next() {
+                let after = &rest[next.len_utf8()..];
+                let swapped = self.narrow(&range, at, next.encode_utf8(&mut [0; 4]));
+                let swapped = self.narrow(
+                    &swapped,
+                    at + next.len_utf8(),
+                    letter.encode_utf8(&mut [0; 4]),
+                );
+                each(self.narrow(&swapped, at + next.len_utf8() + letter.len_utf8(), after))?;
+            }
+            self.for_each_branch(&range, at, |branch, end| {
+                each(self.narrow(&branch, end, rest))?;
+                each(self.narrow(&branch, end, &word[at..]))
+            })?;
+            range = self.narrow(&range, at, letter.encode_utf8(&mut [0; 4]));
+            if range.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for each next letter of these words, which are equal up to byte `at`, with the
+    /// words that have this letter and the offset of its end.
+    fn for_each_branch<E>(
+        &self,
+        range: &Range<usize>,
+        at: usize,
+        mut each: impl FnMut(Range<usize>, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut start = range.start;
+        while start < range.end {
+            let Some(letter) = self.get(start)[at..].chars().next() else {
+                // The word ends here; only the first can.
+                start += 1;
+                continue;
+            };
+            let branch = self.narrow(&(start..range.end), at, letter.encode_utf8(&mut [0; 4]));
+            start = branch.end;
+            each(branch, at + letter.len_utf8())?;
+        }
+        Ok(())
+    }
+
+    /// Narrows a range of words, which are equal up to byte `at`, to those that continue with
+    /// `rest`.
+    #[inline]
+    fn narrow(&self, range: &Range<usize>, at: usize, rest: &str) -> Range<usize> {
+        let compare = |place: usize| -> Ordering {
+            let word = &self.get(place).as_bytes()[at..];
+            word[..word.len().min(rest.len())].cmp(rest.as_bytes())
+        };
+        let start = bisect(range, |place| compare(place).is_lt());
+        start..bisect(&(start..range.end), |place| compare(place).is_eq())
+    }
+}
+
+/// Finds the first index of a range for which the predicate is false, as `partition_point` does.
+fn bisect(range: &Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let mut start = range.start;
+    let mut end = range.end;
+    while start < end {
+        let middle = start.midpoint(end);
+        if holds(middle) {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests;
