@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{Extensions, HeaderMap};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use grpc::{Grpc, GrpcMetrics, Refusal};
+use grpc::{CallAuthError, Grpc, GrpcMetrics};
 use http_server::{ConnectionLimits, Http2Limits, ListenOptions, Listener};
 use serving::{Catalogs, Visibility};
 use tokio::sync::watch;
@@ -177,7 +177,7 @@ async fn authorize(
             Err(denied @ AuthError::Unavailable) => {
                 return CallAuthError::Undecided(denied.to_string()).respond();
             }
-            Err(denied) => return CallAuthError::AuthError(denied.to_string()).respond(),
+            Err(denied) => return CallAuthError::Denied(denied.to_string()).respond(),
         }
     }
     next.run(request).await

@@ -61,15 +61,6 @@ pub(super) struct RunningKubeApi {
     end: oneshot::Sender<()>,
 }
 
-/// The means to authorize callers.
-#[derive(Clone, Copy)]
-pub(super) struct CallerAccess<'a> {
-    /// `None` if every caller may do everything.
-    pub(super) access: Option<&'a Access>,
-    /// `true` if callers see only the catalogs that they may read.
-    pub(super) is_narrowed: bool,
-}
-
 impl KubeApiListener {
     /// Listens on the address of the arguments, if there is one.
     ///

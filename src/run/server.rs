@@ -40,7 +40,7 @@ use tokio::time::timeout;
 
 use super::access::AccessControl;
 use super::background::BackgroundTasks;
-use super::edits::{self, Publisher};
+use super::edits;
 use super::grpc::{GrpcListeners, GrpcParts, RunningGrpc};
 use super::kube_api::{CallerAccess, KubeApiListener, RunningKubeApi};
 use super::listeners::ListenerParts;

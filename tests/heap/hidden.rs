@@ -7,6 +7,7 @@ use std::env;
 use std::process::Command;
 use std::sync::Arc;
 
+use admission::Peer;
 use auth::{Callers, RequestCredentials};
 use axum::Router;
 use axum::body::{Body, to_bytes};

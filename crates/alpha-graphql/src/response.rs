@@ -23,7 +23,7 @@ const SUCCESSOR: HeaderValue =
 struct CountedBytes {
     bytes: Bytes,
     /// Released with the memory.
-    _permit: Option<Permit>,
+    _permit: Option<PeerPermit>,
 }
 
 impl AsRef<[u8]> for CountedBytes {
@@ -33,7 +33,7 @@ impl AsRef<[u8]> for CountedBytes {
 }
 
 /// Returns the response with this text, whose bytes hold a permit until they are sent.
-pub(crate) fn json(encoded: EncodedResponse, permit: Option<Permit>) -> Response {
+pub(crate) fn json(encoded: EncodedResponse, permit: Option<PeerPermit>) -> Response {
     let mut response = Bytes::from_owner(CountedBytes {
         bytes: encoded.bytes,
         _permit: permit,

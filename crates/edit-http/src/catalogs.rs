@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use edit_directory::{FolderError, LockedFolder};
 use fbc_grammar::Digest;
 use loading::{RefreshError, Refresher};
-use serving::{CatalogName, Catalogs, InvalidName};
+use serving::{CatalogName, CatalogNameError, Catalogs};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -59,7 +59,7 @@ pub enum OpenError {
         /// The name.
         name: String,
         /// The rule that it breaks.
-        source: InvalidName,
+        source: CatalogNameError,
     },
     /// The directory cannot be locked, or an interrupted change of it cannot be finished.
     #[error("cannot let `{name}` be edited")]

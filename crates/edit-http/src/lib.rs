@@ -19,7 +19,6 @@ mod request;
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::{FairSemaphore, Peer, PeerPermit, Permits};
 use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};

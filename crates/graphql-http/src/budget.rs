@@ -27,8 +27,8 @@ pub(super) struct ByteBudget {
 #[derive(Debug)]
 pub(super) struct BytePermit {
     bytes: usize,
-    _all: Permit,
-    _large: Option<Permit>,
+    _all: PeerPermit,
+    _large: Option<PeerPermit>,
     /// Last, because fields are dropped in order: waiters retry after the bytes are released.
     _freed: NotifyOnDrop,
 }

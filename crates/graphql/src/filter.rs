@@ -5,6 +5,7 @@ use fbc::{
     PlatformVersionError,
 };
 use fbc_grammar::range::{MastermindsRange, VersionRangeError};
+use fbc_read::Severity;
 use serde::Deserialize;
 use serde_json::Map;
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admission::{FairPermit, FairSemaphore, Peer};
+use admission::{FairPermit, Peer};
 use bytes::Bytes;
 use fbc_grammar::Digest;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! ShellCompletion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
+//! Completion of `kubectl catalog …` by kubectl, which runs `kubectl_complete-catalog` with the
 //! words of the line, the last one unfinished, and takes candidates as cobra prints them: one a
 //! line with its description after a tab, then a directive.
 

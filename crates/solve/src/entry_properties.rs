@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use fbc::work::Step;
-use fbc::{Bundle, GroupVersionKind, PropertyKind, REQUIREMENT_TYPES};
+use fbc::{Bundle, PropertyKind, REQUIREMENT_TYPES};
 use fbc_grammar::range::BlangRange;
 use fbc_grammar::version::Version;
 use serde_json::Value;

@@ -324,7 +324,7 @@ impl<'a> Object<'a> for InOutcome<'_, 'a, StepInSolution<'_, '_>> {
                 return writer
                     .object_list(step.reasons.iter().map(|reason| self.with(reason)), field);
             }
-            SolveStepField::PassedOverBundle => {
+            SolveStepField::PassedOver => {
                 let Some(first) = writer.read_first(field, solve::MAX_PASSED_OVER)? else {
                     return Ok(());
                 };

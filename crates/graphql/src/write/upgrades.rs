@@ -1,6 +1,8 @@
 //! `Query.availableUpgrades`: what each of many installed bundles can be upgraded to.
 
 use fbc::work::Step;
+use fbc::{Bundle, Deprecation, Package};
+use fbc_graph::graph::{Installed, upgrades_from};
 use serving::{Served, Snapshot};
 
 use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};

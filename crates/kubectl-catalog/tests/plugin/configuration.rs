@@ -151,7 +151,7 @@ fn a_server_that_trusts_the_printed_documents_needs_no_others() {
             .count()
     };
     let folders = ["documents", "../commands/documents", "../client/documents"];
-    assert_eq!(count, folders.into_iter().map(files).sum());
+    assert_eq!(count, folders.into_iter().map(files).sum::<usize>());
     engine.set_policy(DocumentPolicy::TrustedOnly);
     let trusting = Server::start_of(engine);
     trusting.ends(&["get", "packages"], 0, "", "nothing found\n");
