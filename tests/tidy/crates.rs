@@ -24,6 +24,7 @@ const ALLOWED: [(&str, &[&str]); 33] = [
     ("images", &["fbc-grammar", "metrics"]),
     ("store", &["fbc", "fbc-grammar", "fbc-read", "http-content"]),
     ("serving", &["fbc", "fbc-grammar", "http-content"]),
+    // It knows no catalogs: neither the views that it serves nor what they show.
     ("http-server", &["admission", "metrics"]),
     (
         "loading",
@@ -38,8 +39,9 @@ const ALLOWED: [(&str, &[&str]); 33] = [
             "store",
         ],
     ),
+    // Files are read as the loader reads them.
     ("edit-directory", &["edit", "fbc-grammar", "loading"]),
-    ("auth", &["http-facts", "serving"]),
+    ("auth", &["admission", "serving"]),
     (
         "controller",
         &[
@@ -92,35 +94,44 @@ const ALLOWED: [(&str, &[&str]); 33] = [
     ),
     (
         "catalogd-http",
-        &["fbc", "fbc-grammar", "http-facts", "serving"],
+        &["admission", "fbc", "fbc-grammar", "http-content", "serving"],
     ),
     (
         "kube-api",
-        &["fbc", "fbc-grammar", "fbc-read", "http-facts", "serving"],
+        &[
+            "admission",
+            "fbc",
+            "fbc-grammar",
+            "fbc-read",
+            "http-content",
+            "serving",
+        ],
     ),
     (
         "grpc",
         &[
+            "admission",
             "fbc",
             "fbc-grammar",
             "fbc-read",
-            "http-facts",
             "metrics",
             "serving",
         ],
     ),
+    // An edit is served by a load of its directory.
     (
         "edit-http",
         &[
+            "admission",
             "edit",
             "edit-directory",
             "fbc-grammar",
-            "http-facts",
+            "http-content",
             "loading",
             "serving",
         ],
     ),
-    ("pages", &["http-facts", "serving"]),
+    ("pages", &["admission", "http-content"]),
     ("printing", &[]),
     ("commands", &["drawing", "printing"]),
     ("catalogql-client", &[]),

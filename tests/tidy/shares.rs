@@ -74,7 +74,7 @@ const WITHOUT_CLIENTS: [(&str, &str); 5] = [
         "memory of cached manifests, as many as catalogs have",
     ),
     ("crates/loading/src/image.rs", "pulls of sources"),
-    ("crates/loading/src/source_task.rs", "loads of sources"),
+    ("crates/loading/src/pipeline.rs", "loads of sources"),
     (
         "crates/admission/src/fair_semaphore.rs",
         "parts of a semaphore, which is counted where it is constructed",

@@ -109,7 +109,10 @@ pub async fn diff<T: GraphqlTransport>(
     } else if session.output == OutputFormat::Markdown {
         print(&markdown(&packages))?;
     } else if packages.is_empty() {
-        hint("no differences");
+        // With the flag, the exit status says so.
+        if !args.exit_code {
+            hint("no differences");
+        }
     } else {
         let list = ObjectList {
             kind: "Change",

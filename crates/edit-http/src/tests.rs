@@ -24,7 +24,7 @@ use super::*;
 use crate::request::{idempotency_key, is_dry_run};
 
 /// Reason for which an edit is not served where no loader runs.
-const NOT_LOADED: &str = "nothing keeps the catalog current";
+const NOT_LOADED: &str = "the catalog is not loaded";
 
 /// The catalog `mine` in a directory. No loader runs.
 struct Fixture {

@@ -380,16 +380,14 @@ impl WebSocketConnection<'_> {
             Ok(prepared) if prepared.is_subscription() => {
                 match server.subscriptions.try_acquire(peer, queued.bytes()) {
                     Some(request_permit) => {
+                        let permits = SubscriptionPermits {
+                            counted: server.metrics.open(StreamTransport::WebSocket),
+                            _stream: stream_permit,
+                            _request: request_permit,
+                        };
                         prepared
                             .subscribe()
-                            .map(|subscription| RunningSubscription {
-                                server: Arc::clone(&server),
-                                peer,
-                                subscription,
-                                counted: server.metrics.open(StreamTransport::WebSocket),
-                                _stream_permit: stream_permit,
-                                _request_permit: request_permit,
-                            })
+                            .map(|subscription| (subscription, permits))
                     }
                     None => {
                         return self
@@ -415,10 +413,24 @@ impl WebSocketConnection<'_> {
             Err(error) => Err(vec![error]),
         };
         match subscription {
-            Ok(running) => stream::unfold(Some(running), async |running| {
-                run_as_task(running?.next()).await
-            })
-            .boxed(),
+            Ok((subscription, permits)) => {
+                let running = RunningSubscription {
+                    server,
+                    peer,
+                    subscription,
+                };
+                // The permits stay out of the task: an aborted task ends later, and a client that
+                // has completed one operation may start another at once.
+                stream::unfold(Some((running, permits)), async |state| {
+                    let (running, permits) = state?;
+                    let (outgoing, rest) = run_as_task(running.next()).await?;
+                    if rest.is_some() {
+                        permits.counted.event();
+                    }
+                    Some((outgoing, rest.map(|running| (running, permits))))
+                })
+                .boxed()
+            }
             Err(errors) => failed(&errors),
         }
     }
@@ -447,10 +459,14 @@ struct RunningSubscription {
     server: Arc<GraphqlService>,
     peer: Peer,
     subscription: Subscription,
+}
+
+/// Permits of a subscription, released when it ends.
+struct SubscriptionPermits {
     counted: CountedStream,
-    _stream_permit: FairPermit,
+    _stream: FairPermit,
     /// Accounts for the document and the variables, which the subscription keeps.
-    _request_permit: BytePermit,
+    _request: BytePermit,
 }
 
 impl RunningSubscription {
@@ -460,7 +476,6 @@ impl RunningSubscription {
         match self.subscription.next().await {
             Some(event) => {
                 let json = self.server.hold(self.peer, event).await;
-                self.counted.event();
                 (Outgoing::Next(json), Some(self))
             }
             None => (Outgoing::Complete, None),

@@ -324,11 +324,11 @@ fn a_catalog_source_with_an_image_is_served_under_its_namespace_and_name() {
 
 #[test]
 fn a_cluster_catalog_takes_the_place_of_a_catalog_source_of_its_name() {
-    let broken = json!({
+    let other = json!({
         "apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource",
-        "metadata": { "name": "b", "namespace": "a" }, "spec": { "image": "quay.io/A" },
+        "metadata": { "name": "b", "namespace": "a" }, "spec": { "image": "quay.io/other/catalog:latest" },
     });
-    let sources = [Arc::new(serde_json::from_value(broken).unwrap())];
+    let sources = [Arc::new(serde_json::from_value(other).unwrap())];
     let catalogs = [Arc::new(catalog(json!({ "metadata": { "name": "a.b" } })))];
     let all = CatalogObjectSet {
         mode: ControllerMode::Manage,
@@ -336,7 +336,23 @@ fn a_cluster_catalog_takes_the_place_of_a_catalog_source_of_its_name() {
         catalog_sources: &sources,
     };
     let desired = DesiredCatalogs::new(&all, &DesiredCatalogs::default(), |_| client());
-    assert_eq!((desired.specs.len(), desired.invalid.len()), (1, 0));
+    assert!(desired.invalid.is_empty());
+    let [(name, spec)] = &desired.specs.iter().collect::<Vec<_>>()[..] else {
+        panic!("{desired:?}")
+    };
+    let of_cluster_catalog = DesiredCatalogs::new(
+        &CatalogObjectSet {
+            catalog_sources: &[],
+            ..all
+        },
+        &DesiredCatalogs::default(),
+        |_| client(),
+    );
+    assert_eq!(name.as_str(), "a.b");
+    assert_eq!(
+        spec.source.source,
+        of_cluster_catalog.specs[*name].source.source
+    );
 }
 
 #[test]
