@@ -26,7 +26,7 @@ use tokio::runtime;
 use super::once;
 use super::output::{ignore_closed_pipe, indented, stdout};
 use super::server::ANSWERS_BUILD;
-use super::sources::{self, SourceReference};
+use super::sources::{self, SourceReference, with_name};
 use crate::args::{
     ImageArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
     LocalSearchArgs, LocalShowArgs,
@@ -50,7 +50,8 @@ pub(super) struct LocalTransport {
 impl LocalTransport {
     /// Loads catalogs into an engine.
     pub(super) fn load(sources: &[String], images: &ImageArgs) -> anyhow::Result<Self> {
-        let entries = sources::catalogs(sources, None, images.configs_dir.as_deref())?;
+        let named: Vec<String> = sources.iter().map(|source| with_name(source)).collect();
+        let entries = sources::catalogs(&named, None, images.configs_dir.as_deref())?;
         let references: Vec<(&str, &SourceReference)> = entries
             .iter()
             .map(|entry| (entry.name.as_str(), &entry.reference))

@@ -189,6 +189,30 @@ fn split(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// Returns the argument of a command with a name, if the last part of its path is not one. Such a
+/// name is not published, so that a similar one serves as well.
+pub(super) fn with_name(argument: &str) -> String {
+    let unchanged = argument.to_owned();
+    let (None, source) = split(argument) else {
+        return unchanged;
+    };
+    let Ok(reference) = SourceReference::parse(source, None) else {
+        return unchanged;
+    };
+    let part = reference.source.last_path_segment().unwrap_or_default();
+    if CatalogName::new(&part).is_ok() {
+        return unchanged;
+    }
+    let similar = part.to_lowercase().replace(
+        |letter: char| !letter.is_ascii_alphanumeric() && letter != '.',
+        "-",
+    );
+    match CatalogName::new(similar.trim_matches(['-', '.'])) {
+        Ok(name) => format!("{name}={argument}"),
+        Err(_) => unchanged,
+    }
+}
+
 fn entry(
     name: Option<&str>,
     source: &str,
@@ -304,6 +328,21 @@ mod tests {
         let refused = catalogs_in(folder.path(), &[], Some(&config("one"))).unwrap_err();
         let expected = "cannot use the configuration `@/catalogs.yaml`: `configsDir` is for images, and `one` is a directory";
         assert_eq!(refused, expected);
+    }
+
+    #[test]
+    fn a_command_names_a_directory_whose_own_name_is_none() {
+        let folder = folder(&["one", "My_Catalog"]);
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        let renamed = format!("my-catalog={}", path("My_Catalog"));
+        assert_eq!(with_name(&path("My_Catalog")), renamed);
+        for unchanged in [
+            path("one"),
+            format!("b={}", path("My_Catalog")),
+            path("none"),
+        ] {
+            assert_eq!(with_name(&unchanged), unchanged);
+        }
     }
 
     #[test]
