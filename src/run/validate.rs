@@ -23,7 +23,7 @@ use crate::args::{ValidateArgs, ValidateOutput};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct JsonValidation<'a> {
-    /// Whether `opm validate` would accept the catalog.
+    /// `true` if `opm validate` accepts the catalog.
     valid: bool,
     /// The error where the catalog cannot be read at all.
     error: Option<JsonError>,
@@ -102,7 +102,7 @@ impl Finding<'_> {
         }
     }
 
-    /// What has the problem: kinds with names.
+    /// Objects that have the problem: kinds with names.
     fn owners(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let owners = [
             ("package", self.package),

@@ -1,4 +1,4 @@
-//! What the program says of itself: its version, its licences, and its manual pages.
+//! The version of the program, its licences, and its manual pages.
 
 use std::env::consts::{ARCH, OS};
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use crate::args::{Args, COMMIT, SummaryFormat};
 /// before it was built.
 const THIRD_PARTY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/third-party.txt.gz"));
 
-/// What the program was built from and for, as JSON.
+/// Build information, as JSON.
 #[derive(Serialize)]
 pub(super) struct BuildInfo {
     pub(super) version: &'static str,
