@@ -19,6 +19,10 @@ export function useModule<Module>(loaded: Module | undefined, load: () => Promis
   const isThere = useStore(isReachable);
   const isGone = failures > 1 && isThere;
   const waits = failures > 0 && !isThere;
+  // A server that went away again may still serve this build.
+  useEffect(() => {
+    if (!isThere && failures > 1) setFailures(1);
+  }, [isThere, failures]);
   useEffect(() => {
     if (module || waits || isGone) return;
     if (failures > 0) reloadStyles();

@@ -105,7 +105,7 @@ impl GrpcListener {
             tls.is_some() || is_plaintext || parts.is_plain_http,
         )?;
 
-        // Where callers are told apart, the API sees nothing by itself: a call that the layer does
+        // With authorization, the API sees nothing by itself: a call that the layer does
         // not know shows no catalog.
         let access = parts
             .access

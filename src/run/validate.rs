@@ -26,7 +26,7 @@ struct JsonValidation<'a> {
     /// `true` if `opm validate` accepts the catalog.
     valid: bool,
     /// The error where the catalog cannot be read at all.
-    error: Option<JsonError>,
+    error: Option<JsonReadError>,
     packages: usize,
     bundles: usize,
     problems: Vec<JsonProblem<'a>>,
@@ -35,7 +35,7 @@ struct JsonValidation<'a> {
 }
 
 #[derive(Serialize)]
-struct JsonError {
+struct JsonReadError {
     message: String,
     file: Option<String>,
     line: Option<u32>,
@@ -69,8 +69,8 @@ struct Finding<'a> {
 /// Code of the only problem of a catalog that cannot be read.
 const UNREADABLE: &str = "UNREADABLE";
 
-/// Prints the problems of a catalog. The exit status says whether `opm validate` would refuse it,
-/// also when nobody reads the output to its end.
+/// Prints the problems of a catalog. The exit status says whether `opm validate` rejects it,
+/// even if the reader closes the output early.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?;
@@ -158,7 +158,7 @@ fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<F
     let catalog = match catalog {
         Ok(catalog) => catalog,
         Err(error) => {
-            let JsonError {
+            let JsonReadError {
                 message,
                 file,
                 line,
@@ -309,12 +309,12 @@ fn json(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
     output::json(out, &validation)
 }
 
-fn json_error(error: &LoadError) -> JsonError {
+fn json_error(error: &LoadError) -> JsonReadError {
     let (file, line) = match error {
         LoadError::Read(failure) => (Some(failure.path.clone()), Some(failure.error.line)),
         _ => (None, None),
     };
-    JsonError {
+    JsonReadError {
         message: error.chain(),
         file,
         line,

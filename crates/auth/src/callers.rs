@@ -133,8 +133,8 @@ impl Callers {
             return known.map(|reader| Catalogs::clone(&reader));
         }
         if credentials.is_none() {
-            // Where anonymous callers see nothing, their requests for invented names must not cause
-            // further reviews.
+            // Anonymous callers that see nothing must not cause further reviews by requests for
+            // invented names.
             self.reader(credentials).await?;
         }
         let user = authorizer.user_of(credentials).await?;

@@ -17,7 +17,7 @@
 //! `range` is built on `version`; all others on `quote` at most.
 
 #![deny(missing_docs)]
-// What they refuse is in clippy.toml of this crate.
+// clippy.toml of this crate lists the disallowed items: IO and clocks.
 #![deny(
     clippy::disallowed_macros,
     clippy::disallowed_methods,

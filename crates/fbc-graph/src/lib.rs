@@ -11,7 +11,7 @@
 //! | [`resolve`] | the bundle that the OLM v1 controller would install; built on `graph` |
 
 #![deny(missing_docs)]
-// What they refuse is in clippy.toml of this crate.
+// clippy.toml of this crate lists the disallowed items: IO and clocks.
 #![deny(
     clippy::disallowed_macros,
     clippy::disallowed_methods,

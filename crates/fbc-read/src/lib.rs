@@ -27,7 +27,7 @@
 //! ```
 
 #![deny(missing_docs)]
-// What they refuse is in clippy.toml of this crate.
+// clippy.toml of this crate lists the disallowed items: IO and clocks.
 #![deny(
     clippy::disallowed_macros,
     clippy::disallowed_methods,

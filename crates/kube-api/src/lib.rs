@@ -81,7 +81,7 @@ use access::AccessCheck;
 use collection::Collection;
 use documents::ProcessFacts;
 use executor::{RequestExecutor, Requester};
-use list::ListRequest;
+use list::ListQuery;
 use list_body::ListPermits;
 use manifest_cache::{ManifestCache, ManifestCacheBudget};
 use negotiation::{NegotiationTarget, ObjectRepresentation, Projection, Serialization};
@@ -368,7 +368,7 @@ impl KubeApi {
         let lists = self.0.lists.clone();
         let list_executor = executor.clone();
         let respond = move || {
-            let list = ListRequest {
+            let list = ListQuery {
                 collection,
                 state,
                 options: &options,

@@ -19,7 +19,7 @@ use crate::response;
 use crate::status::Status;
 
 /// A list request whose objects are known.
-pub(crate) struct ListRequest<'r> {
+pub(crate) struct ListQuery<'r> {
     pub(crate) collection: Collection,
     pub(crate) state: Arc<PublishedState>,
     pub(crate) options: &'r ListOptions,
@@ -62,7 +62,7 @@ pub(crate) fn respond_with_object(
     Ok(response::whole(json, representation.serialization))
 }
 
-impl ListRequest<'_> {
+impl ListQuery<'_> {
     /// Responds with the objects that are selected, or a page of them.
     pub(crate) fn respond(self, permits: ListPermits<'_>) -> Result<Response, Status> {
         let ObjectRepresentation {

@@ -135,7 +135,7 @@ impl Loader {
         )
     }
 
-    /// Replaces the set of desired catalogs. Of two specs with the same name, the last one counts.
+    /// Replaces the set of desired catalogs. If two specs have the same name, the last one counts.
     ///
     /// A catalog that is no longer desired is withdrawn at once. One whose metadata has changed is
     /// published again with its content. One whose source has changed keeps its content until the new
@@ -242,7 +242,7 @@ impl LoaderTask {
         attempts: &mpsc::Sender<Attempt>,
         observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) {
-        // Of two specs with the same name, the last one counts.
+        // If two specs have the same name, the last one counts.
         let desired: BTreeMap<_, _> = specs.iter().map(|spec| (spec.name.clone(), spec)).collect();
         for spec in desired.values() {
             self.pipeline.metrics.add_catalog(&spec.name, &spec.source);

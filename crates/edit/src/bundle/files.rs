@@ -135,7 +135,7 @@ pub(super) fn manifests(
                 ));
                 continue;
             }
-            // Of several CSVs the first in the order of the names of files counts.
+            // The first CSV in the order of file names counts.
             Ok(object) if is_csv(&object) && csv.is_some() => {
                 warnings.push(format!(
                     "cannot use manifest `{}`: the bundle has another CSV",

@@ -97,7 +97,7 @@ fn add_package<'a>(
         .iter()
         .take_while(|blob| blob.package == package.place());
     own.clone().for_each(|blob| whole.update(blob.hash));
-    // What a deprecation says belongs to what is deprecated.
+    // Deprecations are parts of the objects that they deprecate, not of the package.
     let others = own
         .filter(|blob| !blob.is_deprecations)
         .map(|blob| &blob.hash[..]);

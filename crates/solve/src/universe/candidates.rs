@@ -253,7 +253,7 @@ impl<'a> Universe<'a> {
         requirement: usize,
         budget: &SolveBudget<'_>,
     ) -> Result<Vec<EntryId>, SolveError<'static>> {
-        // Of several operators with the same package and subscription, upstream takes only one.
+        // Upstream takes only one of several operators with the same package and subscription.
         let mut sources = HashSet::new();
         let mut found = self.meeting(requirement, &self.installed, budget)?;
         found.retain(|&id| {
