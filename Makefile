@@ -48,9 +48,9 @@ test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run th
 	@$(STEP) 'GraphQL over HTTP audit' 'seconds' npm --prefix tests/js run audit
 	@$(STEP) 'schema, paging and streams in JavaScript' 'half a minute' npm --prefix tests/js test
 	@$(STEP) 'mutated documents against graphql-js' 'a minute' npm --prefix tests/js run differential
-	@$(STEP) 'clients and tools of GraphQL' '2 minutes' npm --prefix tests/js/tools test
-	@$(STEP) 'playground in Chromium' 'half a minute' npm --prefix playground test
-	@$(STEP) 'explorer in Chromium' '2 minutes' npm --prefix explorer test
+	@$(STEP) 'clients and tools of GraphQL' 'a minute' npm --prefix tests/js/tools test
+	@$(STEP) 'playground in Chromium' 'a minute' npm --prefix playground test
+	@$(STEP) 'explorer in Chromium' '5 minutes' npm --prefix explorer test
 	@tests/skipped.sh $(SKIPPED)
 
 test-cluster: pages licenses ## Run the tests against a real kube-apiserver, Helm and Go clients (needs Go)
