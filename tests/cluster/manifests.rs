@@ -237,6 +237,39 @@ fn components_that_publish_and_samples_are_accepted() {
     assert_eq!((output.success, output.stderr.as_str()), (true, ""));
 }
 
+/// operator-controller trusts for catalogs only what `--catalogd-cas-dir` has, which OLM v1 fills
+/// from this issuer.
+#[test]
+fn the_certificate_of_drop_in_is_issued_by_the_authority_that_operator_controller_trusts() {
+    let Some(manifests) = build("drop-in") else {
+        return;
+    };
+    let cert_manager = objects(&manifests)
+        .into_iter()
+        .filter(|object| object["apiVersion"] == "cert-manager.io/v1");
+    let issued: Vec<_> = cert_manager
+        .map(|object| {
+            json!({
+                "kind": object["kind"],
+                "name": object["metadata"]["name"],
+                "namespace": object["metadata"]["namespace"],
+                "issuerRef": object["spec"]["issuerRef"],
+            })
+        })
+        .collect();
+    let expected = json!([{
+        "kind": "Certificate",
+        "name": "catalogql-tls",
+        "namespace": "olmv1-system",
+        "issuerRef": {
+            "group": "cert-manager.io",
+            "kind": "ClusterIssuer",
+            "name": "olmv1-ca",
+        },
+    }]);
+    assert_eq!(json!(issued), expected);
+}
+
 #[test]
 fn components_on_top_of_drop_in_move_to_its_namespace() {
     let all = [

@@ -27,6 +27,21 @@ pub(crate) fn serve(name: &str) -> Option<Served> {
     ))
 }
 
+/// The catalog `community`, served: the whole of it, or the part that lies in this repository.
+pub(crate) fn serve_community() -> Served {
+    let directory = testing::corpus::community();
+    served::directory("community", directory.to_str().expect("the path is UTF-8"))
+}
+
+/// What is expected of this catalog: of the whole `community`, or of its part.
+fn of_whole_or_part<T>(catalog: &Catalog, whole: T, part: T) -> T {
+    if catalog.packages().len() > 100 {
+        whole
+    } else {
+        part
+    }
+}
+
 fn property_counts(catalog: &Catalog) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for property in catalog.bundles().flat_map(Bundle::properties) {

@@ -1,8 +1,6 @@
-//! The operations of `examples/operations.graphql` over the real catalog `community`, field by
-//! field: everything that is answered is compared with what a second, plain reading of the same
-//! files makes of it.
-//!
-//! Where the catalog is not unpacked these tests are skipped, as [`testing::corpus`] says.
+//! The operations of `examples/operations.graphql` over the real catalog `community`, or the part of
+//! it that lies in this repository, field by field: everything that is answered is compared with
+//! what a second, plain reading of the same files makes of it.
 
 mod bundles;
 mod console;
@@ -20,7 +18,6 @@ use std::sync::OnceLock;
 
 use graphql::{Engine, Request};
 use serde_json::{Value, json};
-use testing::corpus::find_catalog;
 
 use crate::served;
 use crate::support::SeededRandom;
@@ -34,19 +31,17 @@ struct Community {
     model: Model,
 }
 
-/// The catalog, where it is unpacked.
-#[track_caller]
-fn community() -> Option<&'static Community> {
+/// The catalog, read once for all tests.
+fn community() -> &'static Community {
     static COMMUNITY: OnceLock<Community> = OnceLock::new();
-    // Each test looks for it, so that each is reported where it is not there.
-    let folder = find_catalog("community")?;
-    Some(COMMUNITY.get_or_init(|| {
+    COMMUNITY.get_or_init(|| {
+        let folder = testing::corpus::community();
         let catalog = served::directory("community", folder.to_str().expect("the path is UTF-8"));
         Community {
             engine: served::engine([catalog]),
             model: Model::read(&folder),
         }
-    }))
+    })
 }
 
 impl Community {
@@ -136,7 +131,7 @@ fn some<T: Clone>(all: &[T], count: usize) -> Vec<T> {
 
 #[test]
 fn an_object_is_found_again_by_its_id() {
-    let Some(community) = community() else { return };
+    let community = community();
     let query = "query($package: String!) {
         catalog(name: \"community\") { id digest }
         package(catalog: \"community\", name: $package) {

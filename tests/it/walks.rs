@@ -162,13 +162,7 @@ fn again(served: &Served) -> Served {
 
 #[test]
 fn every_connection_of_community_has_one_order_in_pages_both_ways_and_in_one() {
-    let Some(Served {
-        content: Content { catalog, .. },
-        ..
-    }) = corpus::serve("community")
-    else {
-        return;
-    };
+    let catalog = corpus::serve_community().content.catalog;
     let server = Server::new(part(&catalog, 1, |_| true));
     for &connection in CONNECTIONS {
         let whole = server.page(connection, "first: 1000000, after: $cursor", &Value::Null);
@@ -200,13 +194,7 @@ fn every_connection_of_community_has_one_order_in_pages_both_ways_and_in_one() {
 
 #[test]
 fn a_walk_over_community_neither_repeats_nor_skips_what_stays_while_it_is_replaced_between_pages() {
-    let Some(Served {
-        content: Content { catalog, .. },
-        ..
-    }) = corpus::serve("community")
-    else {
-        return;
-    };
+    let catalog = corpus::serve_community().content.catalog;
     let parts = [
         part(&catalog, 1, |at| at % 5 != 0),
         part(&catalog, 2, |at| at % 7 != 0),

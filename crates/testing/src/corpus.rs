@@ -27,6 +27,25 @@ pub fn folder() -> PathBuf {
         .map_or_else(|| cache().join("catalogql").join("corpus"), PathBuf::from)
 }
 
+/// Returns the directory of the catalog `community`: the whole catalog where it is unpacked, or else
+/// the 30 packages of it that lie in this repository. For tests that hold over any catalog.
+pub fn community() -> PathBuf {
+    let whole = folder().join("community");
+    if whole.is_dir() {
+        whole
+    } else {
+        part_of_community()
+    }
+}
+
+/// Returns the directory of the packages of `community` that lie in this repository.
+pub fn part_of_community() -> PathBuf {
+    PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/testdata/community"
+    ))
+}
+
 /// Returns the directory of a catalog of the corpus for the test that calls. `None` where it is not
 /// unpacked: the test then has nothing to look at and returns, and is reported as skipped. Where
 /// `CI` is set and not empty, this panics instead.

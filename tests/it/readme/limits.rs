@@ -477,7 +477,10 @@ fn controller_limits() -> Vec<(&'static str, String)> {
             "condition message",
             controller::MAX_MESSAGE_BYTES.to_string(),
         ),
-        ("listed problems", controller::LISTED_PROBLEMS.to_string()),
+        (
+            "quoted problem",
+            controller::MAX_QUOTED_PROBLEM_BYTES.to_string(),
+        ),
     ];
     seconds
         .map(|(name, time)| (name, format!("{} s", time.as_secs())))
