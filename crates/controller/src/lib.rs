@@ -34,7 +34,7 @@ pub use lease::{LEASE, LeaseDurations};
 pub use metrics::{ApiRequests, ControllerMetrics, ReconcileResult};
 pub use pull::FIRST_RESPONSE_TIMEOUT;
 pub use secret_name::SecretName;
-pub use status::{FIRST_REPORT, LISTED_PROBLEMS, MAX_MESSAGE_BYTES};
+pub use status::{FIRST_REPORT, MAX_MESSAGE_BYTES, MAX_QUOTED_PROBLEM_BYTES};
 pub use writer::{FIELD_MANAGER, WRITE_TIMEOUT};
 
 /// Prefix of the URL paths at which the content of catalogs is served.

@@ -22,8 +22,9 @@ use crate::{CATALOGS_PATH, ControllerMode};
 /// reported as not served.
 pub const FIRST_REPORT: Duration = Duration::from_secs(10);
 
-/// Number of problems that the condition `Valid` lists.
-pub const LISTED_PROBLEMS: usize = 5;
+/// Maximum length in bytes of the problem that the condition `Valid` quotes. The condition is printed
+/// by `kubectl describe` and repeated in an event, where a list of problems would be unreadable.
+pub const MAX_QUOTED_PROBLEM_BYTES: usize = 200;
 
 /// Maximum length in bytes of the message of a condition. Kubernetes allows 32768.
 pub const MAX_MESSAGE_BYTES: usize = 4096;
@@ -135,19 +136,21 @@ impl Observed<'_> {
         let problems = content.catalog.all_problems();
         let [errors, warnings] = [Severity::Error, Severity::Warning]
             .map(|severity| problems.counts.of_severity(severity));
-        let mut first: Vec<_> = problems.listed.iter().collect();
-        // The sort is stable: within a severity they stay in catalog order.
-        first.sort_by_key(|problem| problem.severity());
-        let listed = first
-            .iter()
-            .take(LISTED_PROBLEMS)
-            .map(|problem| format!("; {}", problem.message));
         let counts = format!(
             "{} and {}",
             counted(errors, "error"),
             counted(warnings, "warning")
         );
-        let message = counts + &listed.collect::<String>();
+        // The minimum by severity is the first of the most severe, in catalog order.
+        let first = problems.listed.iter().min_by_key(|p| p.severity());
+        let message = match first {
+            Some(problem) => format!(
+                "{counts}, the first: {}; `catalogql validate {}` lists all",
+                shorten(&problem.message.to_string(), MAX_QUOTED_PROBLEM_BYTES),
+                self.reference(),
+            ),
+            None => counts,
+        };
         let reason = if errors == 0 {
             valid::NO_ERRORS
         } else {
@@ -159,6 +162,12 @@ impl Observed<'_> {
             reason,
             &message,
         ))
+    }
+
+    /// Returns the reference of the image, as `catalogql validate` accepts it.
+    fn reference(&self) -> &str {
+        let image = self.object.spec.source.image.as_ref();
+        image.map_or("IMAGE", |image| image.reference.as_str())
     }
 
     fn content(&self) -> Option<&Content> {
@@ -184,7 +193,7 @@ impl ConditionState {
             kind,
             is_true,
             reason,
-            message: shorten(message),
+            message: shorten(message, MAX_MESSAGE_BYTES),
         }
     }
 
@@ -292,15 +301,16 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Cuts a message to [`MAX_MESSAGE_BYTES`].
-fn shorten(message: &str) -> String {
-    if message.len() <= MAX_MESSAGE_BYTES {
-        return message.to_owned();
+fn shorten(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
     }
-    let end = (0..=MAX_MESSAGE_BYTES - "…".len())
+
+    let end = (0..=max_bytes - "…".len())
         .rev()
-        .find(|&at| message.is_char_boundary(at))
+        .find(|&at| text.is_char_boundary(at))
         .unwrap_or(0);
-    format!("{}…", &message[..end])
+    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]

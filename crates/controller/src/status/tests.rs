@@ -253,7 +253,7 @@ fn content_that_cannot_be_read_is_not_valid_and_the_former_one_is_served() {
 }
 
 #[test]
-fn problems_are_counted_and_the_first_ones_told_with_errors_first() {
+fn problems_are_counted_and_the_first_of_the_most_severe_is_quoted() {
     let object = catalog(json!({}));
     let content = content(
         "package etcd default=missing\nchannel stable: v0.9.0\nchannel alpha: v0.9.0 <- v0.9.0",
@@ -275,11 +275,7 @@ fn problems_are_counted_and_the_first_ones_told_with_errors_first() {
         (kind.as_str(), state.as_str(), reason.as_str()),
         ("Valid", "False", "ErrorsFound")
     );
-    assert!(
-        message.starts_with(&format!("{} and ", counted(errors, "error"))),
-        "{message}"
-    );
-    assert!(message.contains("; "), "{message}");
+    assert_eq!(message, "TODO");
 }
 
 #[test]
