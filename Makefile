@@ -20,7 +20,8 @@ help: ## List what there is to make
 
 run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
 	@$(MAKE) --no-print-directory pages || echo 'running without the pages for people' >&2
-	cargo run --release --locked -- serve example=examples/catalog --listen $(LISTEN)
+	@[ -x $(BUILT)/quick/catalogql ] || echo '==> catalogql (5 minutes on two cores, once)' >&2
+	cargo run --profile quick --locked -- serve example=examples/catalog --listen $(LISTEN)
 
 pages: explorer playground ## Build the pages for people (the next build of catalogql has them)
 
@@ -39,6 +40,8 @@ STEP := tests/step.sh
 # Tests wait for processes and clocks longer than they compute.
 test test-cluster: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 test test-cluster: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
+# A first build is faster without; `cargo test` keeps what makes the next one fast.
+test test-cluster: export CARGO_INCREMENTAL ?= 0
 
 test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run the tests that need Rust, Node and Python
 	@tests/setup.sh
