@@ -156,11 +156,13 @@ def licenses(machine, program):
         name = f"{package['name']} {package['version']} ({package['identifier']}, npm)"
         text = package.get("text")
         texts.setdefault(text.strip(), []).append(name) if text else without.append(name)
-    pages = ", and so have the npm\npackages of the pages that it serves. The icons of an editor are Codicons by Microsoft (CC-BY-4.0)"
-    parts = [
-        f"{program} is licensed under Apache-2.0. What is linked into it has the licences below"
-        f"{pages if program == 'catalogql' else ''}."
-    ]
+    parts = [f"{program} is licensed under Apache-2.0. What is linked into it has the licences below"]
+    if program == "catalogql":
+        parts[0] += (
+            ", and so have the npm\npackages of the pages that it serves. The icons of an editor are Codicons by Microsoft "
+            "(CC-BY-4.0)"
+        )
+    parts[0] += "."
     if has_glibc(machine):
         parts[0] += (
             f"\n\nglibc {glibc()['version']} is linked statically (LGPL-2.1-or-later; https://www.gnu.org/software/libc).\n"
