@@ -32,10 +32,16 @@ PROGRAMS = ("catalogql", "kubectl-catalog")
 LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 
-@functools.cache
 def cargo(*arguments):
     command = ["cargo", *arguments, "--locked"]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+@functools.cache
+def described():
+    """All packages of the lock file, by name and version."""
+    metadata = json.loads(cargo("metadata", "--format-version=1"))
+    return {(package["name"], package["version"]): package for package in metadata["packages"]}
 
 
 def linked(machine, program):
@@ -43,8 +49,6 @@ def linked(machine, program):
 
     `cargo metadata` describes packages, but takes features that only tests ask for; `cargo tree` does not.
     """
-    metadata = json.loads(cargo("metadata", "--format-version=1"))
-    packages = {(package["name"], package["version"]): package for package in metadata["packages"]}
     which = [f"--package={program}", f"--target={source.PLATFORMS[machine].target}"]
     tree = cargo("tree", *which, "--edges=normal,no-proc-macro", "--prefix=depth", "--format= {p}")
     needs, path = {}, []
@@ -56,7 +60,7 @@ def linked(machine, program):
             needs[path[-1]].add(key)
         needs.setdefault(key, set())
         path.append(key)
-    return {key: packages[key] for key in needs}, needs
+    return {key: described()[key] for key in needs}, needs
 
 
 def reference(package):
@@ -114,6 +118,7 @@ def npm_component(package):
     }
 
 
+@functools.cache
 def sbom(machine, program):
     packages, needed = linked(machine, program)
     others = [glibc()] if has_glibc(machine) else []
@@ -136,19 +141,25 @@ def sbom(machine, program):
     return json.dumps({**document, "serialNumber": f"urn:uuid:{serial}"}, indent=1, sort_keys=True)
 
 
+@functools.cache
+def license_texts(folder):
+    """The texts of licences in the folder of a crate."""
+    files = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names if LICENSE.match(name)]
+    # Others are texts of what is not linked: tests, and sources of other languages beside them.
+    files = [path for path in files if path.suffix.lower() in ("", ".md", ".txt") or LICENSE.match(path.suffix[1:])]
+    return sorted({path.read_text(errors="replace").strip() for path in files})
+
+
+@functools.cache
 def licenses(machine, program):
     packages, _ = linked(machine, program)
     texts, without = {}, []
     for package in sorted(packages.values(), key=reference):
         if package["source"] is None:
             continue
-        folder = Path(package["manifest_path"]).parent
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and LICENSE.match(path.name)]
-        # Texts of what is not linked: tests, and sources of other languages beside them.
-        files = [path for path in files if path.suffix.lower() in ("", ".md", ".txt") or LICENSE.match(path.suffix[1:])]
         name = f"{package['name']} {package['version']} ({package['license']})"
-        found = {path.read_text(errors="replace").strip() for path in files}
-        for text in sorted(found):
+        found = license_texts(Path(package["manifest_path"]).parent)
+        for text in found:
             texts.setdefault(text, []).append(name)
         if not found:
             without.append(name)

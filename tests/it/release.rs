@@ -229,19 +229,26 @@ fn pack(folders: &Folders, names: &[String]) -> Output {
     run(&mut command)
 }
 
-/// Packs a release for Linux and Windows. The programs are stand-ins: packing does not look at them.
-fn release(folders: &Folders) {
-    let programs = [
-        format!("catalogql-{VERSION}-x86_64"),
-        format!("catalogql-{VERSION}-aarch64"),
-        format!("kubectl-catalog-{VERSION}-x86_64"),
-        format!("kubectl-catalog-{VERSION}-x86_64-windows.exe"),
-    ];
-    for name in &programs {
+/// Stand-ins for the programs for Linux: packing does not look into them.
+const SERVERS: [&str; 2] = ["catalogql-V-x86_64", "catalogql-V-aarch64"];
+
+/// Stand-ins for the plugins.
+const PLUGINS: [&str; 2] = [
+    "kubectl-catalog-V-x86_64",
+    "kubectl-catalog-V-x86_64-windows.exe",
+];
+
+/// Packs a release of these programs, whose names have a V for the version.
+fn release(folders: &Folders, programs: &[&str]) {
+    let names: Vec<_> = programs
+        .iter()
+        .map(|name| name.replace('V', VERSION))
+        .collect();
+    for name in &names {
         folders.write(name, name);
         folders.write(&format!("{name}.debug"), "line tables");
     }
-    let output = pack(folders, &programs);
+    let output = pack(folders, &names);
     assert_eq!(output.status, Some(0), "{}", output.stderr);
 }
 
@@ -286,7 +293,7 @@ fn files_below(folder: &Path, name: &str) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn a_release_is_one_folder_whose_checksums_are_right_and_the_same_each_time() {
     let folders = Folders::new();
-    release(&folders);
+    release(&folders, &[SERVERS, PLUGINS].concat());
     let files = files_below(&folders.path("release"), "release");
     let names: Vec<_> = files
         .keys()
@@ -333,14 +340,14 @@ fn a_release_is_one_folder_whose_checksums_are_right_and_the_same_each_time() {
         assert!(!is_named, "{path} names the folder of this project");
     }
 
-    release(&folders);
+    release(&folders, &[SERVERS, PLUGINS].concat());
     assert_eq!(packed(&folders, "SHA256SUMS"), sums.into_bytes());
 }
 
 #[test]
 fn a_release_has_the_chart_the_plugin_and_the_notes_of_its_version() {
     let folders = Folders::new();
-    release(&folders);
+    release(&folders, &PLUGINS);
 
     let chart = packed(&folders, &format!("catalogql-{VERSION}.tgz"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/helm/catalogql");
@@ -378,10 +385,24 @@ fn a_release_has_the_chart_the_plugin_and_the_notes_of_its_version() {
     );
 }
 
+/// skopeo copies the image of a release for all machines, with this digest.
+fn copies_to(folders: &Folders, told: &str) {
+    let archive = folders
+        .path("release")
+        .join(format!("catalogql-{VERSION}.oci.tar"));
+    let copied = run(tool_command("skopeo")
+        .args(["copy", "--all", "--preserve-digests", "--quiet"])
+        .arg(format!("oci-archive:{}", archive.display()))
+        .arg(format!("dir:{}", folders.text("copy"))));
+    assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+    let index = fs::read(folders.path("copy").join("manifest.json")).expect("it was copied");
+    assert_eq!(digest(&index), told);
+}
+
 #[test]
 fn a_release_has_one_image_for_all_machines_with_the_digest_that_it_names() {
     let folders = Folders::new();
-    release(&folders);
+    release(&folders, &SERVERS);
     let archive = packed(&folders, &format!("catalogql-{VERSION}.oci.tar"));
     let layout = unpacked(&*archive);
     let blob = |descriptor: &Value| {
@@ -399,11 +420,10 @@ fn a_release_has_one_image_for_all_machines_with_the_digest_that_it_names() {
 
     let top: Value = serde_json::from_slice(&layout["index.json"]).expect("it is JSON");
     let index = &top["manifests"][0];
-    let named = packed(&folders, &format!("catalogql-{VERSION}.digest"));
-    assert_eq!(
-        index["digest"],
-        String::from_utf8(named).expect("it is text").trim()
-    );
+    let told = packed(&folders, &format!("catalogql-{VERSION}.digest"));
+    let told = String::from_utf8(told).expect("it is text");
+    assert_eq!(index["digest"], told.trim());
+    copies_to(&folders, told.trim());
 
     let index = json(index);
     let images = index["manifests"].as_array().expect("a list");
@@ -449,26 +469,6 @@ fn a_release_has_one_image_for_all_machines_with_the_digest_that_it_names() {
             packed(&folders, &format!("catalogql-{VERSION}-{machine}.cdx.json"))
         );
     }
-}
-
-#[test]
-fn skopeo_copies_the_image_of_a_release_for_all_machines_with_its_digest() {
-    let folders = Folders::new();
-    release(&folders);
-    let archive = folders
-        .path("release")
-        .join(format!("catalogql-{VERSION}.oci.tar"));
-    let copied = run(tool_command("skopeo")
-        .args(["copy", "--all", "--preserve-digests", "--quiet"])
-        .arg(format!("oci-archive:{}", archive.display()))
-        .arg(format!("dir:{}", folders.text("copy"))));
-    assert_eq!(copied.status, Some(0), "{}", copied.stderr);
-    let index = fs::read(folders.path("copy").join("manifest.json")).expect("it was copied");
-    let named = packed(&folders, &format!("catalogql-{VERSION}.digest"));
-    assert_eq!(
-        digest(&index),
-        String::from_utf8(named).expect("it is text").trim()
-    );
 }
 
 #[test]
