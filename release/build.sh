@@ -70,9 +70,10 @@ export SOURCE_DATE_EPOCH GIT_COMMIT
 
 # No path of this machine stays in the program. Static, so that it runs in an image without anything else.
 built=${CARGO_TARGET_DIR:-$PWD/target}
-rust="-Ctarget-feature=+crt-static --remap-path-prefix=$PWD=catalogql"
+rust="-Ctarget-feature=+crt-static --remap-path-prefix=$PWD=catalogql --remap-path-prefix=$built=target"
 c="-ffile-prefix-map=$PWD=catalogql -ffile-prefix-map=$built=target"
-[ -z "$library" ] || rust="$rust --remap-path-prefix=$("$RUSTC" --print sysroot)/lib/rustlib/src=rust"
+# The source of the standard library, where it is installed.
+rust="$rust --remap-path-prefix=$("${RUSTC:-rustc}" --print sysroot)/lib/rustlib/src=rust"
 # On a machine that has built nothing yet there would be no folder.
 cargo fetch --locked --target "$target" >&2
 for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
