@@ -1,7 +1,7 @@
 # Thin names for what cargo and npm do. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help run pages explorer playground licenses test test-cluster test-all bench bench-pages bench-http soak conformance format image regenerate-graphql-js
+.PHONY: help run pages explorer playground licenses test test-cluster test-all bench bench-pages bench-http soak conformance format image release regenerate-graphql-js
 
 # Where cargo leaves what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
@@ -103,8 +103,11 @@ conformance: tests/js/node_modules ## The long form of what make test does brief
 	tests/conformance/publish/publish.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/oauth2-proxy/oauth2_proxy.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 
-image: ## Build the image of a release for this machine (needs buildah); release/build.sh says for others
-	release/image.sh $$(uname -m) "$$(release/build.sh)" $(BUILT)/catalogql.tar
+image: ## Build the image of a release for this machine (needs zstd); release/image.py says for others
+	release/image.py $(BUILT)/catalogql.tar $$(uname -m)="$$(release/build.sh)"
+
+release: ## Make everything of a release in a folder (MACHINES='x86_64 aarch64 x86_64-windows', URL=https://…); docs/how-to/publish-a-release.md
+	MACHINES="$(MACHINES)" URL="$(URL)" release/make.sh
 
 format: ## Format the code
 	cargo fmt --all

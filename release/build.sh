@@ -1,27 +1,43 @@
 #!/bin/sh
-# Builds a static program of a release: release/build.sh x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog]. For Windows
-# there is the plugin only. It prints the path of the program, beside which is one file with its line tables (.debug). No time
-# and no path of the machine that builds is in it.
+# Builds a static program of a release, and prints its path. Beside it is a file with its line tables (.debug). No time and
+# no path of the machine that builds is in the program.
 #
-# It needs Rust, a C compiler and binutils, for another machine those of that machine (Debian: gcc-aarch64-linux-gnu and
-# libc6-dev-arm64-cross, or gcc-mingw-w64-x86-64), Node for the pages for people, and Python for the list of licences.
+# usage: release/build.sh x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog]
+#
+# For Windows there is the plugin only. It needs git, Rust, a C compiler and binutils, for another machine those of that
+# machine (Debian: gcc-aarch64-linux-gnu and libc6-dev-arm64-cross, or gcc-mingw-w64-x86-64); for catalogql also make, Node
+# for the pages for people, and Python for the list of licences.
 #
 # RUSTC may name a compiler that rustup does not manage. If that has no standard library for the machine, the library is
 # built too, from the compiler's source (Debian: rustc-web and rust-web-src).
 set -eu
 cd "$(dirname "$0")/.."
 
-machine=${1:-$(uname -m)} name=${2:-catalogql}
+machine=${1:-$(uname -m)}
+name=${2:-catalogql}
 case $machine,$name in
   x86_64,catalogql | aarch64,catalogql) profile=dist ;;
   x86_64,kubectl-catalog | aarch64,kubectl-catalog | x86_64-windows,kubectl-catalog) profile=plugin ;;
   *) echo "usage: $0 x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog], kubectl-catalog for Windows" >&2; exit 2 ;;
 esac
-target=$machine-unknown-linux-gnu tools=$machine-linux-gnu- packages="gcc-$machine-linux-gnu libc6-dev-arm64-cross" ending=
+
+# The target, the prefix of its tools, the packages that have them, and how names of programs end.
 case $machine in
-  "$(uname -m)") tools= ;;
-  x86_64-windows) target=x86_64-pc-windows-gnu tools=x86_64-w64-mingw32- packages=gcc-mingw-w64-x86-64 ending=.exe ;;
+  x86_64-windows)
+    target=x86_64-pc-windows-gnu
+    tools=x86_64-w64-mingw32-
+    packages=gcc-mingw-w64-x86-64
+    ending=.exe
+    ;;
+  *)
+    target=$machine-unknown-linux-gnu
+    tools=$machine-linux-gnu-
+    packages="gcc-$machine-linux-gnu libc6-dev-arm64-cross"
+    ending=
+    ;;
 esac
+[ "$machine" != "$(uname -m)" ] || tools=
+
 library=
 if [ -n "$tools" ]; then
   for tool in gcc ar objcopy; do
@@ -40,19 +56,33 @@ if [ -n "$tools" ]; then
   variable=$(echo "$target" | tr a-z- A-Z_)
   export "CARGO_TARGET_${variable}_LINKER=${tools}gcc"
   variable=$(echo "$target" | tr - _)
-  export "CC_$variable=${tools}gcc" "AR_$variable=${tools}ar"
+  export "CC_$variable=${tools}gcc"
+  export "AR_$variable=${tools}ar"
 fi
 # jemalloc would take the pages of the machine that builds; kernels for arm64 have pages of up to 64 KiB.
 [ "$machine" != aarch64 ] || export JEMALLOC_SYS_WITH_LG_PAGE=16
 
-export LC_ALL=C TZ=UTC
+export LC_ALL=C
+export TZ=UTC
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 GIT_COMMIT=${GIT_COMMIT:-$(git rev-parse --short=12 HEAD)}
 export SOURCE_DATE_EPOCH GIT_COMMIT
-built=${CARGO_TARGET_DIR:-$PWD/target}
-registry=${CARGO_HOME:-$HOME/.cargo}/registry/src
+
 # No path of this machine stays in the program. Static, so that it runs in an image without anything else.
-rust="-Ctarget-feature=+crt-static --remap-path-prefix=$PWD=catalogql"
+built=${CARGO_TARGET_DIR:-$PWD/target}
+rust="-Ctarget-feature=+crt-static --remap-path-prefix=$PWD=catalogql --remap-path-prefix=$built=target"
+c="-ffile-prefix-map=$PWD=catalogql -ffile-prefix-map=$built=target"
+# The source of the standard library, where it is installed.
+rust="$rust --remap-path-prefix=$("${RUSTC:-rustc}" --print sysroot)/lib/rustlib/src=rust"
+# On a machine that has built nothing yet there would be no folder.
+cargo fetch --locked --target "$target" >&2
+for folder in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+  rust="$rust --remap-path-prefix=$folder=crates"
+  c="$c -ffile-prefix-map=$folder=crates"
+done
+
+# No panic comes through C.
+c="$c -fno-asynchronous-unwind-tables -fno-unwind-tables"
 if [ "$machine" = x86_64-windows ]; then
   rust="$rust -Clink-arg=-Wl,--no-insert-timestamp"
   # In place of an assembler that few have.
@@ -65,16 +95,7 @@ else
 fi
 # Functions of the same code become one. Linkers other than Rust's for x86_64 may not know how.
 [ "$machine" != x86_64 ] || rust="$rust -Clink-arg=-Wl,--icf=all"
-c="-ffile-prefix-map=$PWD=catalogql -ffile-prefix-map=$built=target"
-# No panic comes through C.
-c="$c -fno-asynchronous-unwind-tables -fno-unwind-tables"
-[ -z "$library" ] || rust="$rust --remap-path-prefix=$("$RUSTC" --print sysroot)/lib/rustlib/src=rust"
-# On a machine that has built nothing yet there would be no folder.
-cargo fetch --locked --target "$target" >&2
-for folder in "$registry"/*; do
-  rust="$rust --remap-path-prefix=$folder=crates"
-  c="$c -ffile-prefix-map=$folder=crates"
-done
+
 if [ "$name" = kubectl-catalog ]; then
   # Nobody unwinds its stack, which Windows wants to be able to. It encrypts a few kilobytes: the code for AVX-512 alone would
   # be 680 kB.
@@ -83,12 +104,17 @@ if [ "$name" = kubectl-catalog ]; then
   # To gather randomness from the jitter of the processor takes 30 ms, more than all else of most commands: the kernel's does.
   export AWS_LC_SYS_NO_JITTER_ENTROPY=1
 else
+  # The pages and licences of another build may lie there, and the licences of another machine.
   make --no-print-directory --always-make MACHINE="$machine" release/dist/third-party.txt.gz >&2
 fi
-export RUSTFLAGS="$rust" CFLAGS="$c"
+export RUSTFLAGS="$rust"
+export CFLAGS="$c"
 
 cargo build --profile "$profile" --locked --target "$target" --package "$name" --bin "$name" ${library:+"$library"} >&2
-program=$built/$target/$profile/$name$ending stripped=$built/$name-$machine
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+program=$built/$target/$profile/$name$ending
+stripped=$built/$name-$version-$machine$ending
+# The stripped program names the file of its line tables, so that debuggers find it beside it.
 "${tools}objcopy" --only-keep-debug "$program" "$stripped.debug"
-"${tools}objcopy" --strip-all --add-gnu-debuglink="$stripped.debug" "$program" "$stripped$ending"
-echo "$stripped$ending"
+"${tools}objcopy" --strip-all --add-gnu-debuglink="$stripped.debug" "$program" "$stripped"
+echo "$stripped"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks an image that release/image.sh has made for this machine: release/check.sh ARCHIVE. It has to be small, and its
+# Checks an image that release/image.py has made, on this machine: release/check.sh ARCHIVE. It has to be small, and its
 # root file system alone has to serve the example, read-only, as a user that nobody knows, without /dev, /proc, /tmp and
 # network. It needs root, skopeo, tar, zstd and curl.
 set -eu

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 """Packs the plugin of kubectl for krew and prints its manifest.
 
-usage: krew.py VERSION URL FOLDER OS/ARCH=PROGRAM...
+usage: krew.py URL FOLDER x86_64|aarch64|x86_64-windows=PROGRAM...
 
-VERSION  version of the release, such as 0.1.0
 URL      where the archives will be: URL/NAME for each of them
 FOLDER   where they are written to
-PROGRAM  the plugin as it was built for that operating system and architecture, such as linux/amd64=target/kubectl-catalog
+PROGRAM  the plugin as it was built for that machine, such as x86_64=target/kubectl-catalog-0.1.0-x86_64
 
-An archive has the program and the licence, and nothing that varies: the same program gives the same archive.
+An archive has the program, its licence and those of what is linked into it, and nothing that varies: the same program
+gives the same archive.
 """
 
-import gzip
 import hashlib
-import io
 import json
 import sys
-import tarfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import source
+import third_party
+from archives import Entry, tar_gz
+
 NAME = "kubectl-catalog"
 CAVEATS = """For completion by kubectl 1.26 or newer, link the plugin under a second name:
   ln -s kubectl-catalog ~/.krew/bin/kubectl_complete-catalog
@@ -29,57 +29,51 @@ update graphs, plans upgrades, lists images to mirror, and compares contents.
 """
 
 
-def archive(program, name):
-    """Returns an archive with the program under this name."""
-    out = io.BytesIO()
-    # Without the time at which it was compressed.
-    with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
-        for path, entry, mode in [(program, name, 0o755), (ROOT / "LICENSE", "LICENSE", 0o644)]:
-            bytes_ = path.read_bytes()
-            info = tarfile.TarInfo(entry)
-            info.size, info.mode = len(bytes_), mode
-            tar.addfile(info, io.BytesIO(bytes_))
-    return out.getvalue()
-
-
-def platform(version, url, folder, built):
-    """Writes the archive for one platform, and returns what the manifest says of it."""
-    target, _, program = built.partition("=")
-    system, _, architecture = target.partition("/")
-    if not (system and architecture and program):
-        sys.exit(f"cannot pack {built!r}: write it as OS/ARCH=PROGRAM")
-    name = NAME + (".exe" if system == "windows" else "")
-    packed = archive(Path(program), name)
-    file = f"{NAME}-{version}-{system}-{architecture}.tar.gz"
+def pack(url, folder, machine, program):
+    """Writes the archive for one machine, and returns what the manifest says of it."""
+    platform = source.PLATFORMS[machine]
+    name = NAME + (".exe" if platform.system == "windows" else "")
+    entries = [
+        Entry(name, program.read_bytes(), 0o755),
+        Entry("LICENSE", (source.ROOT / "LICENSE").read_bytes()),
+        Entry("third-party.txt", third_party.document("licenses", machine, NAME)),
+    ]
+    packed = tar_gz(entries)
+    file = f"{NAME}-{source.VERSION}-{platform.system}-{platform.architecture}.tar.gz"
     (folder / file).write_bytes(packed)
     return {
-        "selector": {"matchLabels": {"os": system, "arch": architecture}},
-        "uri": f"{url}/{file}",
+        "selector": {"matchLabels": {"os": platform.system, "arch": platform.architecture}},
+        "uri": f"{url.rstrip('/')}/{file}",
         "sha256": hashlib.sha256(packed).hexdigest(),
-        "files": [{"from": name, "to": "."}, {"from": "LICENSE", "to": "."}],
+        "files": [{"from": entry.name, "to": "."} for entry in entries],
         "bin": name,
     }
 
 
-def main():
-    """Prints the manifest; JSON is YAML."""
-    if len(sys.argv) < 5:
-        sys.exit(__doc__)
-    version, url, folder = sys.argv[1], sys.argv[2].rstrip("/"), Path(sys.argv[3])
-    folder.mkdir(parents=True, exist_ok=True)
+def write(url, folder, programs):
+    """Writes the archives of these programs, given by machine, and returns the manifest; JSON is YAML."""
     manifest = {
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
         "kind": "Plugin",
         "metadata": {"name": "catalog"},
         "spec": {
-            "version": f"v{version}",
+            "version": f"v{source.VERSION}",
             "shortDescription": "Search and compare operators in served catalogs",
             "description": DESCRIPTION,
             "caveats": CAVEATS,
-            "platforms": [platform(version, url, folder, built) for built in sys.argv[4:]],
+            "platforms": [pack(url, folder, machine, program) for machine, program in programs.items()],
         },
     }
-    print(json.dumps(manifest, indent=2))
+    return json.dumps(manifest, indent=2) + "\n"
+
+
+def main():
+    programs = dict(argument.partition("=")[::2] for argument in sys.argv[3:])
+    if not programs or not set(programs) <= set(source.PLATFORMS):
+        sys.exit(__doc__)
+    folder = Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    print(write(sys.argv[1], folder, {machine: Path(path) for machine, path in programs.items()}), end="")
 
 
 if __name__ == "__main__":

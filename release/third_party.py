@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Says which crates are linked into the program and which npm packages are in its pages, from what cargo resolves for a
+"""Says which crates are linked into a program and which npm packages are in its pages, from what cargo resolves for a
 machine and from what was built of the pages for people.
 
-usage: third_party.py sbom|licenses|licenses.gz x86_64|aarch64
+usage: third_party.py sbom|licenses|licenses.gz x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog]
 
 sbom         a CycloneDX document (JSON) with every crate and package, its licence, and the checksums of crates
 licenses     the texts of their licences, each text once with what it is for
 licenses.gz  the same, compressed, as the program embeds it
 
 Crates that only build scripts, macros or tests use are not linked, and not listed. What C code a crate brings is part
-of that crate; glibc, which is linked statically, is listed besides.
+of that crate; glibc, which programs for Linux link statically, is listed besides.
 """
 
+import functools
 import gzip
 import json
 import os
@@ -20,12 +21,14 @@ import subprocess
 import sys
 import tomllib
 import uuid
-from datetime import datetime, timezone
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import source
+from source import ROOT
+
 # What Vite has put into the pages; a program without a page has none of it.
 PAGES = [ROOT / page / "dist/licenses.json" for page in ("explorer", "playground")]
+PROGRAMS = ("catalogql", "kubectl-catalog")
 LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 
@@ -34,15 +37,20 @@ def cargo(*arguments):
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def linked(machine):
+@functools.cache
+def described():
+    """All packages of the lock file, by name and version."""
+    metadata = json.loads(cargo("metadata", "--format-version=1"))
+    return {(package["name"], package["version"]): package for package in metadata["packages"]}
+
+
+def linked(machine, program):
     """The packages that are linked, by name and version, and what each needs.
 
     `cargo metadata` describes packages, but takes features that only tests ask for; `cargo tree` does not.
     """
-    metadata = json.loads(cargo("metadata", "--format-version=1"))
-    packages = {(package["name"], package["version"]): package for package in metadata["packages"]}
-    target = f"{machine}-unknown-linux-gnu"
-    tree = cargo("tree", "--edges=normal,no-proc-macro", f"--target={target}", "--prefix=depth", "--format= {p}")
+    which = [f"--package={program}", f"--target={source.PLATFORMS[machine].target}"]
+    tree = cargo("tree", *which, "--edges=normal,no-proc-macro", "--prefix=depth", "--format= {p}")
     needs, path = {}, []
     for line in tree.splitlines():
         depth, name, version = line.split()[:3]
@@ -52,7 +60,7 @@ def linked(machine):
             needs[path[-1]].add(key)
         needs.setdefault(key, set())
         path.append(key)
-    return {key: packages[key] for key in needs}, needs
+    return {key: described()[key] for key in needs}, needs
 
 
 def reference(package):
@@ -62,7 +70,7 @@ def reference(package):
 def component(package, checksums):
     is_ours = package["source"] is None
     made = {
-        "type": "application" if package["name"] == "catalogql" else "library",
+        "type": "application" if package["name"] in PROGRAMS else "library",
         "bom-ref": reference(package),
         "name": package["name"],
         "version": package["version"],
@@ -73,6 +81,10 @@ def component(package, checksums):
     if not is_ours:
         made["hashes"] = [{"alg": "SHA-256", "content": checksums[package["name"], package["version"]]}]
     return made
+
+
+def has_glibc(machine):
+    return source.PLATFORMS[machine].system == "linux"
 
 
 def glibc():
@@ -87,8 +99,10 @@ def glibc():
     }
 
 
-def npm_packages():
-    found = [package for page in PAGES if page.exists() for package in json.loads(page.read_text())]
+def npm_packages(program):
+    """The packages in the pages of the program; the plugin has none."""
+    pages = PAGES if program == "catalogql" else []
+    found = [package for page in pages if page.exists() for package in json.loads(page.read_text())]
     return list({(package["name"], package["version"]): package for package in found}.values())
 
 
@@ -104,65 +118,88 @@ def npm_component(package):
     }
 
 
-def sbom(machine):
-    packages, needed = linked(machine)
-    page = [npm_component(package) for package in npm_packages()]
+@functools.cache
+def sbom(machine, program):
+    packages, needed = linked(machine, program)
+    others = [glibc()] if has_glibc(machine) else []
+    others += [npm_component(package) for package in npm_packages(program)]
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     checksums = {(package["name"], package["version"]): package.get("checksum") for package in lock["package"]}
     components = sorted((component(package, checksums) for package in packages.values()), key=lambda it: it["bom-ref"])
-    root = next(it for it in components if it["name"] == "catalogql")
+    root = next(it for it in components if it["name"] == program)
     needs = {reference(packages[key]): sorted(reference(packages[of]) for of in deps) for key, deps in needed.items()}
-    needs[root["bom-ref"]].append(glibc()["bom-ref"])
-    needs[root["bom-ref"]] += [part["bom-ref"] for part in page]
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = {"timestamp": datetime.fromtimestamp(int(epoch), timezone.utc).isoformat()} if epoch else {}
+    needs[root["bom-ref"]] += [part["bom-ref"] for part in others]
     document = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {**moment, "component": root},
-        "components": [it for it in components if it is not root] + [glibc()] + page,
+        "metadata": {"timestamp": source.timestamp(), "component": root},
+        "components": [it for it in components if it is not root] + others,
         "dependencies": [{"ref": ref, "dependsOn": deps} for ref, deps in sorted(needs.items())],
     }
     serial = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(document, sort_keys=True))
     return json.dumps({**document, "serialNumber": f"urn:uuid:{serial}"}, indent=1, sort_keys=True)
 
 
-def licenses(machine):
-    packages, _ = linked(machine)
+@functools.cache
+def license_texts(folder):
+    """The texts of licences in the folder of a crate."""
+    files = [Path(parent, name) for parent, _, names in os.walk(folder) for name in names if LICENSE.match(name)]
+    # Others are texts of what is not linked: tests, and sources of other languages beside them.
+    files = [path for path in files if path.suffix.lower() in ("", ".md", ".txt") or LICENSE.match(path.suffix[1:])]
+    return sorted({path.read_text(errors="replace").strip() for path in files})
+
+
+@functools.cache
+def licenses(machine, program):
+    packages, _ = linked(machine, program)
     texts, without = {}, []
     for package in sorted(packages.values(), key=reference):
         if package["source"] is None:
             continue
-        folder = Path(package["manifest_path"]).parent
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and LICENSE.match(path.name)]
-        # Texts of what is not linked: tests, and sources of other languages beside them.
-        files = [path for path in files if path.suffix.lower() in ("", ".md", ".txt") or LICENSE.match(path.suffix[1:])]
         name = f"{package['name']} {package['version']} ({package['license']})"
-        found = {path.read_text(errors="replace").strip() for path in files}
-        for text in sorted(found):
+        found = license_texts(Path(package["manifest_path"]).parent)
+        for text in found:
             texts.setdefault(text, []).append(name)
         if not found:
             without.append(name)
-    for package in npm_packages():
+    for package in npm_packages(program):
         name = f"{package['name']} {package['version']} ({package['identifier']}, npm)"
         text = package.get("text")
         texts.setdefault(text.strip(), []).append(name) if text else without.append(name)
-    parts = [
-        "catalogql is licensed under Apache-2.0. What is linked into it has the licences below, and so have the npm\n"
-        "packages of the pages that it serves. The icons of an editor are Codicons by Microsoft (CC-BY-4.0).\n\n"
-        f"glibc {glibc()['version']} is linked statically (LGPL-2.1-or-later; https://www.gnu.org/software/libc).\n"
-        "release/build.sh in the source of catalogql links the program again with another glibc."
-    ]
+    parts = [f"{program} is licensed under Apache-2.0. What is linked into it has the licences below"]
+    if program == "catalogql":
+        parts[0] += (
+            ", and so have the npm\npackages of the pages that it serves. The icons of an editor are Codicons by Microsoft "
+            "(CC-BY-4.0)"
+        )
+    parts[0] += "."
+    if has_glibc(machine):
+        parts[0] += (
+            f"\n\nglibc {glibc()['version']} is linked statically (LGPL-2.1-or-later; https://www.gnu.org/software/libc).\n"
+            "release/build.sh in the source of catalogql links the program again with another glibc."
+        )
     parts += ["\n".join(names) + "\n\n" + text for text, names in sorted(texts.items(), key=lambda item: item[1])]
     if without:
         parts.append("Published without a text of their licence:\n\n" + "\n".join(without))
     return f"\n\n{'=' * 100}\n\n".join(parts)
 
 
-if __name__ == "__main__":
-    formats = {"sbom": sbom, "licenses": licenses, "licenses.gz": licenses}
-    if len(sys.argv) != 3 or sys.argv[1] not in formats or sys.argv[2] not in ("x86_64", "aarch64"):
+FORMATS = {"sbom": sbom, "licenses": licenses, "licenses.gz": licenses}
+
+
+def document(format_, machine, program):
+    """Returns a document about a program in one of the formats."""
+    text = (FORMATS[format_](machine, program) + "\n").encode()
+    return gzip.compress(text, mtime=0) if format_.endswith(".gz") else text
+
+
+def main():
+    format_, machine, program = (*sys.argv[1:], "catalogql")[:3] if len(sys.argv) in (3, 4) else ("", "", "")
+    if format_ not in FORMATS or machine not in source.PLATFORMS or program not in PROGRAMS:
         sys.exit(__doc__)
-    text = formats[sys.argv[1]](sys.argv[2]) + "\n"
-    sys.stdout.buffer.write(gzip.compress(text.encode(), mtime=0) if sys.argv[1].endswith(".gz") else text.encode())
+    sys.stdout.buffer.write(document(format_, machine, program))
+
+
+if __name__ == "__main__":
+    main()

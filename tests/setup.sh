@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")"
 
 install_packages() {
-  packages='curl docker-registry openssl prometheus skopeo umoci valgrind'
+  packages='curl docker-registry openssl prometheus skopeo umoci valgrind zstd'
   missing=
   for package in $packages; do
     command -v "$package" >/dev/null || missing="$missing $package"

@@ -1,15 +1,23 @@
-//! What a release holds besides the program: the list of its crates, and their licences.
+//! What a release holds besides the program: the list of its crates, their licences, and the folder
+//! that is published.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::Read;
+use std::path::Path;
 use std::process::Command;
 
 use flate2::read::GzDecoder;
-
 use serde_json::{Value, json};
+use tar::Archive as TarArchive;
 
-use crate::support::{catalogql, report_skipped, run};
+use crate::support::{Folders, Output, catalogql, digest, report_skipped, run, tool_command};
+
+/// Version of the release.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where a test says that its release will be published.
+const URL: &str = "https://downloads.example.com/catalogql";
 
 /// Runs a program in the folder of the project and returns what it printed.
 fn printed(program: &str, arguments: &[&str]) -> String {
@@ -208,4 +216,290 @@ fn the_program_brings_the_settings_of_its_allocator() {
     ] {
         assert!(output.stderr.contains(line), "{line}: {}", output.stderr);
     }
+}
+
+/// Packs files of these names as programs of a release, into the folder `release`.
+fn pack(folders: &Folders, names: &[String]) -> Output {
+    let mut command = Command::new("release/pack.py");
+    command
+        .args([URL, &folders.text("release")])
+        .args(names.iter().map(|name| folders.path(name)))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("SOURCE_DATE_EPOCH", "1000000000");
+    run(&mut command)
+}
+
+/// Stand-ins for the programs for Linux: packing does not look into them.
+const SERVERS: [&str; 2] = ["catalogql-V-x86_64", "catalogql-V-aarch64"];
+
+/// Stand-ins for the plugins.
+const PLUGINS: [&str; 2] = [
+    "kubectl-catalog-V-x86_64",
+    "kubectl-catalog-V-x86_64-windows.exe",
+];
+
+/// Packs a release of these programs, whose names have a V for the version.
+fn release(folders: &Folders, programs: &[&str]) {
+    let names: Vec<_> = programs
+        .iter()
+        .map(|name| name.replace('V', VERSION))
+        .collect();
+    for name in &names {
+        folders.write(name, name);
+        folders.write(&format!("{name}.debug"), "line tables");
+    }
+    let output = pack(folders, &names);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+}
+
+fn packed(folders: &Folders, name: &str) -> Vec<u8> {
+    fs::read(folders.path("release").join(name)).expect("the release has the file")
+}
+
+/// The files of an archive by their paths.
+fn unpacked(archive: impl Read) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in TarArchive::new(archive)
+        .entries()
+        .expect("it is an archive")
+    {
+        let mut entry = entry.expect("the archive is whole");
+        let path = entry.path().expect("it has a path").display().to_string();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).expect("it can be read");
+        if entry.header().entry_type().is_file() {
+            files.insert(path, content);
+        }
+    }
+    files
+}
+
+/// The files below a folder by their paths, which begin with `name`.
+fn files_below(folder: &Path, name: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        let file = path.file_name().expect("it has a name").display();
+        let name = format!("{name}/{file}");
+        if path.is_dir() {
+            files.append(&mut files_below(&path, &name));
+        } else {
+            files.insert(name, fs::read(&path).expect("it can be read"));
+        }
+    }
+    files
+}
+
+#[test]
+fn a_release_is_one_folder_whose_checksums_are_right_and_the_same_each_time() {
+    let folders = Folders::new();
+    release(&folders, &[SERVERS, PLUGINS].concat());
+    let files = files_below(&folders.path("release"), "release");
+    let names: Vec<_> = files
+        .keys()
+        .map(|path| path.replace("release/", "").replace(VERSION, "V"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "LICENSE",
+            "RELEASE-NOTES.md",
+            "SHA256SUMS",
+            "catalogql-V-aarch64",
+            "catalogql-V-aarch64.cdx.json",
+            "catalogql-V-aarch64.debug",
+            "catalogql-V-aarch64.licenses.txt",
+            "catalogql-V-x86_64",
+            "catalogql-V-x86_64.cdx.json",
+            "catalogql-V-x86_64.debug",
+            "catalogql-V-x86_64.licenses.txt",
+            "catalogql-V.digest",
+            "catalogql-V.oci.tar",
+            "catalogql-V.tgz",
+            "kubectl-catalog-V-linux-amd64.tar.gz",
+            "kubectl-catalog-V-windows-amd64.tar.gz",
+            "kubectl-catalog-V-x86_64-windows.cdx.json",
+            "kubectl-catalog-V-x86_64-windows.licenses.txt",
+            "kubectl-catalog-V-x86_64.cdx.json",
+            "kubectl-catalog-V-x86_64.licenses.txt",
+            "kubectl-catalog-V.krew.yaml",
+        ]
+    );
+
+    let mut check = Command::new("sha256sum");
+    check
+        .args(["--check", "--strict", "--quiet", "SHA256SUMS"])
+        .current_dir(folders.path("release"));
+    let checked = run(&mut check);
+    assert_eq!((checked.status, &*checked.stderr), (Some(0), ""));
+    let sums = String::from_utf8(packed(&folders, "SHA256SUMS")).expect("it is text");
+    assert_eq!(sums.lines().count(), files.len() - 1);
+    for (path, content) in &files {
+        let machine = env!("CARGO_MANIFEST_DIR").as_bytes();
+        let is_named = content.windows(machine.len()).any(|part| part == machine);
+        assert!(!is_named, "{path} names the folder of this project");
+    }
+
+    release(&folders, &[SERVERS, PLUGINS].concat());
+    assert_eq!(packed(&folders, "SHA256SUMS"), sums.into_bytes());
+}
+
+#[test]
+fn a_release_has_the_chart_the_plugin_and_the_notes_of_its_version() {
+    let folders = Folders::new();
+    release(&folders, &PLUGINS);
+
+    let chart = packed(&folders, &format!("catalogql-{VERSION}.tgz"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/helm/catalogql");
+    assert_eq!(
+        unpacked(GzDecoder::new(&*chart)),
+        files_below(&source, "catalogql")
+    );
+
+    let manifest = packed(&folders, &format!("kubectl-catalog-{VERSION}.krew.yaml"));
+    let manifest: Value = serde_json::from_slice(&manifest).expect("it is JSON");
+    for platform in manifest["spec"]["platforms"].as_array().expect("a list") {
+        let uri = platform["uri"].as_str().expect("a string");
+        let name = uri
+            .strip_prefix(&format!("{URL}/"))
+            .expect("it is below the URL");
+        let archive = packed(&folders, name);
+        assert_eq!(
+            platform["sha256"],
+            digest(&archive).trim_start_matches("sha256:")
+        );
+        let files = unpacked(GzDecoder::new(&*archive));
+        let plugin = platform["bin"].as_str().expect("a string");
+        let names: BTreeSet<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            BTreeSet::from(["LICENSE", plugin, "third-party.txt"])
+        );
+    }
+
+    let notes = String::from_utf8(packed(&folders, "RELEASE-NOTES.md")).expect("it is text");
+    let title = format!("# catalogql {VERSION}");
+    assert!(
+        notes.starts_with(&title) && !notes.contains("\n## "),
+        "{notes}"
+    );
+}
+
+/// skopeo copies the image of a release for all machines, with this digest.
+fn copies_to(folders: &Folders, told: &str) {
+    let archive = folders
+        .path("release")
+        .join(format!("catalogql-{VERSION}.oci.tar"));
+    let copied = run(tool_command("skopeo")
+        .args(["copy", "--all", "--preserve-digests", "--quiet"])
+        .arg(format!("oci-archive:{}", archive.display()))
+        .arg(format!("dir:{}", folders.text("copy"))));
+    assert_eq!(copied.status, Some(0), "{}", copied.stderr);
+    let index = fs::read(folders.path("copy").join("manifest.json")).expect("it was copied");
+    assert_eq!(digest(&index), told);
+}
+
+#[test]
+fn a_release_has_one_image_for_all_machines_with_the_digest_that_it_names() {
+    let folders = Folders::new();
+    release(&folders, &SERVERS);
+    let archive = packed(&folders, &format!("catalogql-{VERSION}.oci.tar"));
+    let layout = unpacked(&*archive);
+    let blob = |descriptor: &Value| {
+        let named = descriptor["digest"].as_str().expect("a string");
+        let content = &layout[&format!("blobs/{}", named.replace(':', "/"))];
+        assert_eq!(
+            (named, &descriptor["size"]),
+            (&*digest(content), &json!(content.len()))
+        );
+        content
+    };
+    let json = |descriptor: &Value| -> Value {
+        serde_json::from_slice(blob(descriptor)).expect("it is JSON")
+    };
+
+    let top: Value = serde_json::from_slice(&layout["index.json"]).expect("it is JSON");
+    let index = &top["manifests"][0];
+    let told = packed(&folders, &format!("catalogql-{VERSION}.digest"));
+    let told = String::from_utf8(told).expect("it is text");
+    assert_eq!(index["digest"], told.trim());
+    copies_to(&folders, told.trim());
+
+    let index = json(index);
+    let images = index["manifests"].as_array().expect("a list");
+    let platforms: Vec<_> = images.iter().map(|image| &image["platform"]).collect();
+    assert_eq!(
+        platforms,
+        [
+            &json!({"architecture": "amd64", "os": "linux"}),
+            &json!({"architecture": "arm64", "os": "linux"})
+        ]
+    );
+    for (image, machine) in images.iter().zip(["x86_64", "aarch64"]) {
+        let manifest = json(image);
+        let config = json(&manifest["config"]);
+        assert_eq!(config["created"], "2001-09-09T01:46:40+00:00");
+        assert_eq!(
+            (&config["architecture"], &config["config"]["User"]),
+            (&image["platform"]["architecture"], &json!("65532:65532"))
+        );
+
+        let layer = zstd::decode_all(&**blob(&manifest["layers"][0])).expect("it is compressed");
+        assert_eq!(config["rootfs"]["diff_ids"], json!([digest(&layer)]));
+        let files = unpacked(&*layer);
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "catalogql",
+                "etc/group",
+                "etc/passwd",
+                "etc/ssl/certs/ca-certificates.crt",
+                "licenses/LICENSE",
+                "licenses/third-party.txt.gz",
+                "sbom.cdx.json",
+            ]
+        );
+        assert_eq!(
+            files["catalogql"],
+            format!("catalogql-{VERSION}-{machine}").as_bytes()
+        );
+        assert_eq!(
+            files["sbom.cdx.json"],
+            packed(&folders, &format!("catalogql-{VERSION}-{machine}.cdx.json"))
+        );
+    }
+}
+
+#[test]
+fn a_program_that_names_folders_of_its_machine_is_not_packed() {
+    let folders = Folders::new();
+    let name = format!("catalogql-{VERSION}-x86_64");
+    folders.write(
+        &name,
+        concat!("panicked at ", env!("CARGO_MANIFEST_DIR"), "/src/main.rs"),
+    );
+    let refused = pack(&folders, std::slice::from_ref(&name));
+    let message = format!(
+        "cannot pack `{}`: it names the folder `{}` of this machine; build it with release/build.sh\n",
+        folders.text(&name),
+        env!("CARGO_MANIFEST_DIR")
+    );
+    assert_eq!((refused.status, refused.stderr), (Some(1), message));
+    assert!(!folders.path("release").exists());
+}
+
+#[test]
+fn a_release_replaces_no_folder_but_a_release() {
+    let folders = Folders::new();
+    let name = format!("kubectl-catalog-{VERSION}-x86_64");
+    folders.write(&name, "program");
+    folders.write("release/notes.txt", "mine");
+    let refused = pack(&folders, &[name]);
+    let message = format!(
+        "cannot write the release to `{}`: it exists, and has no SHA256SUMS; remove it or name another folder\n",
+        folders.text("release")
+    );
+    assert_eq!((refused.status, refused.stderr), (Some(1), message));
+    assert_eq!(packed(&folders, "notes.txt"), b"mine");
 }

@@ -17,10 +17,10 @@ fn the_manifest_for_krew_names_archives_with_their_digests_which_unpack_to_the_p
     let pack = || {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../release/krew.py");
         let mut command = Command::new(script);
-        command.args(["1.2.3", "https://example.com/v1.2.3/", &folders.text("out")]);
+        command.args(["https://example.com/v1.2.3/", &folders.text("out")]);
         command.args([
-            format!("linux/amd64={program}"),
-            format!("windows/amd64={program}"),
+            format!("x86_64={program}"),
+            format!("x86_64-windows={program}"),
         ]);
         let output = command.output().expect("there is Python 3");
         assert!(
@@ -34,7 +34,7 @@ fn the_manifest_for_krew_names_archives_with_their_digests_which_unpack_to_the_p
     assert_eq!(pack(), manifest);
     assert_eq!(manifest["metadata"], json!({ "name": "catalog" }));
     let spec = &manifest["spec"];
-    assert_eq!(spec["version"], "v1.2.3");
+    assert_eq!(spec["version"], concat!("v", env!("CARGO_PKG_VERSION")));
     assert!(
         spec["shortDescription"]
             .as_str()
