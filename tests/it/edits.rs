@@ -607,21 +607,6 @@ fn messages_of_deprecation_go_with_the_bundle_or_the_channel() {
     );
     assert_eq!(command(&folders, &["validate", "@catalog"]).status, Some(0));
 
-    // A message goes alone, too.
-    let folders = catalog();
-    edit(&folders, &["deprecate", "etcd", "--message", "Use vault."]);
-    let channel = ["deprecate", "etcd", "--channel", "stable"];
-    edit(
-        &folders,
-        &[&channel[..], &["--message", "Use none."]].concat(),
-    );
-    let rest = edit(&folders, &["undeprecate", "etcd"]);
-    let expected = "entries:\n- message: Use none.\n  reference:\n    name: stable\n    schema: olm.channel\n\
-                    package: etcd\nschema: olm.deprecations\n";
-    assert_eq!(rest.as_deref(), Some(expected));
-    let undeprecate = ["undeprecate", "etcd", "--channel", "stable"];
-    assert_eq!(edit(&folders, &undeprecate), None);
-
     // What never was there is a mistake.
     let deprecate = [
         "edit",
@@ -634,6 +619,29 @@ fn messages_of_deprecation_go_with_the_bundle_or_the_channel() {
         "Gone.",
     ];
     assert_eq!(command(&folders, &deprecate).status, Some(1));
+}
+
+#[test]
+fn a_message_of_deprecation_is_removed_alone() {
+    let folders = catalog();
+    let edit = |arguments: &[&str]| {
+        let output = command(&folders, &[&["edit", "@catalog"], arguments].concat());
+        assert_eq!(output.status, Some(0), "{arguments:?}: {}", output.stderr);
+        fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap()
+    };
+    let former = edit(&["prune-stranded"]);
+    let stable = ["--channel", "stable"];
+    let deprecate = ["deprecate", "etcd", "--message", "Old."];
+    edit(&deprecate);
+    edit(&[&deprecate[..], &stable].concat());
+    let rest = edit(&["undeprecate", "etcd"]);
+    let expected = "---\nentries:\n- message: Old.\n  reference:\n    name: stable\n    schema: olm.channel\n\
+                    package: etcd\nschema: olm.deprecations\n";
+    assert_eq!(rest, former.clone() + expected);
+    assert_eq!(
+        edit(&[&["undeprecate", "etcd"], &stable[..]].concat()),
+        former
+    );
 }
 
 #[test]
