@@ -25,8 +25,9 @@ use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
 pub use self::edit::{
-    BlobFormat, ConvertTemplateArgs, EditArgs, EditOperation, InitArgs, MigrateArgs, MigrateLevel,
-    Policy, PushArgs, RenderArgs, RenderTemplateArgs, TemplateType,
+    BlobFormat, ConvertTemplateArgs, DeprecationTarget, EditArgs, EditOperation, EntryArgs,
+    InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs, RenderArgs, RenderTemplateArgs,
+    TemplateType,
 };
 pub use access::{AccessArgs, AuthMode};
 pub use file::FileFlags;

@@ -297,18 +297,14 @@ pub enum EditOperation {
     },
     /// Set a deprecation message
     Deprecate {
-        /// Name of the package
-        package: String,
+        #[command(flatten)]
+        target: DeprecationTarget,
         /// The message for users; an empty one removes it
         #[arg(long)]
         message: String,
-        /// Deprecate this channel instead of the package
-        #[arg(long, value_name = "NAME", conflicts_with = "bundle")]
-        channel: Option<String>,
-        /// Deprecate this bundle instead of the package
-        #[arg(long, value_name = "NAME")]
-        bundle: Option<String>,
     },
+    /// Remove a deprecation message
+    Undeprecate(DeprecationTarget),
     /// Change the default channel or the description of a package
     SetPackage {
         /// Name of the package
@@ -329,24 +325,43 @@ pub enum EditOperation {
         /// Name of the channel, which may be new
         channel: String,
     },
+    /// Create a channel with one entry; `set-entry` adds others
+    AddChannel(EntryArgs),
     /// Set an entry of a channel
-    SetEntry {
-        /// Name of the package
-        package: String,
-        /// Name of the channel
-        channel: String,
-        /// Name of the bundle
-        bundle: String,
-        /// The bundle that it replaces
-        #[arg(long, value_name = "NAME", default_value = "")]
-        replaces: String,
-        /// A bundle that it skips. May be repeated
-        #[arg(long, value_name = "NAME")]
-        skips: Vec<String>,
-        /// Range of versions that it skips
-        #[arg(long, value_name = "RANGE", default_value = "")]
-        skip_range: String,
-    },
+    SetEntry(EntryArgs),
+}
+
+/// The package, channel or bundle of a deprecation message.
+#[derive(Debug, clap::Args)]
+pub struct DeprecationTarget {
+    /// Name of the package
+    pub package: String,
+    /// The message of this channel instead of the package
+    #[arg(long, value_name = "NAME", conflicts_with = "bundle")]
+    pub channel: Option<String>,
+    /// The message of this bundle instead of the package
+    #[arg(long, value_name = "NAME")]
+    pub bundle: Option<String>,
+}
+
+/// An entry of a channel.
+#[derive(Debug, clap::Args)]
+pub struct EntryArgs {
+    /// Name of the package
+    pub package: String,
+    /// Name of the channel
+    pub channel: String,
+    /// Name of the bundle
+    pub bundle: String,
+    /// The bundle that it replaces
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub replaces: String,
+    /// A bundle that it skips. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub skips: Vec<String>,
+    /// Range of versions that it skips
+    #[arg(long, value_name = "RANGE", default_value = "")]
+    pub skip_range: String,
 }
 
 /// Treatment of entries that replace a bundle which is removed.

@@ -9,13 +9,20 @@ use edit::EditLimits;
 use edit::file::FileChange;
 use edit::summary::ChangedBlob;
 use edit_directory::{CatalogDirectory, DirectoryEditError, EditPlan, FolderError, LockedFolder};
-use similar::TextDiff;
+use similar::{DiffTag, TextDiff};
 
 use super::output::{self, ignore_closed_pipe, table};
 use crate::args::{EditArgs, SummaryFormat};
 
 /// Exit status when the catalog or the operations cannot be read.
 const UNREADABLE: u8 = 2;
+
+/// Number of unchanged lines around a change in a patch.
+const CONTEXT_LINES: usize = 3;
+
+/// Maximum length in bytes of an unchanged line in a patch. A patch of a file with a longer one
+/// has no unchanged lines: in a catalog of one line per blob, a line is a whole bundle.
+const MAX_CONTEXT_BYTES: usize = 1_000;
 
 /// An edit of the command line was not done.
 #[derive(Debug, thiserror::Error)]
@@ -153,7 +160,18 @@ fn patch(change: &FileChange) -> String {
         None => "/dev/null".to_owned(),
     };
     let diff = TextDiff::from_lines(&before, &after);
+    let has_long_context = diff
+        .grouped_ops(CONTEXT_LINES)
+        .iter()
+        .flatten()
+        .filter(|operation| operation.tag() == DiffTag::Equal)
+        .flat_map(|operation| &diff.old_slices()[operation.old_range()])
+        .any(|line| line.len() > MAX_CONTEXT_BYTES);
+    // A shortened line would not apply, and hunks with context on one side apply only at the start
+    // or the end of a file.
+    let context_lines = if has_long_context { 0 } else { CONTEXT_LINES };
     diff.unified_diff()
+        .context_radius(context_lines)
         .header(&name(&change.before, "a"), &name(&change.after, "b"))
         .to_string()
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -352,6 +353,92 @@ fn an_edit_says_what_it_changes_and_changes_nothing_else() {
     );
 }
 
+/// Applies a patch to the catalog of a folder, and undoes it.
+fn apply_and_undo(folders: &Folders, patch: &str, flags: &[&str]) -> String {
+    folders.write("change.patch", patch);
+    let apply = |more: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["apply", "../change.patch"]).args(flags);
+        let applied = run(git.args(more).current_dir(folders.path("catalog")));
+        assert_eq!((applied.status, &*applied.stderr), (Some(0), ""), "{patch}");
+    };
+    apply(&[]);
+    let file = files(&folders.path("catalog"));
+    apply(&["--reverse"]);
+    file.into_values().collect()
+}
+
+#[test]
+fn a_patch_applies_and_repeats_no_long_line() {
+    let folders = catalog();
+    let deprecate = |flags: &[&str]| {
+        let edit = ["edit", "@catalog", "deprecate", "etcd", "--message", "Old."];
+        command(&folders, &[&edit[..], flags].concat()).stdout
+    };
+    let patched = apply_and_undo(&folders, &deprecate(&["--dry-run", "--patch"]), &[]);
+    deprecate(&[]);
+    let edited: String = files(&folders.path("catalog")).into_values().collect();
+    assert_eq!(patched, edited);
+
+    // One blob on each line; the bundle of the second line is long.
+    let long = "x".repeat(1_000);
+    let lines = format!(
+        "{{\"schema\":\"olm.package\",\"name\":\"a\",\"defaultChannel\":\"b\"}}\n\
+         {{\"schema\":\"olm.channel\",\"package\":\"a\",\"name\":\"b\",\"entries\":[{{\"name\":\"a.v1\"}}]}}\n\
+         {{\"schema\":\"olm.bundle\",\"package\":\"a\",\"name\":\"a.v1\",\"image\":\"{long}\",\"properties\":\
+         [{{\"type\":\"olm.package\",\"value\":{{\"packageName\":\"a\",\"version\":\"1.0.0\"}}}}]}}\n"
+    );
+    fs::remove_dir_all(folders.path("catalog")).unwrap();
+    folders.write("catalog/catalog.json", &lines);
+    let edit = [
+        "edit",
+        "@catalog",
+        "set-package",
+        "a",
+        "--description",
+        "New.",
+        "--patch",
+    ];
+    let patch = command(&folders, &edit).stdout;
+    let expected = "--- a/catalog.json\n+++ b/catalog.json\n@@ -1 +1 @@\n\
+         -{\"schema\":\"olm.package\",\"name\":\"a\",\"defaultChannel\":\"b\"}\n\
+         +{\"schema\":\"olm.package\",\"name\":\"a\",\"defaultChannel\":\"b\",\"description\":\"New.\"}\n";
+    assert_eq!(patch, expected);
+    let edited = fs::read_to_string(folders.path("catalog/catalog.json")).unwrap();
+    folders.write("catalog/catalog.json", &lines);
+    assert_eq!(
+        apply_and_undo(&folders, &patch, &["--unidiff-zero"]),
+        edited
+    );
+}
+
+#[test]
+fn a_channel_is_created_with_an_entry() {
+    let folders = catalog();
+    let add = [
+        "edit",
+        "@catalog",
+        "add-channel",
+        "etcd",
+        "slow",
+        "etcd.v0.9.2",
+    ];
+    let skips = ["--skips", "etcd.v0.9.0", "--skip-range", "<0.9.2"];
+    let added = command(&folders, &[&add[..], &skips, &["--patch"]].concat());
+    assert_eq!((added.status, added.stderr.as_str()), (Some(0), ""));
+    let channel = "+---\n+entries:\n+- name: etcd.v0.9.2\n+  skipRange: <0.9.2\n+  skips:\n+  - etcd.v0.9.0\n+name: slow\n+package: \
+                   etcd\n+schema: olm.channel\n";
+    assert!(added.stdout.contains(channel), "{}", added.stdout);
+    let again = command(&folders, &add);
+    assert_eq!(
+        (again.status, again.stderr.as_str()),
+        (
+            Some(1),
+            "error: cannot add channel slow to package etcd: it exists\n"
+        )
+    );
+}
+
 #[test]
 fn what_is_refused_leaves_every_byte_and_says_why() {
     let folders = catalog();
@@ -532,6 +619,29 @@ fn messages_of_deprecation_go_with_the_bundle_or_the_channel() {
         "Gone.",
     ];
     assert_eq!(command(&folders, &deprecate).status, Some(1));
+}
+
+#[test]
+fn a_message_of_deprecation_is_removed_alone() {
+    let folders = catalog();
+    let edit = |arguments: &[&str]| {
+        let output = command(&folders, &[&["edit", "@catalog"], arguments].concat());
+        assert_eq!(output.status, Some(0), "{arguments:?}: {}", output.stderr);
+        fs::read_to_string(folders.path("catalog/etcd/catalog.yaml")).unwrap()
+    };
+    let former = edit(&["prune-stranded"]);
+    let stable = ["--channel", "stable"];
+    let deprecate = ["deprecate", "etcd", "--message", "Old."];
+    edit(&deprecate);
+    edit(&[&deprecate[..], &stable].concat());
+    let rest = edit(&["undeprecate", "etcd"]);
+    let expected = "---\nentries:\n- message: Old.\n  reference:\n    name: stable\n    schema: olm.channel\n\
+                    package: etcd\nschema: olm.deprecations\n";
+    assert_eq!(rest, former.clone() + expected);
+    assert_eq!(
+        edit(&[&["undeprecate", "etcd"], &stable[..]].concat()),
+        former
+    );
 }
 
 #[test]

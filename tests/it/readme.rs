@@ -1,6 +1,7 @@
 //! What the documentation says is true: the answers in the README, the table of problems, the
 //! limits, the flags.
 
+mod edits;
 mod limits;
 mod schema;
 
@@ -32,13 +33,14 @@ fn the_answers_in_the_readme_are_what_the_example_gives() {
             answer(&engine, query)
         })
     });
-    assert_eq!(queries, 5, "queries in the README");
+    assert_eq!(queries, 2, "queries in the README");
 }
 
 #[test]
 fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
     let engine = served::engine([served::directory("example", "examples/catalog")]);
     for page in [
+        "ask-with-graphql",
         "console-tiles",
         "find-providers",
         "mirror-images",
@@ -57,6 +59,34 @@ fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
             "docs/how-to/{page}.md has no query with its answer"
         );
     }
+}
+
+#[test]
+fn the_figures_in_the_readme_are_those_of_the_comparison_with_catalogd() {
+    let comparison = read("docs/how-to/from-catalogd.md");
+    let sections: Vec<_> = comparison
+        .split("\n## ")
+        .filter_map(|section| section.split_once('\n'))
+        .map(|(title, section)| (title.to_lowercase().replace(' ', "-"), section))
+        .collect();
+    let text = read("README.md");
+    let mut compared = 0;
+    for cells in rows(&text) {
+        let Some((_, anchor)) = cells[0].split_once("](docs/how-to/from-catalogd.md#") else {
+            continue;
+        };
+        let (_, section) = sections
+            .iter()
+            .find(|(title, _)| anchor.strip_suffix(')') == Some(title))
+            .unwrap_or_else(|| panic!("the comparison has no section {anchor}"));
+        let measured: Vec<_> = rows(section)
+            .skip(1)
+            .flat_map(|row| [format!("{} bytes", row[1]), row[3].to_owned()])
+            .collect();
+        assert_eq!(cells[1..], measured, "{anchor}");
+        compared += 1;
+    }
+    assert_eq!(compared, 3, "compared rows");
 }
 
 #[test]
@@ -131,14 +161,14 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
         program.display(),
         std::env::var("PATH").unwrap_or_default()
     );
-    for page in [
+    let pages = [
         "find-providers",
         "look-into-a-catalog",
         "plan-an-upgrade",
         "publish-a-catalog",
     ]
-    .map(|name| format!("docs/how-to/{name}.md"))
-    {
+    .map(|name| format!("docs/how-to/{name}.md"));
+    for page in pages.into_iter().chain(["README.md".to_owned()]) {
         holds(&page, |text| {
             rewrite_blocks(text, "sh", "text", |command, _| {
                 commands += 1;
@@ -152,7 +182,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 19, "commands in the how-to pages");
+    assert_eq!(commands, 20, "commands in the README and the how-to pages");
 }
 
 #[test]

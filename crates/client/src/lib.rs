@@ -60,5 +60,10 @@ pub use types::{
 };
 pub use walk::{MAX_PAGE_SIZE, PageWalk};
 
+/// The page of all clients, whose program is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/use-a-client.md")]
+struct ProgramsDoc;
+
 /// Result of a request.
 pub type Result<T> = std::result::Result<T, ClientError>;

@@ -13,7 +13,7 @@ use edit::operation::{
     MAX_OPERATIONS, PackageFields, Packages, Reference, Undeprecate,
 };
 
-use crate::args::{EditArgs, EditOperation};
+use crate::args::{DeprecationTarget, EditArgs, EditOperation, EntryArgs};
 use crate::run::render::{self, BundleImages};
 
 /// Reads the operations, and renders the bundles that they add.
@@ -176,57 +176,48 @@ fn operation_from_arguments(operation: &EditOperation) -> anyhow::Result<Operati
             description: description.clone(),
             icon: None,
         }),
-        EditOperation::SetEntry {
-            package,
-            channel,
-            bundle,
-            replaces,
-            skips,
-            skip_range,
-        } => Operation::SetEntry(ChannelEntries {
-            package: package.clone(),
-            channel: channel.clone(),
-            entries: vec![EntryFields {
-                name: bundle.clone(),
-                replaces: replaces.clone(),
-                skips: skips.clone(),
-                skip_range: skip_range.clone(),
+        EditOperation::AddChannel(entry) => Operation::AddChannel(channel_entries(entry)),
+        EditOperation::SetEntry(entry) => Operation::SetEntry(channel_entries(entry)),
+        EditOperation::Deprecate { target, message } if message.is_empty() => undeprecate(target),
+        EditOperation::Deprecate { target, message } => Operation::Deprecate(Deprecate {
+            package: target.package.clone(),
+            entries: vec![DeprecationMessage {
+                reference: reference(target),
+                message: message.clone(),
             }],
         }),
-        EditOperation::Deprecate {
-            package,
-            message,
-            channel,
-            bundle,
-        } => deprecation(package, message, channel.as_deref(), bundle.as_deref()),
+        EditOperation::Undeprecate(target) => undeprecate(target),
     })
 }
 
-fn deprecation(
-    package: &str,
-    message: &str,
-    channel: Option<&str>,
-    bundle: Option<&str>,
-) -> Operation<BundleInput> {
-    let (schema, name) = match (channel, bundle) {
-        (Some(name), _) => ("olm.channel", name),
-        (None, Some(name)) => ("olm.bundle", name),
-        (None, None) => ("olm.package", ""),
-    };
-    let reference = Reference {
-        schema: schema.to_owned(),
-        name: name.to_owned(),
-    };
-    let package = package.to_owned();
-    if message.is_empty() {
-        return Operation::Undeprecate(Undeprecate {
-            package,
-            references: vec![reference],
-        });
+fn channel_entries(args: &EntryArgs) -> ChannelEntries {
+    ChannelEntries {
+        package: args.package.clone(),
+        channel: args.channel.clone(),
+        entries: vec![EntryFields {
+            name: args.bundle.clone(),
+            replaces: args.replaces.clone(),
+            skips: args.skips.clone(),
+            skip_range: args.skip_range.clone(),
+        }],
     }
-    let entries = vec![DeprecationMessage {
-        reference,
-        message: message.to_owned(),
-    }];
-    Operation::Deprecate(Deprecate { package, entries })
+}
+
+fn undeprecate(target: &DeprecationTarget) -> Operation<BundleInput> {
+    Operation::Undeprecate(Undeprecate {
+        package: target.package.clone(),
+        references: vec![reference(target)],
+    })
+}
+
+fn reference(target: &DeprecationTarget) -> Reference {
+    let (schema, name) = match (&target.channel, &target.bundle) {
+        (Some(name), _) => ("olm.channel", name.clone()),
+        (None, Some(name)) => ("olm.bundle", name.clone()),
+        (None, None) => ("olm.package", String::new()),
+    };
+    Reference {
+        schema: schema.to_owned(),
+        name,
+    }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testing::Folders;
 
-use crate::support::{copy, example};
+use crate::support::{ProgramPage, copy, example};
 
 /// What the client is made of, from the root of the repository.
 const SOURCES: [&str; 3] = ["clients/go", "crates/client/documents", "schema.graphql"];
@@ -55,6 +55,31 @@ fn the_examples_of_the_go_client_print_what_they_say() {
     statuses.sort_unstable();
     // Of four requests the last one is the third again.
     assert_eq!(statuses, [200, 200, 200, 304]);
+}
+
+#[test]
+fn a_program_beside_the_repository_uses_the_go_client_as_the_page_says() {
+    if !has_go() {
+        return;
+    }
+    let server = example();
+    let folders = Folders::new();
+    let page = ProgramPage::read();
+    let main = page.program("go", "// main.go", &server);
+    folders.write("app/main.go", main);
+    std::os::unix::fs::symlink(root(), folders.path("catalogql")).expect("links can be made");
+    let [init, run] = &page.commands("Go")[..] else {
+        panic!("two blocks of commands")
+    };
+    let mut shell = Command::new("sh");
+    let output = shell
+        .args(["-ec", &format!("{init}{run}")])
+        .current_dir(folders.path("app"))
+        .output()
+        .expect("there is a shell");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), page.output());
 }
 
 #[test]

@@ -373,3 +373,39 @@ impl Seen {
         request
     }
 }
+
+/// `docs/how-to/use-a-client.md`: programs in several languages that print the same.
+pub(crate) struct ProgramPage(String);
+
+impl ProgramPage {
+    pub(crate) fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/use-a-client.md");
+        Self(fs::read_to_string(path).expect("the page can be read"))
+    }
+
+    /// The program of a language whose first line names its file, for a server.
+    pub(crate) fn program(&self, language: &str, file: &str, server: &Server) -> String {
+        let start = format!("```{language}\n{file}\n");
+        let (_, program) = self.0.split_once(&start).expect("the page has the program");
+        let (program, _) = program.split_once("```").expect("the program ends");
+        assert!(program.contains("http://127.0.0.1:8080"), "{program}");
+        program.replace("http://127.0.0.1:8080", &server.url())
+    }
+
+    /// The blocks of commands of a section.
+    pub(crate) fn commands(&self, section: &str) -> Vec<&str> {
+        let heading = format!("\n## {section}\n");
+        let (_, section) = self.0.split_once(&heading).expect("it has the section");
+        let section = section.split("\n## ").next().unwrap_or_default();
+        let blocks = section.split("```sh\n").skip(1);
+        blocks
+            .map(|block| block.split("```").next().unwrap_or_default())
+            .collect()
+    }
+
+    /// What each program prints.
+    pub(crate) fn output(&self) -> &str {
+        let (_, output) = self.0.split_once("```text\n").expect("it shows the output");
+        output.split("```").next().unwrap_or_default()
+    }
+}

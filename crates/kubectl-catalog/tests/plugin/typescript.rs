@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use testing::Folders;
 
-use crate::support::{copy, example};
+use crate::support::{ProgramPage, copy, example};
 
 /// What the package is made of, from the root of the repository.
 const SOURCES: [&str; 9] = [
@@ -24,7 +24,7 @@ const SOURCES: [&str; 9] = [
 
 /// The compiler's options for a program of a user.
 const OPTIONS: &str = r#"{"compilerOptions": {"target": "es2022", "lib": ["es2023", "dom"], "module": "nodenext", "strict": true,
-    "types": ["node"], "outDir": "out"}, "files": ["heads.ts"]}"#;
+    "types": ["node"], "outDir": "out"}, "files": ["heads.ts", "page.ts"]}"#;
 
 /// Walks over pages while another catalog changes, and then the one that is asked about.
 const WALKS: &str = r#"
@@ -115,6 +115,9 @@ fn the_package_for_typescript_installs_and_its_example_prints_what_it_finds() {
         &root().join("clients/typescript/example/heads.ts"),
         &folders.path("app/heads.ts"),
     );
+    let page = ProgramPage::read();
+    let server = example();
+    folders.write("app/page.ts", page.program("ts", "// heads.ts", &server));
     folders.write("app/tsconfig.json", OPTIONS);
     let compiler = "../explorer/node_modules/typescript/bin/tsc";
     let types = "../explorer/node_modules/@types";
@@ -125,6 +128,10 @@ fn the_package_for_typescript_installs_and_its_example_prints_what_it_finds() {
         "",
     );
 
+    assert_eq!(
+        run(&folders.path("app"), "node", &["out/page.js"], ""),
+        page.output()
+    );
     folders.write("app/walks.mjs", WALKS);
     assert_eq!(
         run(&folders.path("app"), "node", &["walks.mjs"], ""),
