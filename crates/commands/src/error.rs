@@ -8,7 +8,8 @@ use std::process::ExitCode;
 pub enum ExitStatus {
     /// The command did its work.
     Success = 0,
-    /// Negative answer: no path, nothing would be installed, contents differ.
+    /// Negative answer: no path, nothing would be installed, contents differ, `get` finds no object
+    /// of a name.
     Negative = 1,
     /// Wrong command line.
     Usage = 2,
@@ -67,6 +68,20 @@ impl CommandError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a hint, if there is one.
+    #[must_use]
+    pub fn hint_if(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// Replaces the exit status.
+    #[must_use]
+    pub fn status(mut self, status: ExitStatus) -> Self {
+        self.status = status;
         self
     }
 

@@ -83,6 +83,10 @@ pub async fn resolve<T: GraphqlTransport>(
     args: &ResolveArgs,
 ) -> Result<ExitStatus, CommandError> {
     let (catalogs, package) = session.split(&args.package);
+    let installed = match &args.installed {
+        Some(written) => Some(session.installed(&args.package, written).await?),
+        None => None,
+    };
     let policy = if args.self_certified {
         "SELF_CERTIFIED"
     } else {
@@ -102,7 +106,7 @@ pub async fn resolve<T: GraphqlTransport>(
         "version": args.version,
         "channels": args.channel,
         "catalogs": catalogs,
-        "installed": args.installed,
+        "installed": installed,
         "compatibleWith": platform,
         "upgradeConstraintPolicy": policy,
     });
@@ -127,7 +131,7 @@ pub async fn resolve<T: GraphqlTransport>(
         print_object(&kind, &result, &session.output)?;
     }
     let is_table = !is_structured(&session.output);
-    let installed = args.installed.as_ref();
+    let installed = installed.as_ref();
     match answer {
         ResolveAnswer::Resolution {
             bundle,

@@ -144,10 +144,11 @@ impl ServerCommand {
         let mut command = Self {
             session: CommandSession {
                 transport: ServerTransport { client },
-                output: args.output.output.clone(),
+                output: args.output.format(),
                 has_headers: !args.output.no_headers,
                 catalogs: args.catalog.clone(),
                 limit,
+                sort_by: None,
                 help: HELP,
             },
             digest: args.digest.clone(),

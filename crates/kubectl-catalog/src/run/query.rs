@@ -1,11 +1,10 @@
 //! `query` and `version`: any document, and the versions of both sides.
 
 use std::path::Path;
-use std::{fs, io};
 
 use commands::args::OperationArgs;
 use commands::output::{OutputFormat, is_structured, print, print_object, print_value};
-use commands::{CommandError, ExitStatus};
+use commands::{CommandError, document_argument};
 use printing::text;
 use serde_json::{Value, json};
 
@@ -15,9 +14,6 @@ use crate::error::server_error;
 
 /// Version of this program.
 const CLIENT: &str = env!("CARGO_PKG_VERSION");
-
-/// The argument that stands for standard input.
-const STDIN: &str = "-";
 
 /// Executes a document and prints its data.
 pub(super) async fn query(
@@ -39,20 +35,15 @@ pub(super) async fn query(
     print_value(&response.data, output)
 }
 
-/// Reads the document of the command line, of a file, or of the standard input.
+/// Reads the document that the command line has or names.
 pub(super) fn read_document(
     document: Option<&str>,
     file: Option<&Path>,
 ) -> Result<String, CommandError> {
-    let read = match (file, document) {
-        (Some(path), _) => fs::read_to_string(path),
-        (None, Some(STDIN)) => io::read_to_string(io::stdin()),
-        (None, document) => Ok(document.unwrap_or_default().to_owned()),
-    };
-    read.map_err(|error| {
-        let message = format!("cannot read the document: {error}");
-        CommandError::new(ExitStatus::Usage, message)
-    })
+    match file {
+        Some(path) => document_argument::read_file(path),
+        None => document_argument::read_document(document.unwrap_or_default()),
+    }
 }
 
 /// Prints the version of this program, before any request to the server.
