@@ -70,7 +70,7 @@ pub struct SearchArgs {
 }
 
 /// Kind of the objects of a list, and flags that select them.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ListArgs {
     /// Kind of objects
     #[arg(ignore_case = true)]

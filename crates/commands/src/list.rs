@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 
 use crate::age::age_now;
 use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs};
-use crate::documents::{
-    BUNDLES, CATALOGS, CHANNELS, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS,
-};
+use crate::documents::{BUNDLES, CATALOGS, CHANNELS, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS};
 use crate::output::{ObjectList, TableColumn, column, is_set, name, wide};
 use crate::session::no_catalog;
 use crate::similar::{question, similar_names};
@@ -309,10 +307,7 @@ async fn no_object<T: GraphqlTransport>(
     read: &[String],
 ) -> CommandError {
     let kind = args.kind.singular();
-    let error = CommandError::new(
-        ExitStatus::NotFound,
-        format!("{kind} `{name}` not found"),
-    );
+    let error = CommandError::new(ExitStatus::NotFound, format!("{kind} `{name}` not found"));
     let similar = |names: &[String]| {
         let last = name.rsplit('/').next().unwrap_or_default();
         question(&similar_names(last, names.iter().map(String::as_str)))
@@ -321,22 +316,22 @@ async fn no_object<T: GraphqlTransport>(
         ListKind::Packages => session.no_package(name).await,
         ListKind::Catalogs => no_catalog(name, read),
         ListKind::Channels => error.hint_if(similar(read)),
-        ListKind::Bundles => bundle_hint(session, args, name, error).await,
+        ListKind::Bundles => bundle_hint(session, &args.package, name, error).await,
         ListKind::Metas | ListKind::Problems => error,
     }
 }
 
 /// Adds what may be meant by the name of a bundle: a package, or a bundle of the package with which
 /// the name begins. A request that fails is no error.
-async fn bundle_hint<T: GraphqlTransport>(
+pub(crate) async fn bundle_hint<T: GraphqlTransport>(
     session: &CommandSession<T>,
-    args: &ListArgs,
+    packages: &[String],
     name: &str,
     error: CommandError,
 ) -> CommandError {
     let last = name.rsplit('/').next().unwrap_or_default();
     let begins = last.split_once(".v").map(|(package, _)| package.to_owned());
-    let candidates = [args.package.clone(), begins.into_iter().collect()].concat();
+    let candidates = [packages.to_vec(), begins.into_iter().collect()].concat();
     let names = [vec![last.to_owned()], candidates.clone()].concat();
     let variables = json!({ "catalogs": session.catalogs, "names": names });
     let data = session.data(PACKAGE_NAMES, &variables).await;

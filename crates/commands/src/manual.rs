@@ -19,8 +19,7 @@ pub fn print_page(mut program: Command, command: Option<&str>) -> Result<(), Com
             // The name of the page, which `man` takes as `man catalogql serve` too.
             let named = found.map(|found| found.display_name(format!("{program_name}-{name}")));
             named.ok_or_else(|| {
-                let message =
-                    format!("cannot print a manual page: there is no command `{name}`");
+                let message = format!("cannot print a manual page: there is no command `{name}`");
                 CommandError::new(ExitStatus::Usage, message)
             })?
         }

@@ -138,7 +138,9 @@ impl CustomColumns {
             let (header, path) = part
                 .split_once(':')
                 .filter(|(header, path)| !header.is_empty() && !path.is_empty())
-                .ok_or("write HEADER:PATH for each column, such as NAME:.name,VERSION:.latest.version")?;
+                .ok_or(
+                    "write HEADER:PATH for each column, such as NAME:.name,VERSION:.latest.version",
+                )?;
             Ok((header.to_owned(), JsonPath::parse(path)?))
         };
         let columns: Result<_, String> = split_columns(text).into_iter().map(column).collect();
@@ -203,8 +205,9 @@ impl ObjectList {
         let has_field = |item: &Value| key.value(item) != SortValue::Missing;
         if !self.items.is_empty() && !self.items.iter().any(has_field) {
             let headers: Vec<_> = self.columns.iter().map(|column| column.header).collect();
-            let message =
-                format!("cannot sort by `{written}`: it is no column, and no object has this field");
+            let message = format!(
+                "cannot sort by `{written}`: it is no column, and no object has this field"
+            );
             let error = CommandError::new(ExitStatus::Usage, message);
             return Err(error.hint(format!("the columns are {}", headers.join(", "))));
         }

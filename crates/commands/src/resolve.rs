@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::args::{InstalledArg, ResolveArgs};
 use crate::documents::RESOLVE;
 use crate::output::{is_structured, print, print_object};
+use crate::similar::question;
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
 /// Maximum number of considered bundles in a response.
@@ -159,12 +160,7 @@ pub async fn resolve<T: GraphqlTransport>(
                 return Ok(status);
             }
             print(&considered_table(session, &considered, installed))?;
-            let error = CommandError::new(status, message);
-            Err(if similar_names.is_empty() {
-                error
-            } else {
-                error.hint(format!("did you mean {}?", similar_names.join(" or ")))
-            })
+            Err(CommandError::from_api(status, &message).hint_if(question(&similar_names)))
         }
         ResolveAnswer::Unknown => Err(CommandError::new(
             ExitStatus::Refused,

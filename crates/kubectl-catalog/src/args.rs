@@ -7,12 +7,19 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use commands::SortKey;
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
     SortArgs, WantedArg, parse_count, parse_wanted,
 };
-use commands::SortKey;
 use jiff::SignedDuration;
+
+/// Variable with the URL of the server. clap does not read it: a flag that a variable sets is shown
+/// as if it were required.
+pub(crate) const SERVER_VARIABLE: &str = "CATALOGQL_SERVER";
+
+/// Variable with the bearer token.
+const TOKEN_VARIABLE: &str = "CATALOGQL_TOKEN";
 
 /// Colours of the help, as cargo has them.
 const STYLES: Styles = Styles::styled()
@@ -35,14 +42,8 @@ pub(crate) struct PluginArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct CommonArgs {
-    /// URL of the server, such as `https://catalogql.example.com`
-    #[arg(
-        long,
-        global = true,
-        env = "CATALOGQL_SERVER",
-        hide_env_values = true,
-        value_name = "URL"
-    )]
+    /// URL of the server, such as `https://catalogql.example.com` [env: `CATALOGQL_SERVER`]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// Route to the server: `direct` by --server, `service` through the API server's proxy,
     /// `port-forward` through a forwarded port of a pod; `auto` is the first of these that is
@@ -77,14 +78,8 @@ pub(crate) struct CommonArgs {
     /// Maximum number of items; 0 for all [default: 50 on a terminal, otherwise all]
     #[arg(long, global = true, value_name = "COUNT", value_parser = parse_count::<usize>)]
     pub(crate) limit: Option<usize>,
-    /// Bearer token for the server
-    #[arg(
-        long,
-        global = true,
-        env = "CATALOGQL_TOKEN",
-        hide_env_values = true,
-        value_name = "TOKEN"
-    )]
+    /// Bearer token for the server [env: `CATALOGQL_TOKEN`]
+    #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
     /// Certificate authorities to trust for the server instead of the system's (PEM)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -401,6 +396,15 @@ pub(crate) enum ManifestKind {
     Subscription,
     /// Adds the catalog of the package to a cluster
     ClusterCatalog,
+}
+
+impl CommonArgs {
+    /// Takes what the command line does not say from the variables of the environment.
+    pub(crate) fn read_variables(&mut self) {
+        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        self.server = self.server.take().or_else(|| variable(SERVER_VARIABLE));
+        self.token = self.token.take().or_else(|| variable(TOKEN_VARIABLE));
+    }
 }
 
 impl PluginCommand {

@@ -194,7 +194,11 @@ async fn server_values(
     let session = &command.session;
     let package = positionals.first().map(String::as_str).unwrap_or_default();
     match id {
-        "object" if positionals.first().is_some_and(|kind| kind.starts_with("bundle")) => {
+        "object"
+            if positionals
+                .first()
+                .is_some_and(|kind| kind.starts_with("bundle")) =>
+        {
             Ok(Vec::new())
         }
         "package" | "packages" | "object" => packages(session, last).await,

@@ -127,7 +127,8 @@ pub(super) async fn add_installed<T: GraphqlTransport>(
             }
             _ => {
                 let installed = parse_installed(argument).ok_or_else(|| {
-                    let form = "write NAME@VERSION, such as etcd.v0.9.4@0.9.4, or the name of a file";
+                    let form =
+                        "write NAME@VERSION, such as etcd.v0.9.4@0.9.4, or the name of a file";
                     failed(form.to_owned())
                 })?;
                 named.push(installed);

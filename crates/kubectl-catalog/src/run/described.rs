@@ -42,7 +42,8 @@ async fn of_kind(
         other => {
             let message = format!("cannot describe `{kind}`: write package or bundle");
             let error = CommandError::new(ExitStatus::Usage, message);
-            let list = other.map(|_| format!("`kubectl catalog get {kind} -o yaml` prints all of them"));
+            let list =
+                other.map(|_| format!("`kubectl catalog get {kind} -o yaml` prints all of them"));
             Err(error.hint_if(list))
         }
     }

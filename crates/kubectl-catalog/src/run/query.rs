@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use commands::args::OperationArgs;
-use commands::output::{OutputFormat, is_structured, print, print_object, print_value};
+use commands::output::{OutputFormat, hint, is_structured, print, print_object, print_value};
 use commands::{CommandError, document_argument};
 use printing::text;
 use serde_json::{Value, json};
@@ -32,7 +32,14 @@ pub(super) async fn query(
     } else {
         &OutputFormat::Json
     };
-    print_value(&response.data, output)
+    print_value(&response.data, output)?;
+    let suggestions = response.extensions["suggestions"].as_array();
+    for suggestion in suggestions.into_iter().flatten() {
+        let similar = text(suggestion, "/similar").replace(", ", " or ");
+        let value = text(suggestion, "/value");
+        hint(&format!("`{value}` not found: did you mean {similar}?"));
+    }
+    Ok(())
 }
 
 /// Reads the document that the command line has or names.

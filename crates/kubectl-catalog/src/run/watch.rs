@@ -116,7 +116,9 @@ pub(super) async fn objects(session: &ServerSession, args: &GetArgs) -> Result<(
 /// Returns the objects of a list by their names.
 fn by_name(list: &ObjectList) -> BTreeMap<String, Value> {
     let items = list.items.iter();
-    items.map(|item| ((list.name)(item), item.clone())).collect()
+    items
+        .map(|item| ((list.name)(item), item.clone()))
+        .collect()
 }
 
 /// Prints the objects of a list that have changed; returns `false` if nobody reads them.
