@@ -27,13 +27,13 @@ fn duration(seconds: i64) -> String {
     let seconds = seconds.max(0);
     let (large, small) = match seconds {
         ..120 => return format!("{seconds}s"),
-        ..600 => ((MINUTE, 'm'), Some((1, 's'))),
-        ..10_800 => ((MINUTE, 'm'), None),
-        ..28_800 => ((HOUR, 'h'), Some((MINUTE, 'm'))),
-        ..172_800 => ((HOUR, 'h'), None),
-        ..691_200 => ((DAY, 'd'), Some((HOUR, 'h'))),
-        ..63_072_000 => ((DAY, 'd'), None),
-        ..252_288_000 => ((YEAR, 'y'), Some((DAY, 'd'))),
+        120..600 => ((MINUTE, 'm'), Some((1, 's'))),
+        600..10_800 => ((MINUTE, 'm'), None),
+        10_800..28_800 => ((HOUR, 'h'), Some((MINUTE, 'm'))),
+        28_800..172_800 => ((HOUR, 'h'), None),
+        172_800..691_200 => ((DAY, 'd'), Some((HOUR, 'h'))),
+        691_200..63_072_000 => ((DAY, 'd'), None),
+        63_072_000..252_288_000 => ((YEAR, 'y'), Some((DAY, 'd'))),
         _ => ((YEAR, 'y'), None),
     };
     let (unit, letter) = large;

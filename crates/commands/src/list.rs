@@ -329,11 +329,13 @@ pub(crate) async fn bundle_hint<T: GraphqlTransport>(
     name: &str,
     error: CommandError,
 ) -> CommandError {
-    let last = name.rsplit('/').next().unwrap_or_default();
-    let begins = last.split_once(".v").map(|(package, _)| package.to_owned());
+    let bundle = name.rsplit('/').next().unwrap_or_default();
+    let begins = bundle
+        .split_once(".v")
+        .map(|(package, _)| package.to_owned());
     let candidates = [packages.to_vec(), begins.into_iter().collect()].concat();
-    let names = [vec![last.to_owned()], candidates.clone()].concat();
-    let variables = json!({ "catalogs": session.catalogs, "names": names });
+    let both = [vec![bundle.to_owned()], candidates.clone()].concat();
+    let variables = json!({ "catalogs": session.catalogs, "names": both });
     let data = session.data(PACKAGE_NAMES, &variables).await;
     let data = data.unwrap_or_default();
     let packages: Vec<_> = data["packages"]["nodes"]
@@ -343,9 +345,11 @@ pub(crate) async fn bundle_hint<T: GraphqlTransport>(
         .map(|package| text(package, "/name"))
         .collect();
     let list = session.help.list_bundles;
-    if packages.iter().any(|package| package == last) {
-        let list = list.replace("PACKAGE", last);
-        return error.hint(format!("`{last}` is a package: `{list}` lists its bundles"));
+    if packages.iter().any(|package| package == bundle) {
+        let list = list.replace("PACKAGE", bundle);
+        return error.hint(format!(
+            "`{bundle}` is a package: `{list}` lists its bundles"
+        ));
     }
     let packages: Vec<_> = candidates
         .into_iter()
@@ -355,13 +359,13 @@ pub(crate) async fn bundle_hint<T: GraphqlTransport>(
         return error.hint(format!("`{list}` lists the bundles of a package"));
     }
     let variables = json!({ "catalogs": session.catalogs, "packages": packages });
-    let bundles = session.walk_all(BUNDLES, variables, "/bundles").await;
-    let bundles: Vec<_> = bundles
+    let listed = session.walk_all(BUNDLES, variables, "/bundles").await;
+    let names: Vec<_> = listed
         .unwrap_or_default()
         .iter()
-        .map(|bundle| text(bundle, "/name"))
+        .map(|found| text(found, "/name"))
         .collect();
-    let similar = similar_names(last, bundles.iter().map(String::as_str));
+    let similar = similar_names(bundle, names.iter().map(String::as_str));
     let list = list.replace("PACKAGE", &packages[0]);
     error
         .hint(format!("`{list}` lists the bundles of the package"))

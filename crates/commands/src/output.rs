@@ -224,12 +224,11 @@ impl ObjectList {
         });
         // The header is part of the alignment, and no row.
         let table = table(columns.iter().map(|column| column.header), rows);
-        let printed = self.items.iter().map(is_printed);
-        let lines = table.lines().skip(1).zip(printed);
-        lines
-            .filter(|(_, is_printed)| *is_printed)
-            .map(|(line, _)| format!("{line}\n"))
-            .collect()
+        let rows = table.lines().skip(1).zip(&self.items);
+        lines(
+            rows.filter(|(_, item)| is_printed(item))
+                .map(|(line, _)| line),
+        )
     }
 }
 

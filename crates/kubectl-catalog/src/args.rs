@@ -410,7 +410,7 @@ impl CommonArgs {
 impl PluginCommand {
     /// Returns the order of the list that the command prints, if the command line names one.
     pub(crate) fn sort_by(&self) -> Option<&SortKey> {
-        let sort = match self {
+        match self {
             Self::Search { sort, .. }
             | Self::Heads { sort, .. }
             | Self::Successors { sort, .. }
@@ -418,10 +418,9 @@ impl PluginCommand {
             | Self::Outdated { sort, .. }
             | Self::Get(GetArgs { sort, .. })
             | Self::Versions(VersionsArgs { sort, .. })
-            | Self::Images(ImagesArgs { sort, .. }) => sort,
-            _ => return None,
-        };
-        sort.sort_by.as_ref()
+            | Self::Images(ImagesArgs { sort, .. }) => sort.sort_by.as_ref(),
+            _ => None,
+        }
     }
 }
 
