@@ -1,7 +1,7 @@
 //! Errors of values that come from variables of the environment: they name the variable, which clap
 //! does not.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
@@ -12,25 +12,20 @@ pub(super) fn name_variable(
     program: &Command,
     line: &[OsString],
 ) -> clap::Error {
-    let variable = |name: Option<&str>| name.and_then(std::env::var_os);
     let blamed = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let command = line
         .get(1)
         .and_then(|word| program.find_subcommand(word))
         .unwrap_or(program);
     let arg = find_argument(command, blamed.as_deref().unwrap_or_default());
-    let name = arg
-        .and_then(|arg| arg.get_env())
-        .and_then(|name| name.to_str());
+    let name = arg.and_then(Arg::get_env).and_then(OsStr::to_str);
     let is_on_line = arg.is_some_and(|arg| is_written(arg, line));
     let is_required = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
     if let Some(name) = name.filter(|_| !is_on_line && !is_required)
-        && variable(Some(name)).is_some()
+        && std::env::var_os(name).is_some()
     {
-        error.insert(
-            ContextKind::InvalidArg,
-            ContextValue::String(format!("the variable {name}")),
-        );
+        let variable = ContextValue::String(name.to_owned());
+        error.insert(ContextKind::InvalidArg, variable);
     }
     error
 }

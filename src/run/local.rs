@@ -160,7 +160,7 @@ pub(super) fn query(args: &LocalQueryArgs) -> anyhow::Result<ExitCode> {
 /// packages, as `opm` takes them.
 pub(super) fn list(args: &LocalListArgs) -> anyhow::Result<ExitCode> {
     let (sources, packages) = match args.list.kind {
-        ListKind::Catalogs => (&args.sources[..], &[][..]),
+        ListKind::Catalogs => (args.sources.as_slice(), <&[String]>::default()),
         _ => split_packages(&args.sources),
     };
     let mut session = session(sources, &args.output, &args.images)?;

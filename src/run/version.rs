@@ -76,6 +76,6 @@ pub(super) fn licenses() -> anyhow::Result<ExitCode> {
 pub(super) fn man(command: Option<&str>) -> anyhow::Result<ExitCode> {
     match manual::print_page(Args::with_variables(), command) {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => bail!("{}", error.message),
+        Err(error) => Ok(error.report().into()),
     }
 }

@@ -107,7 +107,7 @@ fn a_number_that_is_none_is_called_so_and_a_variable_is_blamed_by_its_name() {
     );
     assert_eq!(
         error(&[], Some(("CATALOGQL_MAX_DEPTH", "x"))),
-        "error: invalid value 'x' for 'the variable CATALOGQL_MAX_DEPTH': write a whole number"
+        "error: invalid value 'x' for 'CATALOGQL_MAX_DEPTH': write a whole number"
     );
     assert_eq!(
         error(&["--max-depth=y"], Some(("CATALOGQL_MAX_DEPTH", "x"))),
@@ -115,7 +115,7 @@ fn a_number_that_is_none_is_called_so_and_a_variable_is_blamed_by_its_name() {
     );
     assert_eq!(
         error(&[], Some(("CATALOGQL_POLL", "soon"))),
-        "error: invalid value 'soon' for 'the variable CATALOGQL_POLL': write a number with its unit, such as 30s, 10m or 1h"
+        "error: invalid value 'soon' for 'CATALOGQL_POLL': write a number with its unit, such as 30s, 10m or 1h"
     );
 }
 

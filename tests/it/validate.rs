@@ -301,7 +301,7 @@ fn each_command_has_a_manual_page_that_names_its_flags() {
     let expected = "error: cannot print a manual page: there is no command `nothing`\n";
     assert_eq!(
         (missing.status, missing.stderr.as_str()),
-        (Some(1), expected)
+        (Some(2), expected)
     );
 }
 
