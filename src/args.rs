@@ -8,17 +8,21 @@ mod grpc;
 mod images;
 mod kube_api;
 mod observe;
+mod order;
 mod queries;
 mod server;
 mod validate;
 mod values;
+mod variables;
 
+use std::any::TypeId;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use commands::args::parse_count;
 use controller::LeaseDurations;
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
@@ -148,7 +152,8 @@ pub enum Command {
         command: Option<String>,
     },
     /// Print a completion script for a shell
-    Completions {
+    #[command(alias = "completions")]
+    Completion {
         /// Name of the shell
         shell: Shell,
     },
@@ -274,10 +279,15 @@ impl Args {
     /// exits if one of them is invalid.
     pub fn read() -> Self {
         let command = Self::with_variables();
-        let line: Vec<_> = std::env::args_os().collect();
+        let line = order::options_first(&command, std::env::args_os().collect());
         let flags = FileFlags::read(&command, &line).unwrap_or_else(|error| error.exit());
-        let matches = command.try_get_matches_from(flags.add_to(line));
-        let matches = matches.unwrap_or_else(|error| queries::name_missing(error).exit());
+        let matches = command
+            .clone()
+            .try_get_matches_from(flags.add_to(line.clone()));
+        let matches = matches.unwrap_or_else(|error| {
+            let error = variables::name_variable(error, &command, &line);
+            queries::name_missing(error).exit()
+        });
         let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         if let Command::Serve(serve) = &mut args.command {
             serve.file_flags = flags;
@@ -304,7 +314,7 @@ fn set_variables(command: clap::Command) -> clap::Command {
             name => name,
         };
         let variable = VARIABLE_PREFIX.to_owned() + &name.to_uppercase().replace('-', "_");
-        let arg = arg.env(variable).hide_env(true);
+        let arg = with_number_parser(arg.env(variable).hide_env(true));
         // The value of `--var` is JSON, which has commas of its own.
         let is_list =
             matches!(arg.get_action(), ArgAction::Append) && arg.get_long() != Some("var");
@@ -315,6 +325,18 @@ fn set_variables(command: clap::Command) -> clap::Command {
         }
     });
     command.mut_subcommands(set_variables)
+}
+
+/// Gives an argument that is a number a parser whose messages do not speak of digits.
+fn with_number_parser(arg: clap::Arg) -> clap::Arg {
+    let parsed = arg.get_value_parser().type_id();
+    if parsed == TypeId::of::<u64>() {
+        arg.value_parser(parse_count::<u64>)
+    } else if parsed == TypeId::of::<usize>() {
+        arg.value_parser(parse_count::<usize>)
+    } else {
+        arg
+    }
 }
 
 impl ControllerArgs {

@@ -59,7 +59,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),
         Command::Man { command } => version::man(command.as_deref()),
-        Command::Completions { shell } => completions(shell),
+        Command::Completion { shell } => completion(shell),
     };
     done.unwrap_or_else(|error| {
         // A failed write to standard error cannot be reported anywhere.
@@ -68,7 +68,7 @@ pub fn run(args: Args) -> ExitCode {
     })
 }
 
-fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+fn completion(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::with_variables(), "catalogql", &mut script);
     output::ignore_closed_pipe(io::stdout().write_all(&script))?;

@@ -47,9 +47,13 @@ pub struct PushArgs {
 
 /// Flags of `render-template`.
 #[derive(Debug, clap::Args)]
+#[command(allow_missing_positional = true)]
 pub struct RenderTemplateArgs {
+    /// Kind of template, as --type
+    #[arg(value_enum, value_name = "TYPE", conflicts_with = "type")]
+    pub kind: Option<TemplateType>,
     /// File of the template, JSON or YAML; `-` is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
     pub template: PathBuf,
     /// Kind of template [default: by its schema]
     #[arg(long, value_enum)]

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ValueEnum, ValueHint};
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
+    SortArgs,
 };
 
 use super::ImageArgs;
@@ -25,8 +26,8 @@ pub struct CatalogArgs {
 pub struct LocalQueryArgs {
     #[command(flatten)]
     pub catalogs: CatalogArgs,
-    /// GraphQL document, such as `{ packages { nodes { name } } }`; `-` reads it from standard
-    /// input
+    /// GraphQL document, such as `{ packages { nodes { name } } }`, or a file with it: FILE, @FILE,
+    /// or `-` for standard input
     pub document: String,
     #[command(flatten)]
     pub operation: OperationArgs,
@@ -39,8 +40,13 @@ pub struct LocalQueryArgs {
 pub struct LocalListArgs {
     #[command(flatten)]
     pub list: ListArgs,
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise. Words behind them that are
+    /// no sources are packages, as --package
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
+    pub sources: Vec<String>,
     #[command(flatten)]
-    pub catalogs: CatalogArgs,
+    pub sort: SortArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -56,6 +62,8 @@ pub struct LocalSearchArgs {
     pub text: String,
     #[command(flatten)]
     pub filter: SearchArgs,
+    #[command(flatten)]
+    pub sort: SortArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
@@ -126,7 +134,8 @@ pub struct LocalResolveArgs {
 #[derive(Debug, clap::Args)]
 pub struct LocalSolveArgs {
     /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
-    /// named after the last part of the path unless NAME says otherwise
+    /// named after the last part of the path unless NAME says otherwise. Words behind them that are
+    /// no sources are packages, as --want
     #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required_unless_present = "request")]
     pub sources: Vec<String>,
     #[command(flatten)]

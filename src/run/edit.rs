@@ -1,13 +1,14 @@
 //! `catalogql edit`: changes the files of a catalog by operations, all or none.
 
 mod input;
+mod refusal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use edit::EditLimits;
 use edit::file::FileChange;
 use edit::summary::ChangedBlob;
+use edit::{BatchError, EditLimits};
 use edit_directory::{CatalogDirectory, DirectoryEditError, EditPlan, FolderError, LockedFolder};
 use similar::{DiffTag, TextDiff};
 
@@ -30,6 +31,9 @@ enum EditCommandError {
     /// The operations cannot be read, or a bundle of them cannot be rendered.
     #[error(transparent)]
     Input(#[from] anyhow::Error),
+    /// The operations are refused, for these reasons.
+    #[error("{0}")]
+    Refused(String),
     /// The directory was not edited.
     #[error(transparent)]
     Directory(#[from] DirectoryEditError),
@@ -63,7 +67,13 @@ fn plan_and_write(args: &EditArgs) -> Result<EditPlan, EditCommandError> {
     };
     let folder = lock(&args.directory).map_err(DirectoryEditError::Lock)?;
     let directory = CatalogDirectory::read(folder).map_err(DirectoryEditError::from)?;
-    let plan = directory.plan(&batch, EditLimits::NONE)?;
+    let plan = directory.plan(&batch, EditLimits::NONE);
+    let plan = plan.map_err(|error| match error {
+        DirectoryEditError::Batch(BatchError(errors)) => {
+            EditCommandError::Refused(refusal::message(&errors, &directory.package_names()))
+        }
+        other => other.into(),
+    })?;
     if !args.dry_run && !plan.changes.is_empty() {
         directory.write(&plan.changes)?;
     }

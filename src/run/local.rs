@@ -1,15 +1,15 @@
 //! The operations of `commands` over catalogs that are loaded for one command, without a server.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
-use commands::args::OutputArgs;
+use anyhow::anyhow;
+use commands::args::{ListKind, OutputArgs};
 use commands::diff::DiffSides;
+use commands::document_argument::read_document;
 use commands::{
     ChannelName, CommandError, CommandSession, ExitStatus, GraphqlTransport, HelpCommands,
     ListRequest, describe,
@@ -31,9 +31,6 @@ use crate::args::{
     ImageArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
     LocalSearchArgs, LocalShowArgs,
 };
-
-/// Argument that stands for the standard input.
-const STDIN: &str = "-";
 
 /// Commands that hints name.
 const HELP: HelpCommands = HelpCommands {
@@ -107,7 +104,7 @@ impl GraphqlTransport for LocalTransport {
             return Ok(response["data"].take());
         };
         let message = error["message"].as_str().unwrap_or_default();
-        Err(CommandError::new(ExitStatus::Refused, message))
+        Err(CommandError::from_api(ExitStatus::Refused, message))
     }
 
     async fn list(&self, request: ListRequest) -> Result<Vec<Value>, CommandError> {
@@ -139,15 +136,9 @@ impl GraphqlTransport for LocalTransport {
 /// Unlike the plugin's, it prints the whole response with its errors, because it is a way to try a
 /// document.
 pub(super) fn query(args: &LocalQueryArgs) -> anyhow::Result<ExitCode> {
-    let document = match args.document.as_str() {
-        STDIN => io::read_to_string(io::stdin())
-            .context("cannot read the document from standard input")?,
-        file if Path::new(file).is_file() => {
-            bail!(
-                "cannot execute `{file}`: it is a file, not a document: write `- < {file}` to read the document from it"
-            )
-        }
-        document => document.to_owned(),
+    let document = match read_document(&args.document) {
+        Ok(document) => document,
+        Err(error) => return Ok(error.report().into()),
     };
     let variables = match args.operation.variables() {
         Ok(variables) => variables,
@@ -165,18 +156,54 @@ pub(super) fn query(args: &LocalQueryArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitStatus::negative_if(has_errors).into())
 }
 
-/// Lists objects of one kind.
+/// Lists objects of one kind. Words behind the first source that are no sources are names of
+/// packages, as `opm` takes them.
 pub(super) fn list(args: &LocalListArgs) -> anyhow::Result<ExitCode> {
-    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    let (sources, packages) = match args.list.kind {
+        ListKind::Catalogs => (args.sources.as_slice(), <&[String]>::default()),
+        _ => split_packages(&args.sources),
+    };
+    let mut session = session(sources, &args.output, &args.images)?;
+    session.sort_by = args.sort.sort_by.clone();
+    let mut list = args.list.clone();
+    list.package.extend_from_slice(packages);
     end(async {
-        commands::list::list(&session, &args.list, &[]).await?;
+        let listed = commands::list::list(&session, &list, &[]).await;
+        listed.map_err(|error| match packages {
+            [] => error,
+            [package, ..] => no_source_either(error, package),
+        })?;
         Ok(ExitStatus::Success)
     })
 }
 
+/// Splits words into sources and the names of packages behind them; all are sources if one is behind
+/// a name.
+pub(super) fn split_packages(words: &[String]) -> (&[String], &[String]) {
+    let is_source = |word: &String| sources::is_source(word);
+    let end = words.iter().skip(1).position(|word| !is_source(word));
+    match end.map(|end| end + 1) {
+        Some(end) if !words[end..].iter().any(is_source) => words.split_at(end),
+        _ => (words, &[]),
+    }
+}
+
+/// Says of a word that was taken for a package that it is no source either.
+fn no_source_either(error: CommandError, word: &str) -> CommandError {
+    if error.status != ExitStatus::NotFound {
+        return error;
+    }
+    let hint = match &error.hint {
+        Some(hint) => format!("{hint} `{word}` is no source either: no directory, and no image"),
+        None => format!("`{word}` is no source either: no directory, and no image"),
+    };
+    error.hint(hint)
+}
+
 /// Finds packages by words.
 pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
-    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    let mut session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    session.sort_by = args.sort.sort_by.clone();
     end(async {
         commands::list::search(&session, &args.text, &args.filter).await?;
         Ok(ExitStatus::Success)
@@ -232,10 +259,11 @@ pub(super) fn session(
 ) -> anyhow::Result<CommandSession<LocalTransport>> {
     Ok(CommandSession {
         transport: LocalTransport::load(sources, images)?,
-        output: output.output.clone(),
+        output: output.format(),
         has_headers: !output.no_headers,
         catalogs: Vec::new(),
         limit: usize::MAX,
+        sort_by: None,
         help: HELP,
     })
 }

@@ -162,7 +162,8 @@ impl ServerSockets {
             .tls
             .files()
             .map(|files| Tls::new(files, args.tls.tls_min_version.into()))
-            .transpose()?
+            .transpose()
+            .context("cannot use --tls-cert-file and --tls-private-key-file")?
             .map(|tls| tls.with_client_extensions(certificate_extensions));
         let listener = Listener::bind(&args.listen).await?;
         refuse_unintended_plain_http(args, listener.address())?;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use commands::ExitStatus;
+use commands::args::parse_wanted;
 use fbc::work::Work;
 use serde::Serialize;
 use solve::{Solution, SolveOutcome, SourceCatalog, solve as solve_request};
@@ -55,8 +56,13 @@ pub(super) fn solve(args: &LocalSolveArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.request {
         return solve_file(path, &args.images);
     }
-    let session = local::session(&args.sources, &args.output, &args.images)?;
-    local::end(commands::solve::solve(&session, &args.solve))
+    let (sources, packages) = local::split_packages(&args.sources);
+    let wanted = packages.iter().map(|package| parse_wanted(package));
+    let wanted: Result<Vec<_>, _> = wanted.collect();
+    let mut solve = args.solve.clone();
+    solve.want.extend(wanted.map_err(anyhow::Error::msg)?);
+    let session = local::session(sources, &args.output, &args.images)?;
+    local::end(commands::solve::solve(&session, &solve))
 }
 
 /// Solves a request in a file and prints the answer as JSON.

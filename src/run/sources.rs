@@ -189,6 +189,13 @@ fn split(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// Returns `true` for an argument that has the form of a source: a directory that exists, or an
+/// image.
+pub(super) fn is_source(argument: &str) -> bool {
+    let (_, source) = split(argument);
+    SourceReference::parse(source, None).is_ok()
+}
+
 /// Returns the argument of a command with a name, if the last part of its path is not one. Such a
 /// name is not published, so that a similar one serves as well.
 pub(super) fn with_name(argument: &str) -> String {

@@ -24,7 +24,7 @@ use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs
 /// Prints the blobs of a template.
 pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitCode> {
     let template = parse(&input(&args.template)?).with_context(|| named(&args.template))?;
-    let kind = match args.r#type {
+    let kind = match args.kind.or(args.r#type) {
         Some(kind) => kind.into(),
         None => TemplateKind::detect(&template).with_context(|| named(&args.template))?,
     };

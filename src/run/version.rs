@@ -4,7 +4,8 @@ use std::env::consts::{ARCH, OS};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
+use commands::manual;
 use flate2::read::GzDecoder;
 use serde::Serialize;
 
@@ -73,59 +74,8 @@ pub(super) fn licenses() -> anyhow::Result<ExitCode> {
 /// Prints the manual page of the program, or of this command, which may be one of another command:
 /// `edit-add`.
 pub(super) fn man(command: Option<&str>) -> anyhow::Result<ExitCode> {
-    let mut program = Args::with_variables();
-    program.build();
-    let page = match command {
-        None => program,
-        Some(name) => {
-            let found = find_command(&program, name).cloned();
-            // The name of the page, which `man` takes as `man catalogql serve` too.
-            let named = found.map(|found| found.display_name(format!("catalogql-{name}")));
-            named.with_context(|| {
-                format!("cannot print a manual page: there is no command `{name}`")
-            })?
-        }
-    };
-    let mut roff = Vec::new();
-    clap_mangen::Man::new(page)
-        .manual("catalogql")
-        .render(&mut roff)?;
-    output::ignore_closed_pipe(io::stdout().write_all(&roff))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Finds a command by its name, or one of another command by the name of its page, such as
-/// `edit-add`.
-fn find_command<'c>(program: &'c clap::Command, name: &str) -> Option<&'c clap::Command> {
-    program.find_subcommand(name).or_else(|| {
-        program.get_subcommands().find_map(|command| {
-            let below = name.strip_prefix(command.get_name())?.strip_prefix('-')?;
-            find_command(command, below)
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_page_that_a_page_lists_is_found_by_its_name() {
-        let mut program = Args::with_variables();
-        program.build();
-        for (name, expected) in [
-            ("edit", Some("edit")),
-            ("render-template", Some("render-template")),
-            ("edit-add", Some("add")),
-            ("edit-set-package", Some("set-package")),
-            ("edit-", None),
-            ("add", None),
-        ] {
-            assert_eq!(
-                find_command(&program, name).map(clap::Command::get_name),
-                expected,
-                "{name}"
-            );
-        }
+    match manual::print_page(Args::with_variables(), command) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => Ok(error.report().into()),
     }
 }

@@ -64,7 +64,7 @@ fn the_exit_status_does_not_depend_on_who_reads() {
         (0, &["resolve", &good, "etcd"]),
         (1, &["resolve", &good, "nowhere"]),
         (1, &["resolve", "-o", "json", &good, "nowhere"]),
-        (0, &["completions", "bash"]),
+        (0, &["completion", "bash"]),
     ];
     for (status, arguments) in cases {
         for number in 0..RUNS {

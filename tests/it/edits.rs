@@ -453,12 +453,8 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
     };
     let gap = "error: Invalid bundle etcd.v0.9.9, replaces nonexistent bundle etcd.v0.9.7\n";
     refused(&["add", "quay.io/e/e:0.9.9=@etcd-0.9.9"], 1, gap);
-    let unknown = "error deleting packages from database: error removing operator package";
-    let both = format!(
-        "error: [{unknown} argo: no package found for packagename argo, {unknown} vault: no package found for packagename \
-         vault]\n"
-    );
-    refused(&["rm", "etcd,argo", "vault"], 1, &both);
+    let both = "error: package `argo` not found; package `vault` not found\n";
+    refused(&["rm", "etcd,argo", "vault"], 1, both);
     let beta = "error: the catalog would be invalid: package etcd: cannot make beta the default channel: there is no such \
                 channel\n";
     refused(

@@ -12,6 +12,7 @@ mod bad_queries;
 mod canonical;
 mod catalogd;
 mod closed_output;
+mod command_line;
 mod consoles;
 mod corpus;
 mod deploy;

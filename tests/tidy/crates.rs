@@ -230,7 +230,7 @@ const RESERVED: [(&str, &[&str]); 34] = [
     ("batsat", &["solve"]),
     ("quick_cache", &["auth", "serving"]),
     ("cel", &["solve"]),
-    ("strsim", &["fbc", "graphql"]),
+    ("strsim", &["commands", "fbc", "graphql"]),
     ("clap", &["catalogql", "commands", "kubectl-catalog"]),
     ("anyhow", &["catalogql"]),
     ("tracing-subscriber", &["catalogql"]),

@@ -46,8 +46,27 @@ impl Client {
     /// stream is cut, it is opened again, and what changed meanwhile is reported. Ends with an
     /// error if the first connection fails, or if the server refuses a later one.
     pub fn changes(&self, names: &[String]) -> impl Stream<Item = Result<ChangeEvent>> + '_ {
+        self.changes_from(names, None)
+    }
+
+    /// As [`Self::changes`], for a caller that knows the digests of the catalogs: what has changed
+    /// since is reported first. The first connection is retried like a later one.
+    pub fn changes_since(
+        &self,
+        names: &[String],
+        known: BTreeMap<String, String>,
+    ) -> impl Stream<Item = Result<ChangeEvent>> + '_ {
+        let mut known = known;
+        known.retain(|name, _| names.is_empty() || names.contains(name));
+        self.changes_from(names, Some(known))
+    }
+
+    fn changes_from(
+        &self,
+        names: &[String],
+        known: Option<Digests>,
+    ) -> impl Stream<Item = Result<ChangeEvent>> + '_ {
         let events = None;
-        let known = None;
         let queue = VecDeque::new();
         let watch = ChangeStream {
             client: self,

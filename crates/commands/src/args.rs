@@ -1,17 +1,21 @@
 //! Arguments of the operations: what a user may write. Nothing is checked here beyond form.
 
+use std::str::FromStr;
+
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::output::{OutputFormat, parse_output};
+use crate::sorting::SortKey;
 use crate::{CommandError, ExitStatus};
 
 /// Flags of the output.
 #[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
-    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE; `diff` also has markdown,
-    /// `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines
+    /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE,
+    /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `graph` lanes, mermaid, dot and svg,
+    /// `solve` mermaid, `images` lines
     #[arg(
         long,
         short,
@@ -25,6 +29,15 @@ pub struct OutputArgs {
     /// Print tables without their headers
     #[arg(long, global = true)]
     pub no_headers: bool,
+}
+
+/// Flags of lists.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SortArgs {
+    /// Sort the list by a column of its table, such as `VERSION`, or by a field of its objects,
+    /// such as `.metadata.createdAt`
+    #[arg(long, value_name = "COLUMN|PATH", value_parser = SortKey::parse)]
+    pub sort_by: Option<SortKey>,
 }
 
 /// Flags of `search`, besides its words.
@@ -57,9 +70,10 @@ pub struct SearchArgs {
 }
 
 /// Kind of the objects of a list, and flags that select them.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ListArgs {
     /// Kind of objects
+    #[arg(ignore_case = true)]
     pub kind: ListKind,
     /// Only objects of this package. May be repeated
     #[arg(long, short, value_name = "NAME")]
@@ -77,16 +91,22 @@ pub struct ListArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ListKind {
     /// Catalogs that are served
+    #[value(alias = "catalog")]
     Catalogs,
     /// Packages with the heads of their default channels
+    #[value(alias = "package")]
     Packages,
     /// Channels with their heads
+    #[value(alias = "channel")]
     Channels,
     /// Bundles with their versions
+    #[value(alias = "bundle")]
     Bundles,
     /// Blobs of any schema
+    #[value(alias = "meta")]
     Metas,
     /// Faults in the contents of catalogs
+    #[value(alias = "problem")]
     Problems,
 }
 
@@ -122,9 +142,10 @@ pub struct ResolveArgs {
     /// Only bundles and upgrades of this channel. May be repeated
     #[arg(long, value_name = "NAME")]
     pub channel: Vec<String>,
-    /// Bundle that is installed now
-    #[arg(long, value_name = "NAME@VERSION", value_parser = parse_installed)]
-    pub installed: Option<InstalledArg>,
+    /// Bundle that is installed now: NAME@VERSION, or the name or the version of one that a catalog
+    /// has
+    #[arg(long, value_name = "BUNDLE")]
+    pub installed: Option<String>,
     /// Allow any other version, as the upgrade constraint policy `SelfCertified` does
     #[arg(long)]
     pub self_certified: bool,
@@ -142,7 +163,7 @@ pub struct ResolveArgs {
 }
 
 /// Flags of `solve`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct SolveArgs {
     /// Package to install or to upgrade, as NAME or CATALOG/NAME, from any channel unless one is
     /// named, beginning with a bundle if one is named; by the rules of OLM v1 a range of versions.
@@ -255,6 +276,31 @@ pub struct VariableArg {
     pub value: Value,
 }
 
+impl OutputArgs {
+    /// Returns the format of the output. That of `custom-columns` knows about `--no-headers`.
+    pub fn format(&self) -> OutputFormat {
+        let mut format = self.output.clone();
+        if let OutputFormat::CustomColumns(columns) = &mut format {
+            columns.has_headers = !self.no_headers;
+        }
+        format
+    }
+}
+
+impl ListKind {
+    /// Returns the name of one object of the kind.
+    pub fn singular(self) -> &'static str {
+        match self {
+            Self::Catalogs => "catalog",
+            Self::Packages => "package",
+            Self::Channels => "channel",
+            Self::Bundles => "bundle",
+            Self::Metas => "meta",
+            Self::Problems => "problem",
+        }
+    }
+}
+
 impl CapabilityLevelArg {
     /// Returns the name in the API.
     pub fn name(self) -> &'static str {
@@ -284,6 +330,18 @@ impl OperationArgs {
     }
 }
 
+/// Parses a number of things. The message of the standard library speaks of digits.
+pub fn parse_count<T: FromStr>(text: &str) -> Result<T, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().map_err(|_| {
+        if is_number {
+            "the number is too large".to_owned()
+        } else {
+            "write a whole number".to_owned()
+        }
+    })
+}
+
 /// Parses `GROUP/KIND`.
 pub fn parse_api(text: &str) -> Result<ApiArg, String> {
     let (group, kind) = text
@@ -295,18 +353,17 @@ pub fn parse_api(text: &str) -> Result<ApiArg, String> {
     })
 }
 
-/// Parses `NAME@VERSION`. The server checks the version.
-pub fn parse_installed(text: &str) -> Result<InstalledArg, String> {
-    let (name, version) = text
-        .rsplit_once('@')
-        .ok_or("write NAME@VERSION, such as etcd.v0.9.4@0.9.4")?;
-    Ok(InstalledArg {
+/// Parses `NAME@VERSION`; returns `None` for another text. The server checks the version.
+pub fn parse_installed(text: &str) -> Option<InstalledArg> {
+    let (name, version) = text.rsplit_once('@')?;
+    Some(InstalledArg {
         name: name.to_owned(),
         version: version.to_owned(),
     })
 }
 
-fn parse_wanted(text: &str) -> Result<WantedArg, String> {
+/// Parses `PACKAGE[:CHANNEL][@BUNDLE|@RANGE]`.
+pub fn parse_wanted(text: &str) -> Result<WantedArg, String> {
     let split = |text: &str, separator| match str::split_once(text, separator) {
         Some((name, rest)) => (name.to_owned(), Some(rest.to_owned())),
         None => (text.to_owned(), None),
@@ -361,6 +418,20 @@ mod tests {
             assert_eq!(parsed(argument), Ok(expected), "{argument}");
         }
         assert!(parsed(":stable").is_err());
+    }
+
+    #[test]
+    fn a_count_is_a_whole_number_that_fits() {
+        assert_eq!(parse_count::<u64>("15"), Ok(15));
+        for (text, expected) in [
+            ("x", "write a whole number"),
+            ("", "write a whole number"),
+            ("-1", "write a whole number"),
+            ("1.5", "write a whole number"),
+            ("99999999999999999999", "the number is too large"),
+        ] {
+            assert_eq!(parse_count::<u64>(text), Err(expected.to_owned()), "{text}");
+        }
     }
 
     #[test]

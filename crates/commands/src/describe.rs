@@ -6,6 +6,7 @@ use printing::text;
 use serde_json::{Value, json};
 
 use crate::documents::{BUNDLE, PACKAGE};
+use crate::list::bundle_hint;
 use crate::output::{OutputFormat, is_structured, print, print_object};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
@@ -90,8 +91,7 @@ pub async fn bundle<T: GraphqlTransport>(
             .check_packages(&packages, std::iter::empty())
             .await?;
         let error = CommandError::new(ExitStatus::NotFound, format!("bundle `{name}` not found"));
-        let list = session.help.list_bundles;
-        return Err(error.hint(format!("`{list}` lists the bundles of a package")));
+        return Err(bundle_hint(session, &packages, name, error).await);
     }
     print_descriptions(session, "Bundle", &items, bundle_text)
 }

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 pub enum ExitStatus {
     /// The command did its work.
     Success = 0,
-    /// Negative answer: no path, nothing would be installed, contents differ.
+    /// Negative answer: no path, nothing would be installed, contents differ, `get` finds no object
+    /// of a name.
     Negative = 1,
     /// Wrong command line.
     Usage = 2,
@@ -21,6 +22,10 @@ pub enum ExitStatus {
     /// The request was refused.
     Refused = 6,
 }
+
+/// Words of Go libraries in messages of the API, which equal those of upstream, each with words of
+/// this program.
+const FOREIGN_WORDS: [(&str, &str); 1] = [("improper constraint: ", "not a range of versions: ")];
 
 /// Failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,10 +68,36 @@ impl CommandError {
         }
     }
 
+    /// Makes an error of a message of the API.
+    pub fn from_api(status: ExitStatus, message: &str) -> Self {
+        let words = FOREIGN_WORDS
+            .iter()
+            .find(|(foreign, _)| message.contains(foreign));
+        let Some((foreign, own)) = words else {
+            return Self::new(status, message);
+        };
+        Self::new(status, message.replace(foreign, own))
+            .hint("write a range of versions as `>=1.2.0 <2.0.0`")
+    }
+
     /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a hint, if there is one.
+    #[must_use]
+    pub fn hint_if(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// Replaces the exit status.
+    #[must_use]
+    pub fn status(mut self, status: ExitStatus) -> Self {
+        self.status = status;
         self
     }
 
@@ -85,5 +116,29 @@ impl CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         Self::new(ExitStatus::Usage, format!("cannot print: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_the_api_is_shown_without_words_of_libraries() {
+        let error = CommandError::from_api(
+            ExitStatus::Usage,
+            "`versionRange` is malformed: improper constraint: \"banana\"",
+        );
+        let expected = "`versionRange` is malformed: not a range of versions: \"banana\"";
+        let hint = "write a range of versions as `>=1.2.0 <2.0.0`";
+        assert_eq!(
+            (error.message.as_str(), error.hint.as_deref()),
+            (expected, Some(hint))
+        );
+        let other = CommandError::from_api(ExitStatus::Refused, "too expensive");
+        assert_eq!(
+            (other.message.as_str(), other.hint),
+            ("too expensive", None)
+        );
     }
 }

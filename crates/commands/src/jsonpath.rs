@@ -1,12 +1,17 @@
 //! Templates of `-o jsonpath=`, in kubectl's dialect as far as lists of objects need it:
-//! `{.items[*].name}`, indexes, `{range …}{end}`, filters `[?(@.a=="b")]`, and quoted text. Other
-//! libraries read RFC 9535, which has no templates.
+//! `{.items[*].name}`, indexes, `{range …}{end}`, filters `[?(@.a=="b")]`, and quoted text; and
+//! single paths of `--sort-by` and `-o custom-columns=`. Other libraries read RFC 9535, which has
+//! no templates.
 
 use serde_json::Value;
 
 /// A parsed template.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JsonPathTemplate(Vec<TemplatePart>);
+
+/// A single path, with or without its braces and its first dot: `{.a.b}`, `.a.b` or `a.b`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JsonPath(Vec<JsonPathSegment>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TemplatePart {
@@ -37,6 +42,39 @@ impl JsonPathTemplate {
         let mut out = String::new();
         write_parts(&self.0, value, &mut out);
         out
+    }
+}
+
+impl JsonPath {
+    /// Parses a path; the message says what is wrong.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let inner = text
+            .strip_prefix('{')
+            .and_then(|text| text.strip_suffix('}'))
+            .unwrap_or(text)
+            .trim();
+        if inner.is_empty() {
+            return Err("a path is empty: write it as `.metadata.createdAt`".to_owned());
+        }
+        let path = if inner.starts_with(['.', '[', '$', '@']) {
+            inner.to_owned()
+        } else {
+            format!(".{inner}")
+        };
+        parse_path(&path).map(Self)
+    }
+
+    /// Returns the values that the path selects in a value; `null` is no value.
+    pub(crate) fn select<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
+        let mut values = select(&self.0, value);
+        values.retain(|value| !value.is_null());
+        values
+    }
+
+    /// Returns the selected values as text, separated by commas; empty if there are none.
+    pub(crate) fn text(&self, value: &Value) -> String {
+        let values: Vec<_> = self.select(value).into_iter().map(shown).collect();
+        values.join(",")
     }
 }
 
@@ -265,6 +303,26 @@ mod tests {
                 shown == expected || shown.starts_with('{'),
                 "{template:?}: {shown}"
             );
+        }
+    }
+
+    #[test]
+    fn a_path_is_written_with_or_without_braces_and_its_first_dot() {
+        let value = json!({ "a": { "b": [1, null, "x"] }, "none": null });
+        for (path, expected) in [
+            ("{.a.b[0]}", "1"),
+            (".a.b[0]", "1"),
+            ("a.b[2]", "x"),
+            ("$.a.b[*]", "1,x"),
+            ("['a'].b[0]", "1"),
+            (".none", ""),
+            (".a.c", ""),
+        ] {
+            let parsed = JsonPath::parse(path).map(|path| path.text(&value));
+            assert_eq!(parsed.as_deref(), Ok(expected), "{path}");
+        }
+        for text in ["", "{}", ".a[", ".a b]["] {
+            assert!(JsonPath::parse(text).is_err(), "{text}");
         }
     }
 

@@ -9,20 +9,26 @@
 //! Responses are decoded leniently: a server may be older or newer than the program, so that absent
 //! fields are `None` and unknown values of enums are printed as they are.
 
+pub mod age;
 pub mod args;
 pub mod describe;
 pub mod diff;
+pub mod document_argument;
 pub mod documents;
 mod error;
 pub mod graph;
 mod jsonpath;
 pub mod list;
+pub mod manual;
 pub mod output;
 pub mod resolve;
 mod session;
+pub mod similar;
 pub mod solve;
+mod sorting;
 mod transport;
 
 pub use error::{CommandError, ExitStatus};
 pub use session::{ChosenPackage, CommandSession, HelpCommands, no_channel};
+pub use sorting::SortKey;
 pub use transport::{ChannelName, GraphqlTransport, ListRequest};

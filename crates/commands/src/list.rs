@@ -3,9 +3,12 @@
 use printing::text;
 use serde_json::{Value, json};
 
+use crate::age::age_now;
 use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs};
-use crate::documents::{BUNDLES, CATALOGS, CHANNELS, METAS, PACKAGES, PROBLEMS};
+use crate::documents::{BUNDLES, CATALOGS, CHANNELS, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS};
 use crate::output::{ObjectList, TableColumn, column, is_set, name, wide};
+use crate::session::no_catalog;
+use crate::similar::{question, similar_names};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
 /// Letters of the day in a moment.
@@ -23,7 +26,7 @@ const CATALOG_COLUMNS: [TableColumn; 8] = [
             .map(|count| text(count, "/count"))
             .collect()
     }),
-    column("UNPACKED", |item| text(item, "/lastUnpacked")),
+    column("AGE", |item| age_now(&text(item, "/lastUnpacked"))),
     wide("DIGEST", |item| text(item, "/digest")),
     wide("IMAGE", |item| text(item, "/image")),
 ];
@@ -112,10 +115,43 @@ struct ListedKind {
     name: fn(&Value) -> String,
 }
 
+const CATALOGS_LISTED: ListedKind = ListedKind {
+    kind: "Catalog",
+    columns: &CATALOG_COLUMNS,
+    name: |item| name("catalog", item, &["/name"]),
+};
+
 const PACKAGES_LISTED: ListedKind = ListedKind {
     kind: "Package",
     columns: &PACKAGE_COLUMNS,
     name: package_name,
+};
+
+const CHANNELS_LISTED: ListedKind = ListedKind {
+    kind: "Channel",
+    columns: &CHANNEL_COLUMNS,
+    name: channel_name,
+};
+
+const BUNDLES_LISTED: ListedKind = ListedKind {
+    kind: "Bundle",
+    columns: &BUNDLE_COLUMNS,
+    name: bundle_name,
+};
+
+const METAS_LISTED: ListedKind = ListedKind {
+    kind: "Meta",
+    columns: &META_COLUMNS,
+    name: |item| {
+        let pointers = ["/catalog/name", "/schema", "/packageName", "/name"];
+        name("meta", item, &pointers)
+    },
+};
+
+const PROBLEMS_LISTED: ListedKind = ListedKind {
+    kind: "Problem",
+    columns: &PROBLEM_COLUMNS,
+    name: |item| name("problem", item, &["/catalog/name", "/code"]),
 };
 
 /// Finds packages by words and by other conditions.
@@ -140,62 +176,200 @@ pub async fn search<T: GraphqlTransport>(
         "deprecated": deprecated,
     });
     let items = packages(session, filter).await?;
-    print(session, &PACKAGES_LISTED, items)
+    session.print_list(ObjectList {
+        kind: PACKAGES_LISTED.kind,
+        columns: PACKAGES_LISTED.columns,
+        name: PACKAGES_LISTED.name,
+        items,
+    })
 }
 
-/// Lists objects of one kind. `names` selects some of them; every object if empty.
+/// Prints the objects of one kind. `names` selects some of them, each as `-o name` prints it or a
+/// part behind a `/` of that; every object if empty. The objects that exist are printed before the
+/// error for those that do not.
 pub async fn list<T: GraphqlTransport>(
     session: &CommandSession<T>,
     args: &ListArgs,
     names: &[String],
 ) -> Result<(), CommandError> {
+    let listing = listing(session, args, names).await?;
+    let missing = missing(session, args, names, &listing).await?;
+    if missing.is_none() || !listing.list.items.is_empty() {
+        session.print_list(listing.list)?;
+    }
+    missing.map_or(Ok(()), Err)
+}
+
+/// Returns the objects that [`list`] prints. Fails if one of the named objects does not exist.
+pub async fn objects<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    args: &ListArgs,
+    names: &[String],
+) -> Result<ObjectList, CommandError> {
+    let listing = listing(session, args, names).await?;
+    let missing = missing(session, args, names, &listing).await?;
+    missing.map_or(Ok(listing.list), Err)
+}
+
+/// Objects of one kind.
+struct Listing {
+    /// Those that are selected by their names.
+    list: ObjectList,
+    /// Names of all that were read.
+    read: Vec<String>,
+}
+
+async fn listing<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    args: &ListArgs,
+    names: &[String],
+) -> Result<Listing, CommandError> {
     if args.provides.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
         let message = "--provides selects packages or bundles: list one of these";
         return Err(CommandError::new(ExitStatus::Usage, message));
     }
-    match args.kind {
-        ListKind::Catalogs => catalogs(session, names).await,
+    let (listed, mut items) = match args.kind {
+        ListKind::Catalogs => (CATALOGS_LISTED, catalogs(session).await?),
         ListKind::Packages => {
-            let names = [names, &args.package].concat();
-            let filter = json!({ "names": names, "provides": args.provides });
+            let bare = [last_parts(names), args.package.clone()].concat();
+            let filter = json!({ "names": bare, "provides": args.provides });
             let items = packages(session, filter).await?;
             let found = items.iter().map(|item| text(item, "/name"));
             session.check_packages(&args.package, found).await?;
-            print(session, &PACKAGES_LISTED, items)
+            (PACKAGES_LISTED, items)
         }
         ListKind::Channels => {
-            let mut items =
-                channels(session, session.catalogs.clone(), args.package.clone()).await?;
+            let items = channels(session, session.catalogs.clone(), args.package.clone()).await?;
             let found = items.iter().map(|item| text(item, "/package/name"));
             session.check_packages(&args.package, found).await?;
-            items.retain(|channel| {
-                names.is_empty() || names.iter().any(|name| channel["name"] == **name)
-            });
-            let listed = ListedKind {
-                kind: "Channel",
-                columns: &CHANNEL_COLUMNS,
-                name: channel_name,
-            };
-            print(session, &listed, items)
+            (CHANNELS_LISTED, items)
         }
-        ListKind::Bundles => bundles(session, args, names).await,
-        ListKind::Metas => metas(session, args, names).await,
-        ListKind::Problems => problems(session, &args.package).await,
-    }
-}
-
-fn print<T>(
-    session: &CommandSession<T>,
-    listed: &ListedKind,
-    items: Vec<Value>,
-) -> Result<(), CommandError> {
+        ListKind::Bundles => (BUNDLES_LISTED, bundles(session, args, names).await?),
+        ListKind::Metas => (METAS_LISTED, metas(session, args, names).await?),
+        ListKind::Problems => (PROBLEMS_LISTED, problems(session, &args.package).await?),
+    };
+    let read = items.iter().map(|item| text(item, "/name")).collect();
+    let is_named = |item: &Value| {
+        let full = (listed.name)(item);
+        let is_of_package = args.kind == ListKind::Packages
+            && args.package.iter().any(|name| item["name"] == **name);
+        is_of_package || names.iter().any(|name| is_name_of(name, &full))
+    };
+    items.retain(|item| names.is_empty() || is_named(item));
     let list = ObjectList {
         kind: listed.kind,
         columns: listed.columns,
         name: listed.name,
         items,
     };
-    list.print(&session.output, session.has_headers)
+    Ok(Listing { list, read })
+}
+
+/// Returns `true` if this is the name of an object, or what is behind a `/` of it.
+fn is_name_of(name: &str, full_name: &str) -> bool {
+    full_name
+        .strip_suffix(name)
+        .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// Returns the names without the catalogs and packages before them.
+fn last_parts(names: &[String]) -> Vec<String> {
+    let last = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
+    names.iter().map(last).collect()
+}
+
+/// Returns the error for the named objects that do not exist. All but the last are reported.
+async fn missing<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    args: &ListArgs,
+    names: &[String],
+    listing: &Listing,
+) -> Result<Option<CommandError>, CommandError> {
+    let found: Vec<_> = listing.list.items.iter().map(listing.list.name).collect();
+    let is_found = |name: &&String| found.iter().any(|full| is_name_of(name, full));
+    let mut last: Option<CommandError> = None;
+    for name in names.iter().filter(|name| !is_found(name)) {
+        session.check_catalogs(&session.catalogs).await?;
+        let error = no_object(session, args, name, &listing.read).await;
+        if let Some(before) = last.replace(error.status(ExitStatus::Negative)) {
+            before.report();
+        }
+    }
+    Ok(last)
+}
+
+/// Returns the error for an object that does not exist, with names that may be meant. `read` are
+/// the names of the objects that were read.
+async fn no_object<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    args: &ListArgs,
+    name: &str,
+    read: &[String],
+) -> CommandError {
+    let kind = args.kind.singular();
+    let error = CommandError::new(ExitStatus::NotFound, format!("{kind} `{name}` not found"));
+    let similar = |names: &[String]| {
+        let last = name.rsplit('/').next().unwrap_or_default();
+        question(&similar_names(last, names.iter().map(String::as_str)))
+    };
+    match args.kind {
+        ListKind::Packages => session.no_package(name).await,
+        ListKind::Catalogs => no_catalog(name, read),
+        ListKind::Channels => error.hint_if(similar(read)),
+        ListKind::Bundles => bundle_hint(session, &args.package, name, error).await,
+        ListKind::Metas | ListKind::Problems => error,
+    }
+}
+
+/// Adds what may be meant by the name of a bundle: a package, or a bundle of the package with which
+/// the name begins. A request that fails is no error.
+pub(crate) async fn bundle_hint<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    packages: &[String],
+    name: &str,
+    error: CommandError,
+) -> CommandError {
+    let bundle = name.rsplit('/').next().unwrap_or_default();
+    let begins = bundle
+        .split_once(".v")
+        .map(|(package, _)| package.to_owned());
+    let candidates = [packages.to_vec(), begins.into_iter().collect()].concat();
+    let both = [vec![bundle.to_owned()], candidates.clone()].concat();
+    let variables = json!({ "catalogs": session.catalogs, "names": both });
+    let data = session.data(PACKAGE_NAMES, &variables).await;
+    let data = data.unwrap_or_default();
+    let packages: Vec<_> = data["packages"]["nodes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|package| text(package, "/name"))
+        .collect();
+    let list = session.help.list_bundles;
+    if packages.iter().any(|package| package == bundle) {
+        let list = list.replace("PACKAGE", bundle);
+        return error.hint(format!(
+            "`{bundle}` is a package: `{list}` lists its bundles"
+        ));
+    }
+    let packages: Vec<_> = candidates
+        .into_iter()
+        .filter(|name| packages.contains(name))
+        .collect();
+    if packages.is_empty() {
+        return error.hint(format!("`{list}` lists the bundles of a package"));
+    }
+    let variables = json!({ "catalogs": session.catalogs, "packages": packages });
+    let listed = session.walk_all(BUNDLES, variables, "/bundles").await;
+    let names: Vec<_> = listed
+        .unwrap_or_default()
+        .iter()
+        .map(|found| text(found, "/name"))
+        .collect();
+    let similar = similar_names(bundle, names.iter().map(String::as_str));
+    let list = list.replace("PACKAGE", &packages[0]);
+    error
+        .hint(format!("`{list}` lists the bundles of the package"))
+        .hint_if(question(&similar))
 }
 
 async fn packages<T: GraphqlTransport>(
@@ -208,27 +382,19 @@ async fn packages<T: GraphqlTransport>(
 
 async fn catalogs<T: GraphqlTransport>(
     session: &CommandSession<T>,
-    names: &[String],
-) -> Result<(), CommandError> {
+) -> Result<Vec<Value>, CommandError> {
     let mut data = session.data(CATALOGS, &Value::Null).await?;
     let mut items = data["catalogs"]
         .as_array_mut()
         .map(std::mem::take)
         .unwrap_or_default();
-    let is_selected = |names: &[String], item: &Value| {
-        names.is_empty() || names.iter().any(|name| item["name"] == **name)
-    };
-    items.retain(|item| is_selected(names, item) && is_selected(&session.catalogs, item));
+    items.retain(|item| {
+        session.catalogs.is_empty() || session.catalogs.iter().any(|name| item["name"] == **name)
+    });
     if items.is_empty() {
         session.check_catalogs(&session.catalogs).await?;
     }
-
-    let listed = ListedKind {
-        kind: "Catalog",
-        columns: &CATALOG_COLUMNS,
-        name: |item| name("catalog", item, &["/name"]),
-    };
-    print(session, &listed, items)
+    Ok(items)
 }
 
 /// Returns the channels of packages, each with its package.
@@ -257,27 +423,21 @@ async fn bundles<T: GraphqlTransport>(
     session: &CommandSession<T>,
     args: &ListArgs,
     names: &[String],
-) -> Result<(), CommandError> {
-    let filter = json!({ "names": names, "provides": args.provides });
+) -> Result<Vec<Value>, CommandError> {
+    let filter = json!({ "names": last_parts(names), "provides": args.provides });
     let variables =
         json!({ "catalogs": session.catalogs, "packages": args.package, "filter": filter });
-    let items = session.walk(BUNDLES, variables, "/bundles").await?;
+    let items = read(session, names, BUNDLES, variables, "/bundles").await?;
     let found = items.iter().map(|item| text(item, "/package/name"));
     session.check_packages(&args.package, found).await?;
-
-    let listed = ListedKind {
-        kind: "Bundle",
-        columns: &BUNDLE_COLUMNS,
-        name: bundle_name,
-    };
-    print(session, &listed, items)
+    Ok(items)
 }
 
 async fn metas<T: GraphqlTransport>(
     session: &CommandSession<T>,
     args: &ListArgs,
     names: &[String],
-) -> Result<(), CommandError> {
+) -> Result<Vec<Value>, CommandError> {
     let one = |all: &[String], flag: &str| match all {
         [] => Ok(None),
         [one] => Ok(Some(one.clone())),
@@ -287,26 +447,16 @@ async fn metas<T: GraphqlTransport>(
         }
     };
     let package = one(&args.package, "--package")?;
-    let meta = one(names, "name")?;
+    let meta = one(&last_parts(names), "name")?;
     let filter = json!({ "schema": args.schema, "package": package, "name": meta });
     let variables = json!({ "catalogs": session.catalogs, "filter": filter });
-    let items = session.walk(METAS, variables, "/metas").await?;
-
-    let listed = ListedKind {
-        kind: "Meta",
-        columns: &META_COLUMNS,
-        name: |item| {
-            let pointers = ["/catalog/name", "/schema", "/packageName", "/name"];
-            name("meta", item, &pointers)
-        },
-    };
-    print(session, &listed, items)
+    session.walk(METAS, variables, "/metas").await
 }
 
 async fn problems<T: GraphqlTransport>(
     session: &CommandSession<T>,
     packages: &[String],
-) -> Result<(), CommandError> {
+) -> Result<Vec<Value>, CommandError> {
     let data = session.data(CATALOGS, &Value::Null).await?;
     let catalogs = data["catalogs"]
         .as_array()
@@ -337,11 +487,20 @@ async fn problems<T: GraphqlTransport>(
     if items.is_empty() {
         session.check_catalogs(&session.catalogs).await?;
     }
+    Ok(items)
+}
 
-    let listed = ListedKind {
-        kind: "Problem",
-        columns: &PROBLEM_COLUMNS,
-        name: |item| name("problem", item, &["/catalog/name", "/code"]),
-    };
-    print(session, &listed, items)
+/// Reads a list; without a limit if its objects are named, so that each is found.
+async fn read<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    names: &[String],
+    document: &'static str,
+    variables: Value,
+    connection: &'static str,
+) -> Result<Vec<Value>, CommandError> {
+    if names.is_empty() {
+        session.walk(document, variables, connection).await
+    } else {
+        session.walk_all(document, variables, connection).await
+    }
 }

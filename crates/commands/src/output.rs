@@ -7,7 +7,8 @@ use printing::{ignore_closed_pipe, table, text, whole_table};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::jsonpath::JsonPathTemplate;
+use crate::jsonpath::{JsonPath, JsonPathTemplate};
+use crate::sorting::{SortKey, SortValue};
 use crate::{CommandError, ExitStatus};
 
 /// Version of the objects that are printed as JSON and YAML.
@@ -35,6 +36,8 @@ pub enum OutputFormat {
     Name,
     /// Text that a template makes of the JSON.
     JsonPath(JsonPathTemplate),
+    /// Table of fields of the JSON.
+    CustomColumns(CustomColumns),
     /// One item a line; of `images`.
     Lines,
     /// Comment of a pull request; of `diff`.
@@ -47,6 +50,14 @@ pub enum OutputFormat {
     Svg,
     /// Picture of letters; of `graph`.
     Lanes,
+}
+
+/// Table of `-o custom-columns=`: headers, each with the path of its cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomColumns {
+    columns: Vec<(String, JsonPath)>,
+    /// `false` prints the table without its headers.
+    pub has_headers: bool,
 }
 
 /// Column of a table of items of one type.
@@ -97,6 +108,9 @@ pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
     if let Some(template) = text.strip_prefix("jsonpath=") {
         return JsonPathTemplate::parse(template).map(OutputFormat::JsonPath);
     }
+    if let Some(columns) = text.strip_prefix("custom-columns=") {
+        return CustomColumns::parse(columns).map(OutputFormat::CustomColumns);
+    }
     Ok(match text {
         "table" => OutputFormat::Table,
         "wide" => OutputFormat::Wide,
@@ -110,11 +124,112 @@ pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "svg" => OutputFormat::Svg,
         "lanes" => OutputFormat::Lanes,
         _ => {
-            let formats = "write table, wide, json, yaml, name or jsonpath=TEMPLATE; for `diff` also markdown, for `images` \
-                           lines, for `graph` lanes, mermaid, dot or svg, for `solve` mermaid";
+            let formats = "write table, wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…; for `diff` \
+                           also markdown, for `images` lines, for `graph` lanes, mermaid, dot or svg, for `solve` mermaid";
             return Err(formats.to_owned());
         }
     })
+}
+
+impl CustomColumns {
+    /// Parses `HEADER:PATH,…`; the message says what is wrong.
+    fn parse(text: &str) -> Result<Self, String> {
+        let column = |part: &str| {
+            let (header, path) = part
+                .split_once(':')
+                .filter(|(header, path)| !header.is_empty() && !path.is_empty())
+                .ok_or(
+                    "write HEADER:PATH for each column, such as NAME:.name,VERSION:.latest.version",
+                )?;
+            Ok((header.to_owned(), JsonPath::parse(path)?))
+        };
+        let columns: Result<_, String> = split_columns(text).into_iter().map(column).collect();
+        Ok(Self {
+            columns: columns?,
+            has_headers: true,
+        })
+    }
+
+    /// Returns the table of the items of a list, or of a single object.
+    fn table(&self, value: &Value) -> String {
+        let items = match &value["items"] {
+            Value::Array(items) => &items[..],
+            _ => std::slice::from_ref(value),
+        };
+        let header = self.columns.iter().map(|(header, _)| header.as_str());
+        let rows = items.iter().map(|item| {
+            self.columns
+                .iter()
+                .map(move |(_, path)| or_none(path.text(item)))
+        });
+        whole_table(header.filter(|_| self.has_headers), rows)
+    }
+}
+
+/// Splits columns at their commas. Those in brackets belong to a path.
+fn split_columns(text: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    text.split(|letter| {
+        match letter {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    })
+    .collect()
+}
+
+/// Returns the text of a cell; that of an empty one as kubectl prints it.
+fn or_none(value: String) -> String {
+    if value.is_empty() {
+        NONE.to_owned()
+    } else {
+        value
+    }
+}
+
+impl ObjectList {
+    /// Sorts the items by a column, or else by a field of some of them.
+    pub(crate) fn sort(&mut self, key: &SortKey) -> Result<(), CommandError> {
+        let written = key.written();
+        let column = self
+            .columns
+            .iter()
+            .find(|column| column.header.eq_ignore_ascii_case(written));
+        if let Some(column) = column {
+            let value = |item: &Value| SortValue::from_text((column.value)(item));
+            self.items.sort_by(|a, b| value(a).order(&value(b)));
+            return Ok(());
+        }
+        let has_field = |item: &Value| key.value(item) != SortValue::Missing;
+        if !self.items.is_empty() && !self.items.iter().any(has_field) {
+            let headers: Vec<_> = self.columns.iter().map(|column| column.header).collect();
+            let message = format!(
+                "cannot sort by `{written}`: it is no column, and no object has this field"
+            );
+            let error = CommandError::new(ExitStatus::Usage, message);
+            return Err(error.hint(format!("the columns are {}", headers.join(", "))));
+        }
+        self.items.sort_by(|a, b| key.value(a).order(&key.value(b)));
+        Ok(())
+    }
+
+    /// Returns the rows of the table of some items, aligned with all others.
+    pub fn rows_of(&self, output: &OutputFormat, is_printed: impl Fn(&Value) -> bool) -> String {
+        let columns = self.shown_columns(*output == OutputFormat::Wide);
+        let rows = self.items.iter().map(|item| {
+            let cells = columns.iter().map(|column| or_none((column.value)(item)));
+            cells.collect::<Vec<_>>()
+        });
+        // The header is part of the alignment, and no row.
+        let table = table(columns.iter().map(|column| column.header), rows);
+        let rows = table.lines().skip(1).zip(&self.items);
+        lines(
+            rows.filter(|(_, item)| is_printed(item))
+                .map(|(line, _)| line),
+        )
+    }
 }
 
 impl<T: Serialize> ObjectList<T> {
@@ -134,14 +249,7 @@ impl<T: Serialize> ObjectList<T> {
                     .map(|column| column.header)
                     .filter(|_| has_headers)
                     .collect();
-                let cell = |item: &T, column: &TableColumn<T>| {
-                    let value = (column.value)(item);
-                    if value.is_empty() {
-                        NONE.to_owned()
-                    } else {
-                        value
-                    }
-                };
+                let cell = |item: &T, column: &TableColumn<T>| or_none((column.value)(item));
                 let row = |item: &T| {
                     columns
                         .iter()
@@ -201,7 +309,10 @@ pub fn print_object(kind: &str, object: &Value, output: &OutputFormat) -> Result
 pub fn is_structured(output: &OutputFormat) -> bool {
     matches!(
         output,
-        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_)
+        OutputFormat::Json
+            | OutputFormat::Yaml
+            | OutputFormat::JsonPath(_)
+            | OutputFormat::CustomColumns(_)
     )
 }
 
@@ -214,6 +325,7 @@ pub fn print_value(value: &Value, output: &OutputFormat) -> Result<(), CommandEr
         ))?),
         OutputFormat::Yaml => print(&yaml(value)),
         OutputFormat::JsonPath(template) => print(&template.apply(value)),
+        OutputFormat::CustomColumns(columns) => print(&columns.table(value)),
         other => {
             let name = format!("{other:?}").to_lowercase();
             Err(CommandError::new(

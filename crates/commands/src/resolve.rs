@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::args::{InstalledArg, ResolveArgs};
 use crate::documents::RESOLVE;
 use crate::output::{is_structured, print, print_object};
+use crate::similar::question;
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
 /// Maximum number of considered bundles in a response.
@@ -83,6 +84,10 @@ pub async fn resolve<T: GraphqlTransport>(
     args: &ResolveArgs,
 ) -> Result<ExitStatus, CommandError> {
     let (catalogs, package) = session.split(&args.package);
+    let installed = match &args.installed {
+        Some(written) => Some(session.installed(&args.package, written).await?),
+        None => None,
+    };
     let policy = if args.self_certified {
         "SELF_CERTIFIED"
     } else {
@@ -102,7 +107,7 @@ pub async fn resolve<T: GraphqlTransport>(
         "version": args.version,
         "channels": args.channel,
         "catalogs": catalogs,
-        "installed": args.installed,
+        "installed": installed,
         "compatibleWith": platform,
         "upgradeConstraintPolicy": policy,
     });
@@ -127,7 +132,7 @@ pub async fn resolve<T: GraphqlTransport>(
         print_object(&kind, &result, &session.output)?;
     }
     let is_table = !is_structured(&session.output);
-    let installed = args.installed.as_ref();
+    let installed = installed.as_ref();
     match answer {
         ResolveAnswer::Resolution {
             bundle,
@@ -155,12 +160,7 @@ pub async fn resolve<T: GraphqlTransport>(
                 return Ok(status);
             }
             print(&considered_table(session, &considered, installed))?;
-            let error = CommandError::new(status, message);
-            Err(if similar_names.is_empty() {
-                error
-            } else {
-                error.hint(format!("did you mean {}?", similar_names.join(" or ")))
-            })
+            Err(CommandError::from_api(status, &message).hint_if(question(&similar_names)))
         }
         ResolveAnswer::Unknown => Err(CommandError::new(
             ExitStatus::Refused,

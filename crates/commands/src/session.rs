@@ -6,8 +6,11 @@ use std::cmp::Reverse;
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::documents::{CHANNELS, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
-use crate::output::{OutputFormat, hint};
+use crate::args::{InstalledArg, parse_installed};
+use crate::documents::{BUNDLES, CHANNELS, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
+use crate::output::{ObjectList, OutputFormat, hint};
+use crate::similar::{question, similar_names};
+use crate::sorting::SortKey;
 use crate::transport::{GraphqlTransport, ListRequest};
 use crate::{CommandError, ExitStatus};
 
@@ -24,6 +27,8 @@ pub struct CommandSession<T> {
     pub catalogs: Vec<String>,
     /// Maximum number of items of a list that is printed.
     pub limit: usize,
+    /// Order of a list that is printed; that of the API if absent.
+    pub sort_by: Option<SortKey>,
     /// Commands that hints name.
     pub help: HelpCommands,
 }
@@ -66,6 +71,10 @@ impl<T: GraphqlTransport> CommandSession<T> {
         variables: Value,
         connection: &'static str,
     ) -> Result<Vec<Value>, CommandError> {
+        // The first items of another order may be anywhere.
+        if self.sort_by.is_some() {
+            return self.walk_all(document, variables, connection).await;
+        }
         // The item behind the limit tells that the list is longer, without a request for its length.
         let mut items = self
             .list(ListRequest {
@@ -76,6 +85,12 @@ impl<T: GraphqlTransport> CommandSession<T> {
             })
             .await?;
 
+        self.cut(&mut items);
+        Ok(items)
+    }
+
+    /// Cuts a list at the limit of the session; a hint says if it was longer.
+    fn cut(&self, items: &mut Vec<Value>) {
         if items.len() > self.limit {
             items.truncate(self.limit);
             hint(&format!(
@@ -83,7 +98,15 @@ impl<T: GraphqlTransport> CommandSession<T> {
                 self.limit
             ));
         }
-        Ok(items)
+    }
+
+    /// Sorts a list as the command line says, and prints it.
+    pub fn print_list(&self, mut list: ObjectList) -> Result<(), CommandError> {
+        if let Some(key) = &self.sort_by {
+            list.sort(key)?;
+            self.cut(&mut list.items);
+        }
+        list.print(&self.output, self.has_headers)
     }
 
     /// As [`Self::walk`], without a limit.
@@ -172,6 +195,39 @@ impl<T: GraphqlTransport> CommandSession<T> {
         })
     }
 
+    /// Returns the installed bundle that a text names: as NAME@VERSION, or by the name or the
+    /// version of a bundle that one of the catalogs has.
+    pub async fn installed(
+        &self,
+        package: &str,
+        written: &str,
+    ) -> Result<InstalledArg, CommandError> {
+        if let Some(installed) = parse_installed(written) {
+            return Ok(installed);
+        }
+        let (catalogs, name) = self.split(package);
+        let variables = json!({ "catalogs": catalogs, "packages": [name] });
+        let bundles = self.walk_all(BUNDLES, variables, "/bundles").await?;
+        if bundles.is_empty() {
+            return Err(self.no_package(package).await);
+        }
+        let version = written.strip_prefix('v').unwrap_or(written);
+        let by_name = bundles.iter().find(|bundle| bundle["name"] == *written);
+        let found = by_name.or_else(|| bundles.iter().find(|bundle| bundle["version"] == *version));
+        let Some(found) = found else {
+            let message = format!("package `{name}` has no bundle `{written}`");
+            let names: Vec<_> = bundles.iter().map(|bundle| text(bundle, "/name")).collect();
+            let similar = similar_names(written, names.iter().map(String::as_str));
+            return Err(CommandError::new(ExitStatus::NotFound, message)
+                .hint("write NAME@VERSION for a bundle that no catalog has")
+                .hint_if(question(&similar)));
+        };
+        Ok(InstalledArg {
+            name: text(found, "/name"),
+            version: text(found, "/version"),
+        })
+    }
+
     /// Returns the error for a package, as NAME or CATALOG/NAME, that no catalog has, with similar
     /// names; or the error for its catalog if that is not served.
     pub async fn no_package(&self, package: &str) -> CommandError {
@@ -181,11 +237,7 @@ impl<T: GraphqlTransport> CommandSession<T> {
         }
         let error = CommandError::new(ExitStatus::NotFound, format!("package `{name}` not found"));
         let similar = self.similar_packages(&catalogs, name).await;
-        if similar.is_empty() {
-            error
-        } else {
-            error.hint(format!("did you mean {}?", similar.join(" or ")))
-        }
+        error.hint_if(question(&similar))
     }
 
     /// Returns names of packages that are spelled like a name that no catalog has. A request that
@@ -217,13 +269,7 @@ impl<T: GraphqlTransport> CommandSession<T> {
             return Ok(());
         };
 
-        let message = format!("no catalog `{unknown}` is served");
-        let error = CommandError::new(ExitStatus::NotFound, message);
-        Err(if served.is_empty() {
-            error.hint("the server has no catalogs")
-        } else {
-            error.hint(format!("the served catalogs are {}", served.join(", ")))
-        })
+        Err(no_catalog(unknown, &served))
     }
 
     /// Fails if one of these packages is in no selected catalog. Sends no request for names that
@@ -292,11 +338,30 @@ impl<T: GraphqlTransport> CommandSession<T> {
     }
 }
 
+/// Returns the error for a catalog that is not served, with those that are.
+pub(crate) fn no_catalog(name: &str, served: &[String]) -> CommandError {
+    let message = format!("no catalog `{name}` is served");
+    let error = CommandError::new(ExitStatus::NotFound, message);
+    if served.is_empty() {
+        return error.hint("the server has no catalogs");
+    }
+    let similar = similar_names(name, served.iter().map(String::as_str));
+    let list = format!("the served catalogs are {}", served.join(", "));
+    error.hint(match question(&similar) {
+        Some(question) => format!("{question} {list}"),
+        None => list,
+    })
+}
+
 /// Returns the error for a channel that a package does not have, with those that it has.
 pub fn no_channel(package: &str, channel: &str, known: &[String]) -> CommandError {
     let message = format!("package `{package}` has no channel `{channel}`");
-    CommandError::new(ExitStatus::NotFound, message)
-        .hint(format!("its channels are {}", known.join(", ")))
+    let similar = similar_names(channel, known.iter().map(String::as_str));
+    let list = format!("its channels are {}", known.join(", "));
+    CommandError::new(ExitStatus::NotFound, message).hint(match question(&similar) {
+        Some(question) => format!("{question} {list}"),
+        None => list,
+    })
 }
 
 /// Returns the texts of a JSON array.
@@ -345,6 +410,7 @@ mod tests {
             has_headers: true,
             catalogs: Vec::new(),
             limit: usize::MAX,
+            sort_by: None,
             help: HelpCommands {
                 list_catalogs: "",
                 list_bundles: "",

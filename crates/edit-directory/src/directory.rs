@@ -1,7 +1,9 @@
 //! The files of a locked directory, and their changes by a batch.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use edit::blob::CatalogBlob;
 use edit::bundle::RenderedBundle;
 use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::summary::EditSummary;
@@ -12,6 +14,9 @@ use loading::directory::{self, DirectoryError, ListedFile, Listing};
 use crate::error::{CatalogReadError, DirectoryEditError};
 use crate::folder::{FolderError, LockedFolder};
 use crate::read::read_files;
+
+/// Schema of the blob of a package.
+const PACKAGE_SCHEMA: &str = "olm.package";
 
 /// A locked directory with the catalog that its files had when they were read.
 #[derive(Debug)]
@@ -61,6 +66,16 @@ impl CatalogDirectory {
     pub fn digest_after(&self, changes: &[FileChange]) -> Result<Digest, DirectoryEditError> {
         let files = file::changed(&self.files, changes).map_err(DirectoryEditError::Unreadable)?;
         Ok(file::digest(&files))
+    }
+
+    /// Returns the names of the packages, sorted.
+    pub fn package_names(&self) -> BTreeSet<String> {
+        let lines = self.files.iter().flat_map(SourceFile::lines);
+        let blobs = lines.map(|line| CatalogBlob::from_line(0, Arc::clone(line)));
+        blobs
+            .filter(|blob| &*blob.schema == PACKAGE_SCHEMA)
+            .map(|blob| blob.name.to_string())
+            .collect()
     }
 
     /// Applies a batch to the catalog that was read, and finds how files change.

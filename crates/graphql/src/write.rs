@@ -463,10 +463,21 @@ impl<'a> ResponseWriter<'a> {
         argument: &'static str,
         names: impl Iterator<Item = &'n str>,
     ) -> WriteResult {
+        let value = arguments(field).string(argument).unwrap_or_default();
+        self.suggest_similar(field, argument, value, names)
+    }
+
+    /// As [`Self::suggest_names`], for a value that is a part of the argument.
+    fn suggest_similar<'n>(
+        &mut self,
+        field: &'a PlannedField<'a>,
+        argument: &'static str,
+        value: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> WriteResult {
         if self.suggestions.list.len() >= MAX_SUGGESTED_FIELDS {
             return Ok(());
         }
-        let value = arguments(field).string(argument).unwrap_or_default();
         let uncompared = &mut self.suggestions.uncompared_names;
         let names = names.take(*uncompared).inspect(|_| *uncompared -= 1);
         let similar: Vec<_> = similar_names(value, names, self.work)?

@@ -7,11 +7,19 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use commands::SortKey;
 use commands::args::{
-    ApiArg, DiffArgs, GraphArgs, InstalledArg, ListArgs, OperationArgs, OutputArgs, ResolveArgs,
-    SearchArgs, SolveArgs, parse_api, parse_installed,
+    DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
+    SortArgs, WantedArg, parse_count, parse_wanted,
 };
 use jiff::SignedDuration;
+
+/// Variable with the URL of the server. clap does not read it: a flag that a variable sets is shown
+/// as if it were required.
+pub(crate) const SERVER_VARIABLE: &str = "CATALOGQL_SERVER";
+
+/// Variable with the bearer token.
+const TOKEN_VARIABLE: &str = "CATALOGQL_TOKEN";
 
 /// Colours of the help, as cargo has them.
 const STYLES: Styles = Styles::styled()
@@ -22,7 +30,7 @@ const STYLES: Styles = Styles::styled()
 /// Search and compare packages, and plan upgrades, in the catalogs that a catalogql serves.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-catalog", bin_name = "kubectl catalog", version, styles = STYLES, max_term_width = 100)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct PluginArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
@@ -34,14 +42,8 @@ pub(crate) struct PluginArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct CommonArgs {
-    /// URL of the server, such as `https://catalogql.example.com`
-    #[arg(
-        long,
-        global = true,
-        env = "CATALOGQL_SERVER",
-        hide_env_values = true,
-        value_name = "URL"
-    )]
+    /// URL of the server, such as `https://catalogql.example.com` [env: `CATALOGQL_SERVER`]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
     /// Route to the server: `direct` by --server, `service` through the API server's proxy,
     /// `port-forward` through a forwarded port of a pod; `auto` is the first of these that is
@@ -74,16 +76,10 @@ pub(crate) struct CommonArgs {
     #[arg(long, global = true, value_name = "DIGEST")]
     pub(crate) digest: Option<String>,
     /// Maximum number of items; 0 for all [default: 50 on a terminal, otherwise all]
-    #[arg(long, global = true, value_name = "COUNT")]
+    #[arg(long, global = true, value_name = "COUNT", value_parser = parse_count::<usize>)]
     pub(crate) limit: Option<usize>,
-    /// Bearer token for the server
-    #[arg(
-        long,
-        global = true,
-        env = "CATALOGQL_TOKEN",
-        hide_env_values = true,
-        value_name = "TOKEN"
-    )]
+    /// Bearer token for the server [env: `CATALOGQL_TOKEN`]
+    #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
     /// Certificate authorities to trust for the server instead of the system's (PEM)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -130,6 +126,14 @@ pub(crate) struct ClusterArgs {
     pub(crate) impersonate_groups: Vec<String>,
 }
 
+/// Flag of commands over all catalogs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AllCatalogsArgs {
+    /// Objects of all catalogs, which is the default
+    #[arg(long, short = 'A', alias = "all-namespaces", conflicts_with_all = ["catalog", "selector"])]
+    pub(crate) all_catalogs: bool,
+}
+
 /// Route to a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Via {
@@ -153,31 +157,38 @@ pub(crate) enum PluginCommand {
         text: Vec<String>,
         #[command(flatten)]
         filter: SearchArgs,
+        #[command(flatten)]
+        sort: SortArgs,
+        #[command(flatten)]
+        all: AllCatalogsArgs,
     },
     /// List objects of one kind
-    Get {
-        #[command(flatten)]
-        list: ListArgs,
-        /// Names of objects; every object when absent
-        names: Vec<String>,
-    },
+    ///
+    /// The exit status is 1 if an object that is named does not exist.
+    Get(GetArgs),
     /// List the channels of packages with their heads
     Heads {
         /// Names of packages, each as NAME or CATALOG/NAME
         #[arg(required = true)]
         packages: Vec<String>,
+        #[command(flatten)]
+        sort: SortArgs,
+        #[command(flatten)]
+        all: AllCatalogsArgs,
     },
     /// List the bundles of a package, highest version first
     Versions(VersionsArgs),
     /// Show all that catalogs say of a package or a bundle
     Describe {
-        /// Kind of the object
-        kind: DescribeKind,
-        /// Name of the package, or of the bundle
-        name: String,
+        /// The object: `package NAME`, `bundle NAME`, a name as `-o name` prints it, or the name of
+        /// a package, or else of a bundle, alone
+        #[arg(value_name = "[KIND] NAME", required = true, num_args = 1..=2)]
+        object: Vec<String>,
         /// Package of the bundle
         #[arg(long, short, value_name = "NAME")]
         package: Option<String>,
+        #[command(flatten)]
+        all: AllCatalogsArgs,
     },
     /// Show a shortest sequence of upgrades between two bundles of a package
     ///
@@ -187,12 +198,15 @@ pub(crate) enum PluginCommand {
     Successors {
         /// Name of the package, as NAME or CATALOG/NAME
         package: String,
-        /// The installed bundle, which need not be in the catalog
-        #[arg(value_name = "NAME@VERSION", value_parser = parse_installed)]
-        installed: InstalledArg,
+        /// The installed bundle: NAME@VERSION, or the name or the version of one that the catalog
+        /// has
+        #[arg(value_name = "BUNDLE")]
+        installed: String,
         /// Only entries of this channel. May be repeated
         #[arg(long, value_name = "NAME")]
         channel: Vec<String>,
+        #[command(flatten)]
+        sort: SortArgs,
     },
     /// Show which bundle an install or an upgrade of a package would choose, and why
     ///
@@ -202,14 +216,24 @@ pub(crate) enum PluginCommand {
     ///
     /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the
     /// request cannot be solved as it stands.
-    Solve(SolveArgs),
+    Solve {
+        /// Packages, as --want
+        #[arg(value_name = "PACKAGE[:CHANNEL][@BUNDLE|@RANGE]", value_parser = parse_wanted)]
+        packages: Vec<WantedArg>,
+        #[command(flatten)]
+        solve: SolveArgs,
+    },
     /// List the images of a package, for mirroring
     Images(ImagesArgs),
     /// List bundles that provide an API at the head of a channel
     Providers {
-        /// The API
-        #[arg(value_name = "GROUP/KIND", value_parser = parse_api)]
-        api: ApiArg,
+        /// The API; its kind alone if only one group has it
+        #[arg(value_name = "[GROUP/]KIND")]
+        api: String,
+        #[command(flatten)]
+        sort: SortArgs,
+        #[command(flatten)]
+        all: AllCatalogsArgs,
     },
     /// Show which packages, channels and bundles differ between two contents
     Diff {
@@ -238,6 +262,10 @@ pub(crate) enum PluginCommand {
         /// Exit with status 1 if an upgrade is available
         #[arg(long)]
         exit_code: bool,
+        #[command(flatten)]
+        sort: SortArgs,
+        #[command(flatten)]
+        all: AllCatalogsArgs,
     },
     /// Print a manifest that installs a package, or adds its catalog to a cluster
     Manifest {
@@ -255,7 +283,8 @@ pub(crate) enum PluginCommand {
     },
     /// Execute a GraphQL document and print its data
     Query {
-        /// The document, such as `{ catalogs { name } }`; `-` reads it from standard input
+        /// The document, such as `{ catalogs { name } }`, or a file with it: FILE, @FILE, or `-` for
+        /// standard input
         #[arg(required_unless_present = "file")]
         document: Option<String>,
         /// File with the document
@@ -276,13 +305,35 @@ pub(crate) enum PluginCommand {
     },
     /// Print the documents that this program sends, for servers that execute trusted documents only
     Documents,
+    /// Print the manual page of the program, or of one of its commands (roff)
+    Man {
+        /// Name of the command
+        command: Option<String>,
+    },
     /// Print a completion script for a shell
+    #[command(alias = "completions")]
     Completion {
         /// The shell
         shell: Shell,
     },
     /// Print the versions of this program and of the server
     Version,
+}
+
+/// Flags of `get`.
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+    /// Names of objects; every object when absent
+    pub(crate) names: Vec<String>,
+    /// Then print each object again when it changes, until the command is interrupted
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) sort: SortArgs,
+    #[command(flatten)]
+    pub(crate) all: AllCatalogsArgs,
 }
 
 /// Flags of `versions`.
@@ -296,6 +347,10 @@ pub(crate) struct VersionsArgs {
     /// Only versions in this range, such as `>=1.0.0 <2.0.0`
     #[arg(long)]
     pub(crate) range: Option<String>,
+    #[command(flatten)]
+    pub(crate) sort: SortArgs,
+    #[command(flatten)]
+    pub(crate) all: AllCatalogsArgs,
 }
 
 /// Flags of `path`.
@@ -326,15 +381,8 @@ pub(crate) struct ImagesArgs {
     /// Images of every bundle, and not only of those at the head of a channel
     #[arg(long)]
     pub(crate) all: bool,
-}
-
-/// Kind of object that `describe` describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DescribeKind {
-    /// A package
-    Package,
-    /// A bundle
-    Bundle,
+    #[command(flatten)]
+    pub(crate) sort: SortArgs,
 }
 
 /// Kind of object that `manifest` prints.
@@ -350,6 +398,32 @@ pub(crate) enum ManifestKind {
     ClusterCatalog,
 }
 
+impl CommonArgs {
+    /// Takes what the command line does not say from the variables of the environment.
+    pub(crate) fn read_variables(&mut self) {
+        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        self.server = self.server.take().or_else(|| variable(SERVER_VARIABLE));
+        self.token = self.token.take().or_else(|| variable(TOKEN_VARIABLE));
+    }
+}
+
+impl PluginCommand {
+    /// Returns the order of the list that the command prints, if the command line names one.
+    pub(crate) fn sort_by(&self) -> Option<&SortKey> {
+        match self {
+            Self::Search { sort, .. }
+            | Self::Heads { sort, .. }
+            | Self::Successors { sort, .. }
+            | Self::Providers { sort, .. }
+            | Self::Outdated { sort, .. }
+            | Self::Get(GetArgs { sort, .. })
+            | Self::Versions(VersionsArgs { sort, .. })
+            | Self::Images(ImagesArgs { sort, .. }) => sort.sort_by.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let parsed: Option<SignedDuration> = text.parse().ok();
     let duration = parsed
@@ -361,6 +435,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use clap::error::ErrorKind;
 
     use super::*;
 
@@ -371,12 +446,20 @@ mod tests {
 
     #[test]
     fn values_of_flags_have_forms() {
-        let is_read = |line: &str| PluginArgs::try_parse_from(line.split_whitespace()).is_ok();
+        let is_read = |line: &str| match PluginArgs::try_parse_from(line.split_whitespace()) {
+            Ok(_) => true,
+            Err(error) => error.kind() == ErrorKind::DisplayHelp,
+        };
         for line in [
             "x search --level FULL_LIFECYCLE --level deep-insights",
             "x heads a b -o wide",
             "x query {a} --var n=1",
             "x manifest p --kind Subscription",
+            "x get Package etcd -A",
+            "x get bundle -w --sort-by .version",
+            "x help get",
+            "x completions bash",
+            "x providers Kind",
         ] {
             assert!(is_read(line), "{line}");
         }
@@ -390,8 +473,8 @@ mod tests {
         for line in [
             "x heads",
             "x search -o none",
-            "x successors p a",
-            "x providers Kind",
+            "x describe a b c",
+            "x get packages -A --catalog a",
             "x query {a} --var n",
         ] {
             assert!(!is_read(line), "{line}");

@@ -155,7 +155,15 @@ async fn values(
             .collect()
     };
     match arg.get_id().as_str() {
-        "output" => fixed(&["table", "wide", "json", "yaml", "name", "jsonpath="]),
+        "output" => fixed(&[
+            "table",
+            "wide",
+            "json",
+            "yaml",
+            "name",
+            "jsonpath=",
+            "custom-columns=",
+        ]),
         id => match timeout(TIME, server_values(id, before, last, positionals, false)).await {
             Ok(Ok(found)) => found,
             _ => server_values(id, before, last, positionals, true)
@@ -186,7 +194,14 @@ async fn server_values(
     let session = &command.session;
     let package = positionals.first().map(String::as_str).unwrap_or_default();
     match id {
-        "package" | "packages" | "name" => packages(session, last).await,
+        "object"
+            if positionals
+                .first()
+                .is_some_and(|kind| kind.starts_with("bundle")) =>
+        {
+            Ok(Vec::new())
+        }
+        "package" | "packages" | "object" => packages(session, last).await,
         "catalog" => catalogs(session).await,
         "from" | "to"
             if package.is_empty() || id == "to" && positionals.len() == 1 && !is_path(before) =>

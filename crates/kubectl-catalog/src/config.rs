@@ -36,8 +36,10 @@ struct ContextConfiguration {
     server: Option<String>,
 }
 
-/// Names the server that the file names, unless the command line says how it is reached.
+/// Names the server that the environment or else the file names, unless the command line says how
+/// it is reached.
 pub(crate) fn complete(args: &mut CommonArgs) -> Result<(), CommandError> {
+    args.read_variables();
     if args.server.is_some() || !matches!(args.via, Via::Auto | Via::Direct) {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use console::Term;
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::{CommonArgs, Via};
+use crate::args::{CommonArgs, SERVER_VARIABLE, Via};
 use crate::documents::BUNDLE_NAMES;
 use crate::error::server_error;
 use crate::selector::LabelSelector;
@@ -140,14 +140,23 @@ impl ServerCommand {
             0 => usize::MAX,
             limit => limit,
         };
-        let client = builder.build().map_err(server_error)?;
+        let client = builder.build().map_err(|error| {
+            let failure = server_error(error);
+            let origin = (route == ServerRoute::Direct && failure.hint.is_none())
+                .then(|| format!("the URL of the server is from {}", server_origin()));
+            match origin {
+                Some(origin) => failure.hint(origin),
+                None => failure,
+            }
+        })?;
         let mut command = Self {
             session: CommandSession {
                 transport: ServerTransport { client },
-                output: args.output.output.clone(),
+                output: args.output.format(),
                 has_headers: !args.output.no_headers,
                 catalogs: args.catalog.clone(),
                 limit,
+                sort_by: None,
                 help: HELP,
             },
             digest: args.digest.clone(),
@@ -283,6 +292,18 @@ pub(crate) async fn bundle_name(
     })
 }
 
+/// Returns where the URL of the server is from.
+fn server_origin() -> &'static str {
+    let is_flag = |word: String| word == "--server" || word.starts_with("--server=");
+    if std::env::args_os().any(|word| is_flag(word.to_string_lossy().into_owned())) {
+        "--server"
+    } else if std::env::var_os(SERVER_VARIABLE).is_some_and(|value| !value.is_empty()) {
+        "the variable CATALOGQL_SERVER"
+    } else {
+        "the configuration file"
+    }
+}
+
 /// Begins the client of the server that is meant.
 async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, CommandError> {
     let hint = "name the server with --server or CATALOGQL_SERVER";
@@ -314,7 +335,8 @@ async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, Comma
     let found = Client::from_kubeconfig(&options);
     found.await.map_err(|error| {
         let failure = server_error(error);
-        if failure.hint.is_some() {
+        // Who names a kubeconfig file does not mean a server by its URL.
+        if failure.hint.is_some() || args.cluster.kubeconfig.is_some() {
             failure
         } else {
             failure.hint(hint)

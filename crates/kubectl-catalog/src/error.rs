@@ -39,6 +39,8 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         ClientError::NotAllowed { status: 403, .. } => Some(
             "the Roles `catalogql-viewer` and `catalogql-port-forward` have the rights: docs/how-to/kubectl-catalog.md",
         ),
+        // A typo is none of another version.
+        ClientError::Refused { message, .. } if message.contains("Did you mean") => None,
         ClientError::Refused {
             code: Some(code), ..
         } if code == INVALID => Some(
@@ -61,12 +63,9 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         } => format!(" ({code})"),
         _ => String::new(),
     };
-    CommandError {
-        status,
-        message: chain(&error) + &code,
-        hint: hint.map(str::to_owned),
-        is_route,
-    }
+    let mut failure = CommandError::from_api(status, &(chain(&error) + &code));
+    failure.is_route = is_route;
+    failure.hint_if(hint.map(str::to_owned))
 }
 
 /// Returns `true` if the certificate of the server is not trusted. The libraries have a type each

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use commands::output::print;
-use commands::{CommandError, ExitStatus};
+use commands::{CommandError, ExitStatus, manual};
 
 use crate::args::{PluginArgs, PluginCommand};
 
@@ -42,6 +42,10 @@ fn execute() -> Result<ExitStatus, CommandError> {
         let mut command = PluginArgs::command();
         clap_complete::generate(shell, &mut command, "kubectl-catalog", &mut script);
         print(&String::from_utf8_lossy(&script))?;
+        return Ok(ExitStatus::Success);
+    }
+    if let PluginCommand::Man { command } = &args.command {
+        manual::print_page(PluginArgs::command(), command.as_deref())?;
         return Ok(ExitStatus::Success);
     }
     config::complete(&mut args.common)?;

@@ -1,6 +1,7 @@
 //! One function for each command of the plugin alone; the others are operations of `commands`.
 
 mod compare;
+mod described;
 mod lists;
 mod manifest;
 mod open;
@@ -15,9 +16,9 @@ use commands::list::{list, search};
 use commands::output::print;
 use commands::resolve::resolve;
 use commands::solve::solve;
-use commands::{CommandError, ExitStatus, describe};
+use commands::{CommandError, ExitStatus};
 
-use crate::args::{DescribeKind, PluginArgs, PluginCommand};
+use crate::args::{GetArgs, PluginArgs, PluginCommand};
 use crate::context::{ServerCommand, ServerRoute, ServerSession};
 use crate::documents;
 
@@ -49,7 +50,8 @@ pub(crate) async fn run(args: &PluginArgs) -> Result<ExitStatus, CommandError> {
 }
 
 async fn attempt(args: &PluginArgs, route: ServerRoute) -> Result<ExitStatus, CommandError> {
-    let command = ServerCommand::begin(&args.common, route).await?;
+    let mut command = ServerCommand::begin(&args.common, route).await?;
+    command.session.sort_by = args.command.sort_by().cloned();
     let ended = execute(&command.session, args).await;
     command.print_age();
     let ended = ended?;
@@ -59,30 +61,36 @@ async fn attempt(args: &PluginArgs, route: ServerRoute) -> Result<ExitStatus, Co
 
 async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatus, CommandError> {
     match &args.command {
-        PluginCommand::Search { text, filter } => search(session, &text.join(" "), filter).await?,
-        PluginCommand::Get { list: args, names } => list(session, args, names).await?,
-        PluginCommand::Heads { packages } => lists::heads(session, packages).await?,
+        PluginCommand::Search { text, filter, .. } => {
+            search(session, &text.join(" "), filter).await?;
+        }
+        PluginCommand::Get(args @ GetArgs { watch: true, .. }) => {
+            watch::objects(session, args).await?;
+        }
+        PluginCommand::Get(args) => list(session, &args.list, &args.names).await?,
+        PluginCommand::Heads { packages, .. } => lists::heads(session, packages).await?,
         PluginCommand::Versions(args) => lists::versions(session, args).await?,
         PluginCommand::Images(args) => lists::images(session, args).await?,
-        PluginCommand::Providers { api } => lists::providers(session, api).await?,
+        PluginCommand::Providers { api, .. } => lists::providers(session, api).await?,
         PluginCommand::Describe {
-            kind: DescribeKind::Package,
-            name,
-            ..
-        } => describe::package(session, name).await?,
-        PluginCommand::Describe {
-            kind: DescribeKind::Bundle,
-            name,
-            package,
-        } => describe::bundle(session, name, package.as_deref()).await?,
+            object, package, ..
+        } => described::describe(session, object, package.as_deref()).await?,
         PluginCommand::Path(args) => upgrades::path(session, args).await?,
         PluginCommand::Successors {
             package,
             installed,
             channel,
+            ..
         } => upgrades::successors(session, package, installed, channel).await?,
         PluginCommand::Resolve(args) => return resolve(session, args).await,
-        PluginCommand::Solve(args) => return solve(session, args).await,
+        PluginCommand::Solve {
+            packages,
+            solve: args,
+        } => {
+            let mut args = args.clone();
+            args.want.extend(packages.iter().cloned());
+            return solve(session, &args).await;
+        }
         PluginCommand::Diff {
             from,
             to,
@@ -107,7 +115,7 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
             )
             .await?;
         }
-        PluginCommand::Outdated { exit_code } => {
+        PluginCommand::Outdated { exit_code, .. } => {
             return outdated::outdated(session, &args.common, *exit_code).await;
         }
         PluginCommand::Query {
@@ -121,6 +129,7 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
         PluginCommand::Watch => watch::watch(session).await?,
         PluginCommand::Version => query::version(session).await?,
         PluginCommand::Completion { .. }
+        | PluginCommand::Man { .. }
         | PluginCommand::Open { .. }
         | PluginCommand::Documents => {}
     }

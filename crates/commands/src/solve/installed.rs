@@ -126,8 +126,11 @@ pub(super) async fn add_installed<T: GraphqlTransport>(
                 fs::read(path).map_err(|error| failed(error.to_string()))?
             }
             _ => {
-                let installed = parse_installed(argument)
-                    .map_err(|reason| failed(format!("it is no file either: {reason}")))?;
+                let installed = parse_installed(argument).ok_or_else(|| {
+                    let form =
+                        "write NAME@VERSION, such as etcd.v0.9.4@0.9.4, or the name of a file";
+                    failed(form.to_owned())
+                })?;
                 named.push(installed);
                 continue;
             }

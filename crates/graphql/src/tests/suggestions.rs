@@ -120,6 +120,24 @@ fn a_null_within_comes_with_similar_names_and_its_path() {
 }
 
 #[test]
+fn a_catalog_of_a_diff_that_is_not_served_comes_with_similar_names() {
+    let one = |argument: &str, value: &str, similar: &str| json!({"path": ["diff"], "argument": argument, "value": value, "similar": [similar]});
+    let query = |from: &str, to: &str| {
+        suggestions(&format!(
+            r#"{{ diff(from: {{name: "{from}"}}, to: {{name: "{to}"}}) {{ fromDigest }} }}"#
+        ))
+    };
+    assert_eq!(
+        query("alhpa", "beta"),
+        json!([one("from", "alhpa", "alpha")])
+    );
+    assert_eq!(
+        query("alhpa", "bet"),
+        json!([one("from", "alhpa", "alpha"), one("to", "bet", "beta")])
+    );
+}
+
+#[test]
 fn names_are_compared_up_to_the_limit_of_a_response() {
     // In the order of names, the similar one is the last one that is compared, or the first one
     // that is not.

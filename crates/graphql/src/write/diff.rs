@@ -56,9 +56,20 @@ impl<'a> ResponseWriter<'a> {
         snapshot: &'a Snapshot,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
+        let sides = ["from", "to"];
         let [from, to] =
-            ["from", "to"].map(|side| outline(snapshot, &input::read(arguments(field).get(side))?));
+            sides.map(|side| outline(snapshot, &input::read(arguments(field).get(side))?));
         let Some(((from, before), (to, after))) = from.zip(to) else {
+            for side in sides {
+                let by: Option<CatalogRefInput<'_>> = input::read(arguments(field).get(side));
+                let unknown = by
+                    .and_then(|by| by.name)
+                    .filter(|name| snapshot.get(name).is_none());
+                if let Some(name) = unknown {
+                    let served = snapshot.by_name().map(|served| served.name.as_str());
+                    self.suggest_similar(field, side, name, served)?;
+                }
+            }
             self.null();
             return Ok(());
         };

@@ -1,18 +1,22 @@
 //! `heads`, `versions`, `images` and `providers`: lists of objects.
 
-use commands::CommandError;
-use commands::args::ApiArg;
+use commands::args::{ApiArg, parse_api};
 use commands::documents::BUNDLES;
 use commands::list::{bundle_name, channel_name, channels, day};
 use commands::output::{
     NOTHING_FOUND, ObjectList, OutputFormat, TableColumn, column, hint, is_set, lines, print, wide,
 };
+use commands::similar::question;
+use commands::{CommandError, ExitStatus};
 use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::{ImagesArgs, VersionsArgs};
 use crate::context::ServerSession;
-use crate::documents::{IMAGES, PROVIDERS};
+use crate::documents::{IMAGES, PROVIDERS, SUGGEST};
+
+/// Number of APIs in a hint.
+const MAX_SIMILAR_APIS: usize = 3;
 
 const HEAD_COLUMNS: [TableColumn; 9] = [
     column("PACKAGE", |item| text(item, "/package/name")),
@@ -59,13 +63,12 @@ fn show(
     name: fn(&Value) -> String,
     items: Vec<Value>,
 ) -> Result<(), CommandError> {
-    ObjectList {
+    session.print_list(ObjectList {
         kind,
         columns,
         name,
         items,
-    }
-    .print(&session.output, session.has_headers)
+    })
 }
 
 /// Lists the channels of packages with their heads.
@@ -154,8 +157,58 @@ pub(super) async fn images(session: &ServerSession, args: &ImagesArgs) -> Result
     )
 }
 
+/// Returns the API that a text names: GROUP/KIND, KIND.GROUP, or the kind alone if only one group
+/// has it.
+async fn find_api(session: &ServerSession, written: &str) -> Result<ApiArg, CommandError> {
+    if let Ok(api) = parse_api(written) {
+        return Ok(api);
+    }
+    if let Some((kind, group)) = written.split_once('.') {
+        return Ok(ApiArg {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+        });
+    }
+    let variables = json!({ "text": written, "catalogs": session.catalogs, "kinds": ["API"] });
+    let data = session.data(SUGGEST, &variables).await?;
+    let suggested: Vec<_> = data["suggest"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|item| ApiArg {
+            group: text(item, "/api/group"),
+            kind: text(item, "/api/kind"),
+        })
+        .collect();
+    let full_name = |api: &ApiArg| format!("{}/{}", api.group, api.kind);
+    let mut found: Vec<_> = suggested
+        .iter()
+        .filter(|api| api.kind.eq_ignore_ascii_case(written))
+        .collect();
+    found.sort_by_key(|api| full_name(api));
+    found.dedup();
+    match &found[..] {
+        [api] => Ok((*api).clone()),
+        [] => {
+            let message = format!("no package provides an API of kind `{written}`");
+            let mut similar: Vec<_> = suggested.iter().map(full_name).collect();
+            similar.sort();
+            similar.dedup();
+            similar.truncate(MAX_SIMILAR_APIS);
+            Err(CommandError::new(ExitStatus::NotFound, message).hint_if(question(&similar)))
+        }
+        several => {
+            let message = format!("several groups have an API of kind `{written}`");
+            let names: Vec<_> = several.iter().map(|api| full_name(api)).collect();
+            Err(CommandError::new(ExitStatus::NotFound, message)
+                .hint(format!("write one of {}", names.join(", "))))
+        }
+    }
+}
+
 /// Lists who provides an API.
-pub(super) async fn providers(session: &ServerSession, api: &ApiArg) -> Result<(), CommandError> {
+pub(super) async fn providers(session: &ServerSession, written: &str) -> Result<(), CommandError> {
+    let api = find_api(session, written).await?;
     let provides = json!({ "group": api.group, "kind": api.kind });
     let variables = json!({ "catalogs": session.catalogs, "filter": { "provides": provides, "channelHead": true } });
     let bundles = session.walk(PROVIDERS, variables, "/bundles").await?;

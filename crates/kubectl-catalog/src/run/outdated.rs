@@ -72,13 +72,12 @@ pub(super) async fn outdated(
     );
     let is_outdated = items.iter().any(|item| !item["successor"].is_null());
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
-    ObjectList {
+    session.print_list(ObjectList {
         kind: "InstalledPackage",
         columns: &COLUMNS,
         name: shown,
         items,
-    }
-    .print(&session.output, session.has_headers)?;
+    })?;
     Ok(ExitStatus::negative_if(exit_code && is_outdated))
 }
 

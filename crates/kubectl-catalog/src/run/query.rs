@@ -1,11 +1,10 @@
 //! `query` and `version`: any document, and the versions of both sides.
 
 use std::path::Path;
-use std::{fs, io};
 
 use commands::args::OperationArgs;
-use commands::output::{OutputFormat, is_structured, print, print_object, print_value};
-use commands::{CommandError, ExitStatus};
+use commands::output::{OutputFormat, hint, is_structured, print, print_object, print_value};
+use commands::{CommandError, document_argument};
 use printing::text;
 use serde_json::{Value, json};
 
@@ -15,9 +14,6 @@ use crate::error::server_error;
 
 /// Version of this program.
 const CLIENT: &str = env!("CARGO_PKG_VERSION");
-
-/// The argument that stands for standard input.
-const STDIN: &str = "-";
 
 /// Executes a document and prints its data.
 pub(super) async fn query(
@@ -36,23 +32,25 @@ pub(super) async fn query(
     } else {
         &OutputFormat::Json
     };
-    print_value(&response.data, output)
+    print_value(&response.data, output)?;
+    let suggestions = response.extensions["suggestions"].as_array();
+    for suggestion in suggestions.into_iter().flatten() {
+        let similar = text(suggestion, "/similar").replace(", ", " or ");
+        let value = text(suggestion, "/value");
+        hint(&format!("`{value}` not found: did you mean {similar}?"));
+    }
+    Ok(())
 }
 
-/// Reads the document of the command line, of a file, or of the standard input.
+/// Reads the document that the command line has or names.
 pub(super) fn read_document(
     document: Option<&str>,
     file: Option<&Path>,
 ) -> Result<String, CommandError> {
-    let read = match (file, document) {
-        (Some(path), _) => fs::read_to_string(path),
-        (None, Some(STDIN)) => io::read_to_string(io::stdin()),
-        (None, document) => Ok(document.unwrap_or_default().to_owned()),
-    };
-    read.map_err(|error| {
-        let message = format!("cannot read the document: {error}");
-        CommandError::new(ExitStatus::Usage, message)
-    })
+    match file {
+        Some(path) => document_argument::read_file(path),
+        None => document_argument::read_document(document.unwrap_or_default()),
+    }
 }
 
 /// Prints the version of this program, before any request to the server.

@@ -1,6 +1,5 @@
 //! `path` and `successors`: the upgrades from a bundle.
 
-use commands::args::InstalledArg;
 use commands::output::{ObjectList, TableColumn, column, hint, is_set, is_structured, name};
 use commands::{CommandError, ExitStatus};
 use printing::text;
@@ -86,11 +85,11 @@ fn no_path(from: &str, to: Option<&str>, channels: &[String], bundle: &Value) ->
 pub(super) async fn successors(
     session: &ServerSession,
     package: &str,
-    installed: &InstalledArg,
+    installed: &str,
     channels: &[String],
 ) -> Result<(), CommandError> {
     let chosen = session.choose(package).await?;
-    let installed = json!({ "name": installed.name, "version": installed.version });
+    let installed = session.installed(&chosen.full_name(), installed).await?;
     let variables = json!({
         "catalog": chosen.catalog, "package": chosen.package, "installed": installed, "channels": channels,
     });
@@ -111,11 +110,10 @@ fn steps(
     items: Vec<Value>,
 ) -> Result<(), CommandError> {
     let shown = |item: &Value| name("bundle", item, &["/toName"]);
-    ObjectList {
+    session.print_list(ObjectList {
         kind: "UpdateEdge",
         columns,
         name: shown,
         items,
-    }
-    .print(&session.output, session.has_headers)
+    })
 }

@@ -1,14 +1,21 @@
-//! `watch`: a line for each change of a catalog, until it is interrupted.
+//! `watch`: a line for each change of a catalog, until it is interrupted; and `get --watch`: the
+//! objects that change with it.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 
 use catalogql_client::{ChangeEvent, ContentChange};
-use commands::CommandError;
-use commands::output::{is_structured, print_while_read};
+use commands::documents::SERVED;
+use commands::output::{
+    ObjectList, OutputFormat, hint, is_structured, lines, print_object, print_while_read,
+};
+use commands::{CommandError, ExitStatus, list};
 use futures_util::TryStreamExt as _;
 use jiff::Timestamp;
+use printing::text;
 use serde_json::{Value, json};
 
+use crate::args::GetArgs;
 use crate::context::ServerSession;
 use crate::documents::COUNTS;
 use crate::error::server_error;
@@ -70,6 +77,72 @@ pub(super) async fn watch(session: &ServerSession) -> Result<(), CommandError> {
         }
     }
     Ok(())
+}
+
+/// Prints objects, and then each that is new or has changed. Objects that are gone are named on the
+/// standard error output.
+pub(super) async fn objects(session: &ServerSession, args: &GetArgs) -> Result<(), CommandError> {
+    // Read before the objects: what changes between the two is reported.
+    let served = session.data(SERVED, &Value::Null).await?;
+    let known = served["catalogs"].as_array().into_iter().flatten();
+    let known = known.map(|catalog| (text(catalog, "/name"), text(catalog, "/digest")));
+    let client = &session.transport.client;
+    let mut changes = pin!(client.changes_since(&session.catalogs, known.collect()));
+
+    let first = list::objects(session, &args.list, &args.names).await?;
+    let mut before = by_name(&first);
+    session.print_list(first)?;
+    while changes.try_next().await.map_err(server_error)?.is_some() {
+        // A named object that is gone may come back.
+        let now = match list::objects(session, &args.list, &args.names).await {
+            Err(error) if error.status == ExitStatus::Negative => None,
+            listed => Some(listed?),
+        };
+        let after = now.as_ref().map(by_name).unwrap_or_default();
+        for name in before.keys().filter(|name| !after.contains_key(*name)) {
+            hint(&format!("{name} is gone"));
+        }
+        let is_changed = |name: &str, item: &Value| before.get(name) != Some(item);
+        if let Some(list) = now
+            && !print_changed(session, &list, is_changed)?
+        {
+            break;
+        }
+        before = after;
+    }
+    Ok(())
+}
+
+/// Returns the objects of a list by their names.
+fn by_name(list: &ObjectList) -> BTreeMap<String, Value> {
+    let items = list.items.iter();
+    items
+        .map(|item| ((list.name)(item), item.clone()))
+        .collect()
+}
+
+/// Prints the objects of a list that have changed; returns `false` if nobody reads them.
+fn print_changed(
+    session: &ServerSession,
+    list: &ObjectList,
+    is_changed: impl Fn(&str, &Value) -> bool,
+) -> Result<bool, CommandError> {
+    let is_printed = |item: &Value| is_changed(&(list.name)(item), item);
+    match &session.output {
+        OutputFormat::Table | OutputFormat::Wide => {
+            print_while_read(&list.rows_of(&session.output, is_printed))
+        }
+        OutputFormat::Name => {
+            let names = list.items.iter().filter(|item| is_printed(item));
+            print_while_read(&lines(names.map(list.name)))
+        }
+        output => {
+            for item in list.items.iter().filter(|item| is_printed(item)) {
+                print_object(list.kind, item, output)?;
+            }
+            Ok(true)
+        }
+    }
 }
 
 fn line(cells: &[String; 6]) -> String {

@@ -8,6 +8,7 @@ mod configuration;
 mod dependencies;
 mod docs;
 mod go;
+mod habits;
 mod krew;
 mod library;
 mod other_servers;

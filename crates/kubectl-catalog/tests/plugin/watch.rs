@@ -31,8 +31,14 @@ impl Watch {
     /// Starts it, and waits until it knows what is served: later changes are reported, and earlier
     /// ones are not.
     fn start(server: &Server, arguments: &[&str]) -> Self {
+        let requests = REQUESTS + usize::from(arguments.contains(&"--catalog"));
+        Self::start_command(server, &[&["watch"], arguments].concat(), requests)
+    }
+
+    /// Starts a command, and waits until it has sent this number of requests.
+    fn start_command(server: &Server, arguments: &[&str], requests: usize) -> Self {
         let before = server.statuses().len();
-        let mut child = server.plugin(&[&["watch"], arguments].concat());
+        let mut child = server.plugin(arguments);
         let mut child = child
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -43,7 +49,6 @@ impl Watch {
             .take()
             .map(|stdout| BufReader::new(stdout).lines());
         let watch = Self { child, lines };
-        let requests = REQUESTS + usize::from(arguments.contains(&"--catalog"));
         eventually(|| (server.statuses().len() >= before + requests).then_some(()));
         watch
     }
@@ -130,4 +135,22 @@ fn programs_read_changes_of_the_catalogs_that_they_name_as_lines_of_json() {
         "packages": 1, "bundlesAdded": 2, "bundlesRemoved": 1,
     });
     assert_eq!(change, expected);
+}
+
+#[test]
+fn get_prints_the_objects_that_change_until_it_is_interrupted() {
+    let server = Server::start();
+    server.serve_fixture("community", ONE, 0);
+    let arguments = ["get", "bundles", "--watch", "-o", "name"];
+    // What is served and the list, before those of the events.
+    let mut watch = Watch::start_command(&server, &arguments, 2 + REQUESTS);
+    let name = |version: &str| format!("bundle/community/etcd/etcd.{version}");
+    assert_eq!([watch.line(), watch.line()], ["v1.1.0", "v1.0.0"].map(name));
+    server.serve_fixture("community", TWO, 0);
+    // That of v1.1.0 is no change.
+    assert_eq!([watch.line(), watch.line()], ["v1.3.0", "v1.2.0"].map(name));
+    let stderr = watch.child.stderr.take().expect("it is a pipe");
+    let gone = BufReader::new(stderr).lines().next();
+    let gone = gone.expect("it goes on").expect("it prints text");
+    assert_eq!(gone, format!("{} is gone", name("v1.0.0")));
 }

@@ -1,0 +1,269 @@
+//! What users of kubectl write without reading a page.
+
+use crate::support::{Server, example};
+
+/// Runs the plugin and returns its exit status and its standard error output.
+fn refused(server: &Server, line: &str) -> (Option<i32>, String) {
+    let output = server.run(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.stdout, "", "{line}");
+    (output.status, output.stderr)
+}
+
+#[track_caller]
+fn prints(server: &Server, line: &str, stdout: &str) {
+    server.ends(&line.split(' ').collect::<Vec<_>>(), 0, stdout, "");
+}
+
+#[test]
+fn a_kind_is_written_in_the_singular_or_the_plural_and_in_any_case() {
+    let server = example();
+    for kind in ["package", "packages", "Package", "PACKAGES"] {
+        let line = format!("get {kind} quillstore -o name");
+        prints(&server, &line, "package/example/quillstore\n");
+    }
+}
+
+#[test]
+fn objects_are_named_as_they_are_printed() {
+    let server = example();
+    for name in ["quillstore", "example/quillstore"] {
+        let line = format!("get package {name} -o name");
+        prints(&server, &line, "package/example/quillstore\n");
+    }
+    let bundle = "bundle/example/quillstore/quillstore.v1.4.0\n";
+    for name in [
+        "quillstore.v1.4.0",
+        "quillstore/quillstore.v1.4.0",
+        "example/quillstore/quillstore.v1.4.0",
+    ] {
+        prints(&server, &format!("get bundle {name} -o name"), bundle);
+    }
+    let described = server.run(&["describe", "package", "quillstore"]);
+    for object in [
+        "quillstore",
+        "package/example/quillstore",
+        "example/quillstore",
+    ] {
+        assert_eq!(server.run(&["describe", object]), described, "{object}");
+    }
+    let described = server.run(&["describe", "bundle", "quillstore.v1.4.0"]);
+    for object in ["quillstore.v1.4.0", bundle.trim_end()] {
+        assert_eq!(server.run(&["describe", object]), described, "{object}");
+    }
+}
+
+#[test]
+fn get_ends_with_1_for_an_object_that_does_not_exist_and_says_what_may_be_meant() {
+    let server = example();
+    let refusal = |line: &str| {
+        let (status, stderr) = refused(&server, line);
+        assert_eq!(status, Some(1), "{line}: {stderr}");
+        stderr
+    };
+    assert_eq!(
+        refusal("get packages quilstore"),
+        "error: package `quilstore` not found\nhint: did you mean quillstore?\n"
+    );
+    assert_eq!(
+        refusal("get channels stabel"),
+        "error: channel `stabel` not found\nhint: did you mean stable?\n"
+    );
+    assert_eq!(
+        refusal("get bundles quillstore.v1.4.1"),
+        "error: bundle `quillstore.v1.4.1` not found\nhint: did you mean quillstore.v1.4.0 or quillstore.v1.0.0 or quillstore.v1.1.0?\n"
+    );
+    assert_eq!(
+        refusal("get bundles quillstore"),
+        "error: bundle `quillstore` not found\nhint: `quillstore` is a package: `kubectl catalog versions quillstore` lists its bundles\n"
+    );
+    assert_eq!(
+        refusal("get catalogs exampel"),
+        "error: no catalog `exampel` is served\nhint: did you mean example? the served catalogs are example\n"
+    );
+    // Those that exist are printed.
+    let some = server.run(&["get", "packages", "quillstore", "nothing", "-o", "name"]);
+    assert_eq!(
+        (some.status, some.stdout.as_str(), some.stderr.as_str()),
+        (
+            Some(1),
+            "package/example/quillstore\n",
+            "error: package `nothing` not found\n"
+        )
+    );
+    // A catalog that is not served is another failure, as for every command.
+    let (status, stderr) = refused(&server, "get packages quillstore --catalog nope");
+    assert_eq!(status, Some(4), "{stderr}");
+}
+
+#[test]
+fn what_describe_cannot_describe_is_said() {
+    let server = example();
+    let missing = refused(&server, "describe quilstore");
+    let expected = "error: package `quilstore` not found\nhint: did you mean quillstore?\n";
+    assert_eq!(missing, (Some(4), expected.to_owned()));
+    let kind = refused(&server, "describe package");
+    let expected = "error: `package` is a kind: name the object too\nhint: `kubectl catalog describe package NAME`\n";
+    assert_eq!(kind, (Some(2), expected.to_owned()));
+    let other = refused(&server, "describe channel stable");
+    let expected = "error: cannot describe `channel`: write package or bundle\nhint: `kubectl catalog get channel -o yaml` prints all of them\n";
+    assert_eq!(other, (Some(2), expected.to_owned()));
+}
+
+#[test]
+fn lists_are_sorted_by_a_column_or_by_a_field() {
+    let server = example();
+    let sorted = |key: &str| {
+        let columns = "custom-columns=NAME:.name";
+        let output = server.run(&[
+            "get",
+            "packages",
+            "--no-headers",
+            "--sort-by",
+            key,
+            "-o",
+            columns,
+        ]);
+        assert_eq!((output.status, output.stderr.as_str()), (Some(0), ""));
+        output
+            .stdout
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        sorted("version"),
+        [
+            "lampglow",
+            "nightjar",
+            "quillstore",
+            "sealwright",
+            "relaybox"
+        ]
+    );
+    assert_eq!(sorted("{.latest.version}"), sorted("VERSION"));
+    // The limit counts after the order.
+    let first = server.run(&[
+        "get",
+        "packages",
+        "--sort-by",
+        ".metadata.createdAt",
+        "--limit",
+        "1",
+        "-o",
+        "name",
+    ]);
+    assert_eq!(
+        first.stderr,
+        "these are the first 1: --limit 0 prints all\n"
+    );
+    let none = refused(&server, "get packages --sort-by nothing");
+    let expected = "error: cannot sort by `nothing`: it is no column, and no object has this field\nhint: the columns are \
+                    NAME, DISPLAY-NAME, CATALOG, CHANNEL, VERSION, DEPRECATED, PROVIDER, LEVEL, CATEGORIES, CREATED\n";
+    assert_eq!(none, (Some(2), expected.to_owned()));
+}
+
+#[test]
+fn tables_have_the_columns_that_users_name() {
+    let server = example();
+    let columns = "custom-columns=PACKAGE:.name,HEAD:.latest.name,WHY:{.deprecation.message}";
+    let table = "\
+PACKAGE     HEAD               WHY
+quillstore  quillstore.v1.4.0  <none>
+";
+    prints(
+        &server,
+        &format!("get package quillstore -o {columns}"),
+        table,
+    );
+    let row = "quillstore  quillstore.v1.4.0  <none>\n";
+    prints(
+        &server,
+        &format!("get package quillstore --no-headers -o {columns}"),
+        row,
+    );
+    let (status, stderr) = refused(&server, "get packages -o custom-columns=NAME");
+    assert!(
+        status == Some(2) && stderr.contains("write HEADER:PATH for each column"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn flags_and_commands_of_kubectl_are_known() {
+    let server = example();
+    let all = server.run(&["get", "packages"]);
+    for flag in ["-A", "--all-catalogs", "--all-namespaces"] {
+        assert_eq!(server.run(&["get", "packages", flag]), all, "{flag}");
+    }
+    let (status, stderr) = refused(&server, "get packages -A --catalog example");
+    assert!(
+        status == Some(2) && stderr.contains("cannot be used with"),
+        "{stderr}"
+    );
+    assert_eq!(server.run(&["help", "get"]), server.run(&["get", "--help"]));
+    assert_eq!(
+        server.run(&["completions", "bash"]),
+        server.run(&["completion", "bash"])
+    );
+    let page = server.run(&["man", "get"]).stdout;
+    assert!(page.contains(".TH kubectl-catalog-get 1"), "{page}");
+    let page = server.run(&["man", "nothing"]);
+    assert_eq!(
+        (page.status, page.stderr.as_str()),
+        (
+            Some(2),
+            "error: cannot print a manual page: there is no command `nothing`\n"
+        )
+    );
+}
+
+#[test]
+fn a_document_is_read_from_the_file_that_an_argument_names() {
+    let server = example();
+    server.folders.write("q.graphql", "{ catalogs { name } }");
+    let path = server.folders.text("q.graphql");
+    let answer = server.run(&["query", "{ catalogs { name } }"]);
+    assert_eq!(answer.status, Some(0));
+    for argument in [path.clone(), format!("@{path}")] {
+        assert_eq!(server.run(&["query", &argument]), answer, "{argument}");
+    }
+}
+
+#[test]
+fn a_bundle_is_named_by_its_name_its_version_or_both() {
+    let server = example();
+    for (command, flag) in [("successors", None), ("resolve", Some("--installed"))] {
+        let run = |bundle: &str| {
+            let words = [Some(command), Some("quillstore"), flag, Some(bundle)];
+            server.run(&words.into_iter().flatten().collect::<Vec<_>>())
+        };
+        let both = run("quillstore.v1.1.0@1.1.0");
+        assert_eq!(run("quillstore.v1.1.0"), both, "{command}");
+        assert_eq!(run("1.1.0"), both, "{command}");
+    }
+    let missing = refused(&server, "successors quillstore 1.1.9");
+    assert_eq!(missing.0, Some(4), "{}", missing.1);
+}
+
+#[test]
+fn an_api_is_found_by_its_kind_alone() {
+    let server = example();
+    let full = server.run(&["providers", "quillstore.example.com/Database"]);
+    assert_eq!(full.status, Some(0));
+    for api in ["Database", "database", "Database.quillstore.example.com"] {
+        assert_eq!(server.run(&["providers", api]), full, "{api}");
+    }
+    let (status, stderr) = refused(&server, "providers Nothing");
+    let expected = "error: no package provides an API of kind `Nothing`\n";
+    assert_eq!((status, stderr.as_str()), (Some(4), expected));
+}
+
+#[test]
+fn solve_takes_packages_as_arguments() {
+    let server = example();
+    let wanted = server.run(&["solve", "--want", "nightjar"]);
+    assert_eq!(
+        (wanted.status, server.run(&["solve", "nightjar"])),
+        (Some(0), wanted)
+    );
+}
