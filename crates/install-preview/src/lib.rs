@@ -48,6 +48,8 @@ mod go_struct;
 mod names;
 mod quantity;
 pub mod render;
+pub mod rights;
+pub mod summary;
 mod targets;
 mod validate;
 
@@ -57,3 +59,4 @@ pub use error::{PreviewError, PreviewErrorCode};
 pub use render::{
     CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, render,
 };
+pub use rights::{RightsFlag, RightsScope};
