@@ -34,6 +34,7 @@ mod metrics;
 mod monitoring;
 mod operations;
 mod plan;
+mod preview;
 mod probes;
 mod pushes;
 mod queries;

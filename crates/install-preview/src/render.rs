@@ -152,6 +152,18 @@ impl RenderedObject<'_> {
         }
     }
 
+    /// Copies what the object borrows of its bundle.
+    pub fn into_owned(self) -> RenderedObject<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        RenderedObject {
+            api_version: owned(self.api_version),
+            kind: owned(self.kind),
+            namespace: self.namespace,
+            name: owned(self.name),
+            json: owned(self.json),
+        }
+    }
+
     /// Parses the object.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.json).expect("an object is rendered as JSON")

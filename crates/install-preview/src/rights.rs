@@ -464,10 +464,10 @@ impl Rights {
             let paths = atom.resource.char_indices().map(|(at, _)| at);
             resources.extend(paths.map(|at| format!("{}*", &atom.resource[..at])));
         }
-        for namespace in distinct(&atom.namespace) {
+        for namespace in distinct(atom.namespace.as_ref()) {
             for group in &groups {
                 for resource in &resources {
-                    for name in distinct(&atom.name) {
+                    for name in distinct(atom.name.as_ref()) {
                         for verb in [&*atom.verb, "*"] {
                             let candidate = RightAtom {
                                 namespace: namespace.clone(),
@@ -494,10 +494,10 @@ impl Rights {
 }
 
 /// An optional value, and `None`, which covers it.
-fn distinct(value: &Option<String>) -> Vec<Option<String>> {
+fn distinct(value: Option<&String>) -> Vec<Option<String>> {
     match value {
         None => vec![None],
-        Some(_) => vec![value.clone(), None],
+        Some(value) => vec![Some(value.clone()), None],
     }
 }
 

@@ -284,8 +284,9 @@ impl InstallSummary {
                 .filter(|_| !is_of_cluster);
             let role = &binding.role_ref;
             let home = namespace.clone().filter(|_| role.kind == "Role");
-            let (rules, foreign_role) = match roles.get(&(home, role.name.clone())) {
-                Some(rules) => (rules.clone(), None),
+            let found = roles.get(&(home, role.name.clone()));
+            let (allowed, foreign_role) = match found {
+                Some(known) => (known.clone(), None),
                 None if role.kind == "ClusterRole" && role.name == CLUSTER_ADMIN => {
                     (vec![everything()], Some(role.name.clone()))
                 }
@@ -300,7 +301,7 @@ impl InstallSummary {
                     },
                     namespaces: namespace.iter().cloned().collect(),
                     foreign_role: foreign_role.clone(),
-                    rules: rules.clone(),
+                    rules: allowed.clone(),
                     flags: BTreeSet::new(),
                 };
                 self.add_permission(permission, install_namespace)?;
