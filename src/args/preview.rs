@@ -50,9 +50,9 @@ pub struct PreviewArgs {
 /// Provider of certificates, as it is written on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CertificateProviderArg {
-    /// cert-manager
+    /// An `Issuer` and a `Certificate` of cert-manager for each deployment with webhooks
     CertManager,
-    /// The service CA of OpenShift
+    /// Annotations for the service CA of `OpenShift`
     ServiceCa,
 }
 

@@ -43,21 +43,13 @@ fn the_head_of_the_default_channel_is_previewed_with_its_objects() {
         json!([document["bundle"], document["version"], document["targetNamespaces"], document["flags"]]),
         json!(["beacon.v1.1.0", "1.1.0", [""], ["READS_SECRETS"]])
     );
-    let role = "beacon.v1.1.0-beacon";
-    let identities = identities(&output);
-    let kinds: Vec<_> = identities
-        .iter()
-        .map(|identity| match identity.split_once(role) {
-            Some((kind, _)) => format!("{kind}{role}"),
-            None => identity.clone(),
-        })
-        .collect();
+    let role = "beacon.v1.1.0-beac-1mwbjg9mq62w8mh5nk7nprnyl3rrsfamafy9ikkubbel";
     assert_eq!(
-        kinds,
+        identities(&output),
         [
             "ServiceAccount beacon beacon",
-            "ClusterRole - beacon.v1.1.0-beacon",
-            "ClusterRoleBinding - beacon.v1.1.0-beacon",
+            &format!("ClusterRole - {role}"),
+            &format!("ClusterRoleBinding - {role}"),
             "CustomResourceDefinition - signals.beacon.example.com",
             "Deployment beacon beacon",
         ]

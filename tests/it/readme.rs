@@ -43,6 +43,7 @@ fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
         "find-providers",
         "mirror-images",
         "plan-an-upgrade",
+        "preview-an-install",
         "watch-changes",
     ] {
         let mut answers = 0;
@@ -152,7 +153,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 19, "commands in the how-to pages");
+    assert_eq!(commands, 23, "commands in the how-to pages");
 }
 
 #[test]
