@@ -9,6 +9,7 @@ mod images;
 mod kube_api;
 mod observe;
 mod order;
+mod preview;
 mod queries;
 mod server;
 mod validate;
@@ -39,6 +40,7 @@ pub use grpc::{GrpcAddress, GrpcArgs};
 pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
+pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{
     CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
     LocalSearchArgs, LocalShowArgs, LocalSolveArgs, SummaryFormat,
@@ -127,6 +129,11 @@ pub enum Command {
     ///
     /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle is selected.
     Resolve(LocalResolveArgs),
+    /// Show the objects that an install of a bundle creates, and what they may do
+    ///
+    /// The rules are those of the OLM v1 controller. The exit status is 1 if the install is refused,
+    /// or if it has a flag of `--fail-on`.
+    Preview(PreviewArgs),
     /// Resolve packages with their dependencies, or explain why there is no solution
     ///
     /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the

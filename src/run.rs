@@ -15,6 +15,7 @@ mod local;
 mod metrics;
 mod once;
 mod output;
+mod preview;
 mod push;
 mod registries;
 mod render;
@@ -54,6 +55,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Migrate(args) => template::migrate(&args),
         Command::Graph(args) => local::graph(&args),
         Command::Resolve(args) => local::resolve(&args),
+        Command::Preview(args) => preview::preview(&args),
         Command::Solve(args) => solve::solve(&args),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),

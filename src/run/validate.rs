@@ -1,7 +1,7 @@
 //! `catalogql validate`: prints the problems of one catalog.
 
 mod github;
-mod sarif;
+pub(super) mod sarif;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -55,15 +55,15 @@ struct JsonProblem<'a> {
 
 /// A problem as tools for pull requests show it, with the path of its file from the working
 /// directory.
-struct Finding<'a> {
-    code: &'a str,
-    severity: Severity,
-    message: String,
-    package: Option<&'a str>,
-    channel: Option<&'a str>,
-    bundle: Option<&'a str>,
-    file: Option<String>,
-    line: Option<u32>,
+pub(super) struct Finding<'a> {
+    pub(super) code: &'a str,
+    pub(super) severity: Severity,
+    pub(super) message: String,
+    pub(super) package: Option<&'a str>,
+    pub(super) channel: Option<&'a str>,
+    pub(super) bundle: Option<&'a str>,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
 }
 
 /// Code of the only problem of a catalog that cannot be read.

@@ -35,6 +35,7 @@ mod metrics;
 mod monitoring;
 mod operations;
 mod plan;
+mod preview;
 mod probes;
 mod pushes;
 mod queries;

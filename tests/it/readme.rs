@@ -45,6 +45,7 @@ fn the_answers_in_the_how_to_pages_are_what_the_example_gives() {
         "find-providers",
         "mirror-images",
         "plan-an-upgrade",
+        "preview-an-install",
         "watch-changes",
     ] {
         let mut answers = 0;
@@ -182,7 +183,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 20, "commands in the README and the how-to pages");
+    assert_eq!(commands, 23, "commands in the README and the how-to pages");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Prints a log of one run. Rules are the codes of problems.
-pub(super) fn print(out: &mut impl Write, findings: &[Finding<'_>]) -> io::Result<()> {
+pub(in crate::run) fn print(out: &mut impl Write, findings: &[Finding<'_>]) -> io::Result<()> {
     let rules: BTreeMap<_, _> = findings
         .iter()
         .map(|finding| (finding.code, finding.level()))

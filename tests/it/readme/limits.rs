@@ -7,6 +7,7 @@ use graphql::StreamLimits;
 use graphql::limits::Limits;
 use http_content::coding;
 use images::unpack;
+use install_preview::bundle;
 
 use super::{row_name, row_value};
 
@@ -22,6 +23,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(catalog_limits());
     all.extend(image_limits());
     all.extend(solving_limits());
+    all.extend(preview_limits());
     all.extend(editing_limits());
     all.extend(pull_limits());
     all.extend(controller_limits());
@@ -570,5 +572,15 @@ fn pull_limits() -> Vec<(&'static str, String)> {
         ("poll", format!("{} s", loading::POLL.as_secs())),
         ("retry", format!("{} s", loading::RETRY.as_secs())),
         ("jitter", format!("{} %", loading::JITTER * 100.0)),
+    ]
+}
+
+fn preview_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("bundle file", bundle::MAX_BUNDLE_FILE_BYTES.to_string()),
+        ("bundle manifests", bundle::MAX_BUNDLE_BYTES.to_string()),
+        ("bundle files", bundle::MAX_BUNDLE_FILES.to_string()),
+        ("bundle objects", bundle::MAX_BUNDLE_OBJECTS.to_string()),
+        ("bundle rules", bundle::MAX_BUNDLE_RULES.to_string()),
     ]
 }

@@ -1,0 +1,62 @@
+//! Previews of installs: the objects that an install of a registry+v1 bundle creates, and what they
+//! may do.
+//!
+//! The crate renders as the OLM v1 controller does, to the letter: names of roles, order of
+//! objects, and reasons for a refusal. It is pure: it opens no file or socket, reads no clock or
+//! environment, and starts no thread. Callers pass the manifests, which come from a catalog or from
+//! the image of the bundle.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`bundle`] | reads manifests and metadata |
+//! | `go_struct` | converts JSON as it passes through the Go structs of upstream |
+//! | `validate`, `targets` | rules for bundles, and for the namespaces that they watch |
+//! | [`render`](mod@render) | renders the objects |
+//!
+//! ```
+//! use install_preview::{ManifestFile, RegistryBundle, RenderOptions, render};
+//!
+//! let csv = br#"
+//! kind: ClusterServiceVersion
+//! metadata: {name: etcd.v1}
+//! spec:
+//!   installModes: [{type: AllNamespaces, supported: true}]
+//!   install: {spec: {permissions: [{serviceAccountName: etcd, rules: []}]}}
+//! "#;
+//! let file = ManifestFile { name: "csv.yaml".into(), bytes: csv.into() };
+//! let bundle = RegistryBundle::read("etcd", &[file])?;
+//! let options = RenderOptions { install_namespace: "etcd".to_owned(), ..RenderOptions::default() };
+//! let rendering = render(&bundle, &options).map_err(|mut errors| errors.remove(0))?;
+//! let kinds: Vec<_> = rendering.objects.iter().map(|object| &*object.kind).collect();
+//! assert_eq!(kinds, ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]);
+//! # Ok::<(), install_preview::PreviewError>(())
+//! ```
+
+#![deny(missing_docs)]
+// clippy.toml of this crate lists the disallowed items: IO and clocks.
+#![deny(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types
+)]
+
+pub mod bundle;
+mod csv;
+pub mod error;
+mod go_json;
+mod go_struct;
+mod names;
+mod quantity;
+pub mod render;
+pub mod rights;
+pub mod summary;
+mod targets;
+mod validate;
+
+pub use bundle::{ManifestFile, RegistryBundle, package_name};
+pub use csv::PolicyRule;
+pub use error::{PreviewError, PreviewErrorCode};
+pub use render::{
+    CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, render,
+};
+pub use rights::{RightsFlag, RightsScope};

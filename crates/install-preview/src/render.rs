@@ -1,0 +1,281 @@
+//! Renders a bundle to the objects that an install creates, as the OLM v1 controller does.
+//!
+//! Objects come in the order in which upstream's generators make them. Where upstream writes fields
+//! without a value (`status: {}`), they are written too.
+
+mod certificates;
+mod deployments;
+mod overrides;
+mod permissions;
+mod webhooks;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::bundle::{DefinitionManifest, RegistryBundle};
+use crate::csv::CsvWebhook;
+use crate::error::{PreviewError, PreviewErrorCode};
+use crate::names::WebhookNames;
+use crate::targets::InstallModes;
+use crate::validate::{is_namespaced, validate};
+
+pub use certificates::CertificateProvider;
+pub use overrides::DeploymentConfig;
+
+/// How a bundle is installed.
+#[derive(Debug, Default)]
+pub struct RenderOptions {
+    /// Namespace of the operator.
+    pub install_namespace: String,
+    /// Namespaces that it watches; empty stands for the default of the bundle, and one empty name
+    /// for all namespaces.
+    pub watch_namespaces: Vec<String>,
+    /// Provider of certificates for webhooks.
+    pub certificates: Option<CertificateProvider>,
+    /// Changes to the deployments.
+    pub deployment_config: Option<DeploymentConfig>,
+}
+
+/// Rendered objects with the namespaces that the operator watches.
+#[derive(Debug)]
+pub struct Rendering<'a> {
+    /// Watched namespaces; one empty name stands for all.
+    pub target_namespaces: Vec<String>,
+    /// Objects in the order of upstream.
+    pub objects: Vec<RenderedObject<'a>>,
+}
+
+/// An object that an install creates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedObject<'a> {
+    /// API version, with the group.
+    pub api_version: Cow<'a, str>,
+    /// Kind.
+    pub kind: Cow<'a, str>,
+    /// Namespace; `None` where the object has none.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: Cow<'a, str>,
+    /// The object as JSON.
+    pub json: Cow<'a, str>,
+}
+
+/// What generators read.
+struct RenderInput<'a, 'o> {
+    bundle: &'a RegistryBundle,
+    namespace: &'o str,
+    targets: &'o [String],
+    certificates: Option<CertificateProvider>,
+    deployment_config: Option<&'o DeploymentConfig>,
+}
+
+/// Renders a bundle.
+///
+/// # Errors
+/// Returns every reason against the bundle, or else the one against the options.
+pub fn render<'a>(
+    bundle: &'a RegistryBundle,
+    options: &RenderOptions,
+) -> Result<Rendering<'a>, Vec<PreviewError>> {
+    let errors = validate(bundle);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let modes = InstallModes::of(bundle);
+    let targets = modes
+        .targets(&options.install_namespace, &options.watch_namespaces)
+        .map_err(|error| vec![error])?;
+    let input = RenderInput {
+        bundle,
+        namespace: &options.install_namespace,
+        targets: &targets,
+        certificates: options.certificates,
+        deployment_config: options.deployment_config.as_ref(),
+    };
+
+    let mut objects = permissions::service_accounts(&input);
+    objects.extend(permissions::roles(&input));
+    objects.extend(permissions::cluster_roles(&input));
+    for definition in &bundle.definitions {
+        objects.push(render_definition(&input, definition).map_err(|error| vec![error])?);
+    }
+    objects.extend(others(&input));
+    objects.extend(deployments::deployments(&input));
+    objects.extend(webhooks::configurations(&input));
+    objects.extend(webhooks::services(&input));
+    objects.extend(certificates::objects(&input));
+    Ok(Rendering {
+        target_namespaces: targets,
+        objects,
+    })
+}
+
+impl RenderInput<'_, '_> {
+    /// Tells whether the operator watches all namespaces.
+    fn is_for_all_namespaces(&self) -> bool {
+        self.targets == [""]
+    }
+}
+
+impl RenderedObject<'_> {
+    /// Creates an object; its metadata is completed by its name and namespace.
+    fn new(kind: (&'static str, &'static str), metadata: ObjectName<'_>, content: Value) -> Self {
+        let (api_version, kind) = kind;
+        let mut object = match content {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
+        let mut fields = Map::new();
+        for (field, map) in [
+            ("annotations", metadata.annotations),
+            ("labels", metadata.labels),
+        ] {
+            if !map.is_empty() {
+                fields.insert(field.to_owned(), Value::Object(map));
+            }
+        }
+        fields.insert("name".to_owned(), metadata.name.into());
+        if let Some(namespace) = metadata.namespace {
+            fields.insert("namespace".to_owned(), namespace.into());
+        }
+        object.insert("apiVersion".to_owned(), api_version.into());
+        object.insert("kind".to_owned(), kind.into());
+        object.insert("metadata".to_owned(), Value::Object(fields));
+        Self {
+            api_version: api_version.into(),
+            kind: kind.into(),
+            namespace: metadata.namespace.map(str::to_owned),
+            name: metadata.name.to_owned().into(),
+            json: Value::Object(object).to_string().into(),
+        }
+    }
+
+    /// Copies what the object borrows of its bundle.
+    pub fn into_owned(self) -> RenderedObject<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        RenderedObject {
+            api_version: owned(self.api_version),
+            kind: owned(self.kind),
+            namespace: self.namespace,
+            name: owned(self.name),
+            json: owned(self.json),
+        }
+    }
+
+    /// Parses the object.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.json).expect("an object is rendered as JSON")
+    }
+}
+
+/// Metadata of a rendered object.
+#[derive(Default)]
+struct ObjectName<'a> {
+    name: &'a str,
+    namespace: Option<&'a str>,
+    labels: Map<String, Value>,
+    annotations: Map<String, Value>,
+}
+
+/// Renders a custom resource definition, with its conversion webhook, if it has one.
+fn render_definition<'a>(
+    input: &RenderInput<'a, '_>,
+    definition: &'a DefinitionManifest,
+) -> Result<RenderedObject<'a>, PreviewError> {
+    let mut webhooks = input.bundle.csv.webhooks_of(CsvWebhook::CONVERSION);
+    let webhook = webhooks.find(|webhook| webhook.conversion_crds.contains(&definition.name));
+    let Some(webhook) = webhook else {
+        return Ok(RenderedObject {
+            api_version: Cow::Borrowed(&definition.api_version),
+            kind: Cow::Borrowed("CustomResourceDefinition"),
+            namespace: None,
+            name: Cow::Borrowed(&definition.name),
+            json: Cow::Borrowed(&definition.json),
+        });
+    };
+    if definition.preserves_unknown_fields {
+        let message = format!(
+            "custom resource definition '{}' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion",
+            definition.name
+        );
+        return Err(PreviewError::new(
+            PreviewErrorCode::PreservesUnknownFields,
+            message,
+        ));
+    }
+
+    let names = WebhookNames::new(&webhook.deployment_name);
+    let mut object: Value =
+        serde_json::from_str(&definition.json).expect("a definition was written as JSON");
+    object["spec"]["conversion"] = json!({
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"service": {
+                "namespace": input.namespace,
+                "name": names.service,
+                "path": webhook.webhook_path.as_deref().unwrap_or("/"),
+                "port": webhook.container_port,
+            }},
+            "conversionReviewVersions": webhook.admission_review_versions,
+        },
+    });
+    if let Some(provider) = input.certificates {
+        let (key, value) = provider.injection(input.namespace, &names);
+        set_annotation(&mut object, key, value);
+    }
+    Ok(RenderedObject {
+        api_version: Cow::Borrowed(&definition.api_version),
+        kind: Cow::Borrowed("CustomResourceDefinition"),
+        namespace: None,
+        name: Cow::Borrowed(&definition.name),
+        json: object.to_string().into(),
+    })
+}
+
+/// Renders the other objects of the bundle; namespaced ones go to the namespace of the operator.
+fn others<'a>(input: &RenderInput<'a, '_>) -> Vec<RenderedObject<'a>> {
+    let others = input.bundle.others.iter();
+    let rendered = others.map(|other| {
+        let mut rendered = RenderedObject {
+            api_version: Cow::Borrowed(&other.api_version),
+            kind: Cow::Borrowed(&other.kind),
+            namespace: None,
+            name: Cow::Borrowed(&other.name),
+            json: Cow::Borrowed(&other.json),
+        };
+        if is_namespaced(&other.kind) == Some(true) {
+            let mut object = rendered.value();
+            member(&mut object, "metadata").insert("namespace".to_owned(), input.namespace.into());
+            object["kind"] = (&*other.kind).into();
+            rendered.namespace = Some(input.namespace.to_owned());
+            rendered.json = object.to_string().into();
+        } else {
+            let object = rendered.value();
+            let namespace = object["metadata"]["namespace"].as_str();
+            rendered.namespace = namespace.filter(|name| !name.is_empty()).map(str::to_owned);
+        }
+        rendered
+    });
+    rendered.collect()
+}
+
+/// Returns a member of an object that is an object, which is created where it is none.
+fn member<'v>(object: &'v mut Value, name: &str) -> &'v mut Map<String, Value> {
+    let value = &mut object[name];
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    value.as_object_mut().expect("it was made an object")
+}
+
+fn set_annotation(object: &mut Value, key: &str, value: String) {
+    let annotations = member(&mut object["metadata"], "annotations");
+    annotations.insert(key.to_owned(), value.into());
+}
+
+/// Converts a value, all of whose maps have strings as keys, to JSON.
+fn to_value(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("maps have strings as keys")
+}

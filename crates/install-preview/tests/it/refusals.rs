@@ -1,0 +1,231 @@
+//! Bundles that are refused, each for its reason, and limits.
+
+use std::fmt::Write as _;
+
+use install_preview::PreviewErrorCode::{self, *};
+use install_preview::bundle::{
+    MAX_BUNDLE_FILE_BYTES, MAX_BUNDLE_FILES, MAX_BUNDLE_OBJECTS, MAX_BUNDLE_RULES,
+};
+use install_preview::{ManifestFile, PreviewError, RegistryBundle, RenderOptions, render};
+
+/// Spec of a CSV that can be installed.
+const MODES: &str = "installModes: [{type: AllNamespaces, supported: true}]";
+
+fn read(files: &[&str]) -> Result<RegistryBundle, PreviewError> {
+    let files: Vec<_> = files
+        .iter()
+        .enumerate()
+        .map(|(at, text)| ManifestFile {
+            name: format!("{at}.yaml").into(),
+            bytes: text.as_bytes().into(),
+        })
+        .collect();
+    RegistryBundle::read("etcd", &files)
+}
+
+fn csv(spec: &str) -> String {
+    format!("kind: ClusterServiceVersion\nmetadata: {{name: etcd.v1}}\nspec: {{{spec}}}\n")
+}
+
+/// Codes of the reasons against a bundle, in their order.
+fn codes(files: &[&str]) -> Vec<PreviewErrorCode> {
+    let options = RenderOptions {
+        install_namespace: "own".to_owned(),
+        ..RenderOptions::default()
+    };
+    let errors = match read(files) {
+        Err(error) => vec![error],
+        Ok(bundle) => render(&bundle, &options).err().unwrap_or_default(),
+    };
+    errors.into_iter().map(|error| error.code).collect()
+}
+
+#[test]
+fn every_violation_of_a_bundle_is_told() {
+    let deployments = "install: {spec: {deployments: [{name: a, spec: {}}]}}";
+    for (spec, expected) in [
+        ("", &[][..]),
+        (
+            "install: {spec: {deployments: [{name: a, spec: {}}, {name: a, spec: {}}, {name: A_b, spec: {}}]}}",
+            &[DuplicateDeployment, InvalidDeploymentName],
+        ),
+        (
+            "customresourcedefinitions: {owned: [{name: as.example.com}]}",
+            &[MissingDefinition],
+        ),
+        (
+            "webhookdefinitions: [{type: ValidatingAdmissionWebhook, generateName: a.b, deploymentName: none}]",
+            &[MissingWebhookDeployment],
+        ),
+        (
+            &format!(
+                "{deployments}, webhookdefinitions: [{{type: MutatingAdmissionWebhook, generateName: A, deploymentName: a}}, {{type: MutatingAdmissionWebhook, generateName: A, deploymentName: a}}]"
+            ),
+            &[DuplicateWebhook, InvalidWebhookName],
+        ),
+        (
+            &format!(
+                "{deployments}, webhookdefinitions: [{{type: ConversionWebhook, generateName: a, deploymentName: a, conversionCRDs: [x]}}, {{type: ConversionWebhook, generateName: b, deploymentName: a, conversionCRDs: [x]}}]"
+            ),
+            &[SharedConversion, ForeignConversion, ForeignConversion],
+        ),
+        (
+            &format!(
+                "{deployments}, webhookdefinitions: [{{type: ValidatingAdmissionWebhook, generateName: a, deploymentName: a, rules: [{{apiGroups: ['*', olm.operatorframework.io]}}, {{apiGroups: [admissionregistration.k8s.io], resources: [ValidatingWebhookConfigurations, other]}}]}}]"
+            ),
+            &[
+                ForbiddenWebhookRule,
+                ForbiddenWebhookRule,
+                ForbiddenWebhookRule,
+            ],
+        ),
+    ] {
+        assert_eq!(
+            codes(&[&csv(&format!("{MODES}, {spec}"))]),
+            expected,
+            "{spec}"
+        );
+    }
+}
+
+#[test]
+fn install_modes_decide_on_conversions_and_on_namespaces() {
+    let conversion = "webhookdefinitions: [{type: ConversionWebhook, generateName: a, deploymentName: a}], install: {spec: {deployments: [{name: a, spec: {}}]}}";
+    let single = "installModes: [{type: SingleNamespace, supported: true}]";
+    assert_eq!(
+        codes(&[&csv(&format!("{single}, {conversion}"))]),
+        [ConversionInstallModes]
+    );
+    assert_eq!(codes(&[&csv(single)]), [InvalidTargetNamespaces]);
+}
+
+#[test]
+fn a_definition_that_is_converted_may_not_preserve_unknown_fields() {
+    let definition = "kind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {preserveUnknownFields: true}\n";
+    let spec = format!(
+        "{MODES}, customresourcedefinitions: {{owned: [{{name: x}}]}}, install: {{spec: {{deployments: [{{name: a, spec: {{}}}}]}}}}, webhookdefinitions: [{{type: ConversionWebhook, generateName: a, deploymentName: a, conversionCRDs: [x]}}]"
+    );
+    let csv = csv(&spec);
+    assert_eq!(codes(&[&csv, definition]), [PreservesUnknownFields]);
+    assert_eq!(
+        codes(&[&csv, definition, definition]),
+        [DuplicateDefinition]
+    );
+}
+
+#[test]
+fn manifests_are_documents_and_lists_of_objects_with_kinds() {
+    let good = csv(MODES);
+    for (other, expected) in [
+        ("", &[][..]),
+        ("---\n---\n", &[]),
+        ("kind: Secret\n---\nkind: ConfigMap\n", &[]),
+        ("{\"kind\": \"Secret\"} {\"kind\": \"ConfigMap\"}", &[]),
+        ("kind: List\nitems: [{kind: Secret}, {kind: Role}]", &[]),
+        ("kind: SecretList\nitems: [{data: {}}]", &[]),
+        ("kind: List\nitems: [{kind: Pod}]", &[UnsupportedKind]),
+        (
+            "kind: Pod\n---\nkind: Job\n",
+            &[UnsupportedKind, UnsupportedKind],
+        ),
+        ("metadata: {}", &[UnreadableManifest]),
+        ("- kind: Secret", &[UnreadableManifest]),
+        ("{", &[UnreadableManifest]),
+        (
+            "kind: CustomResourceDefinition\nspec: {versions: {}}",
+            &[UnreadableManifest],
+        ),
+    ] {
+        assert_eq!(codes(&[&good, other]), expected, "{other}");
+    }
+    assert_eq!(codes(&["kind: Secret"]), [NoClusterServiceVersion]);
+    assert_eq!(codes(&[]), [NoClusterServiceVersion]);
+}
+
+#[test]
+fn a_bundle_without_a_package_is_refused() {
+    let csv = csv(MODES);
+    let files = [ManifestFile {
+        name: "csv.yaml".into(),
+        bytes: csv.as_bytes().into(),
+    }];
+    let bundle = RegistryBundle::read("", &files).unwrap();
+    let errors = render(&bundle, &RenderOptions::default()).unwrap_err();
+    assert_eq!(
+        errors,
+        [PreviewError::new(NoPackageName, "package name is empty")]
+    );
+}
+
+#[test]
+fn properties_of_the_metadata_are_appended_to_those_of_the_csv() {
+    let csv = "kind: ClusterServiceVersion\nmetadata: {name: a, annotations: {olm.properties: '[{\"type\": \"x\", \"value\": {\"b\": 1, \"a\": \"<\"}}]'}}\nspec: {installModes: [{type: AllNamespaces, supported: true}], install: {spec: {deployments: [{name: a, spec: {}}]}}}";
+    let mut bundle = read(&[csv]).unwrap();
+    bundle
+        .add_properties(b"properties:\n- type: z\n  value: [2]\n")
+        .unwrap();
+    let rendering = render(&bundle, &RenderOptions::default()).unwrap();
+    let pod = &rendering.objects[0].value()["spec"]["template"];
+    assert_eq!(
+        pod["metadata"]["annotations"]["olm.properties"],
+        r#"[{"type":"x","value":{"b":1,"a":"\u003c"}},{"type":"z","value":[2]}]"#
+    );
+    assert_eq!(
+        bundle.add_properties(b"properties: 1").unwrap_err().code,
+        UnreadableMetadata
+    );
+}
+
+#[test]
+fn a_bundle_is_read_up_to_its_limits_and_refused_beyond_them() {
+    let rules = |count: usize| {
+        let mut text =
+            String::from("install: {spec: {permissions: [{serviceAccountName: a, rules: [");
+        for _ in 0..count {
+            text.push_str("{verbs: [get]},");
+        }
+        write!(text, "]}}]}}}}, {MODES}").unwrap();
+        // YAML holds fewer indicators than that.
+        csv(&text)
+    };
+    let json = |count: usize| {
+        let list = vec!["{\"verbs\":[\"get\"]}"; count].join(",");
+        format!(
+            "{{\"kind\":\"ClusterServiceVersion\",\"spec\":{{\"installModes\":[{{\"type\":\"AllNamespaces\",\"supported\":true}}],\"install\":{{\"spec\":{{\"permissions\":[{{\"rules\":[{list}]}}]}}}}}}}}"
+        )
+    };
+    assert_eq!(codes(&[&rules(3)]), []);
+    assert_eq!(codes(&[&json(MAX_BUNDLE_RULES)]), []);
+    assert_eq!(codes(&[&json(MAX_BUNDLE_RULES + 1)]), [TooLarge]);
+
+    let good = csv(MODES);
+    let secrets = |count: usize| "kind: Secret\n---\n".repeat(count);
+    assert_eq!(codes(&[&good, &secrets(MAX_BUNDLE_OBJECTS - 1)]), []);
+    assert_eq!(codes(&[&good, &secrets(MAX_BUNDLE_OBJECTS)]), [TooLarge]);
+
+    let mut files = vec![""; MAX_BUNDLE_FILES];
+    files[0] = &good;
+    assert_eq!(codes(&files), []);
+    files.push("");
+    assert_eq!(codes(&files), [TooLarge]);
+
+    let large = |length: usize| format!("{{\"kind\":\"Secret\",\"a\":\"{}\"}}", "x".repeat(length));
+    let longest = large(MAX_BUNDLE_FILE_BYTES - 100);
+    assert_eq!(codes(&[&good, &longest]), []);
+    assert_eq!(codes(&[&good, &large(MAX_BUNDLE_FILE_BYTES)]), [TooLarge]);
+    let mut all = vec![&*longest; 8];
+    all.push(&good);
+    assert_eq!(codes(&all), []);
+    all.extend([&*longest; 1]);
+    assert_eq!(codes(&all), [TooLarge]);
+}
+
+#[test]
+fn aliases_of_yaml_are_resolved_only_up_to_the_size_of_a_manifest() {
+    let mut text = String::from("kind: Secret\na0: &a0 [xxxxxxxxxxxxxxxx]\n");
+    for at in 1..40 {
+        let before = at - 1;
+        writeln!(text, "a{at}: &a{at} [*a{before}, *a{before}, *a{before}]").unwrap();
+    }
+    assert_eq!(codes(&[&csv(MODES), &text]), [UnreadableManifest]);
+}

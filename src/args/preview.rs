@@ -1,0 +1,90 @@
+//! Flags of `preview`.
+
+use std::path::PathBuf;
+
+use clap::{ValueEnum, ValueHint};
+use install_preview::{CertificateProvider, RightsFlag};
+
+use super::ImageArgs;
+
+/// Flags of `preview`.
+#[derive(Debug, clap::Args)]
+pub struct PreviewArgs {
+    /// The catalog: an image (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or
+    /// PATH
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub source: String,
+    /// Package [version: that of the head of the default channel]
+    #[arg(value_name = "PACKAGE[@VERSION]")]
+    pub package: String,
+    /// Bundle of the package, where several have the version
+    #[arg(long, value_name = "NAME")]
+    pub bundle_name: Option<String>,
+    /// Namespace of the operator
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: String,
+    /// Namespaces that the operator watches; an empty name stands for all [default: all, if the
+    /// bundle supports that]
+    #[arg(long, value_name = "NAMESPACES", value_delimiter = ',')]
+    pub watch_namespaces: Vec<String>,
+    /// Provider of certificates for webhooks
+    #[arg(long, value_enum)]
+    pub certificates: Option<CertificateProviderArg>,
+    /// File with the `deploymentConfig` of a `ClusterExtension`, JSON or YAML
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub deployment_config: Option<PathBuf>,
+    /// Show the differences from this version of the package, such as the one that is installed
+    #[arg(long, value_name = "VERSION")]
+    pub from: Option<String>,
+    /// Risks that make the exit status 1; with `--from`, only those that the other version does not
+    /// have
+    #[arg(long, value_name = "FLAGS", value_delimiter = ',', value_parser = parse_flag)]
+    pub fail_on: Vec<RightsFlag>,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: PreviewOutput,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Provider of certificates, as it is written on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CertificateProviderArg {
+    /// An `Issuer` and a `Certificate` of cert-manager for each deployment with webhooks
+    CertManager,
+    /// Annotations for the service CA of `OpenShift`
+    ServiceCa,
+}
+
+/// Output format of `preview`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PreviewOutput {
+    /// Tables
+    #[default]
+    Table,
+    /// JSON: one object, with `objects` or `errors`
+    Json,
+    /// YAML: the objects, as `kubectl apply` takes them
+    Yaml,
+    /// SARIF 2.1.0, for code scanning: the risks
+    Sarif,
+}
+
+impl From<CertificateProviderArg> for CertificateProvider {
+    fn from(provider: CertificateProviderArg) -> Self {
+        match provider {
+            CertificateProviderArg::CertManager => Self::CertManager,
+            CertificateProviderArg::ServiceCa => Self::ServiceCa,
+        }
+    }
+}
+
+fn parse_flag(name: &str) -> Result<RightsFlag, String> {
+    RightsFlag::parse(name).ok_or_else(|| {
+        let names: Vec<_> = RightsFlag::ALL
+            .into_iter()
+            .map(RightsFlag::as_str)
+            .collect();
+        format!("write some of {}", names.join(", "))
+    })
+}
