@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use api::compare_api_versions;
 pub use identity::{VersionRelease, VersionReleaseError};
-pub use tolerant::strict_version;
+pub use tolerant::{strict_version, tolerant_version};
 
 use crate::quote::go_quote;
 
@@ -51,6 +51,10 @@ pub enum VersionError {
     /// There are fewer than three parts.
     #[error("No Major.Minor.Patch elements found")]
     Incomplete,
+    /// A prerelease or build metadata follows fewer than three numbers, in a version that is parsed
+    /// tolerantly.
+    #[error("Short version cannot contain PreRelease/Build meta data")]
+    ShortWithMetadata,
     /// A number has characters other than ASCII digits.
     #[error("Invalid character(s) found in {part} number {}", go_quote(.text))]
     NotANumber {

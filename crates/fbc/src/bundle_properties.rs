@@ -33,6 +33,13 @@ impl<'a> Bundle<'a> {
             })
     }
 
+    /// Returns the platforms that the catalog allows the bundle on.
+    ///
+    /// The first call on a catalog decodes the metadata of all bundles.
+    pub fn platforms(self) -> &'a PlatformStatement {
+        self.catalog().bundle_properties().platforms(self.place())
+    }
+
     /// Returns whether the catalog allows the bundle on a platform: Kubernetes within
     /// `minKubeVersion` and the maximum of its metadata, `OpenShift` up to
     /// [`Bundle::max_openshift_version`] and among the versions that [`Bundle::lifecycle`] lists,
@@ -44,7 +51,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// If the work was stopped.
     pub fn runs_on(self, platform: &Platform<'_>, work: &Work<'_>) -> Result<bool, WorkStopped> {
-        let statement = self.catalog().bundle_properties().platforms(self.place());
+        let statement = self.platforms();
         work.draw(
             Step::Comparison,
             1 + statement.architectures.len() + statement.openshift.len(),
@@ -104,6 +111,13 @@ fn platform_statement(
             .into_iter()
             .map(String::into_boxed_str)
             .collect(),
+    }
+}
+
+impl VersionLifecycle<'_> {
+    /// Returns the versions of `OpenShift` that it lists, at most 1,000; empty when it lists none.
+    pub fn openshift_versions(&self) -> Arc<[PlatformVersion]> {
+        listed_openshift_versions(self)
     }
 }
 

@@ -179,5 +179,6 @@ pub use summary::Summary;
 pub use tables::completions::{CompletionKind, CompletionMatch, MAX_COMPLETED_LETTERS};
 pub use tables::icons::{FoundIcon, Icon, Icons, detect_media_type};
 pub use tables::order::{BundleSort, SortDirection};
+pub use tables::properties::PlatformStatement;
 pub use tables::search::fold::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
 pub use tables::search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, SearchField, SearchMatch};

@@ -94,7 +94,7 @@ impl<'a> Bundle<'a> {
     }
 
     /// Returns its minor version as life cycles name it, such as `1.2`.
-    pub(super) fn minor_version(self) -> Option<String> {
+    pub fn minor_version(self) -> Option<String> {
         let version = Version::parse(self.version()?).ok()?;
         Some(format!("{}.{}", version.major(), version.minor()))
     }

@@ -63,8 +63,18 @@ impl fmt::Display for Platform<'_> {
 }
 
 impl PlatformVersion {
+    /// Returns the major version.
+    pub fn major(self) -> u32 {
+        self.major
+    }
+
+    /// Returns the minor version.
+    pub fn minor(self) -> u32 {
+        self.minor
+    }
+
     /// Compares the numbers that both versions have.
-    pub(crate) fn compare(self, other: Self) -> Ordering {
+    pub fn compare(self, other: Self) -> Ordering {
         let patches = self
             .patch
             .zip(other.patch)
@@ -76,7 +86,8 @@ impl PlatformVersion {
 
     /// Returns the version of `OpenShift` as it is compared: 4.23 and 5.0 are one minor version
     /// under two names.
-    pub(crate) fn of_openshift(self) -> Self {
+    #[must_use]
+    pub fn of_openshift(self) -> Self {
         if (self.major, self.minor) == (4, 23) {
             Self {
                 major: 5,

@@ -174,6 +174,16 @@ fn editing_limits() -> Vec<(&'static str, String)> {
 
 fn solving_limits() -> Vec<(&'static str, String)> {
     vec![
+        ("steps", platform_upgrade::MAX_STEPS.to_string()),
+        (
+            "installed bundles of a plan",
+            platform_upgrade::MAX_INSTALLED_BUNDLES.to_string(),
+        ),
+        (
+            "catalogs of a matrix",
+            platform_upgrade::MAX_STEPS.to_string(),
+        ),
+        ("states", platform_upgrade::MAX_STATES.to_string()),
         ("wanted packages", solve::MAX_SUBSCRIPTIONS.to_string()),
         (
             "installed operators",

@@ -1,12 +1,19 @@
 //! Versions that are parsed more tolerantly than those of bundles: of `ClusterServiceVersion`s, and
 //! in CEL rules.
 
-use super::Version;
+use super::{Version, VersionError};
+
+/// Parses a version as [`tolerant_version`] does; `None` if it is not a semantic version.
+pub fn strict_version(text: &str) -> Option<String> {
+    tolerant_version(text).ok()
+}
 
 /// Parses a version as blang's `ParseTolerant` does and returns it in its strict form: blanks
-/// around it, a `v` before it, zeros before its numbers and missing numbers are allowed. `None` if
-/// it is still not a semantic version.
-pub fn strict_version(text: &str) -> Option<String> {
+/// around it, a `v` before it, zeros before its numbers and missing numbers are allowed.
+///
+/// # Errors
+/// It is still not a semantic version; the message is blang's.
+pub fn tolerant_version(text: &str) -> Result<String, VersionError> {
     let text = text.trim();
     let parts: Vec<_> = text
         .strip_prefix('v')
@@ -14,12 +21,13 @@ pub fn strict_version(text: &str) -> Option<String> {
         .splitn(3, '.')
         .collect();
     if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
-        return None;
+        return Err(VersionError::ShortWithMetadata);
     }
     let mut numbers: Vec<_> = parts.into_iter().map(strip_zeros).collect();
     numbers.resize(3, "0".to_owned());
     let version = numbers.join(".");
-    Version::parse(&version).is_ok().then_some(version)
+    Version::parse(&version)?;
+    Ok(version)
 }
 
 /// Strips the zeros before a number. A longer part without a number counts as zero.

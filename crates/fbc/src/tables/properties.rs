@@ -31,14 +31,18 @@ struct Platforms {
 
 /// Platforms that a catalog allows a bundle on.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct PlatformStatement {
-    pub(crate) min_kubernetes: Option<PlatformVersion>,
-    pub(crate) max_kubernetes: Option<PlatformVersion>,
-    pub(crate) max_openshift: Option<PlatformVersion>,
-    pub(crate) architectures: Box<[Box<str>]>,
+pub struct PlatformStatement {
+    /// Lowest version of Kubernetes.
+    pub min_kubernetes: Option<PlatformVersion>,
+    /// Highest version of Kubernetes.
+    pub max_kubernetes: Option<PlatformVersion>,
+    /// Highest version of `OpenShift`, from the first property that says it.
+    pub max_openshift: Option<PlatformVersion>,
+    /// Architectures of the nodes.
+    pub architectures: Box<[Box<str>]>,
     /// Versions of `OpenShift` that the life cycle of its package lists; empty when that lists
     /// none.
-    pub(crate) openshift: Arc<[PlatformVersion]>,
+    pub openshift: Arc<[PlatformVersion]>,
 }
 
 /// Collects the properties of bundles, in their order.

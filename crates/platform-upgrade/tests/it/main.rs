@@ -1,0 +1,7 @@
+//! Plans over made and real catalogs.
+
+mod corpus;
+mod edge_cases;
+mod naive;
+mod requests;
+mod world;
