@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use api::compare_api_versions;
 pub use identity::{VersionRelease, VersionReleaseError};
-pub use tolerant::{strict_version, tolerant_version};
+pub use tolerant::{coerced_version, strict_version, tolerant_version};
 
 use crate::quote::go_quote;
 

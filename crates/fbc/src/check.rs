@@ -12,7 +12,7 @@ mod blob;
 mod bundle;
 mod channel;
 mod deprecations;
-mod graph;
+pub(crate) mod graph;
 mod location;
 mod manifest;
 mod package;

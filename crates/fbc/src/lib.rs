@@ -154,6 +154,7 @@ pub mod work;
 pub use blobs::{BYTES_PER_OBJECT, FREE_OBJECTS, IndexError, MAX_CONTENT_BYTES};
 pub use bundle::{Bundle, RelatedImage};
 pub use catalog::{Catalog, Meta, PackageProblems};
+pub use check::graph::find_graph_problem;
 pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
 pub use csv_enums::{CapabilityLevel, InstallMode, InstallModes};
 pub use deprecation::Deprecation;

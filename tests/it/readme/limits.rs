@@ -25,6 +25,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(solving_limits());
     all.extend(preview_limits());
     all.extend(editing_limits());
+    all.extend(mirror_limits());
     all.extend(pull_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
@@ -137,6 +138,21 @@ fn request_limits() -> Vec<(&'static str, String)> {
             .map(|limit| (row_name(limit.name), row_value(limit))),
     );
     all
+}
+
+fn mirror_limits() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "configuration",
+            mirror::configuration::MAX_CONFIGURATION_BYTES.to_string(),
+        ),
+        (
+            "configuration values",
+            mirror::configuration::MAX_CONFIGURATION_VALUES.to_string(),
+        ),
+        ("blocked pattern", mirror::MAX_PATTERN_BYTES.to_string()),
+        ("mirror problems", mirror::problem::MAX_PROBLEMS.to_string()),
+    ]
 }
 
 fn editing_limits() -> Vec<(&'static str, String)> {

@@ -20,7 +20,7 @@ pub(super) fn check(channel: Channel<'_>, problems: &mut ProblemCollector) {
         return;
     }
     check_names(channel, location, problems);
-    if let Some((code, message)) = graph::find_problem(channel) {
+    if let Some((code, message)) = graph::find_graph_problem(channel.entries()) {
         problems.add(code, || location.problem(code, message));
     }
     for entry in channel.entries() {

@@ -5,15 +5,18 @@ use std::collections::{HashMap, HashSet};
 
 use fbc_read::problem::ProblemCode;
 
-use crate::package::{Channel, ChannelEntry};
+use crate::package::ChannelEntry;
 
-/// Returns the first problem of a channel's update graph, in upstream's order and words.
+/// Returns the first problem of the update graph of some entries of a channel, in upstream's order
+/// and words.
 ///
 /// Of entries with one name the first counts. Takes time linear in the entries and their skips.
-pub(super) fn find_problem(channel: Channel<'_>) -> Option<(ProblemCode, String)> {
+pub fn find_graph_problem<'a>(
+    channel_entries: impl ExactSizeIterator<Item = ChannelEntry<'a>>,
+) -> Option<(ProblemCode, String)> {
     let mut entries: HashMap<&str, ChannelEntry<'_>> =
-        HashMap::with_capacity(channel.entries().len());
-    for entry in channel.entries() {
+        HashMap::with_capacity(channel_entries.len());
+    for entry in channel_entries {
         entries.entry(entry.name()).or_insert(entry);
     }
     let skipped: HashSet<&str> = entries.values().flat_map(|entry| entry.skips()).collect();

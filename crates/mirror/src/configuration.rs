@@ -1,0 +1,492 @@
+//! Reads an `ImageSetConfiguration` of oc-mirror and refuses invalid ones.
+//!
+//! Of `mirror`, only `operators` and `blockedImages` are used. Members that no version of oc-mirror
+//! has are refused, as oc-mirror does: a misspelt bound would silently select other versions.
+
+use std::collections::HashSet;
+
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+use crate::node::{Node, NodeAt};
+use crate::pattern::BlockedPattern;
+use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
+use crate::range::MirrorRange;
+
+/// Maximum length of a configuration, in bytes.
+pub const MAX_CONFIGURATION_BYTES: usize = 32 << 20;
+
+/// Maximum number of values in a configuration: enough for 100,000 packages with several channels.
+pub const MAX_CONFIGURATION_VALUES: usize = 4_000_000;
+
+/// Supported values of `apiVersion`.
+pub const API_VERSIONS: [&str; 2] = [
+    "mirror.openshift.io/v1alpha2",
+    "mirror.openshift.io/v2alpha1",
+];
+
+/// Value of `kind`.
+pub const KIND: &str = "ImageSetConfiguration";
+
+/// Members of an item of `operators` that change nothing that is selected.
+const OPERATOR_MEMBERS: [&str; 9] = [
+    "catalog",
+    "full",
+    "packages",
+    "targetCatalog",
+    "targetTag",
+    "targetCatalogSourceTemplate",
+    "platforms",
+    "skipDependencies",
+    "originalRef",
+];
+
+const PACKAGE_MEMBERS: [&str; 5] = [
+    "name",
+    "defaultChannel",
+    "minVersion",
+    "maxVersion",
+    "channels",
+];
+
+const CHANNEL_MEMBERS: [&str; 3] = ["name", "minVersion", "maxVersion"];
+
+/// Parts of `mirror` that are not about catalogs.
+const OTHER_PARTS: [&str; 4] = ["platform", "additionalImages", "helm", "samples"];
+
+/// A configuration of what is mirrored.
+#[derive(Clone, Debug, Default)]
+pub struct MirrorConfiguration {
+    /// Items of `mirror.operators`, in their order.
+    pub operators: Vec<CatalogSelection>,
+    /// Warnings about parts that are ignored.
+    pub notices: Vec<MirrorProblem>,
+    blocked: Vec<BlockedPattern>,
+}
+
+/// What is selected of one catalog: an item of `mirror.operators`.
+#[derive(Clone, Debug, Default)]
+pub struct CatalogSelection {
+    /// Place of the item in the configuration.
+    pub path: String,
+    /// Line of the item.
+    pub line: Option<u64>,
+    /// Reference of the catalog.
+    pub catalog: String,
+    /// Selects all entries of the selected channels.
+    pub is_full: bool,
+    /// Selected packages; all if empty.
+    pub packages: Vec<PackageSelection>,
+    /// Repository of the catalog in the target registry, in place of its own path.
+    pub target_catalog: Option<String>,
+    /// Tag of the catalog in the target registry.
+    pub target_tag: Option<String>,
+}
+
+/// What is selected of one package.
+#[derive(Clone, Debug)]
+pub struct PackageSelection {
+    /// Line of the item.
+    pub line: Option<u64>,
+    /// Name of the package.
+    pub name: String,
+    /// Default channel, in place of that of the catalog.
+    pub default_channel: Option<String>,
+    /// Versions to select in each selected channel; heads if absent.
+    pub range: Option<MirrorRange>,
+    /// Selected channels; all if empty.
+    pub channels: Vec<ChannelSelection>,
+}
+
+/// What is selected of one channel.
+#[derive(Clone, Debug)]
+pub struct ChannelSelection {
+    /// Line of the item.
+    pub line: Option<u64>,
+    /// Name of the channel.
+    pub name: String,
+    /// Versions to select; those of the package if absent.
+    pub range: Option<MirrorRange>,
+}
+
+impl MirrorConfiguration {
+    /// Reads a configuration in YAML or JSON.
+    ///
+    /// # Errors
+    /// The reasons why it is refused, with their places; at most [`MAX_PROBLEMS`].
+    pub fn parse(text: &str) -> Result<Self, Vec<MirrorProblem>> {
+        let refuse =
+            |message: String| vec![MirrorProblem::new(MirrorProblemCode::Config, "", message)];
+        if text.len() > MAX_CONFIGURATION_BYTES {
+            return Err(refuse(format!(
+                "the configuration has more than {MAX_CONFIGURATION_BYTES} bytes"
+            )));
+        }
+        let budget = serde_saphyr::budget! {
+            max_events: 2 * MAX_CONFIGURATION_VALUES,
+            max_nodes: MAX_CONFIGURATION_VALUES,
+        };
+        let options = serde_saphyr::options! {
+            budget: budget,
+            duplicate_keys: DuplicateKeyPolicy::Error,
+        };
+        let root: NodeAt = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+            refuse(format!(
+                "the configuration is not YAML: {}",
+                error.without_snippet()
+            ))
+        })?;
+
+        let mut reader = Reader::default();
+        let configuration = reader.configuration(&root);
+        match configuration {
+            Some(configuration) if reader.problems.is_empty() => Ok(configuration),
+            _ => Err(reader.problems),
+        }
+    }
+
+    /// Tells whether a pattern of `blockedImages` matches an image reference.
+    pub fn blocks(&self, reference: &str) -> bool {
+        self.blocked
+            .iter()
+            .any(|pattern| pattern.matches(reference))
+    }
+
+    /// Returns the patterns of `blockedImages` as they were written.
+    pub(crate) fn blocked_texts(&self) -> Vec<&str> {
+        self.blocked.iter().map(BlockedPattern::as_str).collect()
+    }
+}
+
+impl CatalogSelection {
+    /// Returns the place of a package.
+    pub fn package_path(&self, package: usize) -> String {
+        format!("{}.packages[{package}]", self.path)
+    }
+
+    /// Returns the place of a channel of a package.
+    pub fn channel_path(&self, package: usize, channel: usize) -> String {
+        format!("{}.packages[{package}].channels[{channel}]", self.path)
+    }
+}
+
+/// Place of an object, and its members.
+struct ObjectAt<'n> {
+    path: String,
+    line: u64,
+    members: &'n [(String, NodeAt)],
+}
+
+/// Collects the problems of a configuration while it is read.
+#[derive(Default)]
+struct Reader {
+    problems: Vec<MirrorProblem>,
+}
+
+impl Reader {
+    fn refuse(&mut self, path: &str, line: u64, message: impl Into<String>) {
+        if self.problems.len() < MAX_PROBLEMS {
+            let problem = MirrorProblem::new(MirrorProblemCode::Config, path, message);
+            self.problems.push(problem.on_line(Some(line)));
+        }
+    }
+
+    fn configuration(&mut self, root: &NodeAt) -> Option<MirrorConfiguration> {
+        let root = self.object("", root)?;
+        let kind = self.text(&root, "kind");
+        if kind.as_deref() != Some(KIND) {
+            let line = root.line_of("kind");
+            self.refuse("kind", line, format!("the `kind` must be `{KIND}`"));
+        }
+        let version = self.text(&root, "apiVersion");
+        if !version.is_some_and(|version| API_VERSIONS.contains(&&*version)) {
+            let line = root.line_of("apiVersion");
+            let known = API_VERSIONS.join("` or `");
+            self.refuse(
+                "apiVersion",
+                line,
+                format!("the `apiVersion` must be `{known}`"),
+            );
+        }
+
+        let mirror = root
+            .member("mirror")
+            .map(|node| self.object("mirror", node));
+        let Some(Some(mirror)) = mirror else {
+            if mirror.is_none() {
+                self.refuse("mirror", root.line, "`mirror` is missing");
+            }
+            return None;
+        };
+        let mut configuration = MirrorConfiguration::default();
+        for part in OTHER_PARTS {
+            let Some(node) = mirror.member(part) else {
+                continue;
+            };
+            let message = format!("`{part}` is not about catalogs and is ignored");
+            let path = format!("mirror.{part}");
+            let notice = MirrorProblem::new(MirrorProblemCode::PartIgnored, path, message);
+            configuration.notices.push(
+                notice
+                    .on_line(Some(node.line))
+                    .but_oc_mirror("mirrors it too"),
+            );
+        }
+        for blocked in self.objects(&mirror, "blockedImages") {
+            self.blocked_pattern(&blocked, &mut configuration.blocked);
+        }
+        let operators = self.objects(&mirror, "operators");
+        let mut targets = HashSet::new();
+        for operator in &operators {
+            let Some(selection) = self.catalog(operator) else {
+                continue;
+            };
+            let target = (
+                selection.catalog.clone(),
+                selection.target_catalog.clone(),
+                selection.target_tag.clone(),
+            );
+            if !targets.insert(target) {
+                let message = format!(
+                    "catalog `{}` is named twice with the same target: merge the items, or give one another `targetCatalog` or `targetTag`",
+                    selection.catalog
+                );
+                self.refuse(&operator.path, operator.line, message);
+            }
+            configuration.operators.push(selection);
+        }
+        if operators.is_empty() && self.problems.is_empty() {
+            self.refuse(
+                "mirror.operators",
+                mirror.line,
+                "no catalog is named in `mirror.operators`",
+            );
+        }
+        Some(configuration)
+    }
+
+    fn blocked_pattern(&mut self, blocked: &ObjectAt<'_>, patterns: &mut Vec<BlockedPattern>) {
+        let Some(name) = self.name(blocked) else {
+            return;
+        };
+        match BlockedPattern::parse(&name) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(message) => {
+                let path = format!("{}.name", blocked.path);
+                self.refuse(&path, blocked.line_of("name"), message);
+            }
+        }
+    }
+
+    fn catalog(&mut self, operator: &ObjectAt<'_>) -> Option<CatalogSelection> {
+        self.check_members(operator, &OPERATOR_MEMBERS);
+        let catalog = self
+            .text(operator, "catalog")
+            .filter(|text| !text.is_empty());
+        if catalog.is_none() {
+            self.refuse(
+                &operator.path,
+                operator.line,
+                "`catalog` is missing: name the reference of a catalog",
+            );
+        }
+        let is_full = self.boolean(operator, "full");
+        let target_catalog = self.text(operator, "targetCatalog");
+        let target_tag = self.text(operator, "targetTag");
+        let items = self.objects(operator, "packages");
+        let mut names = HashSet::new();
+        let mut packages = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(package) = self.package(&item) else {
+                continue;
+            };
+            if !names.insert(package.name.clone()) {
+                let message = format!("package `{}` is named twice", package.name);
+                self.refuse(&item.path, item.line, message);
+            }
+            packages.push(package);
+        }
+        Some(CatalogSelection {
+            path: operator.path.clone(),
+            line: Some(operator.line),
+            catalog: catalog?,
+            is_full,
+            packages,
+            target_catalog,
+            target_tag,
+        })
+    }
+
+    fn package(&mut self, item: &ObjectAt<'_>) -> Option<PackageSelection> {
+        self.check_members(item, &PACKAGE_MEMBERS);
+        let name = self.name(item);
+        let default_channel = self
+            .text(item, "defaultChannel")
+            .filter(|text| !text.is_empty());
+        let range = self.range(item);
+        let items = self.objects(item, "channels");
+        let mut names = HashSet::new();
+        let mut channels = Vec::with_capacity(items.len());
+        for channel_item in items {
+            self.check_members(&channel_item, &CHANNEL_MEMBERS);
+            let channel_range = self.range(&channel_item);
+            let Some(channel) = self.name(&channel_item) else {
+                continue;
+            };
+            if range.is_some() && channel_range.is_some() {
+                let message = format!(
+                    "channel `{channel}` and its package both have a range of versions: remove one of them"
+                );
+                self.refuse(&channel_item.path, channel_item.line, message);
+            }
+            if !names.insert(channel.clone()) {
+                let message = format!("channel `{channel}` is named twice");
+                self.refuse(&channel_item.path, channel_item.line, message);
+            }
+            channels.push(ChannelSelection {
+                line: Some(channel_item.line),
+                name: channel,
+                range: channel_range,
+            });
+        }
+        Some(PackageSelection {
+            line: Some(item.line),
+            name: name?,
+            default_channel,
+            range,
+            channels,
+        })
+    }
+
+    fn range(&mut self, item: &ObjectAt<'_>) -> Option<MirrorRange> {
+        let minimum = self.text(item, "minVersion");
+        let maximum = self.text(item, "maxVersion");
+        match MirrorRange::new(minimum.as_deref(), maximum.as_deref()) {
+            Ok(range) => range,
+            Err(error) => {
+                let path = item.path_of(error.member);
+                self.refuse(&path, item.line_of(error.member), error.message);
+                None
+            }
+        }
+    }
+
+    /// Reads the member `name`, which is required.
+    fn name(&mut self, item: &ObjectAt<'_>) -> Option<String> {
+        let had = self.problems.len();
+        let name = self.text(item, "name").filter(|name| !name.is_empty());
+        if name.is_none() && self.problems.len() == had {
+            self.refuse(&item.path, item.line, "`name` is missing");
+        }
+        name
+    }
+
+    fn text(&mut self, item: &ObjectAt<'_>, member: &str) -> Option<String> {
+        let value = item.member(member)?;
+        match &value.node {
+            Node::Null => None,
+            Node::Text(text) => Some(text.clone()),
+            other => {
+                let quoted = match other {
+                    Node::Number(text) => format!(": write \"{text}\", with quotes"),
+                    _ => String::new(),
+                };
+                let message = format!(
+                    "`{member}` must be a text, not {}{quoted}",
+                    other.type_name()
+                );
+                self.refuse(&item.path_of(member), value.line, message);
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, item: &ObjectAt<'_>, member: &str) -> bool {
+        let Some(value) = item.member(member) else {
+            return false;
+        };
+        match &value.node {
+            Node::Null => false,
+            Node::Boolean(value) => *value,
+            other => {
+                let message = format!(
+                    "`{member}` must be `true` or `false`, not {}",
+                    other.type_name()
+                );
+                self.refuse(&item.path_of(member), value.line, message);
+                false
+            }
+        }
+    }
+
+    fn object<'n>(&mut self, path: &str, value: &'n NodeAt) -> Option<ObjectAt<'n>> {
+        if let Node::Object(members) = &value.node {
+            return Some(ObjectAt {
+                path: path.to_owned(),
+                line: value.line,
+                members,
+            });
+        }
+        let name = if path.is_empty() {
+            "the configuration"
+        } else {
+            path
+        };
+        let message = format!("{name} must be an object, not {}", value.node.type_name());
+        self.refuse(path, value.line, message);
+        None
+    }
+
+    /// Reads a member that is a list of objects; absent and `null` are the empty list.
+    fn objects<'n>(&mut self, item: &ObjectAt<'n>, member: &str) -> Vec<ObjectAt<'n>> {
+        let Some(value) = item.member(member) else {
+            return Vec::new();
+        };
+        let path = item.path_of(member);
+        match &value.node {
+            Node::Null => Vec::new(),
+            Node::List(items) => {
+                let items = items.iter().enumerate();
+                items
+                    .filter_map(|(at, item)| self.object(&format!("{path}[{at}]"), item))
+                    .collect()
+            }
+            other => {
+                let message = format!("`{member}` must be a list, not {}", other.type_name());
+                self.refuse(&path, value.line, message);
+                Vec::new()
+            }
+        }
+    }
+
+    fn check_members(&mut self, item: &ObjectAt<'_>, known: &[&str]) {
+        for (member, value) in item.members {
+            if !known.contains(&member.as_str()) {
+                let message = format!(
+                    "`{member}` is not known here: known are `{}`",
+                    known.join("`, `")
+                );
+                self.refuse(&item.path_of(member), value.line, message);
+            }
+        }
+    }
+}
+
+impl<'n> ObjectAt<'n> {
+    fn member(&self, name: &str) -> Option<&'n NodeAt> {
+        let (_, value) = self.members.iter().find(|(key, _)| key == name)?;
+        Some(value)
+    }
+
+    fn path_of(&self, member: &str) -> String {
+        if self.path.is_empty() {
+            member.to_owned()
+        } else {
+            format!("{}.{member}", self.path)
+        }
+    }
+
+    /// Returns the line of a member, or that of the object if there is none.
+    fn line_of(&self, member: &str) -> u64 {
+        self.member(member).map_or(self.line, |value| value.line)
+    }
+}
