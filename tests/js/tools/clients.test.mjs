@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
@@ -56,6 +56,14 @@ before(async () => {
   app = await import(join(work, 'operations.js'));
 });
 after(() => rmSync(work, { recursive: true }));
+
+test('codegen reads the schema from the server, by introspection', () =>
+  withServer(async (url) => {
+    const config = { schema: url, documents: join(work, 'operations.ts'), silent: true };
+    const made = await generate({ ...config, generates: { [`${join(work, 'introspected')}/`]: { preset } } }, false);
+    const files = made.map(({ filename }) => basename(filename)).sort();
+    assert.deepEqual(files, ['fragment-masking.ts', 'gql.ts', 'graphql.ts', 'index.ts']);
+  }));
 
 const persisted = (text) => ({ persistedQuery: { version: 1, sha256Hash: sha256(text) } });
 
