@@ -13,6 +13,7 @@ mod lines;
 mod listeners;
 mod local;
 mod metrics;
+mod mirror;
 mod once;
 mod output;
 mod push;
@@ -55,6 +56,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Graph(args) => local::graph(&args),
         Command::Resolve(args) => local::resolve(&args),
         Command::Solve(args) => solve::solve(&args),
+        Command::Mirror(command) => mirror::mirror(&command),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),

@@ -134,6 +134,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
     for page in [
         "find-providers",
         "look-into-a-catalog",
+        "mirror-a-catalog",
         "plan-an-upgrade",
         "publish-a-catalog",
     ]
@@ -152,7 +153,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 19, "commands in the how-to pages");
+    assert_eq!(commands, 22, "commands in the how-to pages");
 }
 
 #[test]
