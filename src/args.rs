@@ -7,6 +7,7 @@ mod file;
 mod grpc;
 mod images;
 mod kube_api;
+mod mirror;
 mod observe;
 mod order;
 mod preview;
@@ -39,6 +40,10 @@ pub use file::FileFlags;
 pub use grpc::{GrpcAddress, GrpcArgs};
 pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
+pub use mirror::{
+    CatalogAlias, MirrorCatalogArgs, MirrorCommand, MirrorOutput, MirrorPlanArgs,
+    MirrorSelectionArgs,
+};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{
@@ -139,6 +144,9 @@ pub enum Command {
     /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the
     /// request is rejected.
     Solve(LocalSolveArgs),
+    /// Select the part of catalogs that a disconnected cluster needs
+    #[command(subcommand)]
+    Mirror(MirrorCommand),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret has the type `kubernetes.io/tls`. Its certificate is valid for one year, for the

@@ -13,6 +13,7 @@ mod lines;
 mod listeners;
 mod local;
 mod metrics;
+mod mirror;
 mod once;
 mod output;
 mod preview;
@@ -57,6 +58,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Resolve(args) => local::resolve(&args),
         Command::Preview(args) => preview::preview(&args),
         Command::Solve(args) => solve::solve(&args),
+        Command::Mirror(command) => mirror::mirror(&command),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),

@@ -32,6 +32,7 @@ mod kube_api;
 mod layers;
 mod metadata;
 mod metrics;
+mod mirror;
 mod monitoring;
 mod operations;
 mod plan;

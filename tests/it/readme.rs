@@ -165,6 +165,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
     let pages = [
         "find-providers",
         "look-into-a-catalog",
+        "mirror-a-catalog",
         "plan-an-upgrade",
         "publish-a-catalog",
     ]
@@ -183,7 +184,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 24, "commands in the README and the how-to pages");
+    assert_eq!(commands, 27, "commands in the README and the how-to pages");
 }
 
 #[test]

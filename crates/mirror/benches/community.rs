@@ -6,6 +6,11 @@
     clippy::unwrap_used,
     reason = "what helpers of benches cannot do fails the bench"
 )]
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "benches read the corpus and print what they measured"
+)]
 
 use std::fs;
 

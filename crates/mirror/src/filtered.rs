@@ -29,18 +29,40 @@ pub fn filtered_blobs(catalog: &Catalog, packages: &[MirroredPackage<'_>]) -> Ve
             _ => meta.package_name().unwrap_or_default(),
         };
         let start = meta.line_span().start;
-        let line = match meta.schema() {
-            "olm.package" => parts.package(owner, start, meta.blob())?,
-            "olm.channel" => parts.channel(start, meta.blob())?,
-            "olm.bundle" if parts.bundles.contains(&start) => None,
-            "olm.bundle" => return None,
-            "olm.deprecations" => parts.deprecations(at, meta.blob())?,
-            _ if owner.is_empty() || parts.packages.contains_key(owner) => None,
-            _ => return None,
+        let part = match meta.schema() {
+            "olm.package" => parts.package(owner, start, meta.blob()),
+            "olm.channel" => parts.channel(start, meta.blob()),
+            "olm.bundle" => BlobPart::all_if(parts.bundles.contains(&start)),
+            "olm.deprecations" => parts.deprecations(at, meta.blob()),
+            _ => BlobPart::all_if(owner.is_empty() || parts.packages.contains_key(owner)),
         };
-        Some(FilteredBlob { meta: at, line })
+        match part {
+            BlobPart::None => None,
+            BlobPart::All => Some(FilteredBlob {
+                meta: at,
+                line: None,
+            }),
+            BlobPart::Line(line) => Some(FilteredBlob {
+                meta: at,
+                line: Some(line),
+            }),
+        }
     });
     metas.collect()
+}
+
+/// What is selected of a blob.
+enum BlobPart {
+    None,
+    All,
+    /// The canonical line of the selected part.
+    Line(String),
+}
+
+impl BlobPart {
+    fn all_if(is_selected: bool) -> Self {
+        if is_selected { Self::All } else { Self::None }
+    }
 }
 
 /// Selected parts by the place of their blobs.
@@ -83,23 +105,28 @@ impl<'p, 'a> Parts<'p, 'a> {
         parts
     }
 
-    /// Returns the line of a package if it changes; `None` if the package is not selected.
-    fn package(&self, name: &str, start: usize, blob: JsonValue<'_>) -> Option<Option<String>> {
-        let package = self.packages.get(name)?;
-        if package.package.meta().line_span().start != start {
-            return None;
+    fn package(&self, name: &str, start: usize, blob: JsonValue<'_>) -> BlobPart {
+        let package = self.packages.get(name);
+        let is_own =
+            |package: &&&MirroredPackage<'_>| package.package.meta().line_span().start == start;
+        match package.filter(is_own) {
+            None => BlobPart::None,
+            Some(package) if package.default_channel == package.package.default_channel_name() => {
+                BlobPart::All
+            }
+            Some(package) => {
+                let default = serde_json::Value::from(&*package.default_channel).to_string();
+                BlobPart::Line(with_member(blob, "defaultChannel", &default))
+            }
         }
-        if package.default_channel == package.package.default_channel_name() {
-            return Some(None);
-        }
-        let default = serde_json::Value::from(&*package.default_channel).to_string();
-        Some(Some(with_member(blob, "defaultChannel", &default)))
     }
 
-    fn channel(&self, start: usize, blob: JsonValue<'_>) -> Option<Option<String>> {
-        let channel = self.channels.get(&start)?;
+    fn channel(&self, start: usize, blob: JsonValue<'_>) -> BlobPart {
+        let Some(channel) = self.channels.get(&start) else {
+            return BlobPart::None;
+        };
         if channel.entries.len() == channel.channel.entries().len() {
-            return Some(None);
+            return BlobPart::All;
         }
         let places: HashSet<usize> = channel.entries.iter().map(|entry| entry.place()).collect();
         let stays: HashSet<usize> = channel
@@ -109,14 +136,19 @@ impl<'p, 'a> Parts<'p, 'a> {
             .filter(|(_, entry)| places.contains(&entry.place()))
             .map(|(at, _)| at)
             .collect();
-        Some(Some(with_entries(blob, &stays)))
+        BlobPart::Line(with_entries(blob, &stays))
     }
 
-    fn deprecations(&self, meta: usize, blob: JsonValue<'_>) -> Option<Option<String>> {
-        let stays = self.deprecations.get(&meta)?;
-        let [entries] = blob.fields(["entries"]).ok()?;
-        let all = entries?.elements().ok()?.len();
-        Some((stays.len() < all).then(|| with_entries(blob, stays)))
+    fn deprecations(&self, meta: usize, blob: JsonValue<'_>) -> BlobPart {
+        let Some(stays) = self.deprecations.get(&meta) else {
+            return BlobPart::None;
+        };
+        let [entries] = blob.fields(["entries"]).unwrap_or_default();
+        let all = entries.and_then(|entries| entries.elements().ok());
+        if all.is_none_or(|all| all.len() == stays.len()) {
+            return BlobPart::All;
+        }
+        BlobPart::Line(with_entries(blob, stays))
     }
 }
 

@@ -44,13 +44,9 @@ impl MirrorRange {
         }
 
         // The text of oc-mirror: a range of one bound has one part, and one of two has two.
-        let mut text = String::new();
-        if let Some(minimum) = minimum {
-            text.push_str(&format!(">={minimum}"));
-        }
-        if let Some(maximum) = maximum {
-            text.push_str(&format!(" <={maximum}"));
-        }
+        let lower = minimum.map(|text| format!(">={text}"));
+        let upper = maximum.map(|text| format!(" <={text}"));
+        let text = lower.unwrap_or_default() + &upper.unwrap_or_default();
         let constraint = MastermindsRange::parse(&text).map_err(|error| RangeError {
             member: if minimum.is_some() {
                 "minVersion"

@@ -14,6 +14,7 @@ use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
 use crate::range::MirrorRange;
 use crate::validity;
 use fbc_grammar::version::Version;
+use fbc_read::json::JsonText;
 
 /// Schema of the blobs with deprecations.
 const DEPRECATIONS: &str = "olm.deprecations";
@@ -318,8 +319,8 @@ impl<'a, 's> Selector<'a, 's, '_> {
                     entries: None,
                 }),
                 None if self.is_ours() => {
-                    let names = package.channels().map(Channel::name);
-                    let similar = similar_names(&named.name, names, self.work)?;
+                    let known = package.channels().map(Channel::name);
+                    let similar = similar_names(&named.name, known, self.work)?;
                     let package_at = selection.map_or(0, |(package_at, _)| package_at);
                     let path = self.selection.channel_path(package_at, at);
                     let message = format!(
@@ -357,8 +358,8 @@ impl<'a, 's> Selector<'a, 's, '_> {
         if self.problems.len() >= MAX_PROBLEMS {
             return Ok(());
         }
-        let names = self.catalog.packages().map(Package::name);
-        let similar = similar_names(&named.name, names, self.work)?;
+        let known = self.catalog.packages().map(Package::name);
+        let similar = similar_names(&named.name, known, self.work)?;
         let message = format!(
             "the catalog has no package `{}`{}",
             named.name,
@@ -723,7 +724,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
                     reference.and_then(|reference| reference.fields(["schema", "name"]).ok());
                 let [schema, name] = fields.unwrap_or_default().map(|text| {
                     text.and_then(|text| text.text().ok())
-                        .map(|text| text.decode())
+                        .map(JsonText::decode)
                         .unwrap_or_default()
                 });
                 list.push(MirroredDeprecation {

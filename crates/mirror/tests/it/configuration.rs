@@ -269,9 +269,10 @@ fn a_pattern_that_backtracks_elsewhere_takes_linear_time() {
 
 #[test]
 fn a_hundred_thousand_packages_are_read() {
-    let items: String = (0..100_000)
+    let items: Vec<_> = (0..100_000)
         .map(|at| format!("    - name: p{at}\n"))
         .collect();
+    let items = items.concat();
     let mirror = format!("  operators:\n  - catalog: a\n    packages:\n{items}");
     let configuration = MirrorConfiguration::parse(&text(&mirror)).unwrap();
     assert_eq!(configuration.operators[0].packages.len(), 100_000);

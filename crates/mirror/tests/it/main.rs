@@ -4,6 +4,11 @@
     clippy::unwrap_used,
     reason = "what helpers of tests cannot do fails the test"
 )]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests read recorded results and the corpus"
+)]
 
 mod configuration;
 mod golden;

@@ -349,13 +349,14 @@ fn a_channel_whose_entries_skip_each_other_takes_work_in_proportion_to_its_skips
             format!(r#"{{"name":"p.v0.0.{at}","skips":[{}]}}"#, skips.join(","))
         })
         .collect();
-    let bundles: String = (0..count)
+    let bundles: Vec<_> = (0..count)
         .map(|at| {
             format!(
                 "{{\"image\":\"a.io/p:{at}\",\"name\":\"p.v0.0.{at}\",\"package\":\"p\",\"properties\":[{{\"type\":\"olm.package\",\"value\":{{\"packageName\":\"p\",\"version\":\"0.0.{at}\"}}}}],\"schema\":\"olm.bundle\"}}\n"
             )
         })
         .collect();
+    let bundles = bundles.concat();
     let catalog = fixture::catalog_of(&format!(
         "{{\"defaultChannel\":\"s\",\"name\":\"p\",\"schema\":\"olm.package\"}}\n{{\"entries\":[{}],\"name\":\"s\",\"package\":\"p\",\"schema\":\"olm.channel\"}}\n{bundles}",
         entries.join(",")
