@@ -40,7 +40,12 @@ fn the_head_of_the_default_channel_is_previewed_with_its_objects() {
     assert_eq!((output.status, &*output.stderr), (Some(0), ""));
     let document = json_of(&output);
     assert_eq!(
-        json!([document["bundle"], document["version"], document["targetNamespaces"], document["flags"]]),
+        json!([
+            document["bundle"],
+            document["version"],
+            document["targetNamespaces"],
+            document["flags"]
+        ]),
         json!(["beacon.v1.1.0", "1.1.0", [""], ["READS_SECRETS"]])
     );
     let role = "beacon.v1.1.0-beac-1mwbjg9mq62w8mh5nk7nprnyl3rrsfamafy9ikkubbel";
@@ -99,7 +104,13 @@ fn differences_and_flags_decide_on_the_status() {
     for (arguments, status) in [
         (&["beacon", "--from", "1.0.0"][..], 0),
         (
-            &["beacon", "--from", "1.0.0", "--fail-on", "READS_SECRETS,EXEC"],
+            &[
+                "beacon",
+                "--from",
+                "1.0.0",
+                "--fail-on",
+                "READS_SECRETS,EXEC",
+            ],
             1,
         ),
         (&["beacon", "--from", "1.0.0", "--fail-on", "EXEC"], 0),
@@ -150,7 +161,11 @@ fn code_scanning_gets_the_flags_and_those_that_fail_as_errors() {
     let run = json_of(&output)["runs"][0].take();
     let result = &run["results"][0];
     assert_eq!(
-        json!([result["ruleId"], result["level"], run["results"].as_array().map(Vec::len)]),
+        json!([
+            result["ruleId"],
+            result["level"],
+            run["results"].as_array().map(Vec::len)
+        ]),
         json!(["READS_SECRETS", "error", 1])
     );
 }
