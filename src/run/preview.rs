@@ -13,8 +13,8 @@ use fbc::{Bundle, Catalog};
 use fbc_read::manifest::read_manifest;
 use install_preview::summary::{InstallDifference, InstallSummary};
 use install_preview::{
-    DeploymentConfig, ManifestFile, PreviewError, PreviewErrorCode, RegistryBundle, RenderOptions,
-    RenderedObject, RightsFlag, render,
+    BundleManifestFile, DeploymentConfig, PreviewError, PreviewErrorCode, RegistryBundle,
+    RenderOptions, RenderedObject, RightsFlag, render,
 };
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ impl<'a> BundlePreview<'a> {
 }
 
 /// Decodes the manifests that the catalog has of a bundle.
-fn inline_manifests(bundle: Bundle<'_>) -> Result<Vec<ManifestFile<'static>>, PreviewError> {
+fn inline_manifests(bundle: Bundle<'_>) -> Result<Vec<BundleManifestFile<'static>>, PreviewError> {
     let mut files = Vec::new();
     for property in bundle.properties() {
         if property.type_name() != BUNDLE_OBJECT {
@@ -157,7 +157,7 @@ fn inline_manifests(bundle: Bundle<'_>) -> Result<Vec<ManifestFile<'static>>, Pr
                 message,
             ));
         }
-        files.push(ManifestFile {
+        files.push(BundleManifestFile {
             name: name.into(),
             bytes: bytes.into(),
         });

@@ -8,7 +8,7 @@ use fbc_read::{FileReader, ReadEvent, ReadLimits};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::csv::Csv;
+use crate::csv::BundleCsv;
 use crate::error::{PreviewError, PreviewErrorCode};
 use crate::go_json;
 use crate::go_struct::{CRD, CSV, GoStructs};
@@ -33,7 +33,7 @@ pub const MAX_BUNDLE_RULES: usize = 10_000;
 const PROPERTIES: &str = "olm.properties";
 
 /// A file in the folder `manifests` of a bundle, or one that a catalog has inline.
-pub struct ManifestFile<'a> {
+pub struct BundleManifestFile<'a> {
     /// Name, for messages.
     pub name: Cow<'a, str>,
     /// JSON or YAML, with one or several documents.
@@ -44,7 +44,7 @@ pub struct ManifestFile<'a> {
 #[derive(Debug, Default)]
 pub struct RegistryBundle {
     pub(crate) package: String,
-    pub(crate) csv: Csv,
+    pub(crate) csv: BundleCsv,
     pub(crate) definitions: Vec<DefinitionManifest>,
     pub(crate) others: Vec<OtherManifest>,
 }
@@ -116,7 +116,7 @@ impl RegistryBundle {
     ///
     /// # Errors
     /// Fails at the first manifest that cannot be read, and when there is no CSV.
-    pub fn read(package: &str, files: &[ManifestFile<'_>]) -> Result<Self, PreviewError> {
+    pub fn read(package: &str, files: &[BundleManifestFile<'_>]) -> Result<Self, PreviewError> {
         if files.len() > MAX_BUNDLE_FILES {
             return Err(too_large(format!(
                 "the bundle has {} files: at most {MAX_BUNDLE_FILES} are read",
@@ -244,7 +244,7 @@ pub fn package_name(annotations: &[u8]) -> Result<String, PreviewError> {
 }
 
 impl BundleReading {
-    fn file(&mut self, file: &ManifestFile<'_>) -> Result<(), PreviewError> {
+    fn file(&mut self, file: &BundleManifestFile<'_>) -> Result<(), PreviewError> {
         if file.bytes.len() > MAX_BUNDLE_FILE_BYTES {
             return Err(too_large(format!(
                 "manifest {:?} has {} bytes: at most {MAX_BUNDLE_FILE_BYTES} are read",

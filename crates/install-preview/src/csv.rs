@@ -7,15 +7,15 @@ use serde_json::Value;
 
 /// A CSV, as Go writes it: every field has its type.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Csv {
+pub(crate) struct BundleCsv {
     #[serde(default)]
-    pub(crate) metadata: CsvMetadata,
+    pub(crate) metadata: BundleCsvMetadata,
     #[serde(default)]
     pub(crate) spec: CsvSpec,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct CsvMetadata {
+pub(crate) struct BundleCsvMetadata {
     #[serde(default)]
     pub(crate) name: String,
     #[serde(default)]
@@ -83,13 +83,13 @@ pub(crate) struct CsvDeployment {
 pub(crate) struct CsvPermission {
     #[serde(rename = "serviceAccountName")]
     pub(crate) service_account: String,
-    pub(crate) rules: Option<Vec<PolicyRule>>,
+    pub(crate) rules: Option<Vec<RbacRule>>,
 }
 
 /// A rule of RBAC: what may be done to which resources. Fields are in the order of Go's struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PolicyRule {
+pub struct RbacRule {
     /// Verbs; `*` stands for all.
     #[serde(default)]
     pub verbs: Option<Vec<String>>,
@@ -136,7 +136,7 @@ pub(crate) struct CsvWebhook {
     pub(crate) reinvocation_policy: Option<String>,
 }
 
-impl Csv {
+impl BundleCsv {
     /// Returns the deployments of the install strategy.
     pub(crate) fn deployments(&self) -> &[CsvDeployment] {
         self.spec.install.spec.deployments.as_deref().unwrap_or(&[])

@@ -48,14 +48,14 @@ pub(crate) struct GoStructs {
 
 struct GoField {
     name: &'static str,
-    kind: FieldKind,
+    kind: GoKind,
     /// Left out when empty; a struct never is.
     omits_empty: bool,
     /// Left out when it has its zero value; a struct too.
     omits_zero: bool,
 }
 
-enum FieldKind {
+enum GoKind {
     String,
     Bool,
     Int32,
@@ -71,15 +71,15 @@ enum FieldKind {
     SchemaOrBool,
     SchemaOrArray,
     SchemaOrStrings,
-    Pointer(Box<FieldKind>),
-    List(Box<FieldKind>),
-    Map(Box<FieldKind>),
+    Pointer(Box<GoKind>),
+    List(Box<GoKind>),
+    Map(Box<GoKind>),
     Struct(usize),
 }
 
 /// What a written value is to `omitempty` and `omitzero`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum Emptiness {
     Empty,
     /// Zero, but not empty: times and versions, which are structs.
     Zero,
@@ -87,7 +87,7 @@ enum Content {
 }
 
 /// One conversion.
-struct Conversion {
+struct GoConversion {
     structs: &'static GoStructs,
     out: Vec<u8>,
     path: Vec<Cow<'static, str>>,
@@ -113,7 +113,7 @@ impl GoStructs {
             };
             let mut words = field.split(' ');
             let name = words.next().unwrap_or_default();
-            let kind = FieldKind::parse(words.next().unwrap_or_default(), &by_name);
+            let kind = GoKind::parse(words.next().unwrap_or_default(), &by_name);
             let options: Vec<_> = words.collect();
             let fields = structs.last_mut().expect("fields follow their struct");
             fields.push(GoField {
@@ -128,18 +128,18 @@ impl GoStructs {
 
     /// Converts canonical JSON to what Go writes after it has read it into a struct.
     pub(crate) fn convert(&'static self, name: &str, json: &[u8]) -> Result<String, GoTypeError> {
-        let mut conversion = Conversion {
+        let mut conversion = GoConversion {
             structs: self,
             out: Vec::with_capacity(json.len()),
             path: Vec::new(),
         };
-        let kind = FieldKind::Struct(self.by_name[name]);
+        let kind = GoKind::Struct(self.by_name[name]);
         conversion.value(&kind, &mut JsonCursor::new(json))?;
         String::from_utf8(conversion.out).map_err(|_| GoTypeError::Damaged)
     }
 }
 
-impl FieldKind {
+impl GoKind {
     fn parse(text: &'static str, by_name: &HashMap<&'static str, usize>) -> Self {
         let inner = |text| Box::new(Self::parse(text, by_name));
         match text {
@@ -194,23 +194,23 @@ impl FieldKind {
     }
 }
 
-impl Conversion {
+impl GoConversion {
     /// Reads a value and writes it as Go does.
     fn value(
         &mut self,
-        kind: &FieldKind,
+        kind: &GoKind,
         cursor: &mut JsonCursor<'_>,
-    ) -> Result<Content, GoTypeError> {
+    ) -> Result<Emptiness, GoTypeError> {
         if cursor.kind().map_err(damaged)? == JsonKind::Null {
             cursor.value().map_err(damaged)?;
             return Ok(self.zero(kind));
         }
         match kind {
-            FieldKind::Pointer(inner) => self.value(inner, cursor).map(|_| Content::Full),
-            FieldKind::List(inner) => self.list(inner, cursor),
-            FieldKind::Map(inner) => self.map(inner, cursor),
-            FieldKind::Struct(at) => self.members(*at, cursor),
-            FieldKind::SchemaOrBool | FieldKind::SchemaOrArray | FieldKind::SchemaOrStrings => {
+            GoKind::Pointer(inner) => self.value(inner, cursor).map(|_| Emptiness::Full),
+            GoKind::List(inner) => self.list(inner, cursor),
+            GoKind::Map(inner) => self.map(inner, cursor),
+            GoKind::Struct(at) => self.members(*at, cursor),
+            GoKind::SchemaOrBool | GoKind::SchemaOrArray | GoKind::SchemaOrStrings => {
                 self.schema(kind, cursor)
             }
             _ => self.plain(kind, cursor),
@@ -220,9 +220,9 @@ impl Conversion {
     /// Reads and writes a value without members.
     fn plain(
         &mut self,
-        kind: &FieldKind,
+        kind: &GoKind,
         cursor: &mut JsonCursor<'_>,
-    ) -> Result<Content, GoTypeError> {
+    ) -> Result<Emptiness, GoTypeError> {
         let found = cursor.kind().map_err(damaged)?;
         let raw = cursor.value().map_err(damaged)?.raw();
         let mismatch = |path: &[Cow<'static, str>]| GoTypeError::Mismatch {
@@ -233,58 +233,56 @@ impl Conversion {
         let text = || std::str::from_utf8(raw).map_err(|_| GoTypeError::Damaged);
         let content = |is_empty| {
             if is_empty {
-                Content::Empty
+                Emptiness::Empty
             } else {
-                Content::Full
+                Emptiness::Full
             }
         };
         match (kind, found) {
-            (FieldKind::String | FieldKind::Bytes, JsonKind::String) => {
+            (GoKind::String | GoKind::Bytes, JsonKind::String) => {
                 self.out.extend_from_slice(raw);
                 Ok(content(raw == b"\"\""))
             }
-            (FieldKind::Any, _)
-            | (FieldKind::Time | FieldKind::Release | FieldKind::IntOrString, JsonKind::String) => {
+            (GoKind::Any, _)
+            | (GoKind::Time | GoKind::Release | GoKind::IntOrString, JsonKind::String) => {
                 self.out.extend_from_slice(raw);
-                Ok(Content::Full)
+                Ok(Emptiness::Full)
             }
-            (FieldKind::Bool, JsonKind::Bool) => {
+            (GoKind::Bool, JsonKind::Bool) => {
                 self.out.extend_from_slice(raw);
                 Ok(content(raw == b"false"))
             }
-            (FieldKind::Float, JsonKind::Number) => {
+            (GoKind::Float, JsonKind::Number) => {
                 self.out.extend_from_slice(raw);
                 Ok(content(text()?.parse() == Ok(0.0)))
             }
-            (FieldKind::Int32 | FieldKind::Int64, JsonKind::Number) => {
+            (GoKind::Int32 | GoKind::Int64, JsonKind::Number) => {
                 let number = integer(text()?).ok_or_else(|| mismatch(&self.path))?;
                 // Go's conversion wraps.
                 #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
                 let number = match kind {
-                    FieldKind::Int32 => i64::from(number as i32),
+                    GoKind::Int32 => i64::from(number as i32),
                     _ => number,
                 };
                 self.out.extend_from_slice(number.to_string().as_bytes());
                 Ok(content(number == 0))
             }
-            (FieldKind::IntOrString, JsonKind::Number) => {
+            (GoKind::IntOrString, JsonKind::Number) => {
                 let number: i32 = text()?.parse().map_err(|_| mismatch(&self.path))?;
                 self.out.extend_from_slice(number.to_string().as_bytes());
-                Ok(Content::Full)
+                Ok(Emptiness::Full)
             }
-            (FieldKind::Quantity, JsonKind::String | JsonKind::Number) => {
+            (GoKind::Quantity, JsonKind::String | JsonKind::Number) => {
                 let unquoted = text()?.trim_matches('"').trim();
                 let quantity = quantity::canonical(unquoted).ok_or_else(|| mismatch(&self.path))?;
                 self.out.push(b'"');
                 self.out.extend_from_slice(quantity.as_bytes());
                 self.out.push(b'"');
-                Ok(Content::Full)
+                Ok(Emptiness::Full)
             }
-            (FieldKind::Version, JsonKind::String)
-                if is_tolerable_version(&raw[1..raw.len() - 1]) =>
-            {
+            (GoKind::Version, JsonKind::String) if is_tolerable_version(&raw[1..raw.len() - 1]) => {
                 self.out.extend_from_slice(raw);
-                Ok(Content::Full)
+                Ok(Emptiness::Full)
             }
             _ => Err(mismatch(&self.path)),
         }
@@ -293,40 +291,40 @@ impl Conversion {
     /// Reads and writes a schema, or what may stand in its place.
     fn schema(
         &mut self,
-        kind: &FieldKind,
+        kind: &GoKind,
         cursor: &mut JsonCursor<'_>,
-    ) -> Result<Content, GoTypeError> {
+    ) -> Result<Emptiness, GoTypeError> {
         let schema = self.structs.by_name[SCHEMA];
         let element = match kind {
-            FieldKind::SchemaOrStrings => FieldKind::String,
-            _ => FieldKind::Struct(schema),
+            GoKind::SchemaOrStrings => GoKind::String,
+            _ => GoKind::Struct(schema),
         };
         match (kind, cursor.kind().map_err(damaged)?) {
-            (_, JsonKind::Object) => self.members(schema, cursor).map(|_| Content::Full),
-            (FieldKind::SchemaOrBool, JsonKind::Bool) => self.plain(&FieldKind::Bool, cursor),
-            (FieldKind::SchemaOrBool, _) => self.plain(kind, cursor),
+            (_, JsonKind::Object) => self.members(schema, cursor).map(|_| Emptiness::Full),
+            (GoKind::SchemaOrBool, JsonKind::Bool) => self.plain(&GoKind::Bool, cursor),
+            (GoKind::SchemaOrBool, _) => self.plain(kind, cursor),
             (_, JsonKind::Array) => {
                 let from = self.out.len();
-                if self.list(&element, cursor)? == Content::Empty {
+                if self.list(&element, cursor)? == Emptiness::Empty {
                     self.out.truncate(from);
                     self.out.extend_from_slice(b"null");
                 }
-                Ok(Content::Full)
+                Ok(Emptiness::Full)
             }
             // Upstream decodes any other value to nothing.
             _ => {
                 cursor.value().map_err(damaged)?;
                 self.out.extend_from_slice(b"null");
-                Ok(Content::Full)
+                Ok(Emptiness::Full)
             }
         }
     }
 
     fn list(
         &mut self,
-        inner: &FieldKind,
+        inner: &GoKind,
         cursor: &mut JsonCursor<'_>,
-    ) -> Result<Content, GoTypeError> {
+    ) -> Result<Emptiness, GoTypeError> {
         if cursor.kind().map_err(damaged)? != JsonKind::Array {
             return self.mismatch("a list", cursor);
         }
@@ -344,17 +342,17 @@ impl Conversion {
         })?;
         self.out.push(b']');
         Ok(if count == 0 {
-            Content::Empty
+            Emptiness::Empty
         } else {
-            Content::Full
+            Emptiness::Full
         })
     }
 
     fn map(
         &mut self,
-        inner: &FieldKind,
+        inner: &GoKind,
         cursor: &mut JsonCursor<'_>,
-    ) -> Result<Content, GoTypeError> {
+    ) -> Result<Emptiness, GoTypeError> {
         if cursor.kind().map_err(damaged)? != JsonKind::Object {
             return self.mismatch("an object", cursor);
         }
@@ -374,14 +372,18 @@ impl Conversion {
         })?;
         self.out.push(b'}');
         Ok(if is_empty {
-            Content::Empty
+            Emptiness::Empty
         } else {
-            Content::Full
+            Emptiness::Full
         })
     }
 
     /// Reads and writes a struct. Members and fields are sorted alike: both are walked once.
-    fn members(&mut self, at: usize, cursor: &mut JsonCursor<'_>) -> Result<Content, GoTypeError> {
+    fn members(
+        &mut self,
+        at: usize,
+        cursor: &mut JsonCursor<'_>,
+    ) -> Result<Emptiness, GoTypeError> {
         if cursor.kind().map_err(damaged)? != JsonKind::Object {
             return self.mismatch("an object", cursor);
         }
@@ -400,7 +402,7 @@ impl Conversion {
         })?;
         fields.for_each(|field| self.missing(field));
         self.close();
-        Ok(Content::Full)
+        Ok(Emptiness::Full)
     }
 
     /// Reads and writes one field of a struct.
@@ -426,11 +428,11 @@ impl Conversion {
         self.keep_unless_omitted(field, content, from);
     }
 
-    fn keep_unless_omitted(&mut self, field: &GoField, content: Content, from: usize) {
+    fn keep_unless_omitted(&mut self, field: &GoField, content: Emptiness, from: usize) {
         let is_omitted = match content {
-            Content::Empty => field.omits_empty || field.omits_zero,
-            Content::Zero => field.omits_zero,
-            Content::Full => false,
+            Emptiness::Empty => field.omits_empty || field.omits_zero,
+            Emptiness::Zero => field.omits_zero,
+            Emptiness::Full => false,
         };
         if is_omitted {
             self.out.truncate(from);
@@ -440,31 +442,31 @@ impl Conversion {
     }
 
     /// Writes the zero value of a type.
-    fn zero(&mut self, kind: &FieldKind) -> Content {
+    fn zero(&mut self, kind: &GoKind) -> Emptiness {
         let (text, content): (&[u8], _) = match kind {
-            FieldKind::String => (b"\"\"", Content::Empty),
-            FieldKind::Bool => (b"false", Content::Empty),
-            FieldKind::Int32 | FieldKind::Int64 | FieldKind::Float => (b"0", Content::Empty),
-            FieldKind::Time => (b"null", Content::Zero),
-            FieldKind::Quantity => (b"\"0\"", Content::Zero),
-            FieldKind::IntOrString => (b"0", Content::Zero),
-            FieldKind::Version => (b"\"0.0.0\"", Content::Zero),
-            FieldKind::Release => (b"\"\"", Content::Zero),
-            FieldKind::SchemaOrBool => (b"false", Content::Zero),
-            FieldKind::Any | FieldKind::SchemaOrArray | FieldKind::SchemaOrStrings => {
-                (b"null", Content::Zero)
+            GoKind::String => (b"\"\"", Emptiness::Empty),
+            GoKind::Bool => (b"false", Emptiness::Empty),
+            GoKind::Int32 | GoKind::Int64 | GoKind::Float => (b"0", Emptiness::Empty),
+            GoKind::Time => (b"null", Emptiness::Zero),
+            GoKind::Quantity => (b"\"0\"", Emptiness::Zero),
+            GoKind::IntOrString => (b"0", Emptiness::Zero),
+            GoKind::Version => (b"\"0.0.0\"", Emptiness::Zero),
+            GoKind::Release => (b"\"\"", Emptiness::Zero),
+            GoKind::SchemaOrBool => (b"false", Emptiness::Zero),
+            GoKind::Any | GoKind::SchemaOrArray | GoKind::SchemaOrStrings => {
+                (b"null", Emptiness::Zero)
             }
-            FieldKind::Bytes | FieldKind::Pointer(_) | FieldKind::List(_) | FieldKind::Map(_) => {
-                (b"null", Content::Empty)
+            GoKind::Bytes | GoKind::Pointer(_) | GoKind::List(_) | GoKind::Map(_) => {
+                (b"null", Emptiness::Empty)
             }
-            FieldKind::Struct(at) => {
+            GoKind::Struct(at) => {
                 let structs = self.structs;
                 self.out.push(b'{');
                 structs.structs[*at]
                     .iter()
                     .for_each(|field| self.missing(field));
                 self.close();
-                return Content::Zero;
+                return Emptiness::Zero;
             }
         };
         self.out.extend_from_slice(text);
@@ -489,7 +491,7 @@ impl Conversion {
         &self,
         expected: &'static str,
         cursor: &mut JsonCursor<'_>,
-    ) -> Result<Content, GoTypeError> {
+    ) -> Result<Emptiness, GoTypeError> {
         let found = shortened(cursor.value().map_err(damaged)?.raw());
         Err(GoTypeError::Mismatch {
             path: self.path.join("."),

@@ -14,7 +14,7 @@
 //! | [`render`](mod@render) | renders the objects |
 //!
 //! ```
-//! use install_preview::{ManifestFile, RegistryBundle, RenderOptions, render};
+//! use install_preview::{BundleManifestFile, RegistryBundle, RenderOptions, render};
 //!
 //! let csv = br#"
 //! kind: ClusterServiceVersion
@@ -23,7 +23,7 @@
 //!   installModes: [{type: AllNamespaces, supported: true}]
 //!   install: {spec: {permissions: [{serviceAccountName: etcd, rules: []}]}}
 //! "#;
-//! let file = ManifestFile { name: "csv.yaml".into(), bytes: csv.into() };
+//! let file = BundleManifestFile { name: "csv.yaml".into(), bytes: csv.into() };
 //! let bundle = RegistryBundle::read("etcd", &[file])?;
 //! let options = RenderOptions { install_namespace: "etcd".to_owned(), ..RenderOptions::default() };
 //! let rendering = render(&bundle, &options).map_err(|mut errors| errors.remove(0))?;
@@ -53,8 +53,8 @@ pub mod summary;
 mod targets;
 mod validate;
 
-pub use bundle::{ManifestFile, RegistryBundle, package_name};
-pub use csv::PolicyRule;
+pub use bundle::{BundleManifestFile, RegistryBundle, package_name};
+pub use csv::RbacRule;
 pub use error::{PreviewError, PreviewErrorCode};
 pub use render::{
     CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, render,

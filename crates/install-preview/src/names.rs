@@ -65,7 +65,7 @@ fn base36(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csv::PolicyRule;
+    use crate::csv::RbacRule;
 
     #[test]
     fn the_first_part_is_cut_to_one_character_more_than_fits() {
@@ -91,10 +91,10 @@ mod tests {
     fn the_json_of_a_permission_is_that_of_go() {
         let permission = CsvPermission {
             service_account: "a<b".to_owned(),
-            rules: Some(vec![PolicyRule {
+            rules: Some(vec![RbacRule {
                 resources: vec!["pods".to_owned()],
                 non_resource_urls: vec!["/x&y".to_owned()],
-                ..PolicyRule::default()
+                ..RbacRule::default()
             }]),
         };
         assert_eq!(

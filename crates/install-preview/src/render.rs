@@ -18,7 +18,7 @@ use crate::bundle::{DefinitionManifest, RegistryBundle};
 use crate::csv::CsvWebhook;
 use crate::error::{PreviewError, PreviewErrorCode};
 use crate::names::WebhookNames;
-use crate::targets::InstallModes;
+use crate::targets::SupportedModes;
 use crate::validate::{is_namespaced, validate};
 
 pub use certificates::CertificateProvider;
@@ -83,7 +83,7 @@ pub fn render<'a>(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let modes = InstallModes::of(bundle);
+    let modes = SupportedModes::of(bundle);
     let targets = modes
         .targets(&options.install_namespace, &options.watch_namespaces)
         .map_err(|error| vec![error])?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::csv::PolicyRule;
+use crate::csv::RbacRule;
 
 /// Maximum number of atoms of all rights of a bundle.
 pub const MAX_RIGHT_ATOMS: usize = 200_000;
@@ -317,7 +317,7 @@ impl RightsFlag {
 
 /// Returns the flags of rules in a scope. `is_own` tells that they hold in the namespace of the
 /// operator alone.
-pub fn flags(rules: &[PolicyRule], scope: RightsScope, is_own: bool) -> BTreeSet<RightsFlag> {
+pub fn flags(rules: &[RbacRule], scope: RightsScope, is_own: bool) -> BTreeSet<RightsFlag> {
     let mut flags = BTreeSet::new();
     for rule in rules {
         for risk in &RISKY_RIGHTS {
@@ -337,7 +337,7 @@ pub fn flags(rules: &[PolicyRule], scope: RightsScope, is_own: bool) -> BTreeSet
 }
 
 impl RiskyRight {
-    fn is_granted_by(&self, rule: &PolicyRule) -> bool {
+    fn is_granted_by(&self, rule: &RbacRule) -> bool {
         let verbs = rule.verbs.as_deref().unwrap_or(&[]);
         let has_group = self
             .groups
@@ -384,13 +384,13 @@ fn covers_resource(resources: &[String], resource: &str) -> bool {
         })
 }
 
-fn is_everything(rule: &PolicyRule) -> bool {
+fn is_everything(rule: &RbacRule) -> bool {
     let all = |values: &[String]| values.iter().any(|value| value == "*");
     let verbs = rule.verbs.as_deref().unwrap_or(&[]);
     all(verbs) && all(&rule.api_groups) && all(&rule.resources) && rule.resource_names.is_empty()
 }
 
-fn has_wildcard(rule: &PolicyRule) -> bool {
+fn has_wildcard(rule: &RbacRule) -> bool {
     let verbs = rule.verbs.as_deref().unwrap_or(&[]);
     let paths = &rule.non_resource_urls;
     let mut values = verbs
@@ -405,7 +405,7 @@ impl Rights {
     /// Adds the rights of rules in a namespace, or in the whole cluster. Returns `false` when there
     /// are more than [`MAX_RIGHT_ATOMS`].
     #[must_use]
-    pub fn add(&mut self, rules: &[PolicyRule], namespace: Option<&str>) -> bool {
+    pub fn add(&mut self, rules: &[RbacRule], namespace: Option<&str>) -> bool {
         for rule in rules {
             let names = rule.resource_names.len().max(1);
             let resources = rule.api_groups.len() * rule.resources.len() * names;
@@ -421,7 +421,7 @@ impl Rights {
         true
     }
 
-    fn add_verb(&mut self, rule: &PolicyRule, verb: &str, namespace: Option<&str>) {
+    fn add_verb(&mut self, rule: &RbacRule, verb: &str, namespace: Option<&str>) {
         let namespace = || namespace.map(str::to_owned);
         let names: Vec<Option<String>> = if rule.resource_names.is_empty() {
             vec![None]
@@ -509,23 +509,23 @@ mod tests {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    fn rule(groups: &str, resources: &str, verbs: &str) -> PolicyRule {
-        PolicyRule {
+    fn rule(groups: &str, resources: &str, verbs: &str) -> RbacRule {
+        RbacRule {
             verbs: Some(list(verbs)),
             api_groups: list(groups),
             resources: list(resources),
-            ..PolicyRule::default()
+            ..RbacRule::default()
         }
     }
 
-    fn named(rule: PolicyRule, names: &str) -> PolicyRule {
-        PolicyRule {
+    fn named(rule: RbacRule, names: &str) -> RbacRule {
+        RbacRule {
             resource_names: list(names),
             ..rule
         }
     }
 
-    fn names(rule: PolicyRule, scope: RightsScope, is_own: bool) -> String {
+    fn names(rule: RbacRule, scope: RightsScope, is_own: bool) -> String {
         let flags = flags(&[rule], scope, is_own);
         let names: Vec<_> = flags.into_iter().map(RightsFlag::as_str).collect();
         names.join(" ")
@@ -645,7 +645,7 @@ mod tests {
         assert_eq!(RightsFlag::parse("NONE"), None);
     }
 
-    fn rights(rules: &[PolicyRule], namespace: Option<&str>) -> Rights {
+    fn rights(rules: &[RbacRule], namespace: Option<&str>) -> Rights {
         let mut rights = Rights::default();
         assert!(rights.add(rules, namespace));
         rights
@@ -683,10 +683,10 @@ mod tests {
 
     #[test]
     fn paths_are_covered_by_their_prefixes() {
-        let paths = |paths: &str| PolicyRule {
+        let paths = |paths: &str| RbacRule {
             verbs: Some(list("get")),
             non_resource_urls: list(paths),
-            ..PolicyRule::default()
+            ..RbacRule::default()
         };
         let narrow = rights(&[paths("/metrics/a")], None);
         assert_eq!(

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::csv::PolicyRule;
+use crate::csv::RbacRule;
 use crate::error::{PreviewError, PreviewErrorCode};
 use crate::render::{RenderedObject, Rendering};
 use crate::rights::{MAX_RIGHT_ATOMS, RightAtom, Rights, RightsFlag, RightsScope, flags};
@@ -45,7 +45,7 @@ pub struct AccountPermission {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_role: Option<String>,
     /// Rules of the role.
-    pub rules: Vec<PolicyRule>,
+    pub rules: Vec<RbacRule>,
     /// Risks of the rules.
     pub flags: BTreeSet<RightsFlag>,
 }
@@ -166,7 +166,7 @@ pub struct DefinitionChange {
 #[serde(default)]
 struct RoleObject {
     metadata: RoleMetadata,
-    rules: Option<Vec<PolicyRule>>,
+    rules: Option<Vec<RbacRule>>,
     #[serde(rename = "roleRef")]
     role_ref: RoleReference,
     subjects: Option<Vec<RoleSubject>>,
@@ -451,13 +451,13 @@ impl RoleSubject {
     }
 }
 
-fn everything() -> PolicyRule {
+fn everything() -> RbacRule {
     let all = || vec!["*".to_owned()];
-    PolicyRule {
+    RbacRule {
         verbs: Some(all()),
         api_groups: all(),
         resources: all(),
-        ..PolicyRule::default()
+        ..RbacRule::default()
     }
 }
 

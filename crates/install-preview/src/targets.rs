@@ -7,14 +7,14 @@ use crate::bundle::RegistryBundle;
 use crate::error::{PreviewError, PreviewErrorCode};
 
 /// Install modes that a bundle supports, by name.
-pub(crate) struct InstallModes<'a>(BTreeSet<&'a str>);
+pub(crate) struct SupportedModes<'a>(BTreeSet<&'a str>);
 
 const ALL: &str = "AllNamespaces";
 const OWN: &str = "OwnNamespace";
 const SINGLE: &str = "SingleNamespace";
 const MULTI: &str = "MultiNamespace";
 
-impl<'a> InstallModes<'a> {
+impl<'a> SupportedModes<'a> {
     pub(crate) fn of(bundle: &'a RegistryBundle) -> Self {
         let modes = bundle.csv.spec.install_modes.iter();
         Self(
@@ -88,7 +88,7 @@ impl<'a> InstallModes<'a> {
     }
 }
 
-impl fmt::Display for InstallModes<'_> {
+impl fmt::Display for SupportedModes<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.0.iter().copied().collect();
         write!(formatter, "[{}]", names.join(" "))
@@ -110,7 +110,7 @@ mod tests {
 
     fn targets(modes: &[&'static str], asked: &[&str]) -> Result<Vec<String>, String> {
         let asked: Vec<_> = asked.iter().map(|&name| name.to_owned()).collect();
-        InstallModes(modes.iter().copied().collect())
+        SupportedModes(modes.iter().copied().collect())
             .targets("own", &asked)
             .map_err(|error| error.message)
     }

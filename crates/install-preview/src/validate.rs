@@ -8,7 +8,7 @@ use fbc_grammar::quote::go_quote;
 use crate::bundle::RegistryBundle;
 use crate::csv::CsvWebhook;
 use crate::error::{PreviewError, PreviewErrorCode as Code};
-use crate::targets::InstallModes;
+use crate::targets::SupportedModes;
 
 /// Kinds of objects that a bundle may have besides its CSV and definitions, and whether they are
 /// namespaced.
@@ -149,7 +149,7 @@ fn package_name(bundle: &RegistryBundle) -> Vec<PreviewError> {
 }
 
 fn conversion_install_modes(bundle: &RegistryBundle) -> Vec<PreviewError> {
-    let modes = InstallModes::of(bundle);
+    let modes = SupportedModes::of(bundle);
     if modes.supports_only_all_namespaces() {
         return Vec::new();
     }

@@ -7,7 +7,7 @@ use graphql::StreamLimits;
 use graphql::limits::Limits;
 use http_content::coding;
 use images::unpack;
-use install_preview::bundle;
+use install_preview::{bundle, rights};
 
 use super::{row_name, row_value};
 
@@ -608,5 +608,6 @@ fn preview_limits() -> Vec<(&'static str, String)> {
         ("bundle files", bundle::MAX_BUNDLE_FILES.to_string()),
         ("bundle objects", bundle::MAX_BUNDLE_OBJECTS.to_string()),
         ("bundle rules", bundle::MAX_BUNDLE_RULES.to_string()),
+        ("bundle rights", rights::MAX_RIGHT_ATOMS.to_string()),
     ]
 }

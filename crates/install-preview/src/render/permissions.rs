@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{ObjectName, RenderInput, RenderedObject, to_value};
-use crate::csv::{CsvPermission, PolicyRule};
+use crate::csv::{CsvPermission, RbacRule};
 use crate::names;
 
 /// Service account of pods that name none; every namespace has it.
@@ -87,12 +87,12 @@ pub(super) fn cluster_roles<'a>(input: &RenderInput<'_, '_>) -> Vec<RenderedObje
         .collect()
 }
 
-fn reads_namespaces() -> PolicyRule {
-    PolicyRule {
+fn reads_namespaces() -> RbacRule {
+    RbacRule {
         verbs: Some(["get", "list", "watch"].map(str::to_owned).to_vec()),
         api_groups: vec![String::new()],
         resources: vec!["namespaces".to_owned()],
-        ..PolicyRule::default()
+        ..RbacRule::default()
     }
 }
 

@@ -10,7 +10,7 @@ use fbc_read::json::JsonValue;
 use fbc_read::manifest::read_manifest;
 use flate2::read::GzDecoder;
 use install_preview::{
-    CertificateProvider, DeploymentConfig, ManifestFile, RegistryBundle, RenderOptions,
+    BundleManifestFile, CertificateProvider, DeploymentConfig, RegistryBundle, RenderOptions,
     RenderedObject, package_name, render,
 };
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ fn upstreams_regression_cases_are_rendered_as_upstream_renders_them() {
         let manifests: Vec<_> = files
             .iter()
             .filter_map(|(path, text)| {
-                Some(ManifestFile {
+                Some(BundleManifestFile {
                     name: path.strip_prefix("manifests/")?.into(),
                     bytes: text.as_bytes().into(),
                 })
@@ -217,7 +217,7 @@ fn read_inline(package: &str, properties: JsonValue<'_>) -> RegistryBundle {
         if kind.unwrap().raw() == b"\"olm.bundle.object\"" {
             let mut bytes = Vec::new();
             read_manifest(value.unwrap().raw(), &mut bytes).unwrap();
-            files.push(ManifestFile {
+            files.push(BundleManifestFile {
                 name: format!("{:04}.yaml", files.len()).into(),
                 bytes: bytes.into(),
             });

@@ -6,7 +6,7 @@ use install_preview::PreviewErrorCode::{self, *};
 use install_preview::bundle::{
     MAX_BUNDLE_FILE_BYTES, MAX_BUNDLE_FILES, MAX_BUNDLE_OBJECTS, MAX_BUNDLE_RULES,
 };
-use install_preview::{ManifestFile, PreviewError, RegistryBundle, RenderOptions, render};
+use install_preview::{BundleManifestFile, PreviewError, RegistryBundle, RenderOptions, render};
 
 /// Spec of a CSV that can be installed.
 const MODES: &str = "installModes: [{type: AllNamespaces, supported: true}]";
@@ -15,7 +15,7 @@ fn read(files: &[&str]) -> Result<RegistryBundle, PreviewError> {
     let files: Vec<_> = files
         .iter()
         .enumerate()
-        .map(|(at, text)| ManifestFile {
+        .map(|(at, text)| BundleManifestFile {
             name: format!("{at}.yaml").into(),
             bytes: text.as_bytes().into(),
         })
@@ -145,7 +145,7 @@ fn manifests_are_documents_and_lists_of_objects_with_kinds() {
 #[test]
 fn a_bundle_without_a_package_is_refused() {
     let csv = csv(MODES);
-    let files = [ManifestFile {
+    let files = [BundleManifestFile {
         name: "csv.yaml".into(),
         bytes: csv.as_bytes().into(),
     }];

@@ -1,13 +1,13 @@
 //! What an install means, and how two installs differ.
 
 use install_preview::summary::InstallSummary;
-use install_preview::{ManifestFile, RegistryBundle, RenderOptions, render};
+use install_preview::{BundleManifestFile, RegistryBundle, RenderOptions, render};
 use serde_json::{Value, json};
 
 fn summary(files: &[&str], watched: &[&str]) -> InstallSummary {
     let files: Vec<_> = files
         .iter()
-        .map(|text| ManifestFile {
+        .map(|text| BundleManifestFile {
             name: "file.yaml".into(),
             bytes: text.as_bytes().into(),
         })
