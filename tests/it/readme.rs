@@ -152,7 +152,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 19, "commands in the how-to pages");
+    assert_eq!(commands, 20, "commands in the how-to pages");
 }
 
 #[test]
