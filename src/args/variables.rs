@@ -12,11 +12,14 @@ pub(super) fn name_variable(
     program: &Command,
     line: &[OsString],
 ) -> clap::Error {
+    // Only the arguments of a built command can be shown.
+    let mut program = program.clone();
+    program.build();
     let blamed = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let command = line
         .get(1)
         .and_then(|word| program.find_subcommand(word))
-        .unwrap_or(program);
+        .unwrap_or(&program);
     let arg = find_argument(command, blamed.as_deref().unwrap_or_default());
     let name = arg.and_then(Arg::get_env).and_then(OsStr::to_str);
     let is_on_line = arg.is_some_and(|arg| is_written(arg, line));

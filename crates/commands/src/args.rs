@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::output::{OutputFormat, parse_output};
-use crate::sorting::SortKey;
+use crate::sorting::ListOrder;
 use crate::{CommandError, ExitStatus};
 
 /// Flags of the output.
@@ -36,8 +36,8 @@ pub struct OutputArgs {
 pub struct SortArgs {
     /// Sort the list by a column of its table, such as `VERSION`, or by a field of its objects,
     /// such as `.metadata.createdAt`
-    #[arg(long, value_name = "COLUMN|PATH", value_parser = SortKey::parse)]
-    pub sort_by: Option<SortKey>,
+    #[arg(long, value_name = "COLUMN|PATH", value_parser = ListOrder::parse)]
+    pub sort_by: Option<ListOrder>,
 }
 
 /// Flags of `search`, besides its words.

@@ -71,10 +71,15 @@ impl JsonPath {
         values
     }
 
-    /// Returns the selected values as text, separated by commas; empty if there are none.
-    pub(crate) fn text(&self, value: &Value) -> String {
-        let values: Vec<_> = self.select(value).into_iter().map(shown).collect();
-        values.join(",")
+    /// Returns the selected values as text, those of lists too, separated by commas; empty if there
+    /// are none.
+    pub(crate) fn text<'v>(&self, value: &'v Value) -> String {
+        let items = |value: &'v Value| match value {
+            Value::Array(items) => items.iter().collect(),
+            other => vec![other],
+        };
+        let values: Vec<_> = self.select(value).into_iter().flat_map(items).collect();
+        values.into_iter().map(shown).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -308,15 +313,16 @@ mod tests {
 
     #[test]
     fn a_path_is_written_with_or_without_braces_and_its_first_dot() {
-        let value = json!({ "a": { "b": [1, null, "x"] }, "none": null });
+        let value = json!({ "a": { "b": [1, null, "x"], "c": ["y", "z"] }, "none": null });
         for (path, expected) in [
             ("{.a.b[0]}", "1"),
             (".a.b[0]", "1"),
             ("a.b[2]", "x"),
             ("$.a.b[*]", "1,x"),
+            (".a.c", "y,z"),
             ("['a'].b[0]", "1"),
             (".none", ""),
-            (".a.c", ""),
+            (".a.d", ""),
         ] {
             let parsed = JsonPath::parse(path).map(|path| path.text(&value));
             assert_eq!(parsed.as_deref(), Ok(expected), "{path}");

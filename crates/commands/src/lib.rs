@@ -30,5 +30,5 @@ mod transport;
 
 pub use error::{CommandError, ExitStatus};
 pub use session::{ChosenPackage, CommandSession, HelpCommands, no_channel};
-pub use sorting::SortKey;
+pub use sorting::ListOrder;
 pub use transport::{ChannelName, GraphqlTransport, ListRequest};

@@ -212,7 +212,7 @@ pub async fn objects<T: GraphqlTransport>(
 }
 
 /// Objects of one kind.
-struct Listing {
+struct ListedObjects {
     /// Those that are selected by their names.
     list: ObjectList,
     /// Names of all that were read.
@@ -223,7 +223,7 @@ async fn listing<T: GraphqlTransport>(
     session: &CommandSession<T>,
     args: &ListArgs,
     names: &[String],
-) -> Result<Listing, CommandError> {
+) -> Result<ListedObjects, CommandError> {
     if args.provides.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
         let message = "--provides selects packages or bundles: list one of these";
         return Err(CommandError::new(ExitStatus::Usage, message));
@@ -262,7 +262,7 @@ async fn listing<T: GraphqlTransport>(
         name: listed.name,
         items,
     };
-    Ok(Listing { list, read })
+    Ok(ListedObjects { list, read })
 }
 
 /// Returns `true` if this is the name of an object, or what is behind a `/` of it.
@@ -283,7 +283,7 @@ async fn missing<T: GraphqlTransport>(
     session: &CommandSession<T>,
     args: &ListArgs,
     names: &[String],
-    listing: &Listing,
+    listing: &ListedObjects,
 ) -> Result<Option<CommandError>, CommandError> {
     let found: Vec<_> = listing.list.items.iter().map(listing.list.name).collect();
     let is_found = |name: &&String| found.iter().any(|full| is_name_of(name, full));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::jsonpath::{JsonPath, JsonPathTemplate};
-use crate::sorting::{SortKey, SortValue};
+use crate::sorting::{ListOrder, SortValue};
 use crate::{CommandError, ExitStatus};
 
 /// Version of the objects that are printed as JSON and YAML.
@@ -191,7 +191,7 @@ fn or_none(value: String) -> String {
 
 impl ObjectList {
     /// Sorts the items by a column, or else by a field of some of them.
-    pub(crate) fn sort(&mut self, key: &SortKey) -> Result<(), CommandError> {
+    pub(crate) fn sort(&mut self, key: &ListOrder) -> Result<(), CommandError> {
         let written = key.written();
         let column = self
             .columns

@@ -10,7 +10,7 @@ use crate::args::{InstalledArg, parse_installed};
 use crate::documents::{BUNDLES, CHANNELS, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
 use crate::output::{ObjectList, OutputFormat, hint};
 use crate::similar::{question, similar_names};
-use crate::sorting::SortKey;
+use crate::sorting::ListOrder;
 use crate::transport::{GraphqlTransport, ListRequest};
 use crate::{CommandError, ExitStatus};
 
@@ -28,7 +28,7 @@ pub struct CommandSession<T> {
     /// Maximum number of items of a list that is printed.
     pub limit: usize,
     /// Order of a list that is printed; that of the API if absent.
-    pub sort_by: Option<SortKey>,
+    pub sort_by: Option<ListOrder>,
     /// Commands that hints name.
     pub help: HelpCommands,
 }

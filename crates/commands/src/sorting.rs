@@ -8,7 +8,7 @@ use crate::jsonpath::JsonPath;
 
 /// What `--sort-by` names: a column of the table or a field of the objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SortKey {
+pub struct ListOrder {
     written: String,
     path: JsonPath,
 }
@@ -21,7 +21,7 @@ pub(crate) enum SortValue {
     Missing,
 }
 
-impl SortKey {
+impl ListOrder {
     /// Parses the name of a column, or a path such as `.metadata.createdAt`; the message says what
     /// is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn items_without_a_value_are_last() {
-        let key = SortKey::parse("{.a.n}").expect("it is a path");
+        let key = ListOrder::parse("{.a.n}").expect("it is a path");
         let mut items = [
             json!({}),
             json!({ "a": { "n": 10 } }),

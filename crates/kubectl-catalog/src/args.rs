@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use commands::SortKey;
+use commands::ListOrder;
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
     SortArgs, WantedArg, parse_count, parse_wanted,
@@ -409,7 +409,7 @@ impl CommonArgs {
 
 impl PluginCommand {
     /// Returns the order of the list that the command prints, if the command line names one.
-    pub(crate) fn sort_by(&self) -> Option<&SortKey> {
+    pub(crate) fn sort_by(&self) -> Option<&ListOrder> {
         match self {
             Self::Search { sort, .. }
             | Self::Heads { sort, .. }

@@ -70,7 +70,7 @@ fn get_ends_with_1_for_an_object_that_does_not_exist_and_says_what_may_be_meant(
     );
     assert_eq!(
         refusal("get bundles quillstore.v1.4.1"),
-        "error: bundle `quillstore.v1.4.1` not found\nhint: did you mean quillstore.v1.4.0 or quillstore.v1.0.0 or quillstore.v1.1.0?\n"
+        "error: bundle `quillstore.v1.4.1` not found\nhint: did you mean quillstore.v1.2.1 or quillstore.v1.4.0 or quillstore.v1.0.0?\n"
     );
     assert_eq!(
         refusal("get bundles quillstore"),
