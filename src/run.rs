@@ -62,7 +62,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),
-        Command::Man { command } => version::man(command.as_deref()),
+        Command::Man { command } => Ok(version::man(command.as_deref())),
         Command::Completion { shell } => completion(shell),
     };
     done.unwrap_or_else(|error| {

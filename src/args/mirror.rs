@@ -99,7 +99,7 @@ pub enum MirrorOutput {
     Imageset,
     /// A command of skopeo for each image
     Skopeo,
-    /// `ImageDigestMirrorSet` and `ImageTagMirrorSet` of OpenShift
+    /// `ImageDigestMirrorSet` and `ImageTagMirrorSet`, the kinds of mirror sets
     Idms,
 }
 

@@ -164,7 +164,7 @@ pub(super) fn list(args: &LocalListArgs) -> anyhow::Result<ExitCode> {
         _ => split_packages(&args.sources),
     };
     let mut session = session(sources, &args.output, &args.images)?;
-    session.sort_by = args.sort.sort_by.clone();
+    session.sort_by.clone_from(&args.sort.sort_by);
     let mut list = args.list.clone();
     list.package.extend_from_slice(packages);
     end(async {
@@ -203,7 +203,7 @@ fn no_source_either(error: CommandError, word: &str) -> CommandError {
 /// Finds packages by words.
 pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
     let mut session = session(&args.catalogs.sources, &args.output, &args.images)?;
-    session.sort_by = args.sort.sort_by.clone();
+    session.sort_by.clone_from(&args.sort.sort_by);
     end(async {
         commands::list::search(&session, &args.text, &args.filter).await?;
         Ok(ExitStatus::Success)

@@ -147,14 +147,15 @@ fn find(
         .catalog
         .iter()
         .find(|alias| is_same(&alias.reference, wanted));
-    sources.iter().position(|source| match alias {
-        Some(alias) => source.name == alias.name,
-        None => {
-            let image = source.content.image.as_deref();
-            source.name == wanted
-                || is_same(&source.source, wanted)
-                || image.is_some_and(|image| is_same(image, wanted))
+    sources.iter().position(|source| {
+        if let Some(alias) = alias {
+            return source.name == alias.name;
         }
+
+        let image = source.content.image.as_deref();
+        source.name == wanted
+            || is_same(&source.source, wanted)
+            || image.is_some_and(|image| is_same(image, wanted))
     })
 }
 
@@ -227,7 +228,7 @@ fn print_plan(args: &MirrorPlanArgs) -> anyhow::Result<ExitCode> {
         MirrorOutput::Lines => plan
             .images
             .iter()
-            .map(|image| format!("{}\n", image.reference))
+            .flat_map(|image| [image.reference.as_str(), "\n"])
             .collect(),
         MirrorOutput::Mapping => targeted(mapping)?,
         MirrorOutput::Skopeo => targeted(skopeo)?,
@@ -311,14 +312,13 @@ fn bundle_table(plan: &MirrorPlan) -> String {
             reasons.join(", "),
         ]
     });
-    let mut text = table(["PACKAGE", "BUNDLE", "VERSION", "REASONS"], rows).to_string();
-    text.push_str(&format!(
-        "{} packages, {} bundles, {} images\n",
+    format!(
+        "{}{} packages, {} bundles, {} images\n",
+        table(["PACKAGE", "BUNDLE", "VERSION", "REASONS"], rows),
         plan.packages.len(),
         plan.bundles.len(),
         plan.images.len()
-    ));
-    text
+    )
 }
 
 fn reason(reason: &PlannedReason) -> String {

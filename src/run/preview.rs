@@ -175,6 +175,6 @@ fn inline_manifests(bundle: Bundle<'_>) -> Result<Vec<BundleManifestFile<'static
 
 /// Lists the packages of a catalog that are spelled like a name.
 fn similar_packages<'a>(catalog: &'a Catalog, name: &str) -> Vec<&'a str> {
-    let names = catalog.packages().map(|package| package.name());
+    let names = catalog.packages().map(fbc::Package::name);
     fbc::similar::similar_names(name, names, &fbc::work::Work::unlimited()).unwrap_or_default()
 }

@@ -73,9 +73,9 @@ pub(super) fn licenses() -> anyhow::Result<ExitCode> {
 
 /// Prints the manual page of the program, or of this command, which may be one of another command:
 /// `edit-add`.
-pub(super) fn man(command: Option<&str>) -> anyhow::Result<ExitCode> {
+pub(super) fn man(command: Option<&str>) -> ExitCode {
     match manual::print_page(Args::with_variables(), command) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => Ok(error.report().into()),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report().into(),
     }
 }

@@ -146,7 +146,7 @@ impl Observed<'_> {
         let message = match first {
             Some(problem) => format!(
                 "{counts}, the first: {}; `catalogql validate {}` lists all",
-                shorten(&problem.message.to_string(), MAX_QUOTED_PROBLEM_BYTES),
+                shorten(&problem.message, MAX_QUOTED_PROBLEM_BYTES),
                 self.reference(),
             ),
             None => counts,

@@ -68,7 +68,7 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
     let filtered = CatalogBlobs::new(stays.collect());
     let files = match &source.reference.source {
         Source::Directory(directory) => changed_files(source, directory, &filtered)?,
-        _ => new_files(&filtered)?,
+        Source::Image(_) => new_files(&filtered)?,
     };
     validate(&files)?;
     for file in files {
@@ -118,7 +118,7 @@ fn changed_files(
             .ok_or_else(|| ChangeError::Conflict(path.to_owned()))
     };
     let changes = file::changes(&read, &file::catalog(&read), filtered, bytes)?;
-    let mut changed: Vec<_> = files
+    let mut kept: Vec<_> = files
         .into_iter()
         .filter_map(
             |file| match changes.iter().find(|change| change.path == file.path) {
@@ -131,8 +131,8 @@ fn changed_files(
         )
         .collect();
     // A file of which no blob is left may stay without any.
-    changed.retain(|file| !file.bytes.trim_ascii().is_empty());
-    Ok(changed)
+    kept.retain(|file| !file.bytes.trim_ascii().is_empty());
+    Ok(kept)
 }
 
 /// Reads a file of a directory, which no link leads out of.

@@ -147,33 +147,33 @@ fn write_difference(out: &mut impl Write, changes: &PreviewDifference<'_>) -> io
         ("added", &difference.flags_gained),
         ("removed", &difference.flags_lost),
     ] {
-        flags
-            .iter()
-            .for_each(|flag| add(change, "flag", flag.as_str().to_owned()));
+        for flag in flags {
+            add(change, "flag", flag.as_str().to_owned());
+        }
     }
     for (change, rights) in [
         ("added", &difference.rights_gained),
         ("removed", &difference.rights_lost),
     ] {
-        rights
-            .iter()
-            .for_each(|right| add(change, "right", right_text(right)));
+        for right in rights {
+            add(change, "right", right_text(right));
+        }
     }
     for (change, images) in [
         ("added", &difference.images_added),
         ("removed", &difference.images_removed),
     ] {
-        images
-            .iter()
-            .for_each(|image| add(change, "image", image.clone()));
+        for image in images {
+            add(change, "image", image.clone());
+        }
     }
     for (change, webhooks) in [
         ("added", &difference.webhooks_added),
         ("removed", &difference.webhooks_removed),
     ] {
-        webhooks
-            .iter()
-            .for_each(|webhook| add(change, "webhook", webhook.name.clone()));
+        for webhook in webhooks {
+            add(change, "webhook", webhook.name.clone());
+        }
     }
     for crd in &difference.crd_changes {
         add(
@@ -194,13 +194,16 @@ fn right_text(right: &RightGroup) -> String {
     let verbs: Vec<_> = right.verbs.iter().map(String::as_str).collect();
     let mut text = format!("{} {}", verbs.join(","), right.resource);
     if let Some(group) = right.api_group.as_deref().filter(|group| !group.is_empty()) {
-        text += &format!(".{group}");
+        text.push('.');
+        text.push_str(group);
     }
     if let Some(name) = &right.resource_name {
-        text += &format!(" named {name}");
+        text.push_str(" named ");
+        text.push_str(name);
     }
     if let Some(namespace) = &right.namespace {
-        text += &format!(" in {namespace}");
+        text.push_str(" in ");
+        text.push_str(namespace);
     }
     text
 }

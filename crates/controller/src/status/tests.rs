@@ -432,8 +432,8 @@ fn nothing_is_said_of_an_object_that_is_being_deleted() {
 #[test]
 fn a_long_message_is_cut_at_a_character() {
     let short = "ä".repeat(MAX_MESSAGE_BYTES / 2);
-    assert_eq!(shorten(&short), short);
-    let cut = shorten(&format!("x{short}"));
+    assert_eq!(shorten(&short, MAX_MESSAGE_BYTES), short);
+    let cut = shorten(&format!("x{short}"), MAX_MESSAGE_BYTES);
     assert!(
         cut.len() <= MAX_MESSAGE_BYTES && cut.ends_with('…'),
         "{} bytes",
