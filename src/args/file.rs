@@ -406,7 +406,7 @@ mod tests {
             ),
             (
                 "maxDepth: deep\n",
-                "line 1, column 11: invalid value 'deep' for '--max-depth <COUNT>': invalid digit found in string",
+                "line 1, column 11: invalid value 'deep' for '--max-depth <COUNT>': write a whole number",
             ),
             ("watch: 1\n", "line 1, column 8: expected `true` or `false`"),
             (

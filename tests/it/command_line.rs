@@ -54,8 +54,7 @@ fn a_document_is_read_from_the_file_that_an_argument_names() {
     let expected = shown(&folders, "query @/good {catalogs{name}}");
     assert_eq!(expected.0, Some(0));
     assert_eq!(shown(&folders, "query @/good @/q.graphql"), expected);
-    let named = format!("query @/good @{}", folders.text("q.graphql"));
-    assert_eq!(shown(&folders, &named), expected);
+    assert_eq!(shown(&folders, "query @/good @@/q.graphql"), expected);
     let missing = shown(&folders, "query @/good @/none.graphql");
     let error = "error: cannot read the document `@/none.graphql`: No such file or directory (os error 2)\n";
     assert_eq!(missing, (Some(2), String::new(), error.to_owned()));

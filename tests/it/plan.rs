@@ -271,19 +271,25 @@ fn a_cluster_rejects_what_does_not_run_on_it() {
 }
 
 #[test]
-fn what_is_installed_is_a_name_and_a_version() {
+fn what_is_installed_is_a_bundle_of_the_catalog_or_a_name_and_a_version() {
     let folders = Folders::new();
     folders.catalog("etcd", ETCD);
     let output = ask(
         &folders,
         &["resolve", "@etcd", "etcd", "--installed", "etcd.v0.9.0"],
     );
-    assert_eq!(output.status, Some(2));
-    assert!(
-        output.stderr.contains("write NAME@VERSION"),
-        "{}",
-        output.stderr
+    let with_version = ask(
+        &folders,
+        &[
+            "resolve",
+            "@etcd",
+            "etcd",
+            "--installed",
+            "etcd.v0.9.0@0.9.0",
+        ],
     );
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    assert_eq!(output.stdout, with_version.stdout);
     let output = ask(
         &folders,
         &["resolve", "@etcd", "etcd", "--installed", "a@b@1.0"],

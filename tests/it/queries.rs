@@ -118,7 +118,7 @@ Channels:           stable 1.1.0 (default)
         .collect();
     assert_eq!(names, [["new", "etcd.v1.2.0"]]);
     let list =
-        "hint: `catalogql list bundles SOURCE --package PACKAGE` lists the bundles of a package\n";
+        "hint: `catalogql list bundles SOURCE --package etcd` lists the bundles of the package\n";
     let no_bundle = format!("error: bundle `none` not found\n{list}");
     for (arguments, expected) in [
         (

@@ -275,7 +275,13 @@ fn problems_are_counted_and_the_first_of_the_most_severe_is_quoted() {
         (kind.as_str(), state.as_str(), reason.as_str()),
         ("Valid", "False", "ErrorsFound")
     );
-    assert_eq!(message, "TODO");
+    assert_eq!(
+        message,
+        format!(
+            "{} and 0 warnings, the first: channel must contain at least one bundle; `catalogql validate {TAG}` lists all",
+            counted(errors, "error")
+        )
+    );
 }
 
 #[test]
