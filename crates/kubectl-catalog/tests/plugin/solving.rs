@@ -156,9 +156,10 @@ fn what_is_installed_is_a_bundle_of_the_catalogs_or_what_kubectl_prints() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), upgrade("my-vault"));
 
     let unread = server.run(&["solve", "--want", "web", "--installed", "nothing"]);
-    let message = "error: cannot read the installed operators in `nothing`: it is no file either: write NAME@VERSION";
+    let message = "error: cannot read the installed operators in `nothing`: write NAME@VERSION, such as \
+                   etcd.v0.9.4@0.9.4, or the name of a file\n";
     assert!(
-        unread.status == Some(2) && unread.stderr.starts_with(message),
+        unread.status == Some(2) && unread.stderr == message,
         "{unread:?}"
     );
 }
