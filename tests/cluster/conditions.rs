@@ -59,7 +59,8 @@ fn served(cluster: &Cluster) -> Vec<Case> {
             Some(condition),
         ]
     };
-    let errors = "1 error and 0 warnings; channel must contain at least one bundle";
+    let errors = "1 error and 0 warnings, the first: channel must contain at least one bundle; \
+        `catalogql validate @/ns/faulty:v1` lists all";
     vec![
         case(
             "tag",
