@@ -161,7 +161,8 @@ fn find(
 
 /// Tells whether two texts name the same image or path.
 fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (without_scheme(a), without_scheme(b));
+    let a = without_scheme(a);
+    let b = without_scheme(b);
     let normalized = |text| ImageReference::parse(text).map(|reference| reference.to_string());
     a == b || normalized(a).is_ok_and(|a| normalized(b).is_ok_and(|b| a == b))
 }

@@ -44,7 +44,7 @@ struct PreviewDifference<'a> {
     difference: InstallDifference,
 }
 
-/// What is printed of an install that is not refused.
+/// Output for an install that is not refused.
 struct PreviewReport<'a> {
     preview: BundlePreview<'a>,
     namespace: &'a str,

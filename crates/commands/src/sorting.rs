@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::jsonpath::JsonPath;
 
-/// What `--sort-by` names: a column of the table or a field of the objects.
+/// Key of `--sort-by`: a column of the table or a field of the objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListOrder {
     written: String,
@@ -75,7 +75,8 @@ impl SortValue {
 /// Compares texts so that numbers in them count by their value, as kubectl does: `1.10.0` is behind
 /// `1.9.0`. Unlike there, a prerelease is before its release.
 fn compare(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a, b);
+    let mut a = a;
+    let mut b = b;
     let mut is_after_digit = false;
     loop {
         match (a.chars().next(), b.chars().next()) {

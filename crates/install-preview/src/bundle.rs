@@ -67,7 +67,7 @@ pub(crate) struct OtherManifest {
     pub(crate) json: String,
 }
 
-/// What a custom resource definition is known by.
+/// Identity of a custom resource definition.
 #[derive(Deserialize)]
 struct DefinitionHead {
     #[serde(rename = "apiVersion", default)]

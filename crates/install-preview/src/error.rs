@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct PreviewError {
     /// Kind of the reason, which does not change between versions.
     pub code: PreviewErrorCode,
-    /// What is wrong, in the words of the OLM v1 controller where it has any.
+    /// Reason of the refusal, in the words of the OLM v1 controller where it has any.
     pub message: String,
 }
 

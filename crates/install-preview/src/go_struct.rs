@@ -33,7 +33,7 @@ pub(crate) enum GoTypeError {
     Mismatch {
         /// Names of fields and indexes, joined by dots.
         path: String,
-        /// What is there.
+        /// Kind of the value that was found.
         found: String,
         /// Type of the field.
         expected: &'static str,
@@ -77,7 +77,7 @@ enum GoKind {
     Struct(usize),
 }
 
-/// What a written value is to `omitempty` and `omitzero`.
+/// Emptiness of a written value for `omitempty` and `omitzero`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Emptiness {
     Empty,

@@ -12,7 +12,7 @@ const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 /// Suffixes of powers of 1024.
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// How a quantity is written.
+/// Notation of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QuantityFormat {
     Binary,

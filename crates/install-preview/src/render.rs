@@ -24,7 +24,7 @@ use crate::validate::{is_namespaced, validate};
 pub use certificates::CertificateProvider;
 pub use overrides::DeploymentConfig;
 
-/// How a bundle is installed.
+/// Settings of an install: namespaces, certificates and the deployment configuration.
 #[derive(Debug, Default)]
 pub struct RenderOptions {
     /// Namespace of the operator.
@@ -62,7 +62,7 @@ pub struct RenderedObject<'a> {
     pub json: Cow<'a, str>,
 }
 
-/// What generators read.
+/// Input of the generators.
 struct RenderInput<'a, 'o> {
     bundle: &'a RegistryBundle,
     namespace: &'o str,

@@ -45,7 +45,7 @@ pub enum RightsFlag {
     Wildcard,
 }
 
-/// Where rights hold.
+/// Scope of rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RightsScope {
@@ -74,7 +74,7 @@ pub struct RightAtom {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights(BTreeSet<RightAtom>);
 
-/// What a flag looks for.
+/// Rights that a flag looks for.
 struct RiskyRight {
     flag: RightsFlag,
     groups: &'static [&'static str],

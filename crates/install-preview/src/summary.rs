@@ -14,7 +14,7 @@ use crate::rights::{MAX_RIGHT_ATOMS, RightAtom, Rights, RightsFlag, RightsScope,
 /// Role that every cluster has, and that may do everything.
 const CLUSTER_ADMIN: &str = "cluster-admin";
 
-/// What an install means.
+/// Summary of an install.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct InstallSummary {
     /// Flags of all permissions.
@@ -37,7 +37,7 @@ pub struct InstallSummary {
 pub struct AccountPermission {
     /// Service account, as NAMESPACE/NAME; of another subject, its name.
     pub service_account: String,
-    /// Where the rights hold.
+    /// Scope in which the rights hold.
     pub scope: RightsScope,
     /// Namespaces of that scope.
     pub namespaces: Vec<String>,
@@ -60,11 +60,11 @@ pub struct WorkloadSummary {
     pub service_account: String,
     /// Images of its containers, sorted.
     pub images: BTreeSet<String>,
-    /// Whether a container is privileged.
+    /// `true` if a container is privileged.
     pub privileged: bool,
-    /// Whether its pods use the network of their node.
+    /// `true` if its pods use the network of their node.
     pub host_network: bool,
-    /// Whether its pods see the processes of their node.
+    /// `true` if its pods see the processes of their node.
     #[serde(rename = "hostPID")]
     pub host_pid: bool,
     /// Paths of its node that it mounts, sorted.
@@ -82,7 +82,7 @@ pub struct WebhookSummary {
     pub name: String,
     /// Requests that it sees, as `OPERATION RESOURCE.GROUP`, sorted.
     pub rules: BTreeSet<String>,
-    /// What happens to requests when it fails.
+    /// Failure policy: `Fail` or `Ignore`.
     pub failure_policy: Option<String>,
     /// Namespaces whose objects it sees; empty stands for all.
     pub namespaces: Vec<String>,
@@ -100,11 +100,11 @@ pub struct DefinitionSummary {
     pub versions: Vec<String>,
     /// Version in which objects are stored.
     pub storage_version: Option<String>,
-    /// How versions are converted.
+    /// Conversion strategy of its versions.
     pub conversion: String,
 }
 
-/// How an install differs from the one of another bundle.
+/// Differences of an install from the one of another bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallDifference {
@@ -132,7 +132,7 @@ pub struct InstallDifference {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RightGroup {
-    /// Where the right holds.
+    /// Scope in which the right holds.
     pub scope: RightsScope,
     /// Namespace of that scope.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ pub struct DefinitionChange {
     pub name: String,
     /// Check of OLM v1 that refuses it, or `servedVersionRemoval`, which none does.
     pub check: &'static str,
-    /// What changes.
+    /// Description of the change.
     pub message: String,
 }
 
@@ -194,7 +194,7 @@ struct RoleSubject {
     namespace: Option<String>,
 }
 
-/// What is read of a custom resource definition.
+/// Fields that are read of a custom resource definition.
 #[derive(Deserialize)]
 struct DefinitionObject {
     spec: DefinitionSpecObject,

@@ -63,7 +63,7 @@ pub struct MirrorConfiguration {
     blocked: Vec<BlockedPattern>,
 }
 
-/// What is selected of one catalog: an item of `mirror.operators`.
+/// Selection from one catalog: an item of `mirror.operators`.
 #[derive(Clone, Debug, Default)]
 pub struct CatalogSelection {
     /// Place of the item in the configuration.
@@ -82,7 +82,7 @@ pub struct CatalogSelection {
     pub target_tag: Option<String>,
 }
 
-/// What is selected of one package.
+/// Selection from one package.
 #[derive(Clone, Debug)]
 pub struct PackageSelection {
     /// Line of the item.
@@ -97,7 +97,7 @@ pub struct PackageSelection {
     pub channels: Vec<ChannelSelection>,
 }
 
-/// What is selected of one channel.
+/// Selection from one channel.
 #[derive(Clone, Debug)]
 pub struct ChannelSelection {
     /// Line of the item.

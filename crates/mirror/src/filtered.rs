@@ -51,7 +51,7 @@ pub fn filtered_blobs(catalog: &Catalog, packages: &[MirroredPackage<'_>]) -> Ve
     metas.collect()
 }
 
-/// What is selected of a blob.
+/// Selected part of a blob.
 enum BlobPart {
     None,
     All,

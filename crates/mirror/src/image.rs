@@ -19,13 +19,13 @@ const LAYOUT_PREFIX: &str = "oci:";
 pub struct MirroredImage<'a> {
     /// Reference, as bundles name it.
     pub reference: String,
-    /// What the image is to its bundles.
+    /// Relation of the image to its bundles.
     pub kind: MirroredImageKind,
     /// Bundles that use it, in the order of the packages and their bundles.
     pub used_by: Vec<Bundle<'a>>,
 }
 
-/// What an image is to the bundles that use it.
+/// Relation of an image to the bundles that use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MirroredImageKind {
     /// The image of a bundle.

@@ -32,7 +32,7 @@ pub struct MirrorOutputError {
     why: String,
 }
 
-/// Where an image is copied from and to.
+/// Source and destination of the copy of an image.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ImageCopy {
     /// Reference to pull.

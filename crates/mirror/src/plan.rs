@@ -66,7 +66,7 @@ pub struct PlannedBundle {
     pub version: Option<String>,
     /// Image reference; empty if it has none.
     pub image: String,
-    /// Why it is selected.
+    /// Reason of the selection.
     pub reasons: Vec<PlannedReason>,
 }
 
@@ -108,9 +108,9 @@ pub struct PlannedProblem {
     /// Line of the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// What is wrong, and what to do.
+    /// Message: the fault and how to correct it.
     pub message: String,
-    /// What oc-mirror does instead, where it differs.
+    /// Behaviour of oc-mirror in this case, where it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub like_oc_mirror: Option<&'static str>,
 }

@@ -14,9 +14,9 @@ pub struct MirrorProblem {
     pub path: String,
     /// Line of the configuration, counted from 1; `None` if it is not known.
     pub line: Option<u64>,
-    /// What is wrong, and what to do.
+    /// Message: the fault and how to correct it.
     pub message: String,
-    /// What oc-mirror does instead, where it differs.
+    /// Behaviour of oc-mirror in this case, where it differs.
     pub like_oc_mirror: Option<&'static str>,
 }
 

@@ -19,7 +19,7 @@ pub struct MirrorRange {
 pub(crate) struct RangeError {
     /// `minVersion` or `maxVersion`.
     pub(crate) member: &'static str,
-    /// What is wrong.
+    /// Message that describes the fault.
     pub(crate) message: String,
 }
 

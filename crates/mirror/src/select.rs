@@ -71,11 +71,11 @@ pub struct MirroredChannel<'a> {
 pub struct MirroredBundle<'a> {
     /// The bundle in the catalog.
     pub bundle: Bundle<'a>,
-    /// Why it is selected; one reason for each channel that selects it.
+    /// Reasons of the selection, one for each channel that selects it.
     pub reasons: Vec<MirrorReason<'a>>,
 }
 
-/// Why a bundle is selected.
+/// Reason of the selection of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MirrorReason<'a> {
     /// Kind of the reason.
@@ -194,7 +194,7 @@ struct CandidateChannel<'a, 's> {
     entries: Option<Vec<ChannelEntry<'a>>>,
 }
 
-/// What a channel selects.
+/// Selection that a channel makes.
 struct ChannelNames<'a> {
     names: Vec<(&'a str, ReasonKind)>,
     /// oc-mirror keeps the channel also if none of its entries is selected.

@@ -10,7 +10,7 @@ use crate::max_openshift::{
 };
 use crate::request::PlatformStep;
 
-/// What bars an installed bundle from a step.
+/// Reason that bars an installed bundle from a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockCause {
     /// Its `olm.maxOpenShiftVersion` is invalid, which blocks every minor upgrade.

@@ -10,7 +10,7 @@ pub struct PackageMatrix<'a> {
     pub name: &'a str,
     /// Names of the channels that every catalog with the package has, sorted.
     pub common_channels: Vec<&'a str>,
-    /// What each catalog has of it, in the order of the catalogs; `None` for one without it.
+    /// State of the package in each catalog, in the order of the catalogs; `None` for one without it.
     pub catalogs: Vec<Option<CatalogChannels<'a>>>,
 }
 

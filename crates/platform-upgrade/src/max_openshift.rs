@@ -40,7 +40,7 @@ pub enum MaxOpenshiftError {
     NotMinor(String),
 }
 
-/// What is installed, as OLM's condition sees it.
+/// An installed bundle, as OLM's condition sees it.
 #[derive(Clone, Debug)]
 pub struct ConditionSubject<'a> {
     /// Namespace of the `ClusterServiceVersion`.

@@ -24,7 +24,7 @@ pub struct PlatformPlan<'a> {
     /// For each step but the last, the message with which OLM blocks the step after it while what
     /// is installed is as it arrived; `None` when it allows it.
     pub conditions: Vec<Option<String>>,
-    /// What to do, in this order, as far as no package blocks.
+    /// Moves and platform steps in their order, as far as no package blocks.
     pub order: Vec<PlanAction>,
     /// Index of the last step that every package with a known way reaches.
     pub reachable_step: usize,
@@ -33,13 +33,13 @@ pub struct PlatformPlan<'a> {
 /// Plan for an installed bundle.
 #[derive(Clone)]
 pub struct PackagePlan<'a> {
-    /// What becomes of it.
+    /// Verdict on the installed bundle.
     pub verdict: UpgradeVerdict,
-    /// Why the verdict is `UNKNOWN` or `BLOCKED`; empty otherwise.
+    /// Reasons for the verdict `UNKNOWN` or `BLOCKED`; empty otherwise.
     pub message: String,
-    /// Where the way ends; `None` unless the verdict is `BLOCKED`.
+    /// Block at which the way ends; `None` unless the verdict is `BLOCKED`.
     pub block: Option<Block<'a>>,
-    /// What must be done, in this order; for a blocked one, to reach the last step that it can.
+    /// Moves in their order; for a blocked bundle, those to the last step that it can reach.
     pub moves: Vec<PlanMove<'a>>,
     /// Name of the bundle at the end of the way.
     pub final_name: String,
@@ -55,7 +55,7 @@ pub struct PackagePlan<'a> {
     pub required_by: Vec<usize>,
 }
 
-/// What becomes of an installed bundle.
+/// Verdict on an installed bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UpgradeVerdict {
     /// It needs no upgrade.
@@ -73,7 +73,7 @@ pub enum UpgradeVerdict {
 /// End of a way before the last step.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
-    /// What bars the way.
+    /// Cause of the block.
     pub cause: BlockCause,
     /// Index of the step that cannot be taken.
     pub step: usize,
@@ -86,7 +86,7 @@ pub struct Block<'a> {
 /// Something to do, or to wait for.
 #[derive(Clone)]
 pub struct PlanMove<'a> {
-    /// What is done.
+    /// Kind of the move.
     pub kind: MoveKind,
     /// When it is done.
     pub time: MoveTime,
@@ -104,7 +104,7 @@ pub struct PlanMove<'a> {
     pub approval: Approval,
     /// Fields of the entry that allow the upgrade.
     pub reasons: Vec<Reason>,
-    /// What would bar the installed bundle without it, and the step that it would be barred from.
+    /// Block that the move avoids, with the step that the installed bundle would be barred from.
     pub forced_by: Option<(BlockCause, usize)>,
     /// The same for people.
     pub message: String,
@@ -471,7 +471,7 @@ fn way_to(walk: &Walk<'_, '_, '_>, end: usize) -> Vec<usize> {
     way
 }
 
-/// What bars a state from a step.
+/// A block that bars a state from a step.
 struct StateBlock<'a> {
     cause: BlockCause,
     /// Index of the step that cannot be taken.
@@ -597,7 +597,8 @@ fn cause_text<'a>(walk: &Walk<'_, '_, 'a>, block: &StateBlock<'a>) -> String {
     let route = walk.route;
     let node = &walk.nodes[block.state.node];
     let to = route.places[block.step].step;
-    let (name, platform) = (node.name, to.platform_text());
+    let name = node.name;
+    let platform = to.platform_text();
     let package = route.installed.package;
     let catalogs = || {
         let names: Vec<_> = to.catalogs.iter().map(|catalog| catalog.name).collect();

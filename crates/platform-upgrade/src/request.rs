@@ -17,7 +17,7 @@ pub const MAX_INSTALLED_BUNDLES: usize = 500;
 pub struct PlatformUpgradeRequest<'a> {
     /// Versions of the platform in their order; the first is where the cluster is.
     pub steps: Vec<PlatformStep<'a>>,
-    /// What is installed.
+    /// Installed bundles.
     pub installed: Vec<ClusterBundle<'a>>,
 }
 

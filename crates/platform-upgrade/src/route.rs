@@ -19,7 +19,7 @@ use crate::walk::WalkNode;
 /// The channel that a state follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ChannelChoice<'a> {
-    /// What the cluster names now: a channel, several, or none.
+    /// Channels that the cluster names now: one, several, or none.
     Given,
     /// A channel that was switched to.
     Switched(&'a str),

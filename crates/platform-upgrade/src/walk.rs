@@ -55,7 +55,7 @@ pub(crate) struct WayCost {
     pub(crate) upgrades: u32,
 }
 
-/// How a state was reached.
+/// Move by which a state was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It is the present state.
