@@ -2,6 +2,7 @@
 
 mod catalog;
 
+use std::borrow::Borrow;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -280,9 +281,10 @@ fn status(plan: &MirrorPlan) -> ExitCode {
 }
 
 /// Prints problems to standard error, each with what oc-mirror does instead.
-fn print_problems(problems: &[PlannedProblem]) {
+fn print_problems(problems: impl IntoIterator<Item = impl Borrow<PlannedProblem>>) {
     let mut err = output::stderr();
     for problem in problems {
+        let problem = problem.borrow();
         let label = match problem.severity {
             "ERROR" => output::error(),
             _ => output::warning(),

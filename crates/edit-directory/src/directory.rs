@@ -9,7 +9,7 @@ use edit::file::{self, ChangeError, FileChange, SourceFile};
 use edit::summary::EditSummary;
 use edit::{EditLimits, EditedCatalog, Operation, apply_within};
 use fbc_grammar::Digest;
-use loading::directory::{self, DirectoryError, ListedFile, Listing};
+use loading::directory::{self, Listing};
 
 use crate::error::{CatalogReadError, DirectoryEditError};
 use crate::folder::{FolderError, LockedFolder};
@@ -120,24 +120,6 @@ impl CatalogDirectory {
     fn bytes(&self, path: &str) -> Result<Vec<u8>, DirectoryEditError> {
         let file = self.listing.files().iter().find(|file| file.path == path);
         let file = file.ok_or_else(|| ChangeError::Conflict(path.to_owned()))?;
-        Ok(read_bytes(&self.listing, file)?)
+        Ok(self.listing.read(file)?)
     }
-}
-
-fn read_bytes(listing: &Listing, file: &ListedFile) -> Result<Vec<u8>, DirectoryError> {
-    let mut open = listing.open(file)?;
-    // One byte more than it had, so that a file that did not grow is read in one go.
-    let mut bytes = vec![0; usize::try_from(file.bytes).unwrap_or_default() + 1];
-    let mut length = 0;
-    loop {
-        match open.read(&mut bytes[length..])? {
-            0 => break,
-            read => length += read,
-        }
-        if length == bytes.len() {
-            bytes.resize(2 * length, 0);
-        }
-    }
-    bytes.truncate(length);
-    Ok(bytes)
 }

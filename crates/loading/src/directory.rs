@@ -115,6 +115,28 @@ impl Listing {
         self.settled
     }
 
+    /// Reads one of the files whole.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`] and [`OpenFile::read`].
+    pub fn read(&self, file: &ListedFile) -> Result<Vec<u8>, DirectoryError> {
+        let mut open = self.open(file)?;
+        // One byte more than it had, so that a file that did not grow is read in one go.
+        let mut bytes = vec![0; usize::try_from(file.bytes).unwrap_or_default() + 1];
+        let mut length = 0;
+        loop {
+            match open.read(&mut bytes[length..])? {
+                0 => break,
+                read => length += read,
+            }
+            if length == bytes.len() {
+                bytes.resize(2 * length, 0);
+            }
+        }
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
     /// Opens one of the files. It fails if a part of its path has become a link since the listing.
     pub fn open(&self, file: &ListedFile) -> Result<OpenFile, DirectoryError> {
         let path = self.root.join(&file.path);

@@ -9,6 +9,7 @@ pub mod drawing;
 pub mod fixture;
 mod folders;
 pub mod generate;
+pub mod golden;
 mod http;
 pub mod image;
 mod kubelet;

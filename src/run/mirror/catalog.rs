@@ -1,5 +1,6 @@
 //! `catalogql mirror catalog`: writes the catalog that has only what a configuration selects.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,15 +14,13 @@ use fbc::work::Work;
 use fbc_read::origin::FileOrigin;
 use fbc_read::{Origins, Severity};
 use loading::Source;
-use loading::directory::{self, ListedFile, Listing};
+use loading::directory;
 use mirror::filtered::filtered_blobs;
-use mirror::{MirrorPlan, MirrorRules, select};
+use mirror::plan::PlannedProblem;
+use mirror::{MirrorRules, select};
 
 use super::{LoadedSource, Selection, print_problems};
 use crate::args::MirrorCatalogArgs;
-
-/// Number of bytes that are read of a file at once.
-const READ_BYTES: usize = 1 << 16;
 
 /// A file to write.
 struct NewFile {
@@ -39,7 +38,7 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
     let selection = match Selection::load(&args.selection)? {
         Ok(selection) => selection,
         Err(problems) => {
-            print_problems(&MirrorPlan::refused(problems).problems);
+            print_problems(problems.into_iter().map(PlannedProblem::from));
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -52,8 +51,9 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
     let catalog = &*source.content.catalog;
     let set = select(catalog, item, MirrorRules::Catalogql, &Work::unlimited())
         .expect("an account without limit stops nothing");
-    print_problems(&MirrorPlan::refused(set.problems.clone()).problems);
-    if set.is_refused() {
+    let is_refused = set.is_refused();
+    print_problems(set.problems.into_iter().map(PlannedProblem::from));
+    if is_refused {
         return Ok(ExitCode::FAILURE);
     }
 
@@ -95,7 +95,7 @@ fn changed_files(
     let listing = directory::list(root)?;
     let mut files = Vec::new();
     for file in listing.files() {
-        let bytes = read_file(&listing, file)?;
+        let bytes = listing.read(file)?;
         files.push(NewFile {
             path: file.path.clone(),
             bytes,
@@ -135,35 +135,18 @@ fn changed_files(
     Ok(kept)
 }
 
-/// Reads a file of a directory, which no link leads out of.
-fn read_file(listing: &Listing, file: &ListedFile) -> anyhow::Result<Vec<u8>> {
-    let mut open = listing.open(file)?;
-    let mut bytes = Vec::new();
-    let mut buffer = vec![0; READ_BYTES];
-    loop {
-        match open.read(&mut buffer)? {
-            0 => return Ok(bytes),
-            length => bytes.extend_from_slice(&buffer[..length]),
-        }
-    }
-}
-
 /// Returns a file for each package of a catalog whose files are not at hand.
 fn new_files(filtered: &CatalogBlobs) -> anyhow::Result<Vec<NewFile>> {
-    let mut files: Vec<NewFile> = Vec::new();
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for blob in filtered.blobs() {
         let path = file::path_of_package(&blob.package, FileFormat::Json)?;
-        let mut text = String::new();
-        FileFormat::Json.write(&blob.value()?, &mut text);
-        match files.iter_mut().find(|file| file.path == path) {
-            Some(file) => file.bytes.extend_from_slice(text.as_bytes()),
-            None => files.push(NewFile {
-                path,
-                bytes: text.into_bytes(),
-            }),
-        }
+        FileFormat::Json.write(&blob.value()?, texts.entry(path).or_default());
     }
-    Ok(files)
+    let files = texts.into_iter().map(|(path, text)| NewFile {
+        path,
+        bytes: text.into_bytes(),
+    });
+    Ok(files.collect())
 }
 
 /// Reads the files as a catalog; fails if `opm validate` would reject it.

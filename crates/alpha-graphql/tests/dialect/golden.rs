@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use fbc_grammar::Digest;
-use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use testing::golden::unpacked;
 
 use crate::server::Server;
 
@@ -51,12 +50,7 @@ const INTROSPECTION: &str = "{ __schema { types { kind name fields { name args {
      { ...T } } type { ...T } } } } } fragment T on __Type { kind name ofType { kind name ofType { name } } }";
 
 fn golden(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap())
-        .read_to_string(&mut text)
-        .unwrap();
-    text
+    unpacked(Path::new(env!("CARGO_MANIFEST_DIR")).join(name))
 }
 
 fn lines(name: &str) -> Vec<Value> {

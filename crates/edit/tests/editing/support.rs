@@ -1,14 +1,12 @@
 //! The recordings, unpacked.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read;
 use std::path::Path;
 
 use edit::bundle::{BundleFile, BundleFiles};
-use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde_json::Value;
+use testing::golden::unpacked;
 
 /// A recorded bundle.
 #[derive(Deserialize)]
@@ -52,12 +50,6 @@ pub(crate) fn lines<T: for<'de> Deserialize<'de>>(name: &str) -> Vec<T> {
 
 /// Unpacks a recording.
 pub(crate) fn text(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/testdata")
-        .join(name);
-    let mut text = String::new();
-    GzDecoder::new(&*fs::read(path).unwrap())
-        .read_to_string(&mut text)
-        .unwrap();
-    text
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata");
+    unpacked(folder.join(name))
 }

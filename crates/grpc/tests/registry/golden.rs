@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use axum::Router;
@@ -11,7 +10,6 @@ use bytes::Bytes;
 use fbc::Catalog;
 use fbc_grammar::Digest;
 use fbc_read::Origins;
-use flate2::read::GzDecoder;
 use grpc::Grpc;
 use prost::Message as _;
 use prost_reflect::DescriptorPool;
@@ -19,6 +17,7 @@ use prost_types::{FileDescriptorProto, MethodDescriptorProto, ServiceDescriptorP
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
 use sha2::{Digest as _, Sha256};
+use testing::golden;
 
 use crate::client::{self, Answer, Call};
 
@@ -38,22 +37,11 @@ const DIFFERENT: [(&str, &str); 4] = [
 
 const NUMBERS: &str = "numbers stay as they are written: upstream reads them as doubles";
 
-fn unpacked(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/testdata/golden")
-        .join(name);
-    let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap())
-        .read_to_string(&mut text)
-        .unwrap();
-    text
-}
+/// Folder of the recordings.
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/golden");
 
 fn lines(name: &str) -> Vec<Value> {
-    unpacked(name)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    golden::cases(format!("{GOLDEN}/{name}"))
 }
 
 /// Reads a catalog of files.
@@ -88,7 +76,7 @@ fn publish(writer: &mut CatalogsWriter, name: &str, catalog: Catalog) {
 fn recorded() -> (CatalogsWriter, Router) {
     let (mut writer, reader) = catalogs();
     let all: BTreeMap<String, BTreeMap<String, String>> =
-        serde_json::from_str(&unpacked("catalogs.json.gz")).unwrap();
+        serde_json::from_str(&golden::unpacked(format!("{GOLDEN}/catalogs.json.gz"))).unwrap();
     for (name, files) in all {
         let files = files
             .into_iter()

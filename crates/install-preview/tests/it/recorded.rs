@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::io::{BufRead as _, BufReader};
 
 use fbc_read::json::JsonValue;
 use fbc_read::manifest::read_manifest;
-use flate2::read::GzDecoder;
 use install_preview::{
     BundleManifestFile, CertificateProvider, DeploymentConfig, RegistryBundle, RenderOptions,
     RenderedObject, package_name, render,
@@ -16,20 +14,13 @@ use install_preview::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use testing::corpus::find_catalog;
+use testing::golden::unpacked;
 
-fn unpacked(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/testdata/golden")
-        .join(name);
-    let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap())
-        .read_to_string(&mut text)
-        .unwrap();
-    text
-}
+/// Folder of the recordings.
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/golden");
 
 fn parsed(name: &str) -> Value {
-    serde_json::from_str(&unpacked(&format!("{name}.json.gz"))).unwrap()
+    serde_json::from_str(&unpacked(format!("{GOLDEN}/{name}.json.gz"))).unwrap()
 }
 
 /// The objects of a case, or its error, each object as its identity with its digest.
@@ -175,7 +166,7 @@ fn every_recorded_bundle_is_rendered_as_upstream_renders_it() {
         return;
     };
     let mut cases: BTreeMap<(String, String), Vec<Value>> = BTreeMap::new();
-    for line in unpacked("recorded.jsonl.gz").lines() {
+    for line in unpacked(format!("{GOLDEN}/recorded.jsonl.gz")).lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let text = |key: &str| case[key].as_str().unwrap().to_owned();
         cases

@@ -54,15 +54,7 @@ fn read(folder: &tempfile::TempDir) -> Result<Vec<(String, String)>, String> {
 }
 
 fn text(listing: &Listing, file: &ListedFile) -> Result<String, DirectoryError> {
-    let mut open = listing.open(file)?;
-    let mut text = Vec::new();
-    let mut room = [0; 1000];
-    loop {
-        match open.read(&mut room)? {
-            0 => return Ok(String::from_utf8(text).unwrap()),
-            read => text.extend_from_slice(&room[..read]),
-        }
-    }
+    Ok(String::from_utf8(listing.read(file)?).unwrap())
 }
 
 fn shown(folder: &tempfile::TempDir, error: &DirectoryError) -> String {

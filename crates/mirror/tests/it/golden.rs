@@ -3,31 +3,23 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use fbc::Catalog;
 use fbc::work::Work;
 use fbc_read::{Origins, Severity};
-use flate2::read::GzDecoder;
 use mirror::filtered::filtered_blobs;
 use mirror::{MirrorConfiguration, MirrorProblemCode, MirrorRules, MirrorSet, select};
 use serde_json::{Value, json};
 
+/// Folder of the recordings.
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/golden");
+
 /// The recorded cases of a file.
 fn cases(name: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/testdata/golden")
-        .join(name);
-    let mut text = String::new();
-    GzDecoder::new(fs::File::open(path).unwrap())
-        .read_to_string(&mut text)
-        .unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    testing::golden::cases(format!("{GOLDEN}/{name}"))
 }
 
 /// Builds a catalog of one file.

@@ -6,7 +6,6 @@
 )]
 #![expect(
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     reason = "tests read recorded results and the corpus"
 )]
 
