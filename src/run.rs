@@ -24,6 +24,7 @@ mod solve;
 mod sources;
 mod template;
 mod terminal;
+mod upgrade_plan;
 mod validate;
 mod version;
 
@@ -55,6 +56,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Graph(args) => local::graph(&args),
         Command::Resolve(args) => local::resolve(&args),
         Command::Solve(args) => solve::solve(&args),
+        Command::UpgradePlan(args) => upgrade_plan::upgrade_plan(&args),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),

@@ -22,6 +22,7 @@ pub mod resolve;
 mod session;
 pub mod solve;
 mod transport;
+pub mod upgrade_plan;
 
 pub use error::{CommandError, ExitStatus};
 pub use session::{ChosenPackage, CommandSession, HelpCommands, no_channel};

@@ -1,7 +1,7 @@
 //! Packages and channels of several catalogs side by side.
 
 use fbc::work::{Step, Work, WorkStopped};
-use fbc::{Bundle, Catalog, Head, Package};
+use fbc::{Bundle, Catalog, Channel, Head, Package};
 
 /// A package in several catalogs.
 #[derive(Clone)]
@@ -106,7 +106,7 @@ fn compare<'a>(
                 Head::None | Head::Several => None,
             },
         });
-        let names = package.channels().map(|channel| channel.name());
+        let names = package.channels().map(Channel::name);
         of_catalogs.push(Some(CatalogChannels {
             package,
             channels: channels.collect(),

@@ -198,8 +198,8 @@ fn plan_within<'a>(
         let route = Route::new(request, installed, work)?;
         ways.push(planned_way(request, &route, max_states)?);
     }
-    for at in 0..ways.len() {
-        ways[at].plan.required_by = required_by(request, at, work)?;
+    for (at, way) in ways.iter_mut().enumerate() {
+        way.plan.required_by = required_by(request, at, work)?;
     }
     let last = request.steps.len() - 1;
     let reached = ways.iter().filter_map(|way| way.reached);
@@ -550,9 +550,8 @@ fn moves<'a>(walk: &Walk<'_, '_, 'a>, way: &[usize]) -> Result<Vec<PlanMove<'a>>
         };
         let step = before.state.step;
         let time = match walk.detachment(before.state)? {
-            Some(_) => MoveTime::After(step),
             None if step + 1 < route.places.len() => MoveTime::Before(step + 1),
-            None => MoveTime::After(step),
+            _ => MoveTime::After(step),
         };
         let from = &walk.nodes[before.state.node];
         let to = walk.nodes[after.state.node].bundle;

@@ -135,7 +135,7 @@ pub enum PlatformUpgradeError {
     SeveralChannels(usize),
 }
 
-impl<'a> PlatformUpgradeRequest<'a> {
+impl PlatformUpgradeRequest<'_> {
     /// Checks the limits and the order of the steps.
     pub(crate) fn check(&self) -> Result<(), PlatformUpgradeError> {
         if !(2..=MAX_STEPS).contains(&self.steps.len()) {

@@ -106,7 +106,7 @@ pub(crate) struct Walk<'w, 'r, 'a> {
     max_states: usize,
 }
 
-impl<'a> WalkNode<'a> {
+impl WalkNode<'_> {
     /// Returns the minor version as life cycles name it, such as `1.2`.
     pub(crate) fn minor_version(&self) -> Option<String> {
         let version = self.version?.version;

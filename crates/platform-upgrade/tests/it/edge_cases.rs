@@ -608,7 +608,7 @@ fn the_matrix_has_common_and_other_channels_and_default_channels_that_change() {
                     let heads = catalog
                         .channels
                         .iter()
-                        .map(|channel| (channel.name, channel.head.map(|head| head.name())));
+                        .map(|channel| (channel.name, channel.head.map(fbc::Bundle::name)));
                     (
                         heads.collect::<Vec<_>>(),
                         catalog.other_channels.clone(),

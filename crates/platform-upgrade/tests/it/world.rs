@@ -1,6 +1,7 @@
 //! Made clusters: a fixture for each version of the platform, and what is installed.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use fbc::work::Work;
 use fbc::{Catalog, Platform};
@@ -112,7 +113,13 @@ pub(crate) fn planned<'a>(request: &PlatformUpgradeRequest<'a>) -> PlatformPlan<
 pub(crate) fn said(plan: &PackagePlan<'_>) -> String {
     let mut text = plan.verdict.as_str().to_owned();
     if let Some(block) = &plan.block {
-        text += &format!(" {} {} {}", block.cause.as_str(), block.step, block.bundle);
+        let _infallible = write!(
+            text,
+            " {} {} {}",
+            block.cause.as_str(),
+            block.step,
+            block.bundle
+        );
     }
     for one in &plan.moves {
         let time = match one.time {
@@ -127,7 +134,7 @@ pub(crate) fn said(plan: &PackagePlan<'_>) -> String {
             Approval::Manual if one.kind == MoveKind::Upgrade => " approved",
             _ => "",
         };
-        text += &format!("; {time}: {what}{approval}");
+        let _infallible = write!(text, "; {time}: {what}{approval}");
     }
     text
 }
