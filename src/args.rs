@@ -48,7 +48,7 @@ pub use observe::{MetricsAuth, ObserveArgs};
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{
     CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
-    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, SummaryFormat,
+    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, SummaryFormat,
 };
 pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
 pub use validate::{ValidateArgs, ValidateOutput};
@@ -147,6 +147,13 @@ pub enum Command {
     /// Select the part of catalogs that a disconnected cluster needs
     #[command(subcommand)]
     Mirror(MirrorCommand),
+    /// Show what happens to what is installed when the platform is upgraded, step by step
+    ///
+    /// Each --step is a version of `OpenShift` (or of Kubernetes, if it begins with `1.`) with the
+    /// catalogs that clusters of that version read; the first is where the cluster is. The exit
+    /// status is 0 if everything stays or follows by itself, 1 if something must be switched by
+    /// hand or is blocked, and 2 if something is unknown or the input cannot be read.
+    UpgradePlan(LocalUpgradePlanArgs),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret has the type `kubernetes.io/tls`. Its certificate is valid for one year, for the

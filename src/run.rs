@@ -26,6 +26,7 @@ mod solve;
 mod sources;
 mod template;
 mod terminal;
+mod upgrade_plan;
 mod validate;
 mod version;
 
@@ -59,6 +60,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Preview(args) => preview::preview(&args),
         Command::Solve(args) => solve::solve(&args),
         Command::Mirror(command) => mirror::mirror(&command),
+        Command::UpgradePlan(args) => upgrade_plan::upgrade_plan(&args),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ValueEnum, ValueHint};
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
-    SortArgs,
+    SortArgs, UpgradePlanArgs,
 };
 
 use super::ImageArgs;
@@ -153,6 +153,69 @@ pub struct LocalSolveArgs {
     pub output: OutputArgs,
     #[command(flatten)]
     pub images: ImageArgs,
+}
+
+/// Flags of `upgrade-plan`.
+#[derive(Debug, clap::Args)]
+pub struct LocalUpgradePlanArgs {
+    /// Version of the platform with the catalogs of that version: images, oci:PATH, dir:PATH or
+    /// PATH, named after the version unless NAME says otherwise. May be repeated, in order
+    #[arg(
+        long = "step",
+        value_name = "VERSION=[NAME=]SOURCE[,…]",
+        value_parser = parse_step,
+        required = true
+    )]
+    pub steps: Vec<StepArg>,
+    #[command(flatten)]
+    pub plan: UpgradePlanArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Version of the platform with its catalogs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepArg {
+    /// The version, as it was written.
+    pub version: String,
+    /// Its catalogs.
+    pub sources: Vec<StepSourceArg>,
+}
+
+/// Source of a catalog of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepSourceArg {
+    /// Name of the catalog; after the version if absent.
+    pub name: Option<String>,
+    /// The source.
+    pub source: String,
+}
+
+fn parse_step(text: &str) -> Result<StepArg, String> {
+    let form = "write VERSION=[NAME=]SOURCE[,…], such as 4.18=./catalog-4.18";
+    let (version, sources) = text.split_once('=').ok_or(form)?;
+    let sources = sources
+        .split(',')
+        .map(|source| match source.split_once('=') {
+            Some((name, source)) => StepSourceArg {
+                name: Some(name.to_owned()),
+                source: source.to_owned(),
+            },
+            None => StepSourceArg {
+                name: None,
+                source: source.to_owned(),
+            },
+        });
+    let sources: Vec<_> = sources.collect();
+    if version.is_empty() || sources.iter().any(|source| source.source.is_empty()) {
+        return Err(form.to_owned());
+    }
+    Ok(StepArg {
+        version: version.to_owned(),
+        sources,
+    })
 }
 
 /// Output format of commands that print no objects of the API.

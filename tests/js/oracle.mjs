@@ -77,6 +77,8 @@ const unmodelled = new Set([
   'Query.resolve',
   'Query.solve',
   'Query.availableUpgrades',
+  'Query.platformUpgrade',
+  'Query.platformMatrix',
   'Query.server',
   'Query.suggest',
   'PackageEdge.matched',

@@ -14,8 +14,8 @@ use crate::{CommandError, ExitStatus};
 #[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
     /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE,
-    /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `graph` lanes, mermaid, dot and svg,
-    /// `solve` mermaid, `images` lines
+    /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `upgrade-plan` markdown and html,
+    /// `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines
     #[arg(
         long,
         short,
@@ -181,6 +181,38 @@ pub struct SolveArgs {
     /// Also show which better bundles were impossible, and why
     #[arg(long)]
     pub explain: bool,
+}
+
+/// Flags of `upgrade-plan`, besides the steps.
+#[derive(Debug, Default, Args)]
+pub struct UpgradePlanArgs {
+    /// Package that is installed, with its version and the channel that its Subscription follows
+    /// [default: the default channel]. May be repeated
+    #[arg(long, value_name = "PACKAGE@VERSION[:CHANNEL]", value_parser = parse_planned)]
+    pub installed: Vec<PlannedArg>,
+    /// File with `ClusterServiceVersion`, `Subscription` and `ClusterExtension` objects as `kubectl
+    /// get csv,subscription,clusterextension -A -o json` prints them, or with the input of
+    /// `platformUpgrade`, of which the member `installed` counts (`-` is the standard input). May
+    /// be repeated
+    #[arg(long, short, value_name = "FILE")]
+    pub file: Vec<String>,
+    /// CPU architecture of the nodes: upgrades go only to bundles for it
+    #[arg(long, value_name = "NAME")]
+    pub architecture: Option<String>,
+    /// Also show the phase of support on a day, such as 2026-11-26
+    #[arg(long, value_name = "DATE")]
+    pub support_on: Option<String>,
+}
+
+/// Package that is installed, for `upgrade-plan`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedArg {
+    /// Name of the package.
+    pub package: String,
+    /// Its installed version.
+    pub version: String,
+    /// Channel that it follows; the default channel if absent.
+    pub channel: Option<String>,
 }
 
 /// Variables and name of the operation of `query`.
@@ -359,6 +391,24 @@ pub fn parse_installed(text: &str) -> Option<InstalledArg> {
     Some(InstalledArg {
         name: name.to_owned(),
         version: version.to_owned(),
+    })
+}
+
+/// Parses `PACKAGE@VERSION[:CHANNEL]`.
+pub(crate) fn parse_planned(text: &str) -> Result<PlannedArg, String> {
+    let form = "write PACKAGE@VERSION[:CHANNEL], such as etcd@0.9.2:stable";
+    let (package, rest) = text.split_once('@').ok_or(form)?;
+    let (version, channel) = match rest.split_once(':') {
+        Some((version, channel)) => (version, Some(channel.to_owned())),
+        None => (rest, None),
+    };
+    if package.is_empty() || version.is_empty() {
+        return Err(form.to_owned());
+    }
+    Ok(PlannedArg {
+        package: package.to_owned(),
+        version: version.to_owned(),
+        channel,
     })
 }
 

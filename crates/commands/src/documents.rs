@@ -23,6 +23,8 @@ pub const PACKAGE: &str = include_str!("../documents/package.graphql");
 pub const PACKAGE_NAMES: &str = include_str!("../documents/package_names.graphql");
 /// List of packages.
 pub const PACKAGES: &str = include_str!("../documents/packages.graphql");
+/// Plan for an upgrade of the platform.
+pub const PLATFORM_UPGRADE: &str = include_str!("../documents/platform_upgrade.graphql");
 /// List of problems of a catalog.
 pub const PROBLEMS: &str = include_str!("../documents/problems.graphql");
 /// Resolution of an installation or an upgrade.
@@ -35,7 +37,7 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 17] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
@@ -47,6 +49,7 @@ pub const ALL: [&str; 16] = [
     PACKAGE,
     PACKAGE_NAMES,
     PACKAGES,
+    PLATFORM_UPGRADE,
     PROBLEMS,
     RESOLVE,
     SERVED,

@@ -27,6 +27,7 @@ pub mod similar;
 pub mod solve;
 mod sorting;
 mod transport;
+pub mod upgrade_plan;
 
 pub use error::{CommandError, ExitStatus};
 pub use session::{ChosenPackage, CommandSession, HelpCommands, no_channel};

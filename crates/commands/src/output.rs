@@ -40,8 +40,10 @@ pub enum OutputFormat {
     CustomColumns(CustomColumns),
     /// One item a line; of `images`.
     Lines,
-    /// Comment of a pull request; of `diff`.
+    /// Comment of a pull request; of `diff` and `upgrade-plan`.
     Markdown,
+    /// Page; of `upgrade-plan`.
+    Html,
     /// Mermaid source; of `graph` and `solve`.
     Mermaid,
     /// Graphviz source; of `graph`.
@@ -119,13 +121,15 @@ pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "name" => OutputFormat::Name,
         "lines" => OutputFormat::Lines,
         "markdown" => OutputFormat::Markdown,
+        "html" => OutputFormat::Html,
         "mermaid" => OutputFormat::Mermaid,
         "dot" => OutputFormat::Dot,
         "svg" => OutputFormat::Svg,
         "lanes" => OutputFormat::Lanes,
         _ => {
             let formats = "write table, wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…; for `diff` \
-                           also markdown, for `images` lines, for `graph` lanes, mermaid, dot or svg, for `solve` mermaid";
+                           and `upgrade-plan` also markdown, for `upgrade-plan` html, for `images` lines, for `graph` \
+                           lanes, mermaid, dot or svg, for `solve` mermaid";
             return Err(formats.to_owned());
         }
     })

@@ -224,6 +224,57 @@ pub(super) struct PropertyInput<'a> {
     pub(super) value: Value,
 }
 
+/// `PlatformUpgradeInput`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PlatformUpgradeInput<'a> {
+    #[serde(borrow)]
+    pub(super) steps: Vec<PlatformStepInput<'a>>,
+    pub(super) installed: Vec<ClusterBundleInput<'a>>,
+}
+
+/// `PlatformStepInput`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PlatformStepInput<'a> {
+    #[serde(borrow)]
+    pub(super) platform: PlatformInput<'a>,
+    pub(super) catalogs: Vec<&'a str>,
+}
+
+/// `ClusterBundleInput`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct ClusterBundleInput<'a> {
+    pub(super) package_name: &'a str,
+    pub(super) name: Option<&'a str>,
+    pub(super) version: Option<&'a str>,
+    pub(super) namespace: Option<&'a str>,
+    #[serde(borrow)]
+    pub(super) channels: Option<Vec<&'a str>>,
+    pub(super) catalog: Option<&'a str>,
+    pub(super) version_range: Option<&'a str>,
+    pub(super) approval: UpgradeApprovalInput,
+    pub(super) olm: OlmRulesInput,
+    pub(super) properties: Option<Vec<PropertyInput<'a>>>,
+    pub(super) dependency: bool,
+}
+
+/// `UpgradeApproval`
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum UpgradeApprovalInput {
+    Automatic,
+    Manual,
+}
+
+/// `OlmRules`
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+pub(super) enum OlmRulesInput {
+    V0,
+    V1,
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -302,6 +353,9 @@ mod tests {
         check_borrowed!(WantedPackageInput, "WantedPackage");
         check_borrowed!(InstalledOperatorInput, "InstalledOperator");
         check_borrowed!(PropertyInput, "PropertyInput");
+        check_borrowed!(PlatformUpgradeInput, "PlatformUpgradeInput");
+        check_borrowed!(PlatformStepInput, "PlatformStepInput");
+        check_borrowed!(ClusterBundleInput, "ClusterBundleInput");
         check::<OrderInput<PackageOrderField>>("PackageOrder");
         check::<OrderInput<ChannelOrderField>>("ChannelOrder");
         check::<OrderInput<BundleOrderField>>("BundleOrder");
@@ -314,6 +368,8 @@ mod tests {
         check_enum::<BundleOrderField>("BundleOrderField");
         check_enum::<UpgradeConstraintPolicyInput>("UpgradeConstraintPolicy");
         check_enum::<SolvePolicyInput>("SolvePolicy");
+        check_enum::<UpgradeApprovalInput>("UpgradeApproval");
+        check_enum::<OlmRulesInput>("OlmRules");
         check_enum::<Direction>("OrderDirection");
     }
 

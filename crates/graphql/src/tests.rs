@@ -11,6 +11,7 @@ mod hostile;
 mod many_catalogs;
 mod odd;
 mod paging;
+mod platform_upgrades;
 mod solving;
 mod statuses;
 mod suggestions;

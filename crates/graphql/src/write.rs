@@ -24,6 +24,8 @@ mod metadata;
 mod node;
 mod package;
 mod packages;
+mod platform_matrix;
+mod platform_upgrade;
 mod problem;
 mod property;
 mod query;

@@ -116,6 +116,13 @@ fn select(
         ("Catalog", "package") => r#"(name: "etcd")"#,
         ("Query", "resolve") => r#"(request: {packageName: "zoo"})"#,
         ("Query", "solve") => SOLVED,
+        ("Query", "platformUpgrade") => {
+            r#"(input: {steps: [{platform: {openshift: "4.18"}, catalogs: ["alpha"]},
+                {platform: {openshift: "4.19"}, catalogs: ["alpha"]}], installed: [
+                {packageName: "etcd", name: "etcd.v1.0.0", channels: ["stable"]},
+                {packageName: "zoo", name: "zoo.v1", properties: [{type: "olm.maxOpenShiftVersion", value: "4.18"}]}]})"#
+        }
+        ("Query", "platformMatrix") => r#"(catalogs: ["alpha", "beta"])"#,
         ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
         ("Query", "availableUpgrades") => {
             r#"(installed: [{packageName: "etcd", bundle: {name: "etcd.v1.0.0", version: "1.0.0"}}])"#

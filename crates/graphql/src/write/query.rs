@@ -68,6 +68,8 @@ impl<'a> Object<'a> for QueryObject<'a> {
             QueryField::Solve => writer.solve(snapshot, field),
             QueryField::AvailableUpgrades => writer.available_upgrades(snapshot, field),
             QueryField::Diff => writer.diff(snapshot, field),
+            QueryField::PlatformUpgrade => writer.platform_upgrade(snapshot, field),
+            QueryField::PlatformMatrix => writer.platform_matrix(snapshot, field),
             QueryField::Server => writer.object(ServerObject, field),
             QueryField::Node => match node::find(snapshot, text("id"), writer)? {
                 Some(node) => writer.with_path(field, |writer| node.write(field, writer)),

@@ -1,0 +1,105 @@
+//! `upgrade-plan`: what happens to installed packages when the platform is upgraded, step by step.
+
+mod installed;
+mod report;
+
+use serde_json::{Value, json};
+
+pub use self::installed::InstalledObjects;
+use self::report::PlanReport;
+use crate::args::UpgradePlanArgs;
+use crate::documents::PLATFORM_UPGRADE;
+use crate::output::{OutputFormat, hint, is_structured, print, print_object};
+use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
+
+/// A version of the platform with the names of its catalogs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedStep {
+    /// The version, such as `4.18`; one that begins with `1.` is of Kubernetes.
+    pub version: String,
+    /// Names of its catalogs.
+    pub catalogs: Vec<String>,
+}
+
+/// Prints a plan for the steps, of which the first is where the cluster is.
+///
+/// The status is a success if everything stays or follows by itself, negative if something must be
+/// switched or is blocked, and that of a wrong command line if something is unknown.
+pub async fn upgrade_plan<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    steps: &[PlannedStep],
+    mut objects: InstalledObjects,
+    args: &UpgradePlanArgs,
+) -> Result<ExitStatus, CommandError> {
+    objects.add_arguments(args)?;
+    let catalogs = steps.first().map_or(&[][..], |step| &step.catalogs);
+    let (installed, hints) = objects.into_input(catalogs);
+    if installed.is_empty() {
+        let message = "cannot plan the upgrade: nothing is installed: name it with --installed PACKAGE@VERSION or --file FILE";
+        return Err(CommandError::new(ExitStatus::Usage, message));
+    }
+    let steps: Vec<_> = steps
+        .iter()
+        .map(|step| step_input(step, args.architecture.as_deref()))
+        .collect();
+    let variables = json!({
+        "input": { "steps": steps, "installed": installed },
+        "on": args.support_on.as_deref().unwrap_or_default(),
+        "withSupport": args.support_on.is_some(),
+    });
+    let data = session.data(PLATFORM_UPGRADE, &variables).await;
+    // A request that is refused is a wrong command line or a wrong file.
+    let mut data = data.map_err(|error| match error.status {
+        ExitStatus::Refused => CommandError {
+            status: ExitStatus::Usage,
+            message: format!("cannot plan the upgrade: {}", error.message),
+            ..error
+        },
+        _ => error,
+    })?;
+    let plan = data["platformUpgrade"].take();
+    let report = PlanReport {
+        plan: &plan,
+        installed: &installed,
+        has_support: args.support_on.is_some(),
+    };
+    match &session.output {
+        output if is_structured(output) => print_object("PlatformUpgrade", &plan, output)?,
+        OutputFormat::Table => print(&report.table(session.has_headers, false))?,
+        OutputFormat::Wide => print(&report.table(session.has_headers, true))?,
+        OutputFormat::Markdown => print(&report.markdown())?,
+        OutputFormat::Html => print(&report.html())?,
+        _ => {
+            let message = "`upgrade-plan` prints table, wide, markdown, html, json, yaml or jsonpath=TEMPLATE";
+            return Err(CommandError::new(ExitStatus::Usage, message));
+        }
+    }
+    for text in hints {
+        hint(&format!("hint: {text}"));
+    }
+    Ok(status(&plan))
+}
+
+/// Returns the input `PlatformStepInput`.
+fn step_input(step: &PlannedStep, architecture: Option<&str>) -> Value {
+    let platform = if step.version.trim_start_matches('v').starts_with("1.") {
+        "kubernetes"
+    } else {
+        "openshift"
+    };
+    json!({
+        "platform": { platform: step.version, "architecture": architecture },
+        "catalogs": step.catalogs,
+    })
+}
+
+fn status(plan: &Value) -> ExitStatus {
+    match plan["verdict"].as_str() {
+        Some("STAYS" | "FOLLOWS") => ExitStatus::Success,
+        Some("SWITCHES" | "BLOCKED") => ExitStatus::Negative,
+        _ => ExitStatus::Usage,
+    }
+}
+
+#[cfg(test)]
+mod tests;
