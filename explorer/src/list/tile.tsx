@@ -1,6 +1,8 @@
 // A package in the list, with what tells it from others. All of it is the target of its link.
 
 import { Link } from "../address";
+import { InstalledBadges } from "../cluster/installed-badges";
+import type { InstalledState } from "../cluster/use-installed";
 import type { SearchField, Tile as Shown } from "../generated/documents";
 import { Deprecated, Icon } from "../parts";
 
@@ -8,10 +10,13 @@ export interface TileProps {
   of: Shown;
   /** Where the words of the search were found, best first. */
   matched: readonly SearchField[];
+  /** What of it is installed in the reader's cluster. */
+  installed: readonly InstalledState[];
 }
 
-export function Tile({ of, matched }: TileProps) {
-  const { name, displayName, summary, catalog, icon, metadata, latest, deprecation, defaultChannel } = of;
+export function Tile({ of, matched, installed }: TileProps) {
+  const { name, displayName, summary, catalog, icon, metadata, latest, newest, deprecation, defaultChannel } = of;
+  const highest = newest?.nodes[0]?.version;
   const provider = metadata?.provider?.shortName;
   return (
     <li class="tile">
@@ -36,8 +41,15 @@ export function Tile({ of, matched }: TileProps) {
       </p>
       <p class="foot">
         {latest?.version && <span class="version">{latest.version}</span>}
+        {highest && highest !== latest?.version && (
+          // OLM v1 installs it unless a channel or a range is given.
+          <span class="version" title="In another channel than the default one">
+            newest {highest}
+          </span>
+        )}
         <span class="catalog">{catalog.displayName}</span>
         {where(matched)}
+        <InstalledBadges of={installed} />
         {deprecation ? (
           <Deprecated message={deprecation.message} />
         ) : (

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ListAddress } from "../address";
+import type { InstalledState } from "../cluster/use-installed";
 import { Packages, type PackagesData } from "../generated/documents";
 import { Failure, Loading } from "../parts";
 import { useQuery } from "../use-query";
@@ -14,6 +15,7 @@ type Page = PackagesData["packages"];
 export interface TilesProps {
   address: ListAddress;
   page: NonNullable<Page>;
+  installed: readonly InstalledState[];
   /** How many pages are shown, this one included. */
   shown: number;
   onMore: () => void;
@@ -26,11 +28,17 @@ export interface TilesProps {
 const TILES_AT_PAINTING = [16, 16, 36];
 
 /** The tiles of a page and of those after it. */
-export function Tiles({ address, page: { edges, pageInfo }, shown, onMore }: TilesProps) {
+export function Tiles({ address, page: { edges, pageInfo }, installed, shown, onMore }: TilesProps) {
   const { endCursor } = pageInfo;
+  // Each rendering gives other objects for the same operators.
+  const state = JSON.stringify(installed);
   const tiles = useMemo(
-    () => edges.map(({ node, matched }) => <Tile key={`${node.catalog.name}/${node.name}`} of={node} matched={matched} />),
-    [edges],
+    () =>
+      edges.map(({ node, matched }) => {
+        const own = installed.filter(({ packageName }) => packageName === node.name);
+        return <Tile key={`${node.catalog.name}/${node.name}`} of={node} matched={matched} installed={own} />;
+      }),
+    [edges, state],
   );
   const made = useGrowing(tiles);
   const hasNext = pageInfo.hasNextPage && made >= tiles.length;
@@ -38,7 +46,7 @@ export function Tiles({ address, page: { edges, pageInfo }, shown, onMore }: Til
     <>
       {tiles.slice(0, made)}
       {hasNext && endCursor && shown > 1 && (
-        <Further key={endCursor} address={address} after={endCursor} shown={shown - 1} onMore={onMore} />
+        <Further key={endCursor} address={address} after={endCursor} installed={installed} shown={shown - 1} onMore={onMore} />
       )}
       {hasNext && shown === 1 && <More onMore={onMore} />}
     </>
@@ -60,11 +68,15 @@ function useGrowing(tiles: readonly unknown[]): number {
   return made;
 }
 
-function Further({ address, after, shown, onMore }: { address: ListAddress; after: string; shown: number; onMore: () => void }) {
+interface FurtherProps extends Omit<TilesProps, "page"> {
+  after: string;
+}
+
+function Further({ address, after, installed, shown, onMore }: FurtherProps) {
   const variables = variablesOf(address, after);
   const result = useQuery(Packages, variables);
   const found = result.data?.packages;
-  if (found) return <Tiles address={address} page={found} shown={shown} onMore={onMore} />;
+  if (found) return <Tiles address={address} page={found} installed={installed} shown={shown} onMore={onMore} />;
   return (
     <li class="whole">
       {result.error ? <Failure of={result} document={Packages} variables={variables} /> : <Loading class="tiles" boxes={4} />}
