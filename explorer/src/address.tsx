@@ -22,6 +22,8 @@ export interface ListAddress {
   feature: readonly string[];
   deprecated?: "no" | "only" | undefined;
   sort?: "best" | "name" | "new" | undefined;
+  /** Whether a package that several catalogs have is a tile for each of them. */
+  each?: "catalog" | undefined;
 }
 
 export const PACKAGE_TABS = ["overview", "updates", "versions", "contents", "install", "problems"] as const;
@@ -170,6 +172,7 @@ export function parseAddress(search: string): Address {
     feature: all("feature"),
     deprecated: choice("deprecated", ["no", "only"]),
     sort: choice("sort", ["best", "name", "new"]),
+    each: choice("each", ["catalog"]),
   };
 }
 

@@ -126,7 +126,7 @@ function Limits({ of, compatible }: { of: AdvisedBundle; compatible: ReadonlySet
   ].filter(Boolean);
   return (
     <>
-      {limits.length > 0 && <span class="subtle">{limits.join(", ")}</span>}{" "}
+      {limits.length > 0 && <span class="limits">{limits.join(", ")}</span>}{" "}
       {compatible?.has(name) === false && <span class="badge warning">not for my cluster</span>}{" "}
       {deprecation && <Deprecated message={deprecation.message} />}
     </>

@@ -1,11 +1,13 @@
 // The reader's cluster in the head of every page. Its dialog is loaded when it is first opened.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
-import { useStore } from "../store";
+import { createStore, useStore } from "../store";
 import { useModule } from "../use-module";
 import { cluster, clusterText, installed } from "./cluster";
 import type { ClusterDialog } from "./cluster-dialog";
+
+const isOpen = createStore(false);
 
 let dialog: typeof ClusterDialog | undefined;
 
@@ -15,22 +17,23 @@ async function loadDialog(): Promise<typeof ClusterDialog> {
 }
 
 export function ClusterButton() {
-  const [isWanted, setWanted] = useState(false);
-  const [isOpen, setOpen] = useState(false);
   const text = clusterText(useStore(cluster));
   const count = useStore(installed).length;
-  const open = () => {
-    setWanted(true);
-    setOpen(true);
-  };
   return (
-    <>
-      <button type="button" class="plain cluster" aria-haspopup="dialog" onClick={open}>
-        {text || (count > 0 ? `My cluster: ${count} installed` : "My cluster")}
-      </button>
-      {isWanted && <LoadedDialog open={isOpen} onClose={() => setOpen(false)} />}
-    </>
+    <button type="button" class="plain cluster" aria-haspopup="dialog" onClick={() => isOpen.set(true)}>
+      {text || (count > 0 ? `My cluster: ${count} installed` : "My cluster")}
+    </button>
   );
+}
+
+/** The dialog, once it was opened. */
+export function MyCluster() {
+  const open = useStore(isOpen);
+  const [isWanted, setWanted] = useState(open);
+  useEffect(() => {
+    if (open) setWanted(true);
+  }, [open]);
+  return isWanted ? <LoadedDialog open={open} onClose={() => isOpen.set(false)} /> : null;
 }
 
 function LoadedDialog(props: { open: boolean; onClose: () => void }) {

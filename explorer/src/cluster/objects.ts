@@ -21,7 +21,8 @@ export function parseObjects(text: string): ParsedObjects {
     value = JSON.parse(text);
   } catch (error) {
     const hint = /^\s*(apiVersion|items|kind):/.test(text) ? " It looks like YAML: use -o json." : "";
-    return { fault: `This is not JSON: ${error instanceof Error ? error.message : String(error)}.${hint}` };
+    const message = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
+    return { fault: `This is not JSON: ${message}.${hint}` };
   }
   const root = record(value);
   const items = Array.isArray(value) ? value : Array.isArray(root["items"]) ? root["items"] : [value];

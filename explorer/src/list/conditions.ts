@@ -99,8 +99,8 @@ export function toggled(address: ListAddress, key: ListKey, value: string): List
 }
 
 /** The same search and order without any other condition. */
-export function withoutConditions({ q, sort }: ListAddress): ListAddress {
-  return { ...EVERYTHING, q, sort };
+export function withoutConditions({ q, sort, each }: ListAddress): ListAddress {
+  return { ...EVERYTHING, q, sort, each };
 }
 
 function same(value: string): string {

@@ -59,6 +59,7 @@ export function ListPage({ address }: { address: ListAddress }) {
           <p role="status">{found && counted(found.totalCount, "package")}</p>
           <Chips chips={chips} address={address} />
           <ClusterChip />
+          {(found?.facets?.catalogs?.length ?? 0) > 1 && <EachCatalog address={address} />}
           {!result.error && <OpenInPlayground document={Packages} variables={variables} />}
         </div>
         {address.q && <Meanings address={{ ...address, q: address.q }} total={result.stale ? undefined : found?.totalCount} />}
@@ -114,6 +115,17 @@ function useLeaving({ data, stale, loading }: QueryState<PackagesData>) {
   return setLeaving;
 }
 
+/** The switch between one tile for each package and one for each catalog that has it. */
+function EachCatalog({ address }: { address: ListAddress }) {
+  const isEach = address.each === "catalog";
+  return (
+    <label class="each">
+      <input type="checkbox" checked={isEach} onChange={() => navigate({ ...address, each: isEach ? undefined : "catalog" }, { stay: true })} /> A
+      tile for each catalog
+    </label>
+  );
+}
+
 /** That the list leaves out what does not run on the reader's cluster, with what ends that. */
 function ClusterChip() {
   const text = clusterText(useStore(cluster));
@@ -122,7 +134,7 @@ function ClusterChip() {
     <button
       type="button"
       class="chip"
-      aria-label={`Show packages for every cluster, not only ${text}`}
+      aria-label={`Runs on ${text}: show packages for every cluster`}
       title="Packages that say nothing of a highest version are among them"
       onClick={() => setCluster({ ...cluster.get(), openshift: undefined, kubernetes: undefined, architecture: undefined })}
     >

@@ -12,9 +12,11 @@ export interface TileProps {
   matched: readonly SearchField[];
   /** What of it is installed in the reader's cluster. */
   installed: readonly InstalledState[];
+  /** Display names of the catalogs that have the package. */
+  catalogs: readonly string[];
 }
 
-export function Tile({ of, matched, installed }: TileProps) {
+export function Tile({ of, matched, installed, catalogs }: TileProps) {
   const { name, displayName, summary, catalog, icon, metadata, latest, newest, deprecation, defaultChannel } = of;
   const highest = newest?.nodes[0]?.version;
   const provider = metadata?.provider?.shortName;
@@ -22,7 +24,7 @@ export function Tile({ of, matched, installed }: TileProps) {
     <li class="tile">
       <div class="top">
         <Icon icon={icon} name={displayName} />
-        <Link class="titles" data-item to={{ page: "package", catalog: catalog.name, package: name }}>
+        <Link class="titles" data-item to={{ page: "package", catalog: catalogs.length > 1 ? undefined : catalog.name, package: name }}>
           <span class="title" title={displayName}>
             <bdi>{displayName}</bdi>
           </span>{" "}
@@ -47,7 +49,9 @@ export function Tile({ of, matched, installed }: TileProps) {
             newest {highest}
           </span>
         )}
-        <span class="catalog">{catalog.displayName}</span>
+        <span class="catalog" title={catalogs.join(", ")}>
+          {catalogs.length > 1 ? `in ${catalogs.length} catalogs` : catalog.displayName}
+        </span>
         {where(matched)}
         <InstalledBadges of={installed} />
         {deprecation ? (

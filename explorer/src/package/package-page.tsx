@@ -20,8 +20,8 @@ import { Chooser, isUnlisted } from "./chooser";
 import { compatibleNames } from "./compatible";
 import { Contents } from "./contents";
 import { Facts } from "./facts";
-import { InstallSnippets } from "../snippets/install";
 import { InCatalogs } from "./in-catalogs";
+import { InstallTab } from "./install-tab";
 import { problemCount, Problems } from "./problems";
 import { loadGraph, Updates } from "./updates";
 import { useVersions, type Versions } from "./use-versions";
@@ -105,7 +105,7 @@ const TABS: Record<PackageTab, (props: TabProps) => ComponentChildren> = {
   updates: Updates,
   versions: VersionTable,
   contents: Contents,
-  install: InstallSnippets,
+  install: InstallTab,
   problems: Problems,
 };
 

@@ -3,6 +3,7 @@
 import { Link, type ResolveAddress } from "../address";
 import { Resolve } from "../generated/documents";
 import { Glyph } from "../parts/glyph";
+import { failureText } from "../resolve/failures";
 import { resolveRequest } from "../resolve/request";
 import { useQuery } from "../use-query";
 
@@ -27,8 +28,13 @@ export function InstallsNow({ address, shown, compatible, onPin }: InstallsNowPr
       <p class="installs-now warning" role="status">
         <Glyph name="alert" />
         <span>
-          Installs nothing now: <bdi>{result.message}</bdi>. {details}
+          Installs <strong>nothing</strong> now: {failureText(result.code)}. {details}
         </span>
+        {shown && shown !== address.version && (
+          <button type="button" onClick={() => onPin(shown)}>
+            Pin {shown}
+          </button>
+        )}
       </p>
     );
   }
