@@ -92,7 +92,7 @@ test("tile and head name the highest version where the default channel has anoth
 });
 
 test("beside a ClusterExtension stands what it installs now, and a click keeps it at a version", async () => {
-  await open("?catalog=hostile&package=ahead");
+  await open("?catalog=hostile&package=split-channels");
   await page.getByRole("link", { name: "Install" }).first().click();
   const extension = page.locator("section").filter({ hasText: "OLM v1: ClusterExtension" });
   await extension.getByText("Installs 2.0.0 now, from next of hostile, not the 1.0.0 shown above.").waitFor();
@@ -102,7 +102,7 @@ test("beside a ClusterExtension stands what it installs now, and a click keeps i
   const subscription = page.locator("section").filter({ hasText: "OLM v0: Subscription" });
   await subscription.getByText("Installs 1.0.0 now, from stable of hostile.").waitFor();
   await subscription.getByRole("button", { name: "Begin with the head" }).click();
-  await subscription.getByText("Installs ahead.v1.0.0 now, from stable of hostile.").waitFor();
+  await subscription.getByText("Installs split-channels.v1.0.0 now, from stable of hostile.").waitFor();
   assert.doesNotMatch((await subscription.locator("pre").textContent()) ?? "", /startingCSV/);
 });
 
@@ -204,6 +204,14 @@ test("the advisor shows where upgrades end, and what leads across", async () => 
 test("the advisor says of a version that no channel has that it has none", async () => {
   await open("?catalog=example&package=quillstore&tab=updates&installed=none");
   await page.getByText("No channel of this catalog has none.").waitFor();
+});
+
+test("a comparison begins with what changed and what did not", async () => {
+  await open("?catalog=example&package=quillstore&from=quillstore.v1.2.1&to=quillstore.v1.4.0");
+  const summary = page.getByRole("region", { name: "Summary" });
+  await summary.getByText(/^Changed: .*images \(\d+\)/).waitFor();
+  await summary.getByText(/^No difference: /).waitFor();
+  assert.equal(await page.getByText("No difference.", { exact: true }).count(), 0);
 });
 
 test("the dialog of the cluster has no barrier and no fault in either theme on any width", async () => {

@@ -409,7 +409,7 @@ test("two contents are chosen and compared by the keyboard", async () => {
   await tabTo(page.getByLabel("To"));
   await press("h");
   await page.waitForURL(/from=example&to=hostile/);
-  await page.getByRole("status").filter({ hasText: /^138 packages differ/ }).waitFor();
+  await page.getByRole("status").filter({ hasText: /^139 packages differ/ }).waitFor();
   await tabTo(page.locator("summary").first());
   await press("ArrowDown", "ArrowUp", "Enter");
   await page.locator("details[open] .within").getByText("broken.v1.1.0").waitFor();
