@@ -5,6 +5,7 @@
 import type { ComponentChildren, HTMLAttributes, PartialAnchorHTMLAttributes } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
+import { CLUSTER_KEYS, cluster, clusterOf, isEmpty } from "./cluster/cluster";
 import { SITE } from "./shared/places";
 import { createStore, useStore } from "./store";
 
@@ -21,6 +22,8 @@ export interface ListAddress {
   feature: readonly string[];
   deprecated?: "no" | "only" | undefined;
   sort?: "best" | "name" | "new" | undefined;
+  /** Whether a package that several catalogs have is a tile for each of them. */
+  each?: "catalog" | undefined;
 }
 
 export const PACKAGE_TABS = ["overview", "updates", "versions", "contents", "install", "problems"] as const;
@@ -38,6 +41,9 @@ export interface PackageAddress {
   selected?: string | undefined;
   /** Bundle that the selected one is compared with. */
   marked?: string | undefined;
+  /** Bundle that is installed, and the one that is wanted, for advice on the way between them. */
+  installed?: string | undefined;
+  wanted?: string | undefined;
 }
 
 export interface VersionAddress {
@@ -150,7 +156,7 @@ export function parseAddress(search: string): Address {
     const [from, to, bundle] = [one("from"), one("to"), one("bundle")];
     if (catalog && (from || to)) return { page: "compare", catalog, package: name, from, to };
     if (catalog && bundle) return { page: "version", catalog, package: name, bundle };
-    const selection = { selected: one("selected"), marked: one("marked") };
+    const selection = { selected: one("selected"), marked: one("marked"), installed: one("installed"), wanted: one("wanted") };
     const rest = { channel: one("channel"), version: one("version"), tab: choice("tab", PACKAGE_TABS), ...selection };
     return { page: "package", catalog, package: name, ...rest };
   }
@@ -166,6 +172,7 @@ export function parseAddress(search: string): Address {
     feature: all("feature"),
     deprecated: choice("deprecated", ["no", "only"]),
     sort: choice("sort", ["best", "name", "new"]),
+    each: choice("each", ["catalog"]),
   };
 }
 
@@ -182,6 +189,9 @@ export function href(address: Address): string {
       for (const each of Array.isArray(value) ? value : [value]) if (each) parameters.append(key, each);
     }
   }
+  // What is asked of the page that resolves has a cluster of its own.
+  const named = page === "resolve" ? {} : cluster.get();
+  for (const key of CLUSTER_KEYS) if (named[key]) parameters.append(key, named[key]);
   // A slash or a comma in a value needs no escape, and names of APIs are legible without.
   const search = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@");
   return search ? `?${search}` : "./";
@@ -203,8 +213,29 @@ let arrival: "forward" | "back" | undefined = "back";
 history.scrollRestoration = "manual";
 addEventListener("popstate", () => {
   arrival = "back";
+  adoptCluster();
   search.set(location.search);
 });
+
+// A page that is opened without a cluster has that of the last visit.
+nameCluster();
+cluster.subscribe(nameCluster);
+
+/** Takes the cluster that the address names, if it names one. */
+function adoptCluster() {
+  const parameters = new URLSearchParams(location.search);
+  const named = clusterOf(parameters);
+  if (!parameters.has("resolve") && !isEmpty(named)) cluster.set(named);
+}
+
+/** Names the cluster in the address that is shown. */
+function nameCluster() {
+  const path = pathTo(parseAddress(location.search));
+  const parameters = new URLSearchParams(location.search);
+  if (parameters.has("resolve") || CLUSTER_KEYS.every((key) => (parameters.get(key) ?? undefined) === cluster.get()[key])) return;
+  history.replaceState(history.state, "", path);
+  search.set(location.search);
+}
 
 /** How far the page is scrolled. It is noted, since `scrollY` would lay out the page anew when it goes away. */
 let scrolled = 0;

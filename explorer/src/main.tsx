@@ -9,6 +9,7 @@ import "./style/shell.css";
 import { render } from "preact";
 
 import { parseAddress, useAddress } from "./address";
+import { MyCluster } from "./cluster/cluster-button";
 import { Page, preload, prepare } from "./pages";
 import { Bars } from "./shell/bars";
 import { Head } from "./shell/head";
@@ -45,6 +46,7 @@ function Explorer() {
         <Page address={address} />
       </main>
       <Help />
+      <MyCluster />
       <TokenPrompt />
     </>
   );

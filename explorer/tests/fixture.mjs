@@ -23,7 +23,7 @@ const ICON = Buffer.from(
 /** Writes the catalog into a folder of its own, and returns where it is. */
 export function hostileCatalog() {
   const folder = mkdtempSync(join(tmpdir(), "catalogql-hostile-"));
-  const blobs = [...hostile("hostile-operator"), ...hostile(`long-${"name-".repeat(45)}operator`.slice(0, 240)), ...broken(), ...many(130)];
+  const blobs = [...hostile("hostile-operator"), ...hostile(`long-${"name-".repeat(45)}operator`.slice(0, 240)), ...broken(), ...splitChannels(), ...many(130)];
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "catalog.json"), blobs.map((blob) => JSON.stringify(blob)).join("\n"));
   return folder;
@@ -83,6 +83,23 @@ function broken() {
     { schema: "olm.package", name: "broken", defaultChannel: "stable" },
     { schema: "olm.channel", package: "broken", name: "stable", entries },
     ...["1.1.0", "1.0.0", "0.9.0"].map(bundle),
+  ];
+}
+
+/** A package whose highest version is not in its default channel. */
+function splitChannels() {
+  const bundle = (/** @type {string} */ version) => ({
+    schema: "olm.bundle",
+    package: "split-channels",
+    name: `split-channels.v${version}`,
+    image: `registry.example.org/split-channels:${version}`,
+    properties: [{ type: "olm.package", value: { packageName: "split-channels", version } }],
+  });
+  return [
+    { schema: "olm.package", name: "split-channels", defaultChannel: "stable" },
+    { schema: "olm.channel", package: "split-channels", name: "stable", entries: [{ name: "split-channels.v1.0.0" }] },
+    { schema: "olm.channel", package: "split-channels", name: "next", entries: [{ name: "split-channels.v2.0.0" }] },
+    ...["1.0.0", "2.0.0"].map(bundle),
   ];
 }
 

@@ -211,6 +211,34 @@ test("Kubernetes accepts the manifests of OLM v0", () => {
   }
 });
 
+test("a namespace and its OperatorGroup come before what needs them, on request", () => {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "operators" } };
+  const global = { apiVersion: "operators.coreos.com/v1", kind: "OperatorGroup", metadata: { name: "etcd", namespace: "operators" }, spec: {} };
+  const own = { ...global, spec: { targetNamespaces: ["operators"] } };
+  const before = (/** @type {string[]} */ installModes) => read(snippets.subscription({ ...SUBSCRIBE, installModes, withNamespace: true })).slice(0, -1);
+  assert.deepEqual(before(["ALL_NAMESPACES"]), [namespace, global]);
+  assert.deepEqual(before(["OWN_NAMESPACE"]), [namespace, own]);
+  const extension = { packageName: "etcd", catalog: "community", namespace: "operators", channels: [], version: "", withNamespace: true };
+  const [first, second] = read(snippets.clusterExtension(extension));
+  assert.deepEqual([first, second.kind], [namespace, "ClusterExtension"]);
+});
+
+test("OpenShift has names of its own for the catalogs that it brings", () => {
+  const names = (/** @type {string} */ catalog) => Object.values(snippets.platformNames("openshift", catalog)).slice(0, 2);
+  assert.deepEqual(names("community-v4.18"), ["openshift-community-operators", "community-operators"]);
+  assert.deepEqual(names("operatorhubio"), ["openshift-community-operators", "community-operators"]);
+  assert.deepEqual(names("certified"), ["openshift-certified-operators", "certified-operators"]);
+  assert.deepEqual(names("redhat-marketplace"), ["openshift-redhat-marketplace", "redhat-marketplace"]);
+  assert.deepEqual(names("redhat"), ["openshift-redhat-operators", "redhat-operators"]);
+  assert.deepEqual(names("mine"), ["mine", "mine"]);
+  assert.deepEqual(snippets.platformNames("kubernetes", "community"), {
+    clusterCatalog: "community",
+    source: "community",
+    sourceNamespace: "olm",
+    globalNamespace: "operators",
+  });
+});
+
 test("Kubernetes accepts the manifest of a catalog", () => {
   const definitions = read(readFileSync(join(ROOT, "deploy/base/crds.yaml"), "utf8"));
   const [catalog] = read(snippets.clusterCatalog("community", "quay.io/a/b@sha256:" + "0".repeat(64)));

@@ -6,9 +6,6 @@
     reason = "what helpers of tests cannot do fails the test"
 )]
 
-#[path = "../tests/solving/corpus.rs"]
-mod corpus;
-
 use fbc::Catalog;
 use fbc::work::Work;
 use solve::{SolveOutcome, SolveRequest, SourceCatalog, solve};
@@ -21,7 +18,7 @@ fn main() {
         let Some(directory) = testing::corpus::find_catalog(name) else {
             continue;
         };
-        let catalog = corpus::load(&directory, &[]);
+        let catalog = testing::corpus::load(&directory, &[]).unwrap();
         catalog.prepare();
         let names: Vec<&str> = catalog.packages().map(fbc::Package::name).collect();
         let alone: Vec<_> = names

@@ -1,9 +1,13 @@
 //! The corpus: real catalogs, which tests and benches use where they are unpacked. Tests that need
 //! one that is not there have nothing to look at, and are reported as [skipped](crate::skipped).
 
-use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
+use fbc::Catalog;
+use fbc_read::Origins;
+
+use crate::fixture::read_file;
 use crate::skipped::report_skipped;
 
 /// The packages of `community` that `opm validate` refuses, and no other.
@@ -61,4 +65,40 @@ pub fn find_catalog(name: &str) -> Option<PathBuf> {
         "unpack the corpus there, or name its folder in CATALOGQL_CORPUS",
     );
     None
+}
+
+/// Indexes the packages of a directory, one folder each, without those of some names, such as
+/// [`REFUSED`].
+///
+/// # Errors
+/// If a folder or a file cannot be read.
+///
+/// # Panics
+/// If a file is not valid.
+pub fn load(directory: &Path, without: &[&str]) -> io::Result<Catalog> {
+    let mut lines = Vec::new();
+    let mut files = Vec::new();
+    for folder in sorted_paths(directory)? {
+        if !folder.is_dir() || without.iter().any(|name| folder.ends_with(name)) {
+            continue;
+        }
+        for path in sorted_paths(&folder)? {
+            if path.is_file() {
+                let file = fs::read(&path)?;
+                files.push(read_file(&path.to_string_lossy(), &file, &mut lines));
+            }
+        }
+    }
+    let origins = Origins {
+        files,
+        ..Origins::default()
+    };
+    Ok(Catalog::build(lines.into(), &origins).expect("a valid catalog"))
+}
+
+fn sorted_paths(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
 }

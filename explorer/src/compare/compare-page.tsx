@@ -8,6 +8,7 @@ import { type ComponentChildren, Fragment, type VNode } from "preact";
 import { type CompareAddress, Heading, Link, navigate } from "../address";
 import type { ResponseError } from "../client";
 import { Compare, type CompareData, type Compared, type Metadata } from "../generated/documents";
+import { WebLink } from "../markdown/web-link";
 import { isUnlisted, Unlisted, versionLabel } from "../package/chooser";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Table } from "../parts";
 import { counted, day, installMode, level } from "../parts/format";
@@ -111,27 +112,73 @@ function Both({ address, from, to }: { address: CompareAddress; from: From; to: 
   const requirements = changesOf(texts(from), texts(to));
   const channels = changesOf(from.channelNames, to.channelNames);
   const [before, after] = [from.metadata?.description ?? "", to.metadata?.description ?? ""];
+  const images = differingImages(from, to).length;
+  const properties = differingTypes(from, to).length;
+  const parts: Part[] = [
+    ["provided APIs", differing(apis)],
+    ["requirements", differing(requirements)],
+    ["channels", differing(channels)],
+    ["images", images],
+    ["properties", properties],
+    ["description", Number(before !== after)],
+  ];
   return (
     <>
       {to.deprecation && (
         <DeprecationAlert what={`Version ${to.version ?? to.name}`} message={to.deprecation.message} />
       )}
+      <Summary from={from} to={to} parts={parts} />
       <Path address={address} from={from} to={to} />
       <section class="card stack">
         <h2>Facts</h2>
         <FactTable from={from} to={to} rows={rows} />
       </section>
-      <Changes title="Provided APIs" changes={apis} />
-      <Changes title="Requirements" changes={requirements} />
-      <Changes title="Channels" changes={channels} />
-      <Images from={from} to={to} />
-      <Properties from={from} to={to} />
-      <section class="card stack">
-        <h2>Description</h2>
-        {before === after ? <p class="subtle">No difference.</p> : <Lines from={before} to={after} />}
-      </section>
+      {differing(apis) > 0 && <Changes title="Provided APIs" changes={apis} />}
+      {differing(requirements) > 0 && <Changes title="Requirements" changes={requirements} />}
+      {differing(channels) > 0 && <Changes title="Channels" changes={channels} />}
+      {images > 0 && <Images from={from} to={to} />}
+      {properties > 0 && <Properties from={from} to={to} />}
+      {before !== after && (
+        <section class="card stack">
+          <h2>Description</h2>
+          <Lines from={before} to={after} />
+        </section>
+      )}
     </>
   );
+}
+
+/** A part of a version, with how many of its items differ. */
+type Part = readonly [what: string, differing: number];
+
+function differing({ added, removed }: ListChanges): number {
+  return added.length + removed.length;
+}
+
+/** What changed in a sentence, and what did not. */
+function Summary({ from, to, parts }: { from: Compared; to: Compared; parts: readonly Part[] }) {
+  const changed = parts.filter(([, count]) => count > 0).map(([what, count]) => `${what} (${count})`);
+  const same = parts.filter(([, count]) => count === 0).map(([what]) => what);
+  const kubernetes = [from.metadata?.minKubeVersion, to.metadata?.minKubeVersion];
+  const release = releaseOf(to);
+  return (
+    <section class="card stack" aria-label="Summary">
+      <p>
+        <strong>{changed.length > 0 ? `Changed: ${changed.join(", ")}.` : "Nothing of this changed."}</strong>{" "}
+        {kubernetes[0] === kubernetes[1]
+          ? kubernetes[1] && `Needs Kubernetes ${kubernetes[1]} as before.`
+          : `Needs Kubernetes ${kubernetes[1] ?? "of any version"} instead of ${kubernetes[0] ?? "any"}.`}{" "}
+        {release && <WebLink href={release}>Release notes</WebLink>}
+      </p>
+      {same.length > 0 && <p class="subtle">No difference: {same.join(", ")}.</p>}
+    </section>
+  );
+}
+
+/** Where GitHub has the notes of a release if its tag is named as most are. */
+function releaseOf({ version, metadata }: Compared): string | undefined {
+  const [repository] = /^https:\/\/github\.com\/[\w.-]+\/[\w.-]+/.exec(metadata?.repository ?? "") ?? [];
+  return repository && version ? `${repository.replace(/\.git$/, "")}/releases/tag/v${encodeURIComponent(version)}` : undefined;
 }
 
 function Path({ address, from, to }: { address: CompareAddress; from: From; to: Compared }) {
@@ -251,7 +298,7 @@ function Changes({ title, changes }: { title: string; changes: ListChanges }) {
   return (
     <section class="card stack">
       <h2>{title}</h2>
-      <Differences none="No difference.">
+      <Differences>
         {[
           ...removed.map((item) => (
             <Change key={`- ${item}`} kind="removed">
@@ -281,9 +328,8 @@ function Changes({ title, changes }: { title: string; changes: ListChanges }) {
   );
 }
 
-/** What differs, or that nothing does. */
-function Differences({ none, children }: { none: string; children: VNode[] }) {
-  if (children.length === 0) return <p class="subtle">{none}</p>;
+/** What differs. */
+function Differences({ children }: { children: VNode[] }) {
   return (
     <ul role="list" class="compared-changes">
       {children}
@@ -301,16 +347,23 @@ function Change({ kind, children }: { kind: keyof typeof KINDS; children: Compon
   );
 }
 
-function Images({ from, to }: { from: Compared; to: Compared }) {
+function allImages(from: Compared, to: Compared) {
   const list = ({ image, relatedImages }: Compared) =>
     [image, ...relatedImages.map((each) => each.image)].filter(Boolean);
-  const changes = imageChanges(list(from), list(to));
-  if (changes.length === 0) return null;
-  const differing = changes.filter(({ before, after }) => before.join() !== after.join());
+  return imageChanges(list(from), list(to));
+}
+
+function differingImages(from: Compared, to: Compared) {
+  return allImages(from, to).filter(({ before, after }) => before.join() !== after.join());
+}
+
+function Images({ from, to }: { from: Compared; to: Compared }) {
+  const changes = allImages(from, to);
+  const differing = differingImages(from, to);
   return (
     <section class="card stack">
       <h2>Images</h2>
-      <Differences none={`No difference in ${counted(changes.length, "image")}.`}>
+      <Differences>
         {differing.map(({ repository, before, after }) => (
           <Change key={repository} kind={before.length === 0 ? "added" : after.length === 0 ? "removed" : "changed"}>
             <code>{repository}</code>
@@ -331,12 +384,11 @@ function Images({ from, to }: { from: Compared; to: Compared }) {
 
 function Properties({ from, to }: { from: Compared; to: Compared }) {
   const [before, after] = [countsOf(from), countsOf(to)];
-  const types = [...new Set([...before.keys(), ...after.keys()])].sort();
-  const differing = types.filter((type) => before.get(type) !== after.get(type));
+  const differing = differingTypes(from, to);
   return (
     <section class="card stack">
       <h2>Properties by type</h2>
-      <Differences none="As many of each type.">
+      <Differences>
         {differing.map((type) => (
           <Change key={type} kind={!before.has(type) ? "added" : !after.has(type) ? "removed" : "changed"}>
             <code>{type}</code>
@@ -348,6 +400,13 @@ function Properties({ from, to }: { from: Compared; to: Compared }) {
       </Differences>
     </section>
   );
+}
+
+/** Types of properties of which the versions have other numbers. */
+function differingTypes(from: Compared, to: Compared): string[] {
+  const [before, after] = [countsOf(from), countsOf(to)];
+  const types = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return types.filter((type) => before.get(type) !== after.get(type));
 }
 
 /** How many properties there are of each type. */

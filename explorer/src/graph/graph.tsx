@@ -9,6 +9,7 @@ import { type Address, navigate } from "../address";
 import { Copy, Deprecated, Empty } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
+import { saveFile } from "../parts/save";
 import { useDebounced } from "../use-debounced";
 import { Drawing, type Place } from "./drawing";
 import { channelLabel } from "./label";
@@ -157,12 +158,7 @@ function ChannelSelect({ channels, channel, withChannel }: ChannelSelectProps) {
 
 function Export({ packageName, upgrades, channels }: { packageName: string; upgrades: Upgrades; channels: number[] }) {
   const text = (format: "mermaid" | "dot" | "svg") => textOf(format, packageName, upgrades, channels);
-  const download = () => {
-    const url = URL.createObjectURL(new Blob([text("svg")], { type: "image/svg+xml" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: `${packageName}.svg` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url));
-  };
+  const download = () => saveFile({ name: `${packageName}.svg`, type: "image/svg+xml", text: text("svg") });
   return (
     <div class="graph-export" role="group" aria-label="Export">
       <Copy text={() => text("mermaid")} label="Mermaid" />

@@ -168,8 +168,8 @@ export class Upgrades<V extends Version = Version> {
     if (!step.channels.includes(channel)) step.channels.push(channel);
   }
 
-  /** A shortest sequence of rows from one to another, both included; `undefined` when no upgrades lead there. */
-  path(from: number, to: number): number[] | undefined {
+  /** The rows that upgrades lead to from a row, itself included, each with the row before it on a shortest way. */
+  reachable(from: number, to?: number): ReadonlyMap<number, number> {
     const came = new Map<number, number>([[from, from]]);
     const queue = [from];
     for (const row of queue) {
@@ -180,6 +180,12 @@ export class Upgrades<V extends Version = Version> {
         queue.push(step.row);
       }
     }
+    return came;
+  }
+
+  /** A shortest sequence of rows from one to another, both included; `undefined` when no upgrades lead there. */
+  path(from: number, to: number): number[] | undefined {
+    const came = this.reachable(from, to);
     if (!came.has(to)) return undefined;
     const path = [to];
     while (path[0] !== from) path.unshift(came.get(path[0]!)!);

@@ -1,6 +1,7 @@
 // The conditions of the list: what of them is asked, and how each is named.
 
 import { EVERYTHING, type ListAddress } from "../address";
+import { cluster, platformInput } from "../cluster/cluster";
 import type { CapabilityLevel, InstallModeType, PackageFilter, PackageOrder, PackagesVariables } from "../generated/documents";
 import { installMode, level } from "../parts/format";
 
@@ -19,6 +20,7 @@ const NO_NAME = "\u0000";
 export function filterOf(address: ListAddress): PackageFilter {
   const levels = LEVELS.filter((each) => address.level.includes(each));
   const modes = MODES.filter((each) => address.mode.includes(each));
+  const platform = platformInput(cluster.get());
   const isImpossible = levels.length < address.level.length || modes.length < address.mode.length;
   return {
     ...(address.q && { search: address.q }),
@@ -29,6 +31,7 @@ export function filterOf(address: ListAddress): PackageFilter {
     ...(levels.length > 0 && { capabilityLevels: levels }),
     ...(modes.length > 0 && { installModes: modes }),
     ...(address.feature.length > 0 && { infrastructureFeatures: address.feature }),
+    ...(platform && { compatibleWith: platform }),
     ...(address.deprecated && { deprecated: address.deprecated === "only" }),
   };
 }
@@ -96,8 +99,8 @@ export function toggled(address: ListAddress, key: ListKey, value: string): List
 }
 
 /** The same search and order without any other condition. */
-export function withoutConditions({ q, sort }: ListAddress): ListAddress {
-  return { ...EVERYTHING, q, sort };
+export function withoutConditions({ q, sort, each }: ListAddress): ListAddress {
+  return { ...EVERYTHING, q, sort, each };
 }
 
 function same(value: string): string {

@@ -5,13 +5,18 @@ import "./list.css";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 
 import { EVERYTHING, Heading, href, Link, type ListAddress, navigate, recall, remember, replace } from "../address";
+import { clusterText, cluster, setCluster } from "../cluster/cluster";
+import { useInstalled } from "../cluster/use-installed";
 import { Packages, type PackagesData } from "../generated/documents";
 import { Dialog, Empty, Failure, Loading, OpenInPlayground } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
+import { useStore } from "../store";
+import { useModule } from "../use-module";
 import { type QueryState, useQuery } from "../use-query";
 import { chipsOf, sortOf, variablesOf, withoutConditions } from "./conditions";
 import { Facets } from "./facets";
+import type { Hints } from "./hints";
 import { NoCatalogs } from "./no-catalogs";
 import { SearchField } from "./search-field";
 import { Tiles } from "./tiles";
@@ -53,8 +58,11 @@ export function ListPage({ address }: { address: ListAddress }) {
         <div class="summary-row">
           <p role="status">{found && counted(found.totalCount, "package")}</p>
           <Chips chips={chips} address={address} />
+          <ClusterChip />
+          {(found?.facets?.catalogs?.length ?? 0) > 1 && <EachCatalog address={address} />}
           {!result.error && <OpenInPlayground document={Packages} variables={variables} />}
         </div>
+        {address.q && <Meanings address={{ ...address, q: address.q }} total={result.stale ? undefined : found?.totalCount} />}
         <Failure of={result} document={Packages} variables={variables} />
         {found ? <Matches address={address} found={found} result={result} /> : !result.error && <Loading class="tiles" boxes={12} />}
       </section>
@@ -66,6 +74,20 @@ export function ListPage({ address }: { address: ListAddress }) {
       </Dialog>
     </div>
   );
+}
+
+let hints: typeof Hints | undefined;
+
+/** Loads what only a search shows. */
+async function loadHints(): Promise<typeof Hints> {
+  hints = (await import("./hints")).Hints;
+  return hints;
+}
+
+/** What else the search could mean. Its line is there before what is in it, so that the tiles stay where they are. */
+function Meanings({ address, total }: { address: ListAddress & { q: string }; total: number | undefined }) {
+  const { module: Shown } = useModule(hints, loadHints);
+  return <p class="hints">{Shown && total !== undefined && <Shown address={address} total={total} />}</p>;
 }
 
 /** The facets. They are rendered after the tiles are painted, which they would hold up. */
@@ -93,11 +115,41 @@ function useLeaving({ data, stale, loading }: QueryState<PackagesData>) {
   return setLeaving;
 }
 
+/** The switch between one tile for each package and one for each catalog that has it. */
+function EachCatalog({ address }: { address: ListAddress }) {
+  const isEach = address.each === "catalog";
+  return (
+    <label class="each">
+      <input type="checkbox" checked={isEach} onChange={() => navigate({ ...address, each: isEach ? undefined : "catalog" }, { stay: true })} /> A
+      tile for each catalog
+    </label>
+  );
+}
+
+/** That the list leaves out what does not run on the reader's cluster, with what ends that. */
+function ClusterChip() {
+  const text = clusterText(useStore(cluster));
+  if (!text) return null;
+  return (
+    <button
+      type="button"
+      class="chip"
+      aria-label={`Runs on ${text}: show packages for every cluster`}
+      title="Packages that say nothing of a highest version are among them"
+      onClick={() => setCluster({ ...cluster.get(), openshift: undefined, kubernetes: undefined, architecture: undefined })}
+    >
+      <span class="label">Runs on</span> {text}
+      <Glyph name="close" />
+    </button>
+  );
+}
+
 function Matches({ address, found, result: { stale, loading } }: { address: ListAddress; found: Found; result: QueryState<PackagesData> }) {
   const key = JSON.stringify(address);
   const [state, setState] = useState({ key, pages: recall<number>("pages") ?? 1 });
   // Another list begins with its first page, or with as many as it had when it was left.
   const pages = state.key === key ? state.pages : (recall<number>("pages") ?? 1);
+  const installed = useInstalled();
   const more = useCallback(() => {
     remember("pages", pages + 1);
     setState({ key, pages: pages + 1 });
@@ -105,7 +157,7 @@ function Matches({ address, found, result: { stale, loading } }: { address: List
   if (found.totalCount === 0) return <Nothing address={address} />;
   return (
     <ul role="list" class={stale ? "tiles stale" : "tiles"} aria-busy={stale && loading}>
-      <Tiles address={address} page={found} shown={stale ? 1 : pages} onMore={more} />
+      <Tiles address={address} page={found} installed={installed} shown={stale ? 1 : pages} onMore={more} />
     </ul>
   );
 }

@@ -1,6 +1,8 @@
 // A package in the list, with what tells it from others. All of it is the target of its link.
 
 import { Link } from "../address";
+import { InstalledBadges } from "../cluster/installed-badges";
+import type { InstalledState } from "../cluster/use-installed";
 import type { SearchField, Tile as Shown } from "../generated/documents";
 import { Deprecated, Icon } from "../parts";
 
@@ -8,16 +10,21 @@ export interface TileProps {
   of: Shown;
   /** Where the words of the search were found, best first. */
   matched: readonly SearchField[];
+  /** What of it is installed in the reader's cluster. */
+  installed: readonly InstalledState[];
+  /** Display names of the catalogs that have the package. */
+  catalogs: readonly string[];
 }
 
-export function Tile({ of, matched }: TileProps) {
-  const { name, displayName, summary, catalog, icon, metadata, latest, deprecation, defaultChannel } = of;
+export function Tile({ of, matched, installed, catalogs }: TileProps) {
+  const { name, displayName, summary, catalog, icon, metadata, latest, newest, deprecation, defaultChannel } = of;
+  const highest = newest?.nodes[0]?.version;
   const provider = metadata?.provider?.shortName;
   return (
     <li class="tile">
       <div class="top">
         <Icon icon={icon} name={displayName} />
-        <Link class="titles" data-item to={{ page: "package", catalog: catalog.name, package: name }}>
+        <Link class="titles" data-item to={{ page: "package", catalog: catalogs.length > 1 ? undefined : catalog.name, package: name }}>
           <span class="title" title={displayName}>
             <bdi>{displayName}</bdi>
           </span>{" "}
@@ -36,8 +43,17 @@ export function Tile({ of, matched }: TileProps) {
       </p>
       <p class="foot">
         {latest?.version && <span class="version">{latest.version}</span>}
-        <span class="catalog">{catalog.displayName}</span>
+        {highest && highest !== latest?.version && (
+          // OLM v1 installs it unless a channel or a range is given.
+          <span class="version" title="In another channel than the default one">
+            newest {highest}
+          </span>
+        )}
+        <span class="catalog" title={catalogs.join(", ")}>
+          {catalogs.length > 1 ? `in ${catalogs.length} catalogs` : catalog.displayName}
+        </span>
         {where(matched)}
+        <InstalledBadges of={installed} />
         {deprecation ? (
           <Deprecated message={deprecation.message} />
         ) : (

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ListAddress } from "../address";
+import type { InstalledState } from "../cluster/use-installed";
 import { Packages, type PackagesData } from "../generated/documents";
 import { Failure, Loading } from "../parts";
 import { useQuery } from "../use-query";
@@ -11,9 +12,16 @@ import { Tile } from "./tile";
 
 type Page = PackagesData["packages"];
 
+type Edge = NonNullable<Page>["edges"][number];
+
+const NONE: ReadonlySet<string> = new Set();
+
 export interface TilesProps {
   address: ListAddress;
   page: NonNullable<Page>;
+  installed: readonly InstalledState[];
+  /** Names of packages that have a tile already, with the other catalogs that have them. */
+  known?: ReadonlySet<string>;
   /** How many pages are shown, this one included. */
   shown: number;
   onMore: () => void;
@@ -26,19 +34,31 @@ export interface TilesProps {
 const TILES_AT_PAINTING = [16, 16, 36];
 
 /** The tiles of a page and of those after it. */
-export function Tiles({ address, page: { edges, pageInfo }, shown, onMore }: TilesProps) {
+export function Tiles({ address, page: { edges, pageInfo }, installed, known = NONE, shown, onMore }: TilesProps) {
   const { endCursor } = pageInfo;
-  const tiles = useMemo(
-    () => edges.map(({ node, matched }) => <Tile key={`${node.catalog.name}/${node.name}`} of={node} matched={matched} />),
-    [edges],
-  );
+  // Each rendering gives other objects for the same operators.
+  const state = JSON.stringify(installed);
+  const isGrouped = address.each !== "catalog";
+  const [tiles, names] = useMemo(() => {
+    const groups = new Map<string, Edge[]>();
+    for (const edge of edges) {
+      const key = isGrouped ? edge.node.name : `${edge.node.catalog.name}/${edge.node.name}`;
+      if (!known.has(key)) groups.set(key, [...(groups.get(key) ?? []), edge]);
+    }
+    const tiles = [...groups].map(([key, group]) => {
+      const [{ node, matched }] = group as [Edge];
+      const own = installed.filter(({ packageName }) => packageName === node.name);
+      return <Tile key={key} of={node} matched={matched} installed={own} catalogs={group.map(({ node }) => node.catalog.displayName)} />;
+    });
+    return [tiles, new Set([...known, ...groups.keys()])] as const;
+  }, [edges, isGrouped, known, state]);
   const made = useGrowing(tiles);
   const hasNext = pageInfo.hasNextPage && made >= tiles.length;
   return (
     <>
       {tiles.slice(0, made)}
       {hasNext && endCursor && shown > 1 && (
-        <Further key={endCursor} address={address} after={endCursor} shown={shown - 1} onMore={onMore} />
+        <Further key={endCursor} address={address} after={endCursor} installed={installed} known={names} shown={shown - 1} onMore={onMore} />
       )}
       {hasNext && shown === 1 && <More onMore={onMore} />}
     </>
@@ -60,11 +80,15 @@ function useGrowing(tiles: readonly unknown[]): number {
   return made;
 }
 
-function Further({ address, after, shown, onMore }: { address: ListAddress; after: string; shown: number; onMore: () => void }) {
+interface FurtherProps extends Omit<TilesProps, "page"> {
+  after: string;
+}
+
+function Further({ address, after, installed, known, shown, onMore }: FurtherProps) {
   const variables = variablesOf(address, after);
   const result = useQuery(Packages, variables);
   const found = result.data?.packages;
-  if (found) return <Tiles address={address} page={found} shown={shown} onMore={onMore} />;
+  if (found) return <Tiles address={address} page={found} installed={installed} {...(known && { known })} shown={shown} onMore={onMore} />;
   return (
     <li class="whole">
       {result.error ? <Failure of={result} document={Packages} variables={variables} /> : <Loading class="tiles" boxes={4} />}

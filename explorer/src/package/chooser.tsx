@@ -4,6 +4,7 @@ import { navigate } from "../address";
 import { isErrorOf, type ResponseError } from "../client";
 import { channelLabel } from "../graph/label";
 import { counted, number } from "../parts/format";
+import { compatibleNames } from "./compatible";
 import type { FoundPackage, TabProps } from "./package-page";
 
 export interface ChooserProps extends Omit<TabProps, "versions"> {
@@ -15,6 +16,7 @@ export function Chooser({ address, found, bundle, error }: ChooserProps) {
   const choose = (change: { channel?: string | undefined; version?: string | undefined }) =>
     navigate({ ...address, ...change }, { stay: true });
   const versions = found.versions?.nodes ?? [];
+  const compatible = compatibleNames(found);
   // An address may have a range, of which the version that is shown is the highest.
   const chosen = bundle ? bundle.version : address.version;
   const isListed = versions.some(({ version }) => version === chosen);
@@ -44,6 +46,7 @@ export function Chooser({ address, found, bundle, error }: ChooserProps) {
           {versions.map((each) => (
             <option key={each.name} value={each.version ?? ""} disabled={each.version === null}>
               {versionLabel(each)}
+              {compatible?.has(each.name) === false && " · not for my cluster"}
             </option>
           ))}
         </select>

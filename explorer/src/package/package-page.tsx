@@ -6,17 +6,22 @@ import type { ComponentChildren } from "preact";
 
 import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
 import { isErrorOf, type ResponseError } from "../client";
+import { cluster, clusterText } from "../cluster/cluster";
+import { InstalledBadges } from "../cluster/installed-badges";
+import { useInstalled } from "../cluster/use-installed";
 import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
+import { useStore } from "../store";
 import { type QueryState, useQuery } from "../use-query";
 import { ProvidedApis, Requirements } from "./apis";
 import { Chooser, isUnlisted } from "./chooser";
+import { compatibleNames } from "./compatible";
 import { Contents } from "./contents";
 import { Facts } from "./facts";
-import { InstallSnippets } from "../snippets/install";
 import { InCatalogs } from "./in-catalogs";
+import { InstallTab } from "./install-tab";
 import { problemCount, Problems } from "./problems";
 import { loadGraph, Updates } from "./updates";
 import { useVersions, type Versions } from "./use-versions";
@@ -100,7 +105,7 @@ const TABS: Record<PackageTab, (props: TabProps) => ComponentChildren> = {
   updates: Updates,
   versions: VersionTable,
   contents: Contents,
-  install: InstallSnippets,
+  install: InstallTab,
   problems: Problems,
 };
 
@@ -151,6 +156,7 @@ function NoPackage({ result, address }: { result: QueryState<PackageData>; addre
 /** It is there from the beginning, so that the heading keeps the focus while the page is loaded. */
 function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "address">) {
   const title = found?.displayName ?? address.package;
+  const installed = useInstalled().filter(({ packageName }) => packageName === address.package);
   const metadata = bundle?.metadata ?? found?.metadata;
   const problems = found ? problemCount(found) : 0;
   const haveErrors = found?.problemCounts.some(({ severity, count }) => severity === "ERROR" && count > 0);
@@ -178,6 +184,9 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
         </p>
         <p class="badges">
           {bundle?.version && <span class="badge info">{bundle.version}</span>}
+          {found && <Newest address={address} found={found} shown={bundle?.version} />}
+          {found && bundle && <Compatibility address={address} found={found} bundle={bundle} />}
+          <InstalledBadges of={installed} />
           {metadata?.capabilityLevel && <span class="badge">{level(metadata.capabilityLevel)}</span>}
           {found?.deprecation && <Deprecated message={found.deprecation.message} />}
           {problems > 0 && (
@@ -187,7 +196,43 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
           )}
         </p>
       </div>
+      {found && address.tab !== "install" && (
+        <Link class="button primary" to={{ ...address, tab: "install" }}>
+          Install
+        </Link>
+      )}
     </header>
+  );
+}
+
+/** Whether the version runs on the reader's cluster, or else the highest one that does. */
+function Compatibility({ address, found, bundle }: HeadProps & { found: FoundPackage; bundle: BundleDetails }) {
+  const text = clusterText(useStore(cluster));
+  const names = compatibleNames(found);
+  if (!names || names.has(bundle.name)) return null;
+  const highest = found.compatible?.nodes[0];
+  return (
+    <>
+      <span class="badge warning">not for {text}</span>
+      {highest?.version ? (
+        <Link class="badge" stay to={{ ...address, version: highest.version }}>
+          {highest.version} is
+        </Link>
+      ) : (
+        <span class="badge">no version is</span>
+      )}
+    </>
+  );
+}
+
+/** The highest version, where the default channel has another one at its head. */
+function Newest({ address, found, shown }: { address: TabProps["address"]; found: FoundPackage; shown: string | null | undefined }) {
+  const newest = found.newest?.nodes[0];
+  if (!newest?.version || newest.version === shown) return null;
+  return (
+    <Link class="badge" stay to={{ ...address, channel: undefined, version: newest.version }} title={`in ${newest.channelNames.join(", ")}`}>
+      newest {newest.version}
+    </Link>
   );
 }
 

@@ -3,10 +3,13 @@
 import { useMemo } from "preact/hooks";
 
 import { replace } from "../address";
+import { Advisor } from "../advisor/advisor";
+import { useInstalled } from "../cluster/use-installed";
 import type { UpdateGraph } from "../graph/graph";
 import { PackageVersions } from "../generated/documents";
 import { Empty, Loading, OpenInPlayground, Result } from "../parts";
 import { useModule } from "../use-module";
+import { compatibleNames } from "./compatible";
 import type { TabProps } from "./package-page";
 
 let loaded: typeof UpdateGraph | undefined;
@@ -21,6 +24,7 @@ export async function loadGraph(): Promise<typeof UpdateGraph> {
 export function Updates({ address, found, versions: all }: TabProps) {
   const variables = { catalog: address.catalog, package: found.name };
   const { result, found: graph, versions, missing } = all;
+  const installed = useInstalled().filter(({ packageName }) => packageName === found.name);
   const { module: Graph, isGone } = useModule(loaded, loadGraph);
   const data = useMemo(
     () => graph && { channels: graph.channels, versions, skipRanges: graph.updateGraph.skipRanges },
@@ -40,7 +44,9 @@ export function Updates({ address, found, versions: all }: TabProps) {
               </Empty>
             </div>
           ) : data && Graph && !missing ? (
-            <Graph
+            <div class="stack">
+              <Advisor address={address} data={data} versions={versions} installed={installed} compatible={compatibleNames(found)} />
+              <Graph
               catalog={address.catalog}
               packageName={found.name}
               data={data}
@@ -50,7 +56,8 @@ export function Updates({ address, found, versions: all }: TabProps) {
               onSettle={({ current, marked }) => {
                 if (current !== address.selected || marked !== address.marked) replace({ ...address, selected: current, marked });
               }}
-            />
+              />
+            </div>
           ) : isGone ? (
             <Empty title="The picture cannot be loaded">
               <button type="button" onClick={() => location.reload()}>

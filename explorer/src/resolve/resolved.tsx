@@ -3,11 +3,12 @@
 import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
-import { type Considered, type ResolutionFailureCode, type ResolutionRejection, Resolve, type ResolveData } from "../generated/documents";
+import { type Considered, type ResolutionRejection, Resolve, type ResolveData } from "../generated/documents";
 import { Deprecated, DeprecationAlert, FirstOf, Icon, OpenInPlayground, Result, Table } from "../parts";
 import { clusterExtension } from "../snippets/snippets";
 import { Snippet } from "../snippets/snippet";
 import { useQuery } from "../use-query";
+import { failureText } from "./failures";
 import { type Installed, resolveRequest } from "./request";
 
 type Outcome = NonNullable<ResolveData["resolve"]>;
@@ -96,14 +97,6 @@ const WHAT: Record<string, (name: string) => string> = {
   "olm.bundle": () => "This version",
 };
 
-const FAILURES: Record<ResolutionFailureCode, string> = {
-  INVALID_REQUEST: "The request is not valid",
-  PACKAGE_NOT_FOUND: "No catalog has this package",
-  NO_MATCHING_BUNDLE: "No bundle meets the request",
-  AMBIGUOUS: "Several catalogs have an equally good bundle",
-  HAS_DEPENDENCIES: "The best bundle has dependencies",
-};
-
 function Failed({ address, failure }: { address: ResolveAddress; failure: Failed }) {
   const { code, message, similarNames, considered } = failure;
   const equal = considered.filter(({ rejection }) => rejection === "AMBIGUOUS");
@@ -111,10 +104,13 @@ function Failed({ address, failure }: { address: ResolveAddress; failure: Failed
   return (
     <section class="alert info">
       <div role="status">
-        <h2>Nothing would be installed: {lower(FAILURES[code])}</h2>
-        <p class="message">
-          <bdi>{message}</bdi>
-        </p>
+        <h2>Nothing would be installed: {failureText(code)}</h2>
+        {/* What follows says it in other words. */}
+        {code !== "AMBIGUOUS" && (
+          <p class="message">
+            <bdi>{message}</bdi>
+          </p>
+        )}
         {code === "AMBIGUOUS" && (
           <Ways title="The catalogs have the same priority. Choose one:">
             {[...catalogs].map(([name, { version, package: of }]) => (
@@ -171,10 +167,6 @@ function Ways({ title, children }: { title: string; children: ComponentChildren 
       <p class="actions">{children}</p>
     </>
   );
-}
-
-function lower(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 const REJECTIONS: Record<ResolutionRejection, string> = {

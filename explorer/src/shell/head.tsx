@@ -2,6 +2,8 @@
 
 import { type Address, EVERYTHING, Link, parseAddress, useAddress } from "../address";
 import { hasPlayground, token } from "../client";
+import { cluster, platformInput } from "../cluster/cluster";
+import { ClusterButton } from "../cluster/cluster-button";
 import { Glyph, type GlyphName } from "../parts/glyph";
 import { CATALOGS, MAIN_PLACES, PACKAGES, type Place, PLAYGROUND, RESOLVE, SITE } from "../shared/places";
 import { useStore } from "../store";
@@ -23,6 +25,12 @@ const PLACE: Record<Address["page"], Place> = {
 
 export function Head() {
   const { page } = useAddress();
+  const current = useStore(cluster);
+  const toPlace = (place: Place): Address => {
+    const address = parseAddress(place.search);
+    if (address.page !== "resolve") return address;
+    return { ...address, ...(platformInput(current) as object), ...(current.olm === "v0" && { olm: "v0" }) };
+  };
   return (
     <header class="head">
       <Link class="name" to={EVERYTHING}>
@@ -31,12 +39,13 @@ export function Head() {
       </Link>
       <nav aria-label="Main">
         {MAIN_PLACES.map((place) => (
-          <Link key={place.label} to={parseAddress(place.search)} aria-current={PLACE[page] === place ? "page" : undefined}>
+          <Link key={place.label} to={toPlace(place)} aria-current={PLACE[page] === place ? "page" : undefined}>
             {place.label}
           </Link>
         ))}
         {useStore(hasPlayground) && <a href="playground/">{PLAYGROUND}</a>}
       </nav>
+      <ClusterButton />
       <ForgetToken />
       <ThemeSwitch />
       <button type="button" class="plain" aria-label="Help" title="Help (?)" onClick={() => helpIsOpen.set(true)}>

@@ -1,14 +1,20 @@
 // How a package is installed: manifests for OLM v1 and v0, and commands.
 
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
 
-import { Link } from "../address";
+import { cluster } from "../cluster/cluster";
 import { endpoint } from "../client";
 import { Package } from "../generated/documents";
 import { minified } from "../minified.mjs";
+import { compatibleNames } from "../package/compatible";
 import type { TabProps } from "../package/package-page";
 import { packageVariables } from "../package/variables";
+import { Glyph } from "../parts/glyph";
 import { command } from "../shared/command";
+import { useStore } from "../store";
+import { InstallsNow } from "./installs-now";
+import { type Platform, type PlatformNames, PLATFORMS, platform, platformNames, setPlatform } from "./platform";
 import {
   clusterCatalog,
   clusterExtension,
@@ -20,13 +26,46 @@ import {
 import { Snippet } from "./snippet";
 
 export function InstallSnippets(props: TabProps) {
+  const { olm } = useStore(cluster);
+  const extension = <Extension key={props.bundle?.name ?? ""} {...props} />;
+  const subscribe = <Subscribe key={`v0 ${props.bundle?.name}`} {...props} />;
   return (
     <div class="stack">
-      <Extension key={props.bundle?.name ?? ""} {...props} />
-      <Subscribe key={`v0 ${props.bundle?.name}`} {...props} />
+      <PlatformChoice />
+      {olm !== "v0" && extension}
+      {olm === "v1" ? <Other title="With OLM v0">{subscribe}</Other> : subscribe}
+      {olm === "v0" && <Other title="With OLM v1">{extension}</Other>}
       <Commands {...props} />
       <Catalog {...props} />
     </div>
+  );
+}
+
+/** The way to install that is not that of the reader's cluster. */
+function Other({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <details>
+      <summary>{title}</summary>
+      {children}
+    </details>
+  );
+}
+
+const PLATFORM_NAMES: Record<Platform, string> = { kubernetes: "Kubernetes", openshift: "OpenShift" };
+
+/** Where it is installed, which says what catalogs and namespaces are called. */
+function PlatformChoice() {
+  const chosen = useStore(platform);
+  const name = useId();
+  return (
+    <fieldset class="snippet-options platforms">
+      <legend>Platform</legend>
+      {PLATFORMS.map((each) => (
+        <label key={each} class="check">
+          <input type="radio" name={name} checked={chosen === each} onChange={() => setPlatform(each)} /> {PLATFORM_NAMES[each]}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 
@@ -41,17 +80,23 @@ function ranges(version: string | null | undefined): [label: string, range: stri
 
 function Extension({ address, found, bundle }: TabProps) {
   const { catalog, channel } = address;
+  const { clusterCatalog } = platformNames(useStore(platform), catalog);
   const [namespace, setNamespace] = useState(bundle?.metadata?.suggestedNamespace ?? found.name);
   const [range, setRange] = useState(address.version ? (bundle?.version ?? "") : "");
   const [hasAccount, setAccount] = useState(false);
+  const [withNamespace, setWithNamespace] = useState(false);
+  const channels = channel ? [channel] : [];
   const text = clusterExtension({
     packageName: found.name,
-    catalog,
+    catalog: clusterCatalog,
     namespace,
-    channels: channel ? [channel] : [],
+    channels,
     version: range,
+    withNamespace,
     ...(hasAccount && { serviceAccount: `${found.name}-installer` }),
   });
+  const choices = ranges(bundle?.version);
+  const isListed = choices.some(([, value]) => value === range);
   return (
     <section class="card stack">
       <h2>OLM v1: ClusterExtension</h2>
@@ -60,49 +105,56 @@ function Extension({ address, found, bundle }: TabProps) {
         <label class="field">
           Versions
           <select value={range} onChange={({ currentTarget }) => setRange(currentTarget.value)}>
-            {ranges(bundle?.version).map(([label, value]) => (
+            {!isListed && <option value={range}>Only {range}</option>}
+            {choices.map(([label, value]) => (
               <option key={value} value={value}>
                 {label}
               </option>
             ))}
           </select>
         </label>
-        <label class="check">
-          <input type="checkbox" checked={hasAccount} onChange={() => setAccount(!hasAccount)} /> Service account, for
-          older clusters
-        </label>
+        <Check label="With its Namespace" isOn={withNamespace} onChange={setWithNamespace} />
+        <Check label="Service account, for older clusters" isOn={hasAccount} onChange={setAccount} />
       </div>
-      <Snippet label="ClusterExtension" text={text}>
-        The namespace {namespace} must exist, and a ClusterCatalog {catalog} must be served in the cluster.{" "}
+      <InstallsNow
+        address={{ page: "resolve", name: found.name, in: [catalog], channel: channels, version: range || undefined }}
+        shown={bundle?.version}
+        compatible={compatibleNames(found)}
+        onPin={setRange}
+      />
+      <Snippet label="ClusterExtension" text={text} file={`${found.name}-clusterextension.yaml`}>
+        {!withNamespace && `The namespace ${namespace} must exist. `}A ClusterCatalog {clusterCatalog} must be served in the cluster.{" "}
         {!channel && "Without a channel, versions of every channel are considered. "}
         {hasAccount && "The service account must exist and be allowed to install the package. "}
-        <Link
-          to={{
-            page: "resolve",
-            name: found.name,
-            in: [catalog],
-            channel: channel ? [channel] : [],
-            version: range || undefined,
-          }}
-        >
-          What would be installed?
-        </Link>
       </Snippet>
     </section>
   );
 }
 
-function Subscribe({ address, found, bundle }: TabProps) {
+function Subscribe(props: TabProps) {
+  const chosen = useStore(platform);
+  // Its fields begin anew with the names of another platform.
+  return <SubscribeOn key={chosen} {...props} names={platformNames(chosen, props.address.catalog)} />;
+}
+
+function SubscribeOn({ address, found, bundle, names }: TabProps & { names: PlatformNames }) {
   const installModes = bundle?.metadata?.installModes ?? [];
   const isGlobal = installModes.includes("ALL_NAMESPACES");
   const suggested = bundle?.metadata?.suggestedNamespace;
-  const [namespace, setNamespace] = useState(suggested ?? (isGlobal ? "operators" : found.name));
-  const [source, setSource] = useState(address.catalog);
-  const [sourceNamespace, setSourceNamespace] = useState("olm");
+  const [namespace, setNamespace] = useState(suggested ?? (isGlobal ? names.globalNamespace : found.name));
+  const [source, setSource] = useState(names.source);
+  const [sourceNamespace, setSourceNamespace] = useState(names.sourceNamespace);
+  const [isWanted, setWanted] = useState(false);
+  const [isPinned, setPinned] = useState(true);
   const channel = address.channel ?? found.defaultChannel?.name ?? bundle?.channelNames[0] ?? "";
+  const head = found.channels.find(({ name }) => name === channel)?.head;
   const isInChannel = bundle?.channelNames.includes(channel) ?? false;
-  const startingCsv = isInChannel ? (bundle?.name ?? "") : "";
-  const values = { packageName: found.name, source, sourceNamespace, namespace, channel, startingCsv, installModes };
+  const startingCsv = isInChannel && isPinned ? (bundle?.name ?? "") : "";
+  // A second OperatorGroup in a namespace would stop every installation there.
+  const isPrepared = namespace === names.globalNamespace;
+  const withNamespace = isWanted && !isPrepared;
+  const values = { packageName: found.name, source, sourceNamespace, namespace, channel, startingCsv, installModes, withNamespace };
+  const installed = startingCsv ? (bundle?.version ?? startingCsv) : (head?.name ?? "nothing");
   return (
     <section class="card stack">
       <h2>OLM v0: Subscription</h2>
@@ -110,15 +162,37 @@ function Subscribe({ address, found, bundle }: TabProps) {
         <Field label="Namespace" value={namespace} onInput={setNamespace} />
         <Field label="CatalogSource" value={source} onInput={setSource} />
         <Field label="Namespace of the CatalogSource" value={sourceNamespace} onInput={setSourceNamespace} />
+        {!isPrepared && <Check label="With its Namespace and OperatorGroup" isOn={isWanted} onChange={setWanted} />}
       </div>
-      <Snippet label="Subscription" text={subscription(values)}>
+      <p class="installs-now" role="status">
+        <Glyph name="done" />
+        <span>
+          Installs <strong>{installed}</strong> now, from <bdi>{channel}</bdi> of <bdi>{found.catalog.displayName}</bdi>.
+        </span>
+        {isInChannel && (
+          <button type="button" onClick={() => setPinned(!isPinned)}>
+            {isPinned ? "Begin with the head" : `Pin ${bundle?.version ?? bundle?.name}`}
+          </button>
+        )}
+      </p>
+      <Snippet label="Subscription" text={subscription(values)} file={`${found.name}-subscription.yaml`}>
         {needsOperatorGroup(values)
           ? "The operator cannot watch all namespaces, so its namespace needs the OperatorGroup. "
-          : `The namespace ${namespace} must have an OperatorGroup. `}
+          : isPrepared
+            ? `OLM is installed with the namespace ${namespace} and its OperatorGroup. `
+            : !withNamespace && `The namespace ${namespace} must have an OperatorGroup. `}
         {needsOperatorGroup(values) && !installModes.includes("OWN_NAMESPACE") && `Replace ${WATCHED_NAMESPACE}. `}
         The install plan waits for your approval.
       </Snippet>
     </section>
+  );
+}
+
+function Check({ label, isOn, onChange }: { label: string; isOn: boolean; onChange: (isOn: boolean) => void }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isOn} onChange={() => onChange(!isOn)} /> {label}
+    </label>
   );
 }
 
@@ -172,7 +246,7 @@ function Catalog({ found }: TabProps) {
   return (
     <section class="card stack">
       <h2>The catalog itself</h2>
-      <Snippet label="ClusterCatalog" text={clusterCatalog(name, image)}>
+      <Snippet label="ClusterCatalog" text={clusterCatalog(name, image)} file={`${name}-clustercatalog.yaml`}>
         For a cluster that does not have it yet. The digest pins this content.
       </Snippet>
     </section>

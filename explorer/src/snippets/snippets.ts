@@ -16,12 +16,14 @@ export interface Install {
   version: string;
   /** For clusters whose OLM v1 does not yet ignore it. */
   serviceAccount?: string;
+  /** Whether the namespace is created too. */
+  withNamespace?: boolean;
 }
 
-/** A `ClusterExtension` of OLM v1. The namespace must exist. */
+/** A `ClusterExtension` of OLM v1. The namespace must exist, or is before it. */
 export function clusterExtension(install: Install): string {
-  const { packageName, catalog, namespace, channels, version, serviceAccount } = install;
-  return toYaml({
+  const { packageName, catalog, namespace, channels, version, serviceAccount, withNamespace = false } = install;
+  const text = toYaml({
     apiVersion: "olm.operatorframework.io/v1",
     kind: "ClusterExtension",
     metadata: { name: packageName },
@@ -39,6 +41,11 @@ export function clusterExtension(install: Install): string {
       },
     },
   });
+  return withNamespace ? `${namespaceManifest(namespace)}---\n${text}` : text;
+}
+
+function namespaceManifest(name: string): string {
+  return toYaml({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
 export interface Subscribe {
@@ -52,6 +59,8 @@ export interface Subscribe {
   startingCsv: string;
   /** Supported modes, as the API names them. */
   installModes: readonly string[];
+  /** Whether the namespace and its OperatorGroup are created too. */
+  withNamespace?: boolean;
 }
 
 /** Whether an OperatorGroup must say which namespaces the operator watches. */
@@ -62,9 +71,9 @@ export function needsOperatorGroup({ installModes }: Pick<Subscribe, "installMod
 /** What stands for the namespace that the operator is to watch, where it cannot watch its own. */
 export const WATCHED_NAMESPACE = "namespace-to-watch";
 
-/** A `Subscription` of OLM v0, with an `OperatorGroup` before it where one is needed. */
+/** A `Subscription` of OLM v0, with an `OperatorGroup` before it where one is needed or wanted. */
 export function subscription(subscribe: Subscribe): string {
-  const { packageName, source, sourceNamespace, namespace, channel, startingCsv, installModes } = subscribe;
+  const { packageName, source, sourceNamespace, namespace, channel, startingCsv, installModes, withNamespace = false } = subscribe;
   const text = toYaml({
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "Subscription",
@@ -78,15 +87,17 @@ export function subscription(subscribe: Subscribe): string {
       installPlanApproval: "Manual",
     },
   });
-  if (!needsOperatorGroup(subscribe)) return text;
+  const isForSome = needsOperatorGroup(subscribe);
+  if (!isForSome && !withNamespace) return text;
   const watched = installModes.includes("OWN_NAMESPACE") ? namespace : WATCHED_NAMESPACE;
   const group = toYaml({
     apiVersion: "operators.coreos.com/v1",
     kind: "OperatorGroup",
     metadata: { name: packageName, namespace },
-    spec: { targetNamespaces: [watched] },
+    // Without namespaces it is for all of them.
+    spec: isForSome ? { targetNamespaces: [watched] } : {},
   });
-  return `${group}---\n${text}`;
+  return [...(withNamespace ? [namespaceManifest(namespace)] : []), group, text].join("---\n");
 }
 
 /** A `ClusterCatalog` of OLM v1 that serves an image. */

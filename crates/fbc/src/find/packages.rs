@@ -37,10 +37,17 @@ impl Catalog {
     /// Words of five letters or more may have one typo: an additional, missing or wrong letter, or
     /// two transposed letters.
     ///
-    /// The rank of a word is 0 if it is the whole name, then higher for the prefix of a word in the
-    /// name, the display name, a keyword, the provider, a description, and then in the same order
-    /// for matches with a typo. The rank of a package is the sum over the words, and 0 if all words
-    /// together are its name. It depends on the package and the query only.
+    /// Names and display names also match without what is between their words: `certmanager` and
+    /// `cert manager` find `cert-manager`, and `argo cd` finds `argocd-operator`. The words
+    /// `operator` and `community` tell no package from another: `redis operator` finds `redis`.
+    ///
+    /// The distance of a word is 0 if it is the whole name or the whole display name but for these
+    /// generic words. It is higher for the beginning of a word in the name, the display name, a
+    /// keyword, the provider, a description, and then in the same order for matches with a typo.
+    /// The distance of a package is the sum over the words, or the distance of all words as one if
+    /// that is less. A package with a lower distance has a better rank; of two with the same
+    /// distance, the one with the shorter display name. The rank is 0 if all words together are the
+    /// name. It depends on the package and the query only.
     ///
     /// Only the first [`MAX_SEARCH_LETTERS`](crate::MAX_SEARCH_LETTERS) letters of the query count,
     /// of these the first [`MAX_SEARCH_WORDS`](crate::MAX_SEARCH_WORDS) words, and of a word the

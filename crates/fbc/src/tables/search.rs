@@ -7,6 +7,7 @@ pub(crate) mod fold;
 mod vocabulary;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use hashbrown::HashMap;
 
@@ -29,6 +30,9 @@ pub const MAX_DESCRIPTION_BYTES: usize = 256 * 1024;
 /// Minimum length of an indexed word of a description, in letters.
 const MIN_DESCRIPTION_WORD_LETTERS: usize = 2;
 
+/// Words that tell no package from another: a name or a display name is the same without them.
+const GENERIC_WORDS: [&str; 3] = ["operator", "operators", "community"];
+
 /// Minimum length of a query word that may have a typo, in letters: in shorter ones a typo often
 /// makes another word.
 const MIN_TYPO_WORD_LETTERS: usize = 5;
@@ -39,6 +43,8 @@ pub(crate) struct SearchIndex {
     vocabulary: Vocabulary,
     /// Packages of each word, ascending, each with its best field: `package * FIELDS + field`.
     postings: Postings,
+    /// Length of the title of each package; see [`title_letters`].
+    title_letters: Box<[u8]>,
 }
 
 /// Rank of a package that a search found, and the fields in which its words were found.
@@ -60,21 +66,43 @@ pub enum SearchField {
     Description,
 }
 
-/// Field of a package that has a word, best first; the number is the rank of a match.
+/// Field of a package that has a word, best first. The distance of a match is the number of the
+/// field less one, and 0 for whole names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MatchField {
-    /// The word is the whole name.
+    /// The word is the whole name, without generic words and what is between words.
     WholeName = 0,
-    Name = 1,
-    DisplayName = 2,
-    Keyword = 3,
-    Provider = 4,
-    Description = 5,
+    /// The word is the whole display name, likewise.
+    WholeDisplayName = 1,
+    Name = 2,
+    DisplayName = 3,
+    Keyword = 4,
+    Provider = 5,
+    Description = 6,
 }
 
-/// Bit from which a match has its fields. A rank is less: at most ten for each of
+/// What a match with a typo is behind one without.
+const TYPO_FIELDS: u8 = 5;
+
+/// How a word of the query matches words of the vocabulary.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Precision {
+    /// It is a whole name, and no other word.
+    WholeName,
+    /// It is the word.
+    Word,
+    /// It is the beginning of the words.
+    Beginning,
+    /// It is the beginning of the words but for a typo.
+    Typo,
+}
+
+/// Bit from which a rank has its distance; below it is the length of the title.
+const DISTANCE_BIT: u32 = 8;
+
+/// Bit from which a match has its fields. A rank is less: its distance is at most ten for each of
 /// [`MAX_SEARCH_WORDS`](fold::MAX_SEARCH_WORDS).
-const FIELDS_BIT: u32 = 16;
+const FIELDS_BIT: u32 = 24;
 
 /// Factor of the package in a posting, which leaves room for the field. The product fits in a
 /// `u32`, because a package has more bytes than this.
@@ -88,6 +116,7 @@ pub(crate) struct SearchIndexBuilder {
     last_packages: Vec<u32>,
     /// Pairs of word and posting, by package.
     pairs: Vec<(u32, u32)>,
+    title_letters: Vec<u8>,
 }
 
 /// Texts of a package that a search covers.
@@ -100,9 +129,15 @@ pub(crate) struct PackageTexts<'t> {
 }
 
 impl SearchMatch {
-    /// The rank: 0 is the best. It is 0 if nothing was searched.
+    /// The rank: 0 is the best. It is 0 if nothing was searched. Of two packages with the same
+    /// distance the one with the shorter title has the better rank.
     pub fn rank(self) -> u32 {
         self.0 & ((1 << FIELDS_BIT) - 1)
+    }
+
+    /// The sum over the words of how far each is from the whole name: 0 to 10.
+    pub fn distance(self) -> u32 {
+        self.rank() >> DISTANCE_BIT
     }
 
     /// The fields in which words were found, best first: of each word the best one. None if nothing
@@ -115,9 +150,9 @@ impl SearchMatch {
             (MatchField::Provider, SearchField::Provider),
             (MatchField::Description, SearchField::Description),
         ];
-        // The whole name is a name.
+        // A whole name is a name.
         let bits = self.0 >> FIELDS_BIT;
-        let bits = bits | (bits & 1) << MatchField::Name as u32;
+        let bits = bits | (bits & 0b11) << MatchField::Name as u32;
         fields
             .into_iter()
             .filter(move |(field, _)| bits >> *field as u32 & 1 == 1)
@@ -180,59 +215,110 @@ impl SearchIndex {
                 *rank = if best == u8::MAX || *rank == NONE {
                     NONE
                 } else {
-                    *rank + u32::from(best)
+                    *rank + distance(best)
                 };
                 *fields |= field_bit(best);
             }
         }
-        for (package, rank) in ranks.iter_mut().enumerate() {
-            // No other package has every word in its name.
-            if *rank <= id(words.len()) {
-                work.draw(Step::Word, 1)?;
-                if fold(index.package_name(package)) == words {
-                    *rank = 0;
+        if words.len() > 1 {
+            work.draw(Step::Package, ranks.len())?;
+            best.fill(u8::MAX);
+            self.rank_joined(&words, &mut best, work)?;
+            for ((rank, fields), &best) in ranks.iter_mut().zip(&mut fields).zip(&best) {
+                if best != u8::MAX && distance(best) < *rank {
+                    *rank = distance(best);
+                    *fields = field_bit(best);
                 }
             }
         }
-        for (rank, fields) in ranks
-            .iter_mut()
-            .zip(fields)
-            .filter(|(rank, _)| **rank != NONE)
-        {
+        for (package, (rank, fields)) in ranks.iter_mut().zip(fields).enumerate() {
+            if *rank == NONE {
+                continue;
+            }
+            // No other package has every word in its name.
+            let is_whole_name = if *rank <= id(words.len()) {
+                work.draw(Step::Word, 1)?;
+                fold(index.package_name(package)) == words
+            } else {
+                false
+            };
+            if is_whole_name {
+                *rank = 0;
+            } else {
+                *rank = *rank << DISTANCE_BIT | u32::from(self.title_letters[package]);
+            }
             *rank |= u32::from(fields) << FIELDS_BIT;
         }
         Ok(Some(ranks))
     }
 
+    /// Lowers the rank of each package to that of its best match of all words as one, such as
+    /// `certmanager` for `cert manager`. Without generic words they must be a whole name: who looks
+    /// for `redis operator` means the package `redis` too.
+    fn rank_joined(
+        &self,
+        words: &[String],
+        best: &mut [u8],
+        work: &Work<'_>,
+    ) -> Result<(), WorkStopped> {
+        work.draw(Step::Word, 2)?;
+        let beginning = self.vocabulary.with_prefix(&join(words));
+        self.lower_ranks(beginning, Precision::Beginning, best, work)?;
+        let whole = self.vocabulary.find(&join(distinct_words(words)));
+        self.lower_ranks(whole, Precision::WholeName, best, work)
+    }
+
     /// Lowers the rank of each package to that of its best match of a word.
     fn rank_word(&self, prefix: &str, best: &mut [u8], work: &Work<'_>) -> Result<(), WorkStopped> {
-        let mut lower = |keys, least: u8, more: u8| {
-            let postings = self.postings.lists(keys);
-            work.draw(Step::Posting, postings.len())?;
-            for &posting in postings {
-                let field = u8::try_from(posting % FIELDS).expect("a field");
-                let best = &mut best[(posting / FIELDS) as usize];
-                *best = (*best).min(field.max(least) + more);
-            }
-            Ok(())
-        };
-        let literal = self.vocabulary.with_prefix(prefix);
-        if literal.start < literal.end && self.vocabulary.get(literal.start) == prefix {
-            lower(
-                literal.start..literal.start + 1,
-                MatchField::WholeName as u8,
-                0,
-            )?;
-        }
-        lower(literal, MatchField::Name as u8, 0)?;
+        let word = self.vocabulary.find(prefix);
+        self.lower_ranks(word, Precision::Word, best, work)?;
+        let beginning = self.vocabulary.with_prefix(prefix);
+        self.lower_ranks(beginning, Precision::Beginning, best, work)?;
         if prefix.chars().count() < MIN_TYPO_WORD_LETTERS {
             return Ok(());
         }
-        let behind_literal = MatchField::Description as u8;
         self.vocabulary.for_each_typo(prefix, |keys| {
             work.draw(Step::Word, 1)?;
-            lower(keys, MatchField::Name as u8, behind_literal)
+            self.lower_ranks(keys, Precision::Typo, best, work)
         })
+    }
+
+    fn lower_ranks(
+        &self,
+        keys: Range<usize>,
+        precision: Precision,
+        best: &mut [u8],
+        work: &Work<'_>,
+    ) -> Result<(), WorkStopped> {
+        let postings = self.postings.lists(keys);
+        work.draw(Step::Posting, postings.len())?;
+        for &posting in postings {
+            let field = u8::try_from(posting % FIELDS).expect("a field");
+            if let Some(field) = precision.matched_field(field) {
+                let best = &mut best[(posting / FIELDS) as usize];
+                *best = (*best).min(field);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Precision {
+    /// The field that a match counts as, of a word in a field; `None` if it is no match.
+    fn matched_field(self, field: u8) -> Option<u8> {
+        let is_whole = field < MatchField::Name as u8;
+        // What only begins like a whole name is a word of it.
+        let part = if is_whole {
+            field + MatchField::Name as u8
+        } else {
+            field
+        };
+        match self {
+            Self::WholeName => is_whole.then_some(field),
+            Self::Word => Some(field),
+            Self::Beginning => Some(part),
+            Self::Typo => Some(part + TYPO_FIELDS),
+        }
     }
 }
 
@@ -252,16 +338,27 @@ impl SearchIndexBuilder {
             });
         };
 
-        let is_one_word = fold(texts.name).len() == 1;
-        let name_field = if is_one_word {
+        let name = fold(texts.name);
+        let display_name = texts.display_name.map(fold).unwrap_or_default();
+        let whole_display_name = join(distinct_words(&display_name));
+        let is_in_name = name.contains(&whole_display_name);
+        let whole_field = if is_in_name {
             MatchField::WholeName
         } else {
-            MatchField::Name
+            MatchField::WholeDisplayName
         };
         // Fields come best first: a word counts in the first field that has it.
-        add(texts.name, name_field, false);
+        add(&join(distinct_words(&name)), MatchField::WholeName, false);
+        add(&whole_display_name, whole_field, false);
+        add(texts.name, MatchField::Name, false);
+        for end in joined_ends(&name) {
+            add(&end, MatchField::Name, false);
+        }
         if let Some(text) = texts.display_name {
             add(text, MatchField::DisplayName, false);
+        }
+        for end in joined_ends(&display_name) {
+            add(&end, MatchField::DisplayName, false);
         }
         for text in &texts.keywords {
             add(text, MatchField::Keyword, false);
@@ -272,6 +369,12 @@ impl SearchIndexBuilder {
         for text in &texts.descriptions {
             add(indexed_part(text), MatchField::Description, true);
         }
+        let title = if display_name.is_empty() {
+            &name
+        } else {
+            &display_name
+        };
+        self.title_letters.push(title_letters(title));
     }
 
     /// Adds a word of a package and returns whether it is new for the package.
@@ -305,18 +408,60 @@ impl SearchIndexBuilder {
         SearchIndex {
             vocabulary: Vocabulary::new(words.iter().map(|(word, _)| word.as_str())),
             postings,
+            title_letters: self.title_letters.into_boxed_slice(),
         }
     }
 }
 
+/// Returns the words that tell a package from another: all but the generic ones, or all if each is
+/// generic.
+fn distinct_words(words: &[String]) -> Vec<&String> {
+    let is_distinct = |word: &&String| !GENERIC_WORDS.contains(&word.as_str());
+    let distinct: Vec<_> = words.iter().filter(is_distinct).collect();
+    if distinct.is_empty() {
+        words.iter().collect()
+    } else {
+        distinct
+    }
+}
+
+/// Joins words to one, within the limit of a word.
+fn join<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
+    let mut joined = String::new();
+    for word in words {
+        joined.push_str(word.as_ref());
+    }
+    truncate_word(&joined).to_owned()
+}
+
+/// Joins the words of a name from each of them but the last to its end: who writes `certmanager`
+/// means `jetstack-cert-manager`.
+fn joined_ends(words: &[String]) -> impl Iterator<Item = String> {
+    (0..words.len().saturating_sub(1)).map(|start| join(&words[start..]))
+}
+
+/// Returns the number of letters of a title, without generic words and what is between words, at
+/// least 1 and at most 255.
+fn title_letters(words: &[String]) -> u8 {
+    let letters: usize = distinct_words(words)
+        .iter()
+        .map(|word| word.chars().count())
+        .sum();
+    u8::try_from(letters.max(1)).unwrap_or(u8::MAX)
+}
+
+/// The distance of a match in a field.
+fn distance(field: u8) -> u32 {
+    field.saturating_sub(1).into()
+}
+
 /// The bit of the field of a match, of a word as it is written or with a typo; none if there is no
 /// match.
-fn field_bit(rank: u8) -> u8 {
-    let behind_literal = MatchField::Description as u8;
-    let field = if rank > behind_literal {
-        rank - behind_literal
+fn field_bit(field: u8) -> u8 {
+    let field = if field > MatchField::Description as u8 {
+        field - TYPO_FIELDS
     } else {
-        rank
+        field
     };
     1_u8.checked_shl(field.into()).unwrap_or(0)
 }

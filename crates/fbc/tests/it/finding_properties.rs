@@ -146,6 +146,41 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The words but for those that tell no package from another, as one word.
+fn whole(words: &[String]) -> String {
+    let is_generic =
+        |word: &&String| ["operator", "operators", "community"].contains(&word.as_str());
+    let distinct: Vec<_> = words
+        .iter()
+        .filter(|word| !is_generic(word))
+        .cloned()
+        .collect();
+    if distinct.is_empty() {
+        words.concat()
+    } else {
+        distinct.concat()
+    }
+}
+
+/// The words of a name, and all of them from each to the last as one.
+fn parts(words: &[String]) -> Vec<String> {
+    let ends = (0..words.len()).map(|start| words[start..].concat());
+    words
+        .iter()
+        .cloned()
+        .chain(ends)
+        .chain([whole(words)])
+        .collect()
+}
+
+const FIELDS: [&str; 5] = [
+    "NAME",
+    "DISPLAY_NAME",
+    "KEYWORDS",
+    "PROVIDER",
+    "DESCRIPTION",
+];
+
 /// The rank of a package by the plainest means, and the fields in which words are; of words in
 /// ASCII.
 fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
@@ -173,47 +208,61 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
     .into_iter()
     .filter(|word| word.len() > 1)
     .collect();
+    let title = join(Vec::from_iter(summary.display_name()));
     let fields = [
-        name.clone(),
-        join(Vec::from_iter(summary.display_name())),
+        parts(&name),
+        parts(&title),
         join(summary.keywords().collect()),
         join(Vec::from_iter(summary.provider_name())),
         describing,
     ];
+    let place = |matches: &dyn Fn(&str) -> bool| {
+        fields
+            .iter()
+            .position(|words| words.iter().any(|word| matches(word)))
+    };
+    // Each is a distance and a field.
+    let of_whole = |wanted: &str| {
+        let is_name = whole(&name) == wanted;
+        let is_title = whole(&title) == wanted && !title.is_empty();
+        let is_in_name = is_name || name.iter().any(|word| word == wanted);
+        (is_name || is_title).then_some((0, usize::from(!is_in_name)))
+    };
+    let literal = |wanted: &str| {
+        let place = place(&|word| word.starts_with(wanted));
+        place.map(|place| (place + 1, place))
+    };
     let one = |wanted: &String| {
-        let place = |matches: &dyn Fn(&str) -> bool| {
-            fields
-                .iter()
-                .position(|words| words.iter().any(|word| matches(word)))
-        };
-        if name == [wanted.clone()] {
-            return Some(0);
-        }
-        let literal = place(&|word| word.starts_with(wanted.as_str())).map(|place| place + 1);
-        literal.or_else(|| {
+        let found = of_whole(wanted).or_else(|| literal(wanted));
+        found.or_else(|| {
             let has_typo = |word: &str| {
                 wanted.len() >= 5 && (0..=word.len()).any(|end| is_one_edit(&word[..end], wanted))
             };
-            place(&has_typo).map(|place| place + 6)
+            place(&has_typo).map(|place| (place + 6, place))
         })
     };
     let distinct: BTreeSet<_> = wanted.iter().collect();
-    let ranks: Option<Vec<usize>> = distinct.into_iter().map(one).collect();
-    ranks.map(|ranks| {
-        let names = [
-            "NAME",
-            "DISPLAY_NAME",
-            "KEYWORDS",
-            "PROVIDER",
-            "DESCRIPTION",
-        ];
-        let found = |field: usize| ranks.iter().any(|rank| rank.saturating_sub(1) % 5 == field);
-        let fields = (0..names.len())
-            .filter(|field| found(*field))
-            .map(|field| names[field])
-            .collect();
-        (u32::try_from(ranks.iter().sum::<usize>()).unwrap(), fields)
-    })
+    let each: Option<Vec<_>> = distinct.into_iter().map(one).collect();
+    let each = each.map(|each| {
+        let distance: usize = each.iter().map(|(distance, _)| distance).sum();
+        (
+            distance,
+            each.into_iter().map(|(_, place)| place).collect::<Vec<_>>(),
+        )
+    });
+    let joined = of_whole(&whole(&wanted)).or_else(|| literal(&wanted.concat()));
+    let joined = joined
+        .filter(|_| wanted.len() > 1)
+        .map(|(distance, place)| (distance, vec![place]));
+    let (distance, places) = match (each, joined) {
+        (Some(each), Some(joined)) if joined.0 < each.0 => joined,
+        (each, joined) => each.or(joined)?,
+    };
+    let shown = if title.is_empty() { &name } else { &title };
+    let letters = whole(shown).len();
+    let found = (0..FIELDS.len()).filter(|place| places.contains(place));
+    let fields = found.map(|place| FIELDS[place]).collect();
+    Some((u32::try_from(distance << 8 | letters).unwrap(), fields))
 }
 
 /// Whether one edit makes one text of the other: tries them all.

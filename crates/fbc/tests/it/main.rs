@@ -14,5 +14,6 @@ mod metadata;
 mod outlines;
 mod requirements;
 mod searching;
+mod searching_community;
 mod summaries;
 mod validation;

@@ -26,7 +26,7 @@ const CATALOG: &str = r#"
     package plain default=missing
 "#;
 
-/// The packages that match, best first and then by name, each with its rank.
+/// The packages that match, best first and then by name, each with its distance.
 fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<(&'c str, u32)> {
     let found = catalog
         .find_packages(
@@ -39,10 +39,13 @@ fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<(&'c str, u32)> {
         .unwrap();
     let mut found: Vec<_> = found
         .matches()
-        .map(|(place, found)| (catalog.package_at(place as usize).name(), found.rank()))
+        .map(|(place, found)| (catalog.package_at(place as usize).name(), found))
         .collect();
-    found.sort_by_key(|&(_, rank)| rank);
+    found.sort_by_key(|&(_, found)| found.rank());
     found
+        .into_iter()
+        .map(|(name, found)| (name, found.distance()))
+        .collect()
 }
 
 #[test]
@@ -99,9 +102,9 @@ fn several_words_all_count_and_add_up() {
     for (text, expected) in [
         ("argocd operator", [("argocd-operator", 0)].as_slice()),
         ("argocd-operator", &[("argocd-operator", 0)]),
-        ("operator argocd", &[("argocd-operator", 2)]),
-        ("Argocd_Op", &[("argocd-operator", 2)]),
-        ("argo cd", &[("argocd-operator", 3), ("argo", 4)]),
+        ("operator argocd", &[("argocd-operator", 0)]),
+        ("Argocd_Op", &[("argocd-operator", 1)]),
+        ("argo cd", &[("argocd-operator", 0), ("argo", 4)]),
         (
             "argo argo",
             &[("argo", 0), ("argocd-operator", 1), ("console", 5)],
@@ -134,8 +137,74 @@ fn a_typo_is_forgiven_in_a_word_of_five_letters_and_ranks_behind_what_is_literal
     }
     assert_eq!(search(&catalog, "kfkaa"), [], "two typos");
     assert_eq!(search(&catalog, "kfka"), [], "of four letters");
-    assert_eq!(search(&catalog, "argocd-opertor"), [("argocd-operator", 7)]);
+    assert_eq!(search(&catalog, "argocd-opertor"), [("argocd-operator", 6)]);
     assert_eq!(search(&catalog, "argocd opertro"), [], "two typos");
+}
+
+#[test]
+fn what_is_between_the_words_of_a_name_does_not_count() {
+    let catalog = fixture::catalog(
+        r#"
+        package jetstack-cert-manager default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="Mail Hog"
+        package plain default=c description="A certain manager of certificates"
+        channel c: v1
+        bundle v1 version=1.0.0 display="Plain"
+    "#,
+    );
+    for (text, expected) in [
+        ("certmanager", [("jetstack-cert-manager", 1)].as_slice()),
+        ("certmanagre", &[("jetstack-cert-manager", 6)]),
+        ("jetstackcertmanager", &[("jetstack-cert-manager", 0)]),
+        ("jet stack", &[("jetstack-cert-manager", 1)]),
+        ("mailhog", &[("jetstack-cert-manager", 0)]),
+        ("mail hog", &[("jetstack-cert-manager", 0)]),
+        ("stackcert", &[]),
+        ("cert man", &[("jetstack-cert-manager", 1), ("plain", 10)]),
+    ] {
+        assert_eq!(search(&catalog, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_name_without_generic_words_comes_before_longer_names_and_those_by_their_length() {
+    let catalog = fixture::catalog(
+        r#"
+        package a-redis-enterprise default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="Redis Enterprise"
+        package b-redis-ha default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="Redis HA"
+        package community-redis-operator default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="In-memory store"
+        package keys default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="Redis Operator"
+        package redis default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="The longest display name of all"
+        package operator default=c
+        channel c: v1
+        bundle v1 version=1.0.0 display="Community"
+    "#,
+    );
+    let redis = [
+        ("redis", 0),
+        ("keys", 0),
+        ("community-redis-operator", 0),
+        ("b-redis-ha", 1),
+        ("a-redis-enterprise", 1),
+    ];
+    assert_eq!(search(&catalog, "redis"), redis);
+    assert_eq!(
+        search(&catalog, "redis operators"),
+        [("keys", 0), ("community-redis-operator", 0), ("redis", 0)]
+    );
+    assert_eq!(search(&catalog, "operator")[0], ("operator", 0));
+    assert_eq!(search(&catalog, "community")[0], ("operator", 0));
 }
 
 #[test]

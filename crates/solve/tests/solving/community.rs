@@ -3,9 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 use solve::{SolveOutcome, SolveRequest, SourceCatalog, solve};
-use testing::corpus::REFUSED;
+use testing::corpus::{REFUSED, load};
 
-use crate::corpus::load;
 use crate::vectors::operators;
 
 #[derive(Deserialize)]
@@ -21,7 +20,7 @@ fn requests_to_a_real_catalog_are_solved_as_upstream_solves_them() {
         return;
     };
     // opm served the recorded catalog without them.
-    let catalog = load(&directory, &REFUSED);
+    let catalog = load(&directory, &REFUSED).unwrap();
     let catalogs = [SourceCatalog {
         name: "community",
         namespace: "olm",
@@ -66,7 +65,7 @@ fn rules_are_answered_over_a_real_catalog_within_the_budget() {
     let Some(directory) = testing::corpus::find_catalog("community") else {
         return;
     };
-    let catalog = load(&directory, &[]);
+    let catalog = load(&directory, &[]).unwrap();
     let catalogs = [SourceCatalog {
         name: "community",
         namespace: "olm",

@@ -8,7 +8,6 @@
 mod bad_requests;
 mod bounds;
 mod community;
-mod corpus;
 mod explanations;
 mod extensions;
 mod hard_searches;

@@ -43,6 +43,13 @@ impl Vocabulary {
         &self.text[start..self.ends[at] as usize]
     }
 
+    /// Returns the index of a word, as a range that is empty if there is no such word.
+    pub(super) fn find(&self, word: &str) -> Range<usize> {
+        let Range { start, end } = self.with_prefix(word);
+        let has_word = start < end && self.get(start) == word;
+        start..start + usize::from(has_word)
+    }
+
     /// Returns the indexes of the words with a prefix.
     pub(super) fn with_prefix(&self, prefix: &str) -> Range<usize> {
         self.narrow(&(0..self.ends.len()), 0, prefix)

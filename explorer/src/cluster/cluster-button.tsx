@@ -1,0 +1,42 @@
+// The reader's cluster in the head of every page. Its dialog is loaded when it is first opened.
+
+import { useEffect, useState } from "preact/hooks";
+
+import { createStore, useStore } from "../store";
+import { useModule } from "../use-module";
+import { cluster, clusterText, installed } from "./cluster";
+import type { ClusterDialog } from "./cluster-dialog";
+
+const isOpen = createStore(false);
+
+let dialog: typeof ClusterDialog | undefined;
+
+async function loadDialog(): Promise<typeof ClusterDialog> {
+  dialog = (await import("./cluster-dialog")).ClusterDialog;
+  return dialog;
+}
+
+export function ClusterButton() {
+  const text = clusterText(useStore(cluster));
+  const count = useStore(installed).length;
+  return (
+    <button type="button" class="plain cluster" aria-haspopup="dialog" onClick={() => isOpen.set(true)}>
+      {text || (count > 0 ? `My cluster: ${count} installed` : "My cluster")}
+    </button>
+  );
+}
+
+/** The dialog, once it was opened. */
+export function MyCluster() {
+  const open = useStore(isOpen);
+  const [isWanted, setWanted] = useState(open);
+  useEffect(() => {
+    if (open) setWanted(true);
+  }, [open]);
+  return isWanted ? <LoadedDialog open={open} onClose={() => isOpen.set(false)} /> : null;
+}
+
+function LoadedDialog(props: { open: boolean; onClose: () => void }) {
+  const { module: Shown } = useModule(dialog, loadDialog);
+  return Shown ? <Shown {...props} /> : null;
+}
