@@ -168,6 +168,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
         "plan-an-upgrade",
         "preview-an-install",
         "publish-a-catalog",
+        "upgrade-the-platform",
     ]
     .map(|name| format!("docs/how-to/{name}.md"));
     for page in pages.into_iter().chain(["README.md".to_owned()]) {
@@ -184,7 +185,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 28, "commands in the README and the how-to pages");
+    assert_eq!(commands, 30, "commands in the README and the how-to pages");
 }
 
 #[test]

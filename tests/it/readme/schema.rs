@@ -70,6 +70,8 @@ const TASKS: [Task; 6] = [
         title: "Upgrade",
         starts: &[
             "Query.availableUpgrades",
+            "Query.platformUpgrade",
+            "Query.platformMatrix",
             "UpdateGraph",
             "UpdateEdge",
             "UpdateReason",
