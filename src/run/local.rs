@@ -46,7 +46,7 @@ pub(super) struct LocalTransport {
 
 impl LocalTransport {
     /// Loads catalogs into an engine.
-    pub(super) fn load(sources: &[String], images: &ImageArgs) -> anyhow::Result<Self> {
+    fn load(sources: &[String], images: &ImageArgs) -> anyhow::Result<Self> {
         let named: Vec<String> = sources.iter().map(|source| with_name(source)).collect();
         let entries = sources::catalogs(&named, None, images.configs_dir.as_deref())?;
         let references: Vec<(&str, &SourceReference)> = entries
@@ -136,24 +136,20 @@ impl GraphqlTransport for LocalTransport {
 /// Unlike the plugin's, it prints the whole response with its errors, because it is a way to try a
 /// document.
 pub(super) fn query(args: &LocalQueryArgs) -> anyhow::Result<ExitCode> {
-    let document = match read_document(&args.document) {
-        Ok(document) => document,
-        Err(error) => return Ok(error.report().into()),
-    };
-    let variables = match args.operation.variables() {
-        Ok(variables) => variables,
-        Err(error) => return Ok(error.report().into()),
-    };
-    let transport = LocalTransport::load(&args.catalogs.sources, &args.images)?;
-    let response = transport.engine.execute(&Request {
-        query: Some(document.into()),
-        operation_name: args.operation.operation.as_deref().map(Into::into),
-        variables: Some(variables),
-        ..Request::default()
-    });
-    ignore_closed_pipe(stdout().write_all(&indented(&response.body)))?;
-    let has_errors = response.outcome != Outcome::Complete;
-    Ok(ExitStatus::negative_if(has_errors).into())
+    end(async {
+        let document = read_document(&args.document)?;
+        let variables = args.operation.variables()?;
+        let transport = load(&args.catalogs.sources, &args.images)?;
+        let response = transport.engine.execute(&Request {
+            query: Some(document.into()),
+            operation_name: args.operation.operation.as_deref().map(Into::into),
+            variables: Some(variables),
+            ..Request::default()
+        });
+        ignore_closed_pipe(stdout().write_all(&indented(&response.body)))?;
+        let has_errors = response.outcome != Outcome::Complete;
+        Ok(ExitStatus::negative_if(has_errors))
+    })
 }
 
 /// Lists objects of one kind. Words behind the first source that are no sources are names of
@@ -163,11 +159,11 @@ pub(super) fn list(args: &LocalListArgs) -> anyhow::Result<ExitCode> {
         ListKind::Catalogs => (args.sources.as_slice(), <&[String]>::default()),
         _ => split_packages(&args.sources),
     };
-    let mut session = session(sources, &args.output, &args.images)?;
-    session.sort_by.clone_from(&args.sort.sort_by);
     let mut list = args.list.clone();
     list.package.extend_from_slice(packages);
     end(async {
+        let mut session = session(sources, &args.output, &args.images)?;
+        session.sort_by.clone_from(&args.sort.sort_by);
         let listed = commands::list::list(&session, &list, &[]).await;
         listed.map_err(|error| match packages {
             [] => error,
@@ -202,9 +198,9 @@ fn no_source_either(error: CommandError, word: &str) -> CommandError {
 
 /// Finds packages by words.
 pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
-    let mut session = session(&args.catalogs.sources, &args.output, &args.images)?;
-    session.sort_by.clone_from(&args.sort.sort_by);
     end(async {
+        let mut session = session(&args.catalogs.sources, &args.output, &args.images)?;
+        session.sort_by.clone_from(&args.sort.sort_by);
         commands::list::search(&session, &args.text, &args.filter).await?;
         Ok(ExitStatus::Success)
     })
@@ -212,8 +208,8 @@ pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints all that catalogs say of a package, or of one of its bundles.
 pub(super) fn show(args: &LocalShowArgs) -> anyhow::Result<ExitCode> {
-    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
     end(async {
+        let session = session(&args.catalogs.sources, &args.output, &args.images)?;
         match &args.bundle {
             Some(bundle) => describe::bundle(&session, bundle, Some(&args.package)).await?,
             None => describe::package(&session, &args.package).await?,
@@ -232,14 +228,16 @@ pub(super) fn diff(args: &LocalDiffArgs) -> anyhow::Result<ExitCode> {
         format!("{}={}", sides.from, args.from),
         format!("{}={}", sides.to, args.to),
     ];
-    let session = session(&sources, &args.output, &args.images)?;
-    end(commands::diff::diff(&session, sides, &args.diff))
+    end(async {
+        let session = session(&sources, &args.output, &args.images)?;
+        commands::diff::diff(&session, sides, &args.diff).await
+    })
 }
 
 /// Prints the update graph of a package.
 pub(super) fn graph(args: &LocalGraphArgs) -> anyhow::Result<ExitCode> {
-    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
     end(async {
+        let session = session(&args.catalogs.sources, &args.output, &args.images)?;
         commands::graph::graph(&session, &args.graph).await?;
         Ok(ExitStatus::Success)
     })
@@ -247,8 +245,10 @@ pub(super) fn graph(args: &LocalGraphArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints which bundle would be installed.
 pub(super) fn resolve(args: &LocalResolveArgs) -> anyhow::Result<ExitCode> {
-    let session = session(&args.catalogs.sources, &args.output, &args.images)?;
-    end(commands::resolve::resolve(&session, &args.resolve))
+    end(async {
+        let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+        commands::resolve::resolve(&session, &args.resolve).await
+    })
 }
 
 /// Loads the catalogs of a command.
@@ -256,9 +256,9 @@ pub(super) fn session(
     sources: &[String],
     output: &OutputArgs,
     images: &ImageArgs,
-) -> anyhow::Result<CommandSession<LocalTransport>> {
+) -> Result<CommandSession<LocalTransport>, CommandError> {
     Ok(CommandSession {
-        transport: LocalTransport::load(sources, images)?,
+        transport: load(sources, images)?,
         output: output.format(),
         has_headers: !output.no_headers,
         catalogs: Vec::new(),
@@ -266,6 +266,13 @@ pub(super) fn session(
         sort_by: None,
         help: HELP,
     })
+}
+
+/// Loads catalogs into an engine. A source that cannot be read is a wrong command line, since status
+/// 1 is a negative answer.
+fn load(sources: &[String], images: &ImageArgs) -> Result<LocalTransport, CommandError> {
+    LocalTransport::load(sources, images)
+        .map_err(|error| CommandError::new(ExitStatus::Usage, format!("{error:#}")))
 }
 
 /// Runs an operation to its end; prints its error.

@@ -61,8 +61,10 @@ pub(super) fn solve(args: &LocalSolveArgs) -> anyhow::Result<ExitCode> {
     let wanted: Result<Vec<_>, _> = wanted.collect();
     let mut solve = args.solve.clone();
     solve.want.extend(wanted.map_err(anyhow::Error::msg)?);
-    let session = local::session(sources, &args.output, &args.images)?;
-    local::end(commands::solve::solve(&session, &solve))
+    local::end(async {
+        let session = local::session(sources, &args.output, &args.images)?;
+        commands::solve::solve(&session, &solve).await
+    })
 }
 
 /// Solves a request in a file and prints the answer as JSON.

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use commands::upgrade_plan::{InstalledObjects, PlannedStep, upgrade_plan as plan};
-use commands::{CommandError, ExitStatus};
 
 use super::local;
 use crate::args::{LocalUpgradePlanArgs, StepArg};
@@ -11,16 +10,10 @@ use crate::args::{LocalUpgradePlanArgs, StepArg};
 /// Prints what happens to what is installed when the platform is upgraded.
 pub(super) fn upgrade_plan(args: &LocalUpgradePlanArgs) -> anyhow::Result<ExitCode> {
     let (steps, sources) = named_sources(&args.steps);
-    let session = match local::session(&sources, &args.output, &args.images) {
-        Ok(session) => session,
-        // Status 1 says that somebody has to act before the upgrade.
-        Err(error) => {
-            let error = CommandError::new(ExitStatus::Usage, format!("{error:#}"));
-            return Ok(error.report().into());
-        }
-    };
-    let objects = InstalledObjects::default();
-    local::end(plan(&session, &steps, objects, &args.plan))
+    local::end(async {
+        let session = local::session(&sources, &args.output, &args.images)?;
+        plan(&session, &steps, InstalledObjects::default(), &args.plan).await
+    })
 }
 
 /// Returns the steps with the names of their catalogs, and the sources under these names. A source

@@ -11,7 +11,7 @@ pub enum ExitStatus {
     /// Negative answer: no path, nothing would be installed, contents differ, `get` finds no object
     /// of a name.
     Negative = 1,
-    /// Wrong command line.
+    /// Wrong command line, or a file or source that cannot be read.
     Usage = 2,
     /// The server was not found, cannot be reached, or denies access.
     NoServer = 3,

@@ -10,7 +10,7 @@ use fbc_grammar::Digest;
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// A text is not a valid reference.
-    #[error("`{text}` is not a valid image reference")]
+    #[error("`{text}` is not an image such as quay.io/operatorhubio/catalog:latest")]
     InvalidReference {
         /// The text.
         text: String,

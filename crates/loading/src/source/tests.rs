@@ -140,8 +140,10 @@ fn what_is_neither_there_nor_names_a_registry_is_refused_with_what_to_write() {
             "{error}"
         );
     }
-    let error =
-        |text: &str, cause: &str| Err(format!("`{text}` is not a valid image reference: {cause}"));
+    let error = |text: &str, cause: &str| {
+        let example = "quay.io/operatorhubio/catalog:latest";
+        Err(format!("`{text}` is not an image such as {example}: {cause}"))
+    };
     assert_eq!(
         parsed("quay.io/A"),
         error(
