@@ -7,6 +7,14 @@ use std::time::{Duration, Instant};
 /// test that waits in vain reaches it.
 pub const TEST_TIMEOUT: Duration = Duration::from_mins(2);
 
+/// Pause between two looks at a condition, in which the processors do what the test waits for.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Pauses between two looks at a condition.
+pub fn pause() {
+    thread::sleep(PAUSE);
+}
+
 /// Evaluates `condition` until it gives a value, and returns that. Panics after [`TEST_TIMEOUT`].
 pub fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
@@ -18,6 +26,6 @@ pub fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
             started.elapsed() < TEST_TIMEOUT,
             "the condition does not hold after {TEST_TIMEOUT:?}"
         );
-        thread::yield_now();
+        pause();
     }
 }
