@@ -43,7 +43,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Serve(args) => serve::serve(*args),
         Command::Controller(args) => controller::controller(*args),
         Command::Validate(args) => validate::validate(&args),
-        Command::Query(args) => local::query(&args),
+        Command::Query(args) => Ok(local::query(&args)),
         Command::List(args) => local::list(&args),
         Command::Show(args) => local::show(&args),
         Command::Search(args) => local::search(&args),

@@ -16,15 +16,21 @@ pub fn pause() {
 }
 
 /// Evaluates `condition` until it gives a value, and returns that. Panics after [`TEST_TIMEOUT`].
-pub fn eventually<T>(mut condition: impl FnMut() -> Option<T>) -> T {
+pub fn eventually<T>(condition: impl FnMut() -> Option<T>) -> T {
+    eventually_within(TEST_TIMEOUT, condition)
+}
+
+/// Evaluates `condition` until it gives a value, and returns that. Panics after a time-out, which is
+/// for what takes long where a disk is slow.
+pub fn eventually_within<T>(timeout: Duration, mut condition: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(value) = condition() {
             return value;
         }
         assert!(
-            started.elapsed() < TEST_TIMEOUT,
-            "the condition does not hold after {TEST_TIMEOUT:?}"
+            started.elapsed() < timeout,
+            "the condition does not hold after {timeout:?}"
         );
         pause();
     }

@@ -96,7 +96,7 @@ pub(super) fn refusal(
         PreviewOutput::Table | PreviewOutput::Yaml => {
             for refusal in errors {
                 writeln!(stderr(), "{} {refusal}", error())?;
-                if let Some(advice) = advice(refusal.code) {
+                if let Some(advice) = advice(refusal) {
                     writeln!(stderr(), "hint: {advice}")?;
                 }
             }
@@ -106,9 +106,9 @@ pub(super) fn refusal(
 }
 
 /// Returns what the user can do about a reason.
-fn advice(code: PreviewErrorCode) -> Option<&'static str> {
-    match code {
-        PreviewErrorCode::InvalidTargetNamespaces => {
+fn advice(refusal: &PreviewError) -> Option<&'static str> {
+    match refusal.code {
+        PreviewErrorCode::InvalidTargetNamespaces if refusal.message.contains("[]") => {
             Some("--watch-namespaces names the namespaces that the operator watches")
         }
         PreviewErrorCode::NoManifests => Some(
