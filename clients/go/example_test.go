@@ -50,8 +50,8 @@ func ExampleAllPackages() {
 		fmt.Println(found.Name, found.DisplayName)
 	}
 	// Output:
-	// nightjar Nightjar backups
 	// quillstore Quillstore
+	// nightjar Nightjar backups
 }
 
 func ExampleResolve() {

@@ -142,8 +142,8 @@ fn the_package_for_typescript_installs_and_its_example_prints_what_it_finds() {
     let expected = "\
 example candidate quillstore.v2.0.0-rc.1
 example stable quillstore.v1.4.0
-nightjar Nightjar backups
 quillstore Quillstore
+nightjar Nightjar backups
 true
 string
 BAD_USER_INPUT
