@@ -150,7 +150,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     let peer = Peer::from_extensions(&head.extensions);
     let Ok(_permit) = acquire_permit(&service.requests, peer, length, UNCOUNTED_REQUEST_BYTES)
     else {
-        return response::overloaded();
+        return response::unavailable();
     };
     let Some(body) = request::read(body).await else {
         return response::bad_request("Invalid request body");
@@ -160,13 +160,12 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
         Err(refusal) => return refusal,
     };
     let codings = AcceptableCodings::from_headers(&head.headers);
-    let served = head
+    let snapshot = head
         .extensions
         .get()
         .unwrap_or(&service.catalogs)
-        .snapshot()
-        .get(&name)
-        .cloned();
+        .snapshot();
+    let served = snapshot.get(&name).cloned();
     let key = served.as_ref().map(|served| service.key(served, &request));
     if let Some(key) = &key
         && let Some(cached) = service.engine.cached_for_dialect(key, &codings, peer).await
@@ -181,6 +180,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
                 .answer(document, request, &served.content, peer)
                 .await
         }
+        (Ok(_), None) if snapshot.awaits(&name) => return response::unavailable(),
         (Ok(_), None) => return response::not_found(),
         (Err(error), _) => Err(vec![error]),
     };
@@ -193,7 +193,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
             let code = errors.first().map_or(Code::Internal, |error| error.code);
             service.metrics.requests[RequestResult::from_code(code)].increment();
             if code == Code::Overloaded {
-                return response::overloaded();
+                return response::unavailable();
             }
             GraphqlResponse::new(response::error_text(&errors), Outcome::Refused)
         }
@@ -233,7 +233,7 @@ impl Service {
                 .engine
                 .run_offloaded(peer, move |_| request::parse(&body))
                 .await;
-            parsed.map_err(|_| response::overloaded())?
+            parsed.map_err(|_| response::unavailable())?
         } else {
             request::parse(&body)
         };
@@ -355,7 +355,7 @@ impl Service {
             UNCOUNTED_RESPONSE_BYTES,
         ) {
             Ok(permit) => response::json(encoded, permit),
-            Err(()) => response::overloaded(),
+            Err(()) => response::unavailable(),
         }
     }
 }

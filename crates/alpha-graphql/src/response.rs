@@ -74,8 +74,9 @@ pub(crate) fn method_not_allowed() -> Response {
     response
 }
 
-/// Returns the response to a request beyond a budget, which the client may repeat.
-pub(crate) fn overloaded() -> Response {
+/// Returns the response to a request that the client may repeat: it is beyond a budget, or for a
+/// catalog that is not loaded yet.
+pub(crate) fn unavailable() -> Response {
     let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
     response
         .headers_mut()

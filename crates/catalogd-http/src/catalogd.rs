@@ -219,11 +219,12 @@ fn parse_request(
 }
 
 fn find_catalog(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, CatalogdError> {
-    catalogs
-        .snapshot()
-        .get(name)
-        .cloned()
-        .ok_or(CatalogdError::Catalog)
+    let snapshot = catalogs.snapshot();
+    match snapshot.get(name) {
+        Some(served) => Ok(Arc::clone(served)),
+        None if snapshot.awaits(name) => Err(CatalogdError::NotLoaded),
+        None => Err(CatalogdError::Catalog),
+    }
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ impl Loader {
     pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
         let (sender, receiver) = watch::channel(Vec::new());
         let (request, requests) = mpsc::channel(1);
+        writer.statuses().set_awaits_names(true);
         let task = LoaderTask {
             specs: receiver,
             requests,
@@ -263,6 +264,7 @@ impl LoaderTask {
                 .filter(|spec| std::ptr::eq(desired[&spec.name], *spec)),
         );
         self.assign_tasks(groups, attempts, observe);
+        self.writer.statuses().set_awaits_names(false);
         while self.tasks.try_join_next().is_some() {}
 
         self.is_settled = false;

@@ -467,6 +467,14 @@ impl Snapshot {
         }
     }
 
+    /// Returns `true` if the catalog is not served yet but may be soon: it is configured, or the
+    /// names of the configured catalogs are still unknown.
+    pub fn awaits(&self, name: &str) -> bool {
+        self.get(name).is_none()
+            && self.unversioned.shows(name)
+            && self.unversioned.statuses.may_have(name)
+    }
+
     /// Returns the load statuses of all catalogs that are configured or served, by name.
     pub fn statuses(&self) -> BTreeMap<String, LoadStatus> {
         let mut all = self.unversioned.statuses.all();

@@ -11,7 +11,14 @@ use jiff::Timestamp;
 
 /// The load status of each configured catalog, by name. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct LoadStatuses(Arc<Mutex<BTreeMap<String, LoadStatus>>>);
+pub struct LoadStatuses(Arc<Mutex<ConfiguredCatalogs>>);
+
+#[derive(Debug, Default)]
+struct ConfiguredCatalogs {
+    by_name: BTreeMap<String, LoadStatus>,
+    /// `true` from the start of a loader until it knows which catalogs are configured.
+    awaits_names: bool,
+}
 
 /// Outcome of the last attempts to load a catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,29 +75,41 @@ pub enum FailureReason {
 impl LoadStatuses {
     /// Sets the status of a catalog.
     pub fn set(&self, name: &str, status: LoadStatus) {
-        let mut all = self.lock();
-        match all.get_mut(name) {
+        let by_name = &mut self.lock().by_name;
+        match by_name.get_mut(name) {
             Some(former) => *former = status,
-            None => drop(all.insert(name.to_owned(), status)),
+            None => drop(by_name.insert(name.to_owned(), status)),
         }
+    }
+
+    /// Says whether it is still unknown which catalogs are configured, as it is when a loader
+    /// starts.
+    pub fn set_awaits_names(&self, awaits_names: bool) {
+        self.lock().awaits_names = awaits_names;
     }
 
     /// Removes a catalog that is no longer configured.
     pub fn forget(&self, name: &str) {
-        self.lock().remove(name);
+        self.lock().by_name.remove(name);
     }
 
     /// Returns the status of a catalog; the default one before the first report.
     pub(super) fn get(&self, name: &str) -> LoadStatus {
-        self.lock().get(name).cloned().unwrap_or_default()
+        self.lock().by_name.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Returns `true` if the catalog is configured, or if that is still unknown.
+    pub(super) fn may_have(&self, name: &str) -> bool {
+        let configured = self.lock();
+        configured.awaits_names || configured.by_name.contains_key(name)
     }
 
     /// Returns all statuses, by the names of their catalogs.
     pub(super) fn all(&self) -> BTreeMap<String, LoadStatus> {
-        self.lock().clone()
+        self.lock().by_name.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, LoadStatus>> {
+    fn lock(&self) -> MutexGuard<'_, ConfiguredCatalogs> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

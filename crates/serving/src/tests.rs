@@ -442,6 +442,15 @@ fn a_status_is_shown_at_once_and_changes_no_revision() {
         (names(&before), catalogs.snapshot().revision()),
         (vec!["a".to_owned(), "b".to_owned()], revision)
     );
+    let awaited = || ["a", "b", "c"].map(|name| before.awaits(name));
+    assert_eq!(
+        awaited(),
+        [false, true, false],
+        "b is configured, not served"
+    );
+    writer.statuses().set_awaits_names(true);
+    assert_eq!(awaited(), [false, true, true], "c may be configured");
+    writer.statuses().set_awaits_names(false);
     writer.statuses().forget("a");
     writer.statuses().forget("b");
     assert_eq!(

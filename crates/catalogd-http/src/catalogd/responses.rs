@@ -23,6 +23,9 @@ pub(super) enum CatalogdError {
     /// No catalog with this name is served.
     #[error("404 Not Found")]
     Catalog,
+    /// The catalog is configured and not loaded yet: a 404 would tell that it is gone.
+    #[error("503 Service Unavailable")]
+    NotLoaded,
 }
 
 impl IntoResponse for CatalogdError {
@@ -30,6 +33,7 @@ impl IntoResponse for CatalogdError {
         let status = match self {
             Self::Name(_) | Self::Query => StatusCode::BAD_REQUEST,
             Self::Catalog => StatusCode::NOT_FOUND,
+            Self::NotLoaded => return unavailable(),
         };
         text(status, &self.to_string())
     }
@@ -65,6 +69,10 @@ pub(super) fn target_too_long() -> Response {
 
 /// Returns the 503 for a response beyond the budget for unread responses.
 pub(super) fn overloaded() -> Response {
+    unavailable()
+}
+
+fn unavailable() -> Response {
     let mut response = text(StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable");
     response
         .headers_mut()

@@ -2,14 +2,14 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
-use axum::http::{Method, Request};
+use axum::http::{HeaderValue, Method, Request};
 use fbc::Catalog;
 use fbc_grammar::Digest;
 use fbc_read::origin::{FileOrigin, Origins};
 use http_content::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{CatalogMetadata, Content, Encodings, Visibility, catalogs};
+use serving::{CatalogMetadata, Content, Encodings, LoadStatus, Visibility, catalogs};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -408,6 +408,32 @@ async fn a_target_has_bytes_up_to_its_limit() {
             .0,
         414
     );
+}
+
+#[tokio::test]
+async fn a_catalog_that_is_not_loaded_yet_is_unavailable_and_one_that_is_not_configured_not_found()
+{
+    let (writer, catalogs) = catalogs();
+    let router = router(catalogs, "test");
+    let all = "/catalogs/a/api/v1/all";
+    writer.statuses().set_awaits_names(true);
+    let request = Request::get(all).body(Body::empty()).unwrap();
+    let service = TowerToHyperService::new(router.clone());
+    let response = service.call(request).await.unwrap();
+    assert_eq!(
+        (
+            response.status().as_u16(),
+            &response.headers()["retry-after"]
+        ),
+        (503, &HeaderValue::from_static("1"))
+    );
+
+    writer.statuses().set_awaits_names(false);
+    assert_eq!(send(&router, Method::GET, all, &[]).await.0, 404);
+    writer.statuses().set("a", LoadStatus::default());
+    assert_eq!(send(&router, Method::GET, all, &[]).await.0, 503);
+    writer.statuses().forget("a");
+    assert_eq!(send(&router, Method::GET, all, &[]).await.0, 404);
 }
 
 #[tokio::test]
