@@ -1,10 +1,10 @@
 //! Flags for metrics, traces and the access log of a server.
 
 use axum::http::Uri;
+use build_info::VERSION;
 use clap::ValueEnum;
 use http_server::{TraceOptions, parse_endpoint};
 
-use super::VERSION;
 use super::values::{parse_listen, parse_ratio};
 
 /// Flags for metrics, traces and the access log.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use clap::{ValueEnum, ValueHint};
+use commands::args::parse_duration;
 use http_server::{ConnectionLimits, TlsFiles, TlsVersion};
 use pages::{PageState, Pages};
 use store::DEFAULT_QUOTA_BYTES;
@@ -14,7 +15,7 @@ use super::access::AccessArgs;
 use super::grpc::GrpcArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
-use super::values::{ByteSize, parse_duration, parse_host, parse_listen, parse_origin};
+use super::values::{ByteSize, parse_host, parse_listen, parse_origin};
 
 /// Flags that `serve` and `controller` share.
 #[derive(Debug, clap::Args)]

@@ -1,13 +1,11 @@
-//! Parsers for the values of flags: durations, sizes, addresses, hosts and origins.
+//! Parsers for the values of flags: sizes, addresses, hosts and origins.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use axum::http::HeaderValue;
-use jiff::SignedDuration;
 
 /// Host of a listen address that is only a port.
 const LOOPBACK: &str = "127.0.0.1";
@@ -100,16 +98,6 @@ impl FromStr for ByteSize {
             .map(Self)
             .ok_or_else(|| "write a number of bytes, such as 4096, 64Ki, 10M or 10Gi".to_owned())
     }
-}
-
-/// Parses a duration with its unit, such as `30s`, or `0`.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let parsed: Option<SignedDuration> = text.parse().ok();
-    let duration = parsed.and_then(|duration| Duration::try_from(duration).ok());
-    duration.ok_or_else(|| "write a number with its unit, such as 30s, 10m or 1h".to_owned())
 }
 
 /// Returns `HOST:PORT` for a listen address. `PORT` means the loopback address; `:PORT` means every
@@ -266,22 +254,6 @@ mod tests {
         }
         for text in ["", "https://", "ftp://a", "a/b", "https://a/", "a b"] {
             assert!(parse_external_address(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_duration_has_a_unit() {
-        let parsed = |text: &str| parse_duration(text).map(|duration| duration.as_millis());
-        assert_eq!(
-            ["0", "100ms", "30s", "10m", "1h30m"].map(parsed),
-            [0, 100, 30_000, 600_000, 5_400_000].map(Ok)
-        );
-        for text in ["", "10", "-1s", "m", "ten minutes"] {
-            assert_eq!(
-                parsed(text),
-                Err("write a number with its unit, such as 30s, 10m or 1h".to_owned()),
-                "{text}"
-            );
         }
     }
 

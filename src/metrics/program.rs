@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use build_info::VERSION;
 use http_server::MetricsWriter;
 
 use super::ServerMetrics;
-use crate::args::VERSION;
 
 /// Writes the metrics of the program.
 pub(super) fn program(writer: &mut MetricsWriter<'_>, metrics: &ServerMetrics) -> fmt::Result {

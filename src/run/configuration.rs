@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{anyhow, bail};
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
+use local_commands::run::registries::{RegistryAccess, needs_registry};
+use local_commands::run::sources::{self, CatalogEntry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::registries::{RegistryAccess, needs_registry};
-use super::sources::{self, CatalogEntry};
 use crate::args::{EditableArg, FileFlags, ServeArgs};
 
 /// Interval between two polls of the configuration file, with `--watch`.

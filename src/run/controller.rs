@@ -14,6 +14,7 @@ use controller::{
 use http_server::ServerReadiness;
 use images::RegistrySettings;
 use loading::LoaderEvent;
+use local_commands::run::registries::settings_with_authorities;
 use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -21,7 +22,6 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use super::access::AccessControl;
 use super::background::BackgroundTasks;
 use super::output;
-use super::registries::controller_settings;
 use super::server::{
     self, CatalogLoader, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
 };
@@ -54,7 +54,7 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
         tracing::info!(gates, "ignoring feature gates: all features are enabled");
     }
     let folder = StoreFolder::open(&args.server)?;
-    let settings = controller_settings(&args.pull)?;
+    let settings = registry_settings(&args.pull)?;
     let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
     let loading = CatalogLoader::open(&args.server, &folder)?;
     server::block_on(control(ControlParts {
@@ -205,6 +205,11 @@ fn identity() -> String {
     )
 }
 
+/// Reads the files with the settings for registries; pull secrets come from the cluster.
+fn registry_settings(args: &PullArgs) -> anyhow::Result<RegistrySettings> {
+    settings_with_authorities(&args.registries, args.pull_cas_dir.as_deref())
+}
+
 /// Polls the files with the settings for registries, and sends their changes. It never ends.
 async fn poll_settings(
     args: PullArgs,
@@ -216,7 +221,7 @@ async fn poll_settings(
     let mut is_failing = false;
     loop {
         polls.tick().await;
-        match controller_settings(&args) {
+        match registry_settings(&args) {
             Ok(read) => {
                 is_failing = false;
                 let is_new = settings.send_if_modified(|former| {

@@ -9,6 +9,7 @@ use anyhow::bail;
 use auth::{AuthError, Authenticator, RequestCredentials, ResourceAccess};
 use axum::Router;
 use axum::body::Bytes;
+use build_info::BuildInfo;
 use http_server::{AllowedHosts, ListenOptions, Listener, Tls};
 use kube_api::{
     Attributes, Authorize, BOOKMARK_INTERVAL, CreateManifestFile, Decision, KubeApi,
@@ -24,7 +25,6 @@ use tokio::time::sleep;
 use super::access::{AccessControl, credentials};
 use super::background::BackgroundTasks;
 use super::listeners::ListenerParts;
-use super::version::build_info;
 use crate::args::KubeApiArgs;
 use crate::handlers::kube_api_handler;
 
@@ -330,7 +330,7 @@ fn not_cached(error: StoreError) -> io::Error {
 
 /// Returns the response at `/version`, in the format of Kubernetes.
 fn version() -> Value {
-    let build = build_info();
+    let build = BuildInfo::of_this_program();
     json!({
         "major": "", "minor": "", "gitVersion": format!("v{}", build.version), "gitCommit": build.commit,
         "gitTreeState": "", "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use auth::Authorizer;
 use controller::connect;
 use loading::{LoaderEvent, Report};
+use local_commands::run::terminal::Terminal;
 use pages::Pages;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
@@ -19,7 +20,6 @@ use super::output;
 use super::server::{
     self, CatalogLoader, EditParts, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
 };
-use super::terminal::Terminal;
 use crate::args::{ServeArgs, ServerArgs};
 use crate::telemetry;
 
@@ -34,7 +34,7 @@ struct ServeParts {
 
 /// Serves until a signal ends it.
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
-    let terminal = Terminal::new();
+    let terminal = Terminal::default();
     telemetry::init(terminal.log()).map_err(anyhow::Error::msg)?;
     server::block_on(start(args, terminal))
 }

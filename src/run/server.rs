@@ -20,6 +20,7 @@ use anyhow::{Context, bail};
 use auth::{Authorizer, ClientCertificate};
 use axum::Router;
 use axum::http::Extensions;
+use build_info::VERSION;
 use controller::ControllerMetrics;
 use graphql::Engine;
 use http_server::{
@@ -45,14 +46,13 @@ use super::grpc::{GrpcListeners, GrpcParts, RunningGrpc};
 use super::kube_api::{CallerAccess, KubeApiListener, RunningKubeApi};
 use super::listeners::ListenerParts;
 use super::metrics::{self, Scrapers};
-use crate::args::{DocumentArgs, EditableArg, LimitArgs, ObserveArgs, ServerArgs, VERSION};
+use crate::args::{DocumentArgs, EditableArg, LimitArgs, ObserveArgs, ServerArgs};
 use crate::handlers::{HandlerLabel, handler_of_path};
 use crate::metrics::{ReloadCounters, ServerMetrics};
 
 use views::{ViewParts, Views};
 
 pub(super) use store::{CatalogLoader, StoreFolder};
-pub(super) use views::ANSWERS_BUILD;
 
 /// Time for each WebSocket to close at the end: as long as a client may take to answer a close
 /// frame, and a little more.

@@ -4,15 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use build_info::CONTENT_BUILD;
 use loading::{Loader, LoaderTask};
 use serving::{Catalogs, catalogs};
 use store::{Store, UnprotectedFiles};
 use tempfile::TempDir;
 
 use crate::args::ServerArgs;
-
-/// Identity of the code that reads catalogs: contents that another build stored are read again.
-const CONTENT_BUILD: &str = env!("CATALOGQL_CONTENT_BUILD");
 
 /// The folder of the store.
 pub(in crate::run) struct StoreFolder {

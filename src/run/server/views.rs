@@ -9,6 +9,7 @@ use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use build_info::{ANSWERS_BUILD, BuildInfo};
 use graphql::limits::Limits;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, ServerInfo};
@@ -19,10 +20,6 @@ use serving::{Catalogs, Visibility};
 
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
 use crate::run::access::{self, AccessControl};
-use crate::run::version::build_info;
-
-/// Identity of the code that answers requests: entity tags of another build are not accepted.
-pub(in crate::run) const ANSWERS_BUILD: &str = env!("CATALOGQL_ANSWERS_BUILD");
 
 /// Parts that the views are built from.
 pub(super) struct ViewParts<'a> {
@@ -145,9 +142,10 @@ fn engine(
         }
     }
     engine.set_policy(documents.policy());
+    let build = BuildInfo::of_this_program();
     engine.set_server(ServerInfo {
-        version: build_info().version.to_owned(),
-        commit: build_info().commit.map(ToOwned::to_owned),
+        version: build.version.to_owned(),
+        commit: build.commit.map(ToOwned::to_owned),
         // From `/graphql`, also below a path prefix.
         playground_url: pages.has_playground().then(|| "playground/".to_owned()),
     });
@@ -164,7 +162,8 @@ fn add_outcome_to_span(kind: OperationKind, result: RequestResult) {
 
 /// Responds with the build of the program, as `catalogql version -o json` prints it.
 async fn version_response() -> impl IntoResponse {
-    let body = serde_json::to_string(&build_info()).expect("names and numbers are JSON");
+    let body =
+        serde_json::to_string(&BuildInfo::of_this_program()).expect("names and numbers are JSON");
     (
         [
             (CONTENT_TYPE, "application/json"),

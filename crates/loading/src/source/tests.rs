@@ -142,7 +142,9 @@ fn what_is_neither_there_nor_names_a_registry_is_refused_with_what_to_write() {
     }
     let error = |text: &str, cause: &str| {
         let example = "quay.io/operatorhubio/catalog:latest";
-        Err(format!("`{text}` is not an image such as {example}: {cause}"))
+        Err(format!(
+            "`{text}` is not an image such as {example}: {cause}"
+        ))
     };
     assert_eq!(
         parsed("quay.io/A"),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use build_info::ANSWERS_BUILD;
 use commands::args::{ListKind, OutputArgs};
 use commands::diff::DiffSides;
 use commands::document_argument::read_document;
@@ -25,7 +26,6 @@ use tokio::runtime;
 
 use super::once;
 use super::output::{ignore_closed_pipe, indented, stdout};
-use super::server::ANSWERS_BUILD;
 use super::sources::{self, SourceReference, with_name};
 use crate::args::{
     ImageArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,

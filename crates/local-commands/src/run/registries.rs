@@ -12,7 +12,7 @@ use anyhow::Context;
 use images::{ImageSource, Registries, RegistriesConf, RegistryCredentials, RegistrySettings};
 use loading::Source;
 
-use crate::args::{PullArgs, RegistryArgs};
+use crate::args::RegistryArgs;
 
 /// `registries.conf` of the system.
 const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
@@ -25,12 +25,12 @@ type TextFile = (PathBuf, String);
 
 /// The client for registries, created anew when its settings have changed.
 #[derive(Debug, Default)]
-pub(super) struct RegistryAccess(Option<(RegistrySettings, Registries)>);
+pub struct RegistryAccess(Option<(RegistrySettings, Registries)>);
 
 impl RegistryAccess {
     /// Reads the flags and the environment. A client whose settings are unchanged keeps its
     /// connections.
-    pub(super) fn update(
+    pub fn update(
         &mut self,
         args: &RegistryArgs,
         needs_registry: bool,
@@ -50,16 +50,20 @@ impl RegistryAccess {
 }
 
 /// Returns whether one of these sources is an image in a registry.
-pub(super) fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
+pub fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
     sources
         .into_iter()
         .any(|source| matches!(source, Source::Image(ImageSource::Registry(_))))
 }
 
-/// Reads the files of a controller, whose pull secrets come from the cluster.
-pub(super) fn controller_settings(args: &PullArgs) -> anyhow::Result<RegistrySettings> {
-    let mut settings = settings(&args.registries, &|name| std::env::var_os(name))?;
-    if let Some(folder) = &args.pull_cas_dir {
+/// Reads the files that flags name, with the authorities in a folder (`*.crt` and `*.pem`), and
+/// returns the settings.
+pub fn settings_with_authorities(
+    args: &RegistryArgs,
+    folder: Option<&Path>,
+) -> anyhow::Result<RegistrySettings> {
+    let mut settings = settings(args, &|name| std::env::var_os(name))?;
+    if let Some(folder) = folder {
         for path in list_files(folder, &["crt", "pem"])? {
             settings.authorities.push(read(&path)?.1);
         }

@@ -6,12 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use commands::args::parse_duration;
 use images::Registries;
 use loading::{RefreshPolicy, Source, SourceSpec};
 use serde::Deserialize;
 use serving::{CatalogMetadata, CatalogName};
-
-use crate::args::parse_duration;
 
 /// The catalogs of the configuration file. Its other members are flags, which were read with the
 /// command line.
@@ -47,21 +46,25 @@ struct ConfigSource {
 
 /// A source as a user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SourceReference {
-    pub(super) source: Source,
+pub struct SourceReference {
+    /// The source.
+    pub source: Source,
     /// The directory of an image that holds the catalog; `None` takes the one that the image's
     /// label names.
-    pub(super) configs_dir: Option<String>,
+    pub configs_dir: Option<String>,
 }
 
 /// A catalog as a user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CatalogEntry {
-    pub(super) name: CatalogName,
-    pub(super) reference: SourceReference,
-    pub(super) metadata: CatalogMetadata,
+pub struct CatalogEntry {
+    /// The name.
+    pub name: CatalogName,
+    /// The source.
+    pub reference: SourceReference,
+    /// What the user says of it.
+    pub metadata: CatalogMetadata,
     /// Poll interval of the image's tag, in place of `--poll`; zero is never.
-    pub(super) poll_interval: Option<Duration>,
+    pub poll_interval: Option<Duration>,
 }
 
 impl SourceReference {
@@ -77,7 +80,7 @@ impl SourceReference {
     }
 
     /// Returns the source with its refresh policy and the client for registries.
-    pub(super) fn spec(&self, refresh: RefreshPolicy, registries: &Registries) -> SourceSpec {
+    pub fn spec(&self, refresh: RefreshPolicy, registries: &Registries) -> SourceSpec {
         let Self {
             source,
             configs_dir,
@@ -93,7 +96,7 @@ impl SourceReference {
 
 /// Returns the catalogs of the command line and of the file, in that order; no two of one name.
 /// `configs_dir` is for the images of the command line.
-pub(super) fn catalogs(
+pub fn catalogs(
     arguments: &[String],
     config: Option<&Path>,
     configs_dir: Option<&str>,

@@ -230,7 +230,7 @@ pub enum SummaryFormat {
 
 /// Adds the argument behind the sources to an error that names only missing sources: clap takes a
 /// single argument for the last one.
-pub(super) fn name_missing(mut error: clap::Error) -> clap::Error {
+pub fn name_missing(mut error: clap::Error) -> clap::Error {
     const SOURCES: &str = "<[NAME=]SOURCE>...";
     let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let usage = error
@@ -252,13 +252,16 @@ pub(super) fn name_missing(mut error: clap::Error) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
+    use clap::Subcommand as _;
+
     use super::*;
-    use crate::args::Args;
+    use crate::args::LocalCommand;
 
     #[test]
     fn a_single_argument_may_be_the_source_or_what_follows_it() {
         let missing = |line: &str| {
-            let error = Args::with_variables()
+            let program = clap::Command::new("catalogql");
+            let error = LocalCommand::augment_subcommands(program)
                 .try_get_matches_from(line.split(' '))
                 .unwrap_err();
             name_missing(error)

@@ -10,30 +10,24 @@ use loading::LoadStep;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// The progress bars of a command.
-pub(super) struct Terminal {
+#[derive(Default)]
+pub struct Terminal {
     bars: MultiProgress,
     by_name: Mutex<HashMap<String, ProgressBar>>,
 }
 
 /// Writes log lines above the bars.
 #[derive(Clone)]
-pub(super) struct Log(MultiProgress);
+pub struct Log(MultiProgress);
 
 impl Terminal {
-    pub(super) fn new() -> Self {
-        Self {
-            bars: MultiProgress::new(),
-            by_name: Mutex::default(),
-        }
-    }
-
     /// Returns the writer of log lines.
-    pub(super) fn log(&self) -> Log {
+    pub fn log(&self) -> Log {
         Log(self.bars.clone())
     }
 
     /// Shows how far the step of a catalog is, in bytes.
-    pub(super) fn progress(&self, name: &str, step: LoadStep, done: u64, total: u64) {
+    pub fn progress(&self, name: &str, step: LoadStep, done: u64, total: u64) {
         let mut by_name = self.by_name.lock().expect("no holder of this lock panics");
         let bar = by_name.entry(name.to_owned()).or_insert_with(|| {
             let template = "{prefix:16} {msg:9} {bar:20} {bytes:>10} of {total_bytes}";
@@ -55,7 +49,7 @@ impl Terminal {
     }
 
     /// Removes the bar of a catalog.
-    pub(super) fn done(&self, name: &str) {
+    pub fn done(&self, name: &str) {
         if let Some(bar) = self
             .by_name
             .lock()

@@ -22,7 +22,7 @@ pub(super) fn load<'a>(
             .map(|(_, reference)| &reference.source),
     );
     let registries = RegistryAccess::default().update(&images.registries, needs_registry)?;
-    let terminal = Arc::new(Terminal::new());
+    let terminal = Arc::new(Terminal::default());
     let folder = std::env::temp_dir();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

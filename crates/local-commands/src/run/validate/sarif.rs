@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use build_info::VERSION;
 use serde_json::{Value, json};
 
 use super::Finding;
-use crate::args::VERSION;
 use crate::run::output;
 
 const SCHEMA: &str =
