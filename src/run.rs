@@ -1,18 +1,10 @@
 //! Entry point of each command: one function in one file.
 
-mod access;
-mod background;
 mod certificate;
 mod configuration;
 mod controller;
-mod edits;
-mod grpc;
-mod kube_api;
-mod listeners;
-mod metrics;
 mod output;
 mod serve;
-mod server;
 mod version;
 
 use std::io::{self, Write};

@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
+use catalog_server::{
+    AccessControl, BackgroundTasks, CatalogLoader, MetricsAccess, Server, ServerParts,
+    ServerSockets, StoreFolder, block_on,
+};
 use controller::{
     Controller, ControllerMode, ControllerOptions, LeaseDurations, connect, pod_namespace,
     pod_service_account,
@@ -15,18 +19,13 @@ use http_server::ServerReadiness;
 use images::RegistrySettings;
 use loading::LoaderEvent;
 use local_commands::run::registries::settings_with_authorities;
+use server_metrics::ReloadCounters;
 use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::access::AccessControl;
-use super::background::BackgroundTasks;
 use super::output;
-use super::server::{
-    self, CatalogLoader, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
-};
 use crate::args::{ControllerArgs, PullArgs};
-use crate::metrics::ReloadCounters;
 use crate::telemetry;
 
 /// Interval at which the files with the settings for registries are read again.
@@ -57,7 +56,7 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     let settings = registry_settings(&args.pull)?;
     let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
     let loading = CatalogLoader::open(&args.server, &folder)?;
-    server::block_on(control(ControlParts {
+    block_on(control(ControlParts {
         args,
         options,
         settings,

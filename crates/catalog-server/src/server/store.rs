@@ -13,26 +13,26 @@ use tempfile::TempDir;
 use crate::args::ServerArgs;
 
 /// The folder of the store.
-pub(in crate::run) struct StoreFolder {
+pub struct StoreFolder {
     path: PathBuf,
     /// Removes the folder when it is dropped.
     _temporary: Option<TempDir>,
 }
 
 /// A loader that does not run yet, and what it publishes to.
-pub(in crate::run) struct CatalogLoader {
+pub struct CatalogLoader {
     /// Sets the wanted catalogs.
-    pub(in crate::run) loader: Loader,
+    pub loader: Loader,
     /// Loads them while it runs.
-    pub(in crate::run) task: LoaderTask,
+    pub task: LoaderTask,
     /// The published set.
-    pub(in crate::run) catalogs: Catalogs,
+    pub catalogs: Catalogs,
 }
 
 impl StoreFolder {
     /// Returns the folder that `--store` names, or else one in the user's cache folder. Where that
     /// cannot be created, as for a user without a home, it is a temporary folder.
-    pub(in crate::run) fn open(args: &ServerArgs) -> anyhow::Result<Self> {
+    pub fn open(args: &ServerArgs) -> anyhow::Result<Self> {
         if let Some(folder) = &args.store {
             return Ok(Self::permanent(folder.clone()));
         }
@@ -57,7 +57,7 @@ impl StoreFolder {
     }
 
     /// Returns the path of the folder.
-    pub(in crate::run) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -71,7 +71,7 @@ impl StoreFolder {
 
 impl CatalogLoader {
     /// Opens the store in a folder, and creates the loader of a server.
-    pub(in crate::run) fn open(args: &ServerArgs, folder: &StoreFolder) -> anyhow::Result<Self> {
+    pub fn open(args: &ServerArgs, folder: &StoreFolder) -> anyhow::Result<Self> {
         let store = Store::open(folder.path(), args.store_quota.0, CONTENT_BUILD)?;
         let UnprotectedFiles { repaired, removed } = store.unprotected_files();
         if repaired > 0 || removed > 0 {

@@ -14,9 +14,9 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use http_server::MetricsFormat;
+use server_metrics::ServerMetrics;
 
 use super::access::credentials;
-use crate::metrics::ServerMetrics;
 
 /// The path of metrics.
 const METRICS: &str = "/metrics";

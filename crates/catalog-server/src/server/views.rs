@@ -18,8 +18,8 @@ use http_server::{add_span_attributes, cors};
 use pages::Pages;
 use serving::{Catalogs, Visibility};
 
+use crate::access::{self, AccessControl};
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
-use crate::run::access::{self, AccessControl};
 
 /// Parts that the views are built from.
 pub(super) struct ViewParts<'a> {

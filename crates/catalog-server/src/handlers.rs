@@ -42,7 +42,7 @@ const CATALOGS: &str = "/catalogs/";
 const PAGE_PATHS: [&str; 2] = ["/assets/", "/playground/"];
 
 /// Returns the handler of a request to the main listener.
-pub fn handler_of_path(path: &str) -> RequestHandler {
+pub(super) fn handler_of_path(path: &str) -> RequestHandler {
     let label = HandlerLabel::from_path(path);
     RequestHandler {
         // catalogd has no edits, and counts every other path below its prefix.
@@ -52,12 +52,12 @@ pub fn handler_of_path(path: &str) -> RequestHandler {
 }
 
 /// Returns the handler of every request to the listener of the Kubernetes API.
-pub fn kube_api_handler(_: &str) -> RequestHandler {
+pub(super) fn kube_api_handler(_: &str) -> RequestHandler {
     HandlerLabel::KubeApi.into()
 }
 
 /// Returns the handler of every request to a listener of gRPC.
-pub fn grpc_handler(_: &str) -> RequestHandler {
+pub(super) fn grpc_handler(_: &str) -> RequestHandler {
     HandlerLabel::Grpc.into()
 }
 

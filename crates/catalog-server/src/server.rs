@@ -33,6 +33,7 @@ use loading::{LoadStatistics, Refresher};
 use pages::Pages;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::pki_types::CertificateDer;
+use server_metrics::{ReloadCounters, ServerMetrics};
 use serving::Catalogs;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -45,14 +46,13 @@ use super::edits;
 use super::grpc::{GrpcListeners, GrpcParts, RunningGrpc};
 use super::kube_api::{CallerAccess, KubeApiListener, RunningKubeApi};
 use super::listeners::ListenerParts;
-use super::metrics::{self, Scrapers};
+use super::scrapes::{self, Scrapers};
 use crate::args::{DocumentArgs, EditableArg, LimitArgs, ObserveArgs, ServerArgs};
 use crate::handlers::{HandlerLabel, handler_of_path};
-use crate::metrics::{ReloadCounters, ServerMetrics};
 
 use views::{ViewParts, Views};
 
-pub(super) use store::{CatalogLoader, StoreFolder};
+pub use store::{CatalogLoader, StoreFolder};
 
 /// Time for each WebSocket to close at the end: as long as a client may take to answer a close
 /// frame, and a little more.
@@ -63,7 +63,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 const IDLE_THREAD: Duration = Duration::from_secs(1);
 
 /// The sockets of a server that does not serve yet, and its TLS.
-pub(super) struct ServerSockets {
+pub struct ServerSockets {
     listener: Listener,
     /// Listener for probes alone.
     probes: Option<Listener>,
@@ -71,28 +71,31 @@ pub(super) struct ServerSockets {
 }
 
 /// Parts that a server is built from, besides its sockets.
-pub(super) struct ServerParts<'a> {
-    pub(super) args: &'a ServerArgs,
-    pub(super) documents: &'a DocumentArgs,
-    pub(super) limits: &'a LimitArgs,
+pub struct ServerParts<'a> {
+    /// Flags of the server.
+    pub args: &'a ServerArgs,
+    /// Flags for trusted documents.
+    pub documents: &'a DocumentArgs,
+    /// Limits of a request.
+    pub limits: &'a LimitArgs,
     /// The folder of the store, on whose file system views keep files, too.
-    pub(super) store_folder: &'a Path,
+    pub store_folder: &'a Path,
     /// The published set.
-    pub(super) catalogs: Catalogs,
+    pub catalogs: Catalogs,
     /// Loads of the wanted catalogs.
-    pub(super) loads: LoadStatistics,
+    pub loads: LoadStatistics,
     /// Identifies callers, if any listener needs it.
-    pub(super) access: Option<AccessControl>,
+    pub access: Option<AccessControl>,
     /// Callers that may read metrics.
-    pub(super) metrics_access: MetricsAccess,
+    pub metrics_access: MetricsAccess,
     /// Directories that requests may edit.
-    pub(super) edits: Option<EditParts<'a>>,
+    pub edits: Option<EditParts<'a>>,
     /// Counts reconciliations, if there is a controller.
-    pub(super) controller: Option<Arc<ControllerMetrics>>,
+    pub controller: Option<Arc<ControllerMetrics>>,
 }
 
 /// Callers that may read metrics.
-pub(super) enum MetricsAccess {
+pub enum MetricsAccess {
     /// Everybody who can connect.
     Everybody,
     /// Those whom the API server lets `get` the path.
@@ -100,14 +103,15 @@ pub(super) enum MetricsAccess {
 }
 
 /// Directories that requests may edit.
-pub(super) struct EditParts<'a> {
-    pub(super) editable: &'a [EditableArg],
+pub struct EditParts<'a> {
+    /// Their names and paths.
+    pub editable: &'a [EditableArg],
     /// Loads a directory that was edited.
-    pub(super) refresher: Refresher,
+    pub refresher: Refresher,
 }
 
 /// A server that listens and does not serve yet.
-pub(super) struct Server {
+pub struct Server {
     listener: Listener,
     /// Listener for probes alone.
     probes: Option<Listener>,
@@ -140,9 +144,7 @@ struct MetricsListener {
 }
 
 /// Runs a server to its end.
-pub(super) fn block_on(
-    server: impl Future<Output = anyhow::Result<()>>,
-) -> anyhow::Result<ExitCode> {
+pub fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<ExitCode> {
     raise_open_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_keep_alive(IDLE_THREAD)
@@ -156,7 +158,7 @@ pub(super) fn block_on(
 
 impl ServerSockets {
     /// Reads the certificate and listens on the addresses of the arguments.
-    pub(super) async fn bind(args: &ServerArgs) -> anyhow::Result<Self> {
+    pub async fn bind(args: &ServerArgs) -> anyhow::Result<Self> {
         refuse_unintended_access(args)?;
         let tls = args
             .tls
@@ -181,10 +183,7 @@ impl ServerSockets {
 
 impl Server {
     /// Prepares to serve, and binds the remaining listeners.
-    pub(super) async fn build(
-        sockets: ServerSockets,
-        parts: ServerParts<'_>,
-    ) -> anyhow::Result<Self> {
+    pub async fn build(sockets: ServerSockets, parts: ServerParts<'_>) -> anyhow::Result<Self> {
         let ServerSockets {
             listener,
             probes,
@@ -306,7 +305,7 @@ impl Server {
     }
 
     /// Returns the URL at which this machine reaches the server, without a path.
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         let scheme = if self.options.tls.is_some() {
             "https"
         } else {
@@ -316,17 +315,17 @@ impl Server {
     }
 
     /// Returns the readiness that the readiness probe reports.
-    pub(super) fn ready(&self) -> ServerReadiness {
+    pub fn ready(&self) -> ServerReadiness {
         self.options.ready.clone()
     }
 
     /// Returns the counters of reloads of configuration files.
-    pub(super) fn reloads(&self) -> Arc<ReloadCounters> {
+    pub fn reloads(&self) -> Arc<ReloadCounters> {
         Arc::clone(&self.reloads)
     }
 
     /// Returns the pages that are served.
-    pub(super) fn pages(&self) -> Pages {
+    pub fn pages(&self) -> Pages {
         self.pages
     }
 
@@ -334,7 +333,7 @@ impl Server {
     ///
     /// # Errors
     /// One of the tasks panicked. Running requests are finished, as after a signal.
-    pub(super) async fn run(
+    pub async fn run(
         self,
         tasks: &mut BackgroundTasks,
         ending: impl FnOnce(),
@@ -478,7 +477,7 @@ impl MetricsListener {
         };
         Ok(Some(Self {
             listener,
-            routes: metrics::routes(metrics, scrapers),
+            routes: scrapes::routes(metrics, scrapers),
             hosts,
         }))
     }

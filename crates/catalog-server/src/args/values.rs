@@ -37,7 +37,7 @@ pub struct EditableArg {
 }
 
 /// Parses `NAME=DIR`.
-pub(super) fn parse_editable(text: &str) -> Result<EditableArg, String> {
+pub fn parse_editable(text: &str) -> Result<EditableArg, String> {
     let parts = text
         .split_once('=')
         .filter(|(name, directory)| !name.is_empty() && !directory.is_empty());
@@ -160,7 +160,7 @@ pub(super) fn parse_origin(text: &str) -> Result<HeaderValue, String> {
 }
 
 /// Checks an external address: an optional scheme and a host, without a path.
-pub(super) fn parse_external_address(text: &str) -> Result<String, String> {
+pub fn parse_external_address(text: &str) -> Result<String, String> {
     let (scheme, address) = text.split_once("://").unwrap_or(("https", text));
     let is_address = !address.is_empty() && !address.contains(['/', ' ', '?', '#']);
     if matches!(scheme, "http" | "https") && is_address {

@@ -9,14 +9,14 @@ use tokio::task::{AbortHandle, JoinSet};
 
 /// Tasks without which a server would miss changes. They are aborted when this is dropped.
 #[derive(Default)]
-pub(super) struct BackgroundTasks(JoinSet<Option<Panicked>>);
+pub struct BackgroundTasks(JoinSet<Option<Panicked>>);
 
 /// The name of a task that panicked.
 struct Panicked(&'static str);
 
 impl BackgroundTasks {
     /// Spawns a task; `name` says what it does.
-    pub(super) fn spawn(
+    pub fn spawn(
         &mut self,
         name: &'static str,
         task: impl Future<Output = ()> + Send + 'static,

@@ -28,7 +28,7 @@ const GRAPHQL: &str = "/graphql";
 
 /// Identifies callers and authorizes them. Clones share everything.
 #[derive(Clone)]
-pub(super) struct AccessControl {
+pub struct AccessControl {
     pub(super) authenticator: Authenticator,
     pub(super) callers: Callers,
 }
@@ -95,7 +95,7 @@ async fn authorize(
 impl AccessControl {
     /// Starts to follow the API server's authorities of client certificates. Callers see those of
     /// `catalogs` that the API server lets them read.
-    pub(super) fn start(
+    pub fn start(
         api_server: &ApiServerClient,
         args: &AccessArgs,
         catalogs: &Catalogs,
