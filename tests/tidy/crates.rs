@@ -269,7 +269,6 @@ const RESERVED: [(&str, &[&str]); 34] = [
             "auth",
             "testing",
             "catalog-server",
-            "catalogql",
             "catalogql-client",
         ],
     ),
@@ -278,10 +277,7 @@ const RESERVED: [(&str, &[&str]); 34] = [
     ("yasna", &["auth", "http-server"]),
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
-    (
-        "rustix",
-        &["loading", "http-server", "catalog-server", "catalogql"],
-    ),
+    ("rustix", &["loading", "http-server", "catalog-server"]),
     (
         "axum",
         &[
@@ -294,7 +290,6 @@ const RESERVED: [(&str, &[&str]); 34] = [
             "grpc",
             "pages",
             "catalog-server",
-            "catalogql",
         ],
     ),
     // A WebSocket is an upgraded connection of hyper.
