@@ -20,8 +20,8 @@ help: ## List what there is to make
 
 run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
 	@$(MAKE) --no-print-directory pages || echo 'running without the pages for people' >&2
-	@[ -x $(BUILT)/quick/catalogql ] || echo '==> catalogql (5 minutes on two cores, once)' >&2
-	cargo run --profile quick --locked -- serve example=examples/catalog --listen $(LISTEN)
+	@[ -x $(BUILT)/debug/catalogql ] || echo '==> catalogql (5 minutes on two cores, once)' >&2
+	cargo run --locked --no-default-features -- serve example=examples/catalog --listen $(LISTEN)
 
 pages: explorer playground ## Build the pages for people (the next build of catalogql has them)
 

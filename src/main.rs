@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use catalogql::args::Args;
 use catalogql::run;
 
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -128,7 +128,7 @@ impl Prometheus {
                 started.elapsed() < testing::TEST_TIMEOUT,
                 "{name} is not {is_true}: {expression} gives {series:?}"
             );
-            thread::yield_now();
+            testing::pause();
         }
     }
 }

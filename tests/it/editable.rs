@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
+use testing::{TEST_TIMEOUT, eventually_within};
 
 use crate::support::{
     Folders, HttpResponse, Server, catalogql, eventually, exchange, graphql, packages, run,
@@ -539,8 +540,9 @@ fn of_five_hundred_batches_at_once_none_is_lost() {
                 let entries = [json!({ "name": "etcd.v1.0.0" })];
                 let channel = format!("channel-{number:03}");
                 let batch = json!([{ "op": "add-channel", "package": "etcd", "channel": channel, "entries": entries }]);
-                // One that waited too long may be done all the same: its key tells.
-                eventually(|| {
+                // One that waited too long may be done all the same: its key tells. The last one waits
+                // for the files of all the others to be synchronized with the disk.
+                eventually_within(5 * TEST_TIMEOUT, || {
                     let response = edit(address, &[("idempotency-key", &key)], &batch);
                     assert!([200, 408, 503].contains(&response.status), "{}", body(&response));
                     (response.status == 200).then_some(())

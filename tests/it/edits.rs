@@ -425,7 +425,10 @@ fn a_channel_is_created_with_an_entry() {
     ];
     let skips = ["--skips", "etcd.v0.9.0", "--skip-range", "<0.9.2"];
     let added = command(&folders, &[&add[..], &skips, &["--patch"]].concat());
-    assert_eq!((added.status, added.stderr.as_str()), (Some(0), ""));
+    assert_eq!(
+        (added.status, added.stderr.as_str()),
+        (Some(0), "wrote @/catalog/etcd/catalog.yaml\n")
+    );
     let channel = "+---\n+entries:\n+- name: etcd.v0.9.2\n+  skipRange: <0.9.2\n+  skips:\n+  - etcd.v0.9.0\n+name: slow\n+package: \
                    etcd\n+schema: olm.channel\n";
     assert!(added.stdout.contains(channel), "{}", added.stdout);

@@ -74,6 +74,7 @@ impl Server {
             page_size: usize::MAX,
             cost: u64::MAX,
             work: u64::MAX,
+            time: testing::TEST_TIMEOUT,
             ..Limits::default()
         };
         Self {

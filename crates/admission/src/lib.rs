@@ -1,5 +1,5 @@
-//! Admission of work: bounds on what requests do and hold at a time, of which one requester gets at
-//! most half, so that a slow or greedy one keeps no other out.
+//! Admission of work: fair shares instead of a rate limit. Bounds what requests do and hold at a
+//! time, of which one requester gets at most half, so that a slow or greedy one keeps no other out.
 //!
 //! [`FairSemaphore`] queues requests for a permit and runs work with it on threads that serve no
 //! connections; [`Permits`] never waits and bounds what is held, such as bytes. [`Peer`] is the

@@ -1,6 +1,6 @@
 //! Upstream's limits of a document, counted as upstream counts them, before validation.
 //!
-//! Introspection has a separate limit here, so that the query with which tools read a schema
+//! Introspection has its own limit here, so that the query with which tools read a schema
 //! passes.
 
 use std::collections::{HashMap, HashSet};

@@ -205,8 +205,8 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Publishes the authorities when they are first read and whenever they change. An error leaves the
-/// former ones.
+/// Loads the authorities of client certificates and reloads them whenever they change. An error
+/// leaves the former ones.
 async fn watch_authorities(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
     let maps = Api::<ConfigMap>::namespaced(client, NAMESPACE);
     let mut events = std::pin::pin!(watch_object(maps, NAME).default_backoff());

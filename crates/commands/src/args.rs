@@ -202,7 +202,7 @@ pub struct UpgradePlanArgs {
     #[arg(long, value_name = "NAME")]
     pub architecture: Option<String>,
     /// Also show the phase of support on a day, such as 2026-11-26
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
     pub support_on: Option<String>,
 }
 
@@ -404,6 +404,14 @@ pub fn parse_installed(text: &str) -> Option<InstalledArg> {
         name: name.to_owned(),
         version: version.to_owned(),
     })
+}
+
+/// Checks that a text is a day.
+fn parse_day(text: &str) -> Result<String, String> {
+    match jiff::civil::Date::strptime("%Y-%m-%d", text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("write a day as YEAR-MONTH-DAY, such as 2026-11-26".to_owned()),
+    }
 }
 
 /// Parses `PACKAGE@VERSION[:CHANNEL]`.

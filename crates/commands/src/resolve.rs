@@ -122,6 +122,9 @@ pub async fn resolve<T: GraphqlTransport>(
     // To the API, a catalog that is not served is one that lacks the package.
     if matches!(answer, ResolveAnswer::ResolutionFailure { .. }) {
         session.check_catalogs(&catalogs).await?;
+        session
+            .check_channels(&args.package, &args.channel, &[])
+            .await?;
     }
 
     if is_structured(&session.output) {

@@ -1,5 +1,5 @@
-//! Readiness of a replica: it is ready once each desired catalog is loaded, or its first load has
-//! failed or timed out.
+//! Readiness of a replica, which `/readyz` reports: it is ready once each desired catalog is loaded,
+//! or its first load has failed or timed out.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

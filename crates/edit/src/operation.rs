@@ -148,7 +148,6 @@ pub struct AddModeError(String);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Packages {
     /// The names; one may hold several, separated by commas.
-    #[serde(default)]
     pub packages: Vec<String>,
     /// Ignore names of packages that do not exist.
     #[serde(default)]

@@ -1,4 +1,5 @@
-//! Go types of typed blobs and properties, and a check of JSON values against them.
+//! Go types of typed blobs, of properties and of the parts of a `ClusterServiceVersion`, and a check
+//! of JSON values against them. Other crates write and copy these parts by the same types.
 //!
 //! Go's `encoding/json` ignores unknown fields, accepts `null` for any type and fails at the first
 //! value of another type. [`find_mismatch`] finds that value and formats Go's error, which names
@@ -11,12 +12,13 @@ use fbc_read::json::{JsonCursor, JsonError, JsonKind, JsonText, JsonValue, is_fi
 use crate::csv_enums::InstallMode;
 
 /// A Go type that a JSON value can be decoded to.
-#[derive(Clone, Copy)]
-pub(crate) enum GoType {
+#[derive(Clone, Copy, Debug)]
+pub enum GoType {
     /// Any value.
     Any,
     /// A string, with the name of its Go type.
     String(&'static str),
+    /// A boolean.
     Bool,
     /// An integer, with the name of its Go type.
     Integer(&'static str),
@@ -24,119 +26,173 @@ pub(crate) enum GoType {
     InstallMode,
     /// Base64 in the standard alphabet, or an array of bytes.
     Bytes,
+    /// A slice, with the type of its elements and the name of its Go type.
     List(&'static GoType, &'static str),
+    /// A map by strings, with the type of its values and the name of its Go type.
     Map(&'static GoType, &'static str),
+    /// A struct.
     Struct(&'static GoStruct),
 }
 
-/// A Go struct: its name, its qualified name, and its fields by JSON name.
-pub(crate) struct GoStruct {
+/// A Go struct.
+#[derive(Debug)]
+pub struct GoStruct {
     name: &'static str,
     qualified: &'static str,
-    fields: &'static [(&'static str, GoType)],
+    /// Fields in Go's order, in which its encoder writes them.
+    pub fields: &'static [GoField],
 }
 
-const STRING: GoType = GoType::String("string");
-const STRINGS: GoType = GoType::List(&STRING, "[]string");
+/// A field of a Go struct.
+#[derive(Debug)]
+pub struct GoField {
+    /// Name in JSON.
+    pub name: &'static str,
+    /// Type of its value.
+    pub go_type: GoType,
+    /// `true` if Go's encoder omits an empty value. Known of the parts of a `ClusterServiceVersion`.
+    pub omits_empty: bool,
+}
+
+/// A string.
+pub const STRING: GoType = GoType::String("string");
+
+/// A list of strings.
+pub const STRINGS: GoType = GoType::List(&STRING, "[]string");
+
+/// Strings by strings, such as annotations.
+pub const STRING_MAP: GoType = GoType::Map(&STRING, "map[string]string");
+
+/// Native APIs of a `ClusterServiceVersion`.
+pub const NATIVE_APIS: GoType = GoType::List(&NATIVE_API, "[]v1.GroupVersionKind");
+
+/// Maintainers of a `ClusterServiceVersion`.
+pub const MAINTAINERS: GoType = GoType::List(&MAINTAINER, "[]v1alpha1.Maintainer");
+
+/// Links of a `ClusterServiceVersion`.
+pub const LINKS: GoType = GoType::List(&LINK, "[]v1alpha1.AppLink");
+
+/// Install modes of a `ClusterServiceVersion`.
+pub const INSTALL_MODES: GoType = GoType::List(&INSTALL_MODE, "[]v1alpha1.InstallMode");
 
 macro_rules! structs {
-    ($($id:ident = $name:literal, $qualified:literal { $($field:literal: $type:expr),* $(,)? })+) => {
-        $(pub(crate) const $id: GoType = GoType::Struct(&GoStruct {
-            name: $name, qualified: $qualified, fields: &[$(($field, $type)),*],
-        });)+
+    ($($visibility:vis $id:ident = $name:literal, $qualified:literal {
+        $($field:literal $($omitempty:ident)?: $type:expr),* $(,)?
+    })+) => {
+        $(
+            #[doc = concat!("`", $qualified, "`.")]
+            $visibility const $id: GoType = GoType::Struct(&GoStruct {
+                name: $name,
+                qualified: $qualified,
+                fields: &[$(GoField {
+                    name: $field,
+                    go_type: $type,
+                    omits_empty: omits_empty!($($omitempty)?),
+                }),*],
+            });
+        )+
+    };
+}
+
+macro_rules! omits_empty {
+    (omitempty) => {
+        true
+    };
+    () => {
+        false
     };
 }
 
 structs! {
-    PROPERTY = "Property", "property.Property" { "type": STRING, "value": GoType::Any }
-    ICON = "Icon", "declcfg.Icon" { "base64data": GoType::Bytes, "mediatype": STRING }
-    PACKAGE_BLOB = "Package", "declcfg.Package" {
+    pub(crate) PROPERTY = "Property", "property.Property" { "type": STRING, "value": GoType::Any }
+    pub(crate) ICON = "Icon", "declcfg.Icon" { "base64data": GoType::Bytes, "mediatype": STRING }
+    pub(crate) PACKAGE_BLOB = "Package", "declcfg.Package" {
         "schema": STRING, "name": STRING, "defaultChannel": STRING, "icon": ICON, "description": STRING,
         "properties": GoType::List(&PROPERTY, "[]property.Property"),
     }
-    ENTRY = "ChannelEntry", "declcfg.ChannelEntry" {
+    pub(crate) ENTRY = "ChannelEntry", "declcfg.ChannelEntry" {
         "name": STRING, "replaces": STRING, "skips": STRINGS, "skipRange": STRING,
     }
-    CHANNEL_BLOB = "Channel", "declcfg.Channel" {
+    pub(crate) CHANNEL_BLOB = "Channel", "declcfg.Channel" {
         "schema": STRING, "name": STRING, "package": STRING,
         "entries": GoType::List(&ENTRY, "[]declcfg.ChannelEntry"),
         "properties": GoType::List(&PROPERTY, "[]property.Property"),
     }
-    RELATED_IMAGE = "RelatedImage", "declcfg.RelatedImage" { "name": STRING, "image": STRING }
-    BUNDLE_BLOB = "Bundle", "declcfg.Bundle" {
+    pub(crate) RELATED_IMAGE = "RelatedImage", "declcfg.RelatedImage" { "name": STRING, "image": STRING }
+    pub(crate) BUNDLE_BLOB = "Bundle", "declcfg.Bundle" {
         "schema": STRING, "name": STRING, "package": STRING, "image": STRING,
         "properties": GoType::List(&PROPERTY, "[]property.Property"),
         "relatedImages": GoType::List(&RELATED_IMAGE, "[]declcfg.RelatedImage"),
     }
-    REFERENCE = "PackageScopedReference", "declcfg.PackageScopedReference" { "schema": STRING, "name": STRING }
-    DEPRECATION_ENTRY = "DeprecationEntry", "declcfg.DeprecationEntry" { "reference": REFERENCE, "message": STRING }
-    DEPRECATIONS_BLOB = "Deprecation", "declcfg.Deprecation" {
+    pub(crate) REFERENCE = "PackageScopedReference", "declcfg.PackageScopedReference" { "schema": STRING, "name": STRING }
+    pub(crate) DEPRECATION_ENTRY = "DeprecationEntry", "declcfg.DeprecationEntry" { "reference": REFERENCE, "message": STRING }
+    pub(crate) DEPRECATIONS_BLOB = "Deprecation", "declcfg.Deprecation" {
         "schema": STRING, "package": STRING, "name": STRING,
         "entries": GoType::List(&DEPRECATION_ENTRY, "[]declcfg.DeprecationEntry"),
     }
 
-    PACKAGE = "Package", "property.Package" { "packageName": STRING, "version": STRING, "release": STRING }
-    PACKAGE_REQUIRED = "PackageRequired", "property.PackageRequired" {
+    pub(crate) PACKAGE = "Package", "property.Package" { "packageName": STRING, "version": STRING, "release": STRING }
+    pub(crate) PACKAGE_REQUIRED = "PackageRequired", "property.PackageRequired" {
         "packageName": STRING, "versionRange": STRING,
     }
-    GVK = "GVK", "property.GVK" { "group": STRING, "kind": STRING, "version": STRING }
-    GVK_REQUIRED = "GVKRequired", "property.GVKRequired" { "group": STRING, "kind": STRING, "version": STRING }
-    CHANNEL = "Channel", "property.Channel" { "channelName": STRING, "priority": GoType::Integer("int") }
-    BUNDLE_OBJECT = "BundleObject", "property.BundleObject" { "data": GoType::Bytes }
+    pub(crate) GVK = "GVK", "property.GVK" { "group": STRING, "kind": STRING, "version": STRING }
+    pub(crate) GVK_REQUIRED = "GVKRequired", "property.GVKRequired" { "group": STRING, "kind": STRING, "version": STRING }
+    pub(crate) CHANNEL = "Channel", "property.Channel" { "channelName": STRING, "priority": GoType::Integer("int") }
+    pub(crate) BUNDLE_OBJECT = "BundleObject", "property.BundleObject" { "data": GoType::Bytes }
 
-    LINK = "AppLink", "v1alpha1.AppLink" { "name": STRING, "url": STRING }
-    MAINTAINER = "Maintainer", "v1alpha1.Maintainer" { "name": STRING, "email": STRING }
-    INSTALL_MODE = "InstallMode", "v1alpha1.InstallMode" {
+    pub LINK = "AppLink", "v1alpha1.AppLink" { "name" omitempty: STRING, "url" omitempty: STRING }
+    pub(crate) MAINTAINER = "Maintainer", "v1alpha1.Maintainer" { "name" omitempty: STRING, "email" omitempty: STRING }
+    pub(crate) INSTALL_MODE = "InstallMode", "v1alpha1.InstallMode" {
         "type": GoType::InstallMode, "supported": GoType::Bool,
     }
-    NATIVE_API = "GroupVersionKind", "v1.GroupVersionKind" { "group": STRING, "version": STRING, "kind": STRING }
-    RESOURCE = "APIResourceReference", "v1alpha1.APIResourceReference" {
+    pub(crate) NATIVE_API = "GroupVersionKind", "v1.GroupVersionKind" { "group": STRING, "version": STRING, "kind": STRING }
+    pub(crate) RESOURCE = "APIResourceReference", "v1alpha1.APIResourceReference" {
         "name": STRING, "kind": STRING, "version": STRING,
     }
-    STATUS_DESCRIPTOR = "StatusDescriptor", "v1alpha1.StatusDescriptor" {
-        "path": STRING, "displayName": STRING, "description": STRING, "x-descriptors": STRINGS, "value": GoType::Any,
+    pub(crate) STATUS_DESCRIPTOR = "StatusDescriptor", "v1alpha1.StatusDescriptor" {
+        "path": STRING, "displayName" omitempty: STRING, "description" omitempty: STRING, "x-descriptors" omitempty: STRINGS, "value" omitempty: GoType::Any,
     }
-    SPEC_DESCRIPTOR = "SpecDescriptor", "v1alpha1.SpecDescriptor" {
-        "path": STRING, "displayName": STRING, "description": STRING, "x-descriptors": STRINGS, "value": GoType::Any,
+    pub(crate) SPEC_DESCRIPTOR = "SpecDescriptor", "v1alpha1.SpecDescriptor" {
+        "path": STRING, "displayName" omitempty: STRING, "description" omitempty: STRING, "x-descriptors" omitempty: STRINGS, "value" omitempty: GoType::Any,
     }
-    ACTION_DESCRIPTOR = "ActionDescriptor", "v1alpha1.ActionDescriptor" {
-        "path": STRING, "displayName": STRING, "description": STRING, "x-descriptors": STRINGS, "value": GoType::Any,
+    pub(crate) ACTION_DESCRIPTOR = "ActionDescriptor", "v1alpha1.ActionDescriptor" {
+        "path": STRING, "displayName" omitempty: STRING, "description" omitempty: STRING, "x-descriptors" omitempty: STRINGS, "value" omitempty: GoType::Any,
     }
-    CRD = "CRDDescription", "v1alpha1.CRDDescription" {
-        "name": STRING, "version": STRING, "kind": STRING, "displayName": STRING, "description": STRING,
-        "resources": GoType::List(&RESOURCE, "[]v1alpha1.APIResourceReference"),
-        "statusDescriptors": GoType::List(&STATUS_DESCRIPTOR, "[]v1alpha1.StatusDescriptor"),
-        "specDescriptors": GoType::List(&SPEC_DESCRIPTOR, "[]v1alpha1.SpecDescriptor"),
-        "actionDescriptors": GoType::List(&ACTION_DESCRIPTOR, "[]v1alpha1.ActionDescriptor"),
+    pub(crate) CRD = "CRDDescription", "v1alpha1.CRDDescription" {
+        "name": STRING, "version": STRING, "kind": STRING, "displayName" omitempty: STRING, "description" omitempty: STRING,
+        "resources" omitempty: GoType::List(&RESOURCE, "[]v1alpha1.APIResourceReference"),
+        "statusDescriptors" omitempty: GoType::List(&STATUS_DESCRIPTOR, "[]v1alpha1.StatusDescriptor"),
+        "specDescriptors" omitempty: GoType::List(&SPEC_DESCRIPTOR, "[]v1alpha1.SpecDescriptor"),
+        "actionDescriptors" omitempty: GoType::List(&ACTION_DESCRIPTOR, "[]v1alpha1.ActionDescriptor"),
     }
-    CRDS = "CustomResourceDefinitions", "v1alpha1.CustomResourceDefinitions" {
-        "owned": GoType::List(&CRD, "[]v1alpha1.CRDDescription"),
-        "required": GoType::List(&CRD, "[]v1alpha1.CRDDescription"),
+    pub CRDS = "CustomResourceDefinitions", "v1alpha1.CustomResourceDefinitions" {
+        "owned" omitempty: GoType::List(&CRD, "[]v1alpha1.CRDDescription"),
+        "required" omitempty: GoType::List(&CRD, "[]v1alpha1.CRDDescription"),
     }
-    API_SERVICE = "APIServiceDescription", "v1alpha1.APIServiceDescription" {
-        "name": STRING, "group": STRING, "version": STRING, "kind": STRING, "deploymentName": STRING,
-        "containerPort": GoType::Integer("int32"), "displayName": STRING, "description": STRING,
-        "resources": GoType::List(&RESOURCE, "[]v1alpha1.APIResourceReference"),
-        "statusDescriptors": GoType::List(&STATUS_DESCRIPTOR, "[]v1alpha1.StatusDescriptor"),
-        "specDescriptors": GoType::List(&SPEC_DESCRIPTOR, "[]v1alpha1.SpecDescriptor"),
-        "actionDescriptors": GoType::List(&ACTION_DESCRIPTOR, "[]v1alpha1.ActionDescriptor"),
+    pub(crate) API_SERVICE = "APIServiceDescription", "v1alpha1.APIServiceDescription" {
+        "name": STRING, "group": STRING, "version": STRING, "kind": STRING, "deploymentName" omitempty: STRING,
+        "containerPort" omitempty: GoType::Integer("int32"), "displayName" omitempty: STRING, "description" omitempty: STRING,
+        "resources" omitempty: GoType::List(&RESOURCE, "[]v1alpha1.APIResourceReference"),
+        "statusDescriptors" omitempty: GoType::List(&STATUS_DESCRIPTOR, "[]v1alpha1.StatusDescriptor"),
+        "specDescriptors" omitempty: GoType::List(&SPEC_DESCRIPTOR, "[]v1alpha1.SpecDescriptor"),
+        "actionDescriptors" omitempty: GoType::List(&ACTION_DESCRIPTOR, "[]v1alpha1.ActionDescriptor"),
     }
-    API_SERVICES = "APIServiceDefinitions", "v1alpha1.APIServiceDefinitions" {
-        "owned": GoType::List(&API_SERVICE, "[]v1alpha1.APIServiceDescription"),
-        "required": GoType::List(&API_SERVICE, "[]v1alpha1.APIServiceDescription"),
+    pub API_SERVICES = "APIServiceDefinitions", "v1alpha1.APIServiceDefinitions" {
+        "owned" omitempty: GoType::List(&API_SERVICE, "[]v1alpha1.APIServiceDescription"),
+        "required" omitempty: GoType::List(&API_SERVICE, "[]v1alpha1.APIServiceDescription"),
     }
-    CSV_METADATA = "CSVMetadata", "property.CSVMetadata" {
-        "annotations": GoType::Map(&STRING, "map[string]string"),
+    pub(crate) CSV_METADATA = "CSVMetadata", "property.CSVMetadata" {
+        "annotations": STRING_MAP,
         "apiServiceDefinitions": API_SERVICES,
         "crdDescriptions": CRDS,
         "description": STRING, "displayName": STRING,
-        "installModes": GoType::List(&INSTALL_MODE, "[]v1alpha1.InstallMode"),
+        "installModes": INSTALL_MODES,
         "keywords": STRINGS,
-        "labels": GoType::Map(&STRING, "map[string]string"),
-        "links": GoType::List(&LINK, "[]v1alpha1.AppLink"),
-        "maintainers": GoType::List(&MAINTAINER, "[]v1alpha1.Maintainer"),
+        "labels": STRING_MAP,
+        "links": LINKS,
+        "maintainers": MAINTAINERS,
         "maturity": STRING, "minKubeVersion": STRING,
-        "nativeAPIs": GoType::List(&NATIVE_API, "[]v1.GroupVersionKind"),
+        "nativeAPIs": NATIVE_APIS,
         "provider": LINK,
     }
 }
@@ -299,20 +355,17 @@ fn check_field(
     go_struct: &'static GoStruct,
     unknown_mode: &mut Option<String>,
 ) -> Result<(), TypeMismatch> {
-    let exact = go_struct.fields.iter().find(|(field, _)| key.is(field));
-    let Some(&(field, wanted)) = exact.or_else(|| {
-        go_struct
-            .fields
-            .iter()
-            .find(|(field, _)| is_field(key, field))
-    }) else {
+    let fields = go_struct.fields;
+    let exact = fields.iter().find(|field| key.is(field.name));
+    let field = exact.or_else(|| fields.iter().find(|field| is_field(key, field.name)));
+    let Some(field) = field else {
         cursor.value()?;
         return Ok(());
     };
-    check(cursor, wanted, unknown_mode).map_err(|mut mismatch| {
+    check(cursor, field.go_type, unknown_mode).map_err(|mut mismatch| {
         if let TypeMismatch::Type { within, path, .. } = &mut mismatch {
             within.get_or_insert(go_struct.name);
-            path.push(field);
+            path.push(field.name);
         }
         mismatch
     })

@@ -129,7 +129,7 @@ mod csv_enums;
 mod decode;
 mod deprecation;
 mod find;
-mod go_types;
+pub mod go_types;
 mod gvk;
 mod ids;
 mod index;

@@ -1,5 +1,5 @@
-//! Permits of long executions: bounds the number of those that run, and of those that wait. It does
-//! not know what they do.
+//! The fair queue of long executions: bounds the number of those that run, and of those that wait.
+//! It does not know what they do.
 //!
 //! Short requests are executed where they arrive, without a permit: they take less time than
 //! waiting would. Long ones wait for a permit, and run on threads that serve no connections, so

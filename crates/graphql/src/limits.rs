@@ -84,7 +84,7 @@ pub struct Limits {
 /// Limits of streams.
 #[derive(Clone, Debug)]
 pub struct StreamLimits {
-    /// Maximum number of open streams: subscriptions over server-sent events, and operations of
+    /// Maximum number of streams: open subscriptions over server-sent events, and operations of
     /// WebSocket connections. As many WebSocket connections may be open.
     pub streams: usize,
     /// Maximum number of operations per WebSocket.

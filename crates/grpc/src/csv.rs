@@ -4,6 +4,10 @@
 
 use std::ops::Range;
 
+use fbc::go_types::{
+    API_SERVICES, CRDS, GoField, GoType, INSTALL_MODES, LINK, LINKS, MAINTAINERS, NATIVE_APIS,
+    STRING, STRING_MAP, STRINGS,
+};
 use fbc::{Bundle, Package};
 use fbc_read::json::{JsonValue, WrongType};
 
@@ -18,116 +22,39 @@ pub(crate) const METADATA: &str = "olm.csv.metadata";
 /// Maximum number of fields of an object that is read.
 const MAX_FIELDS: usize = FIELDS.len();
 
-/// Type of a field.
-enum FieldType {
-    Text,
-    Flag,
-    Number,
-    /// Any JSON, `null` too.
-    Any,
-    /// Texts by key.
-    Map,
-    Texts,
-    Object(&'static [CsvField]),
-    List(&'static [CsvField]),
-}
-
-/// A field of a Go struct.
-struct CsvField {
-    key: &'static str,
-    field_type: FieldType,
-    /// True if the field is written also where it is empty or missing: no `omitempty` in Go.
-    is_always: bool,
-}
-
-const fn always(key: &'static str, field_type: FieldType) -> CsvField {
-    CsvField {
-        key,
-        field_type,
-        is_always: true,
+/// Returns a field that is written also where it is empty or missing: no `omitempty` in Go.
+const fn always(name: &'static str, go_type: GoType) -> GoField {
+    GoField {
+        name,
+        go_type,
+        omits_empty: false,
     }
 }
 
-const fn unless_empty(key: &'static str, field_type: FieldType) -> CsvField {
-    CsvField {
-        key,
-        field_type,
-        is_always: false,
+const fn unless_empty(name: &'static str, go_type: GoType) -> GoField {
+    GoField {
+        name,
+        go_type,
+        omits_empty: true,
     }
 }
-
-use FieldType::{Any, Flag, List, Map, Number, Object, Text, Texts};
-
-const DESCRIPTOR: &[CsvField] = &[
-    always("path", Text),
-    unless_empty("displayName", Text),
-    unless_empty("description", Text),
-    unless_empty("x-descriptors", Texts),
-    unless_empty("value", Any),
-];
-const RESOURCE: &[CsvField] = &[
-    always("name", Text),
-    always("kind", Text),
-    always("version", Text),
-];
-const CRD: &[CsvField] = &[
-    always("name", Text),
-    always("version", Text),
-    always("kind", Text),
-    unless_empty("displayName", Text),
-    unless_empty("description", Text),
-    unless_empty("resources", List(RESOURCE)),
-    unless_empty("statusDescriptors", List(DESCRIPTOR)),
-    unless_empty("specDescriptors", List(DESCRIPTOR)),
-    unless_empty("actionDescriptors", List(DESCRIPTOR)),
-];
-const API_SERVICE: &[CsvField] = &[
-    always("name", Text),
-    always("group", Text),
-    always("version", Text),
-    always("kind", Text),
-    unless_empty("deploymentName", Text),
-    unless_empty("containerPort", Number),
-    unless_empty("displayName", Text),
-    unless_empty("description", Text),
-    unless_empty("resources", List(RESOURCE)),
-    unless_empty("statusDescriptors", List(DESCRIPTOR)),
-    unless_empty("specDescriptors", List(DESCRIPTOR)),
-    unless_empty("actionDescriptors", List(DESCRIPTOR)),
-];
-const CRDS: &[CsvField] = &[
-    unless_empty("owned", List(CRD)),
-    unless_empty("required", List(CRD)),
-];
-const API_SERVICES: &[CsvField] = &[
-    unless_empty("owned", List(API_SERVICE)),
-    unless_empty("required", List(API_SERVICE)),
-];
-const API: &[CsvField] = &[
-    always("group", Text),
-    always("version", Text),
-    always("kind", Text),
-];
-const LINK: &[CsvField] = &[unless_empty("name", Text), unless_empty("url", Text)];
-const MAINTAINER: &[CsvField] = &[unless_empty("name", Text), unless_empty("email", Text)];
-const INSTALL_MODE: &[CsvField] = &[always("type", Text), always("supported", Flag)];
 
 /// Fields of an `olm.csv.metadata` in the order in which they are written.
-const FIELDS: [CsvField; 14] = [
-    unless_empty("labels", Map),
-    unless_empty("annotations", Map),
-    unless_empty("maturity", Text),
-    always("crdDescriptions", Object(CRDS)),
-    always("apiServiceDefinitions", Object(API_SERVICES)),
-    unless_empty("nativeAPIs", List(API)),
-    unless_empty("minKubeVersion", Text),
-    always("displayName", Text),
-    unless_empty("description", Text),
-    unless_empty("keywords", Texts),
-    unless_empty("maintainers", List(MAINTAINER)),
-    always("provider", Object(LINK)),
-    unless_empty("links", List(LINK)),
-    unless_empty("installModes", List(INSTALL_MODE)),
+const FIELDS: [GoField; 14] = [
+    unless_empty("labels", STRING_MAP),
+    unless_empty("annotations", STRING_MAP),
+    unless_empty("maturity", STRING),
+    always("crdDescriptions", CRDS),
+    always("apiServiceDefinitions", API_SERVICES),
+    unless_empty("nativeAPIs", NATIVE_APIS),
+    unless_empty("minKubeVersion", STRING),
+    always("displayName", STRING),
+    unless_empty("description", STRING),
+    unless_empty("keywords", STRINGS),
+    unless_empty("maintainers", MAINTAINERS),
+    always("provider", LINK),
+    unless_empty("links", LINKS),
+    unless_empty("installModes", INSTALL_MODES),
 ];
 
 /// Indices of the fields of `metadata`.
@@ -206,7 +133,7 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
         .map(|text| text.decode().replace(['\r', '\n'], ""));
     out.extend_from_slice(br#","icon":[{"base64data":"#);
     push_escaped(&quoted(&data.unwrap_or_default()), out);
-    write_field("mediatype", &Text, true, media_type, out)?;
+    write_field(&always("mediatype", STRING), media_type, out)?;
     out.extend_from_slice(b"}]");
     Ok(())
 }
@@ -214,16 +141,16 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
 /// Reads the values of fields in one pass, in the order of the fields.
 fn read_fields<'t>(
     object: JsonValue<'t>,
-    fields: &[CsvField],
+    fields: &[GoField],
 ) -> Result<[Option<JsonValue<'t>>; MAX_FIELDS], WrongType> {
     let mut names = [""; MAX_FIELDS];
     let mut values = [None; MAX_FIELDS];
     names
         .iter_mut()
         .zip(fields)
-        .for_each(|(name, field)| *name = field.key);
+        .for_each(|(name, field)| *name = field.name);
     object.each_field(&names[..fields.len()], |at, value| {
-        let counts = value.raw() != b"null" || matches!(fields[at].field_type, Any);
+        let counts = value.raw() != b"null" || matches!(fields[at].go_type, GoType::Any);
         values[at] = if counts { Some(value) } else { values[at] };
     })?;
     Ok(values)
@@ -231,36 +158,36 @@ fn read_fields<'t>(
 
 /// Writes fields of an object, each behind a comma unless the object has just begun.
 fn write_fields(
-    fields: &[CsvField],
+    fields: &[GoField],
     values: &[Option<JsonValue<'_>>],
     out: &mut Vec<u8>,
 ) -> Result<(), WrongType> {
-    fields.iter().zip(values).try_for_each(|(field, value)| {
-        let key = match field.key {
-            "crdDescriptions" => "customresourcedefinitions",
-            "apiServiceDefinitions" => "apiservicedefinitions",
-            key => key,
-        };
-        write_field(key, &field.field_type, field.is_always, *value, out)
-    })
+    fields
+        .iter()
+        .zip(values)
+        .try_for_each(|(field, value)| write_field(field, *value, out))
 }
 
 /// Writes a field, unless it is empty and may be omitted then.
 fn write_field(
-    key: &str,
-    field_type: &FieldType,
-    is_always: bool,
+    field: &GoField,
     value: Option<JsonValue<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<(), WrongType> {
+    // Metadata names these two otherwise than a `ClusterServiceVersion`.
+    let key = match field.name {
+        "crdDescriptions" => "customresourcedefinitions",
+        "apiServiceDefinitions" => "apiservicedefinitions",
+        name => name,
+    };
     let start = out.len();
     let nothing = JsonValue::new(b"null");
     if out.last() != Some(&b'{') {
         out.push(b',');
     }
     out.extend_from_slice(&[b"\"", key.as_bytes(), b"\":"].concat());
-    let is_empty = write_value(field_type, value.unwrap_or(nothing), out)? || value.is_none();
-    if is_empty && !is_always {
+    let is_empty = write_value(field.go_type, value.unwrap_or(nothing), out)? || value.is_none();
+    if is_empty && field.omits_empty {
         out.truncate(start);
     }
     Ok(())
@@ -268,45 +195,44 @@ fn write_field(
 
 /// Writes a value, and returns whether it is empty.
 fn write_value(
-    field_type: &FieldType,
+    go_type: GoType,
     value: JsonValue<'_>,
     out: &mut Vec<u8>,
 ) -> Result<bool, WrongType> {
-    let is_empty = match field_type {
-        Text => {
+    let is_empty = match go_type {
+        // Base64 is written as the text that it is.
+        GoType::String(_) | GoType::InstallMode | GoType::Bytes => {
             let text = value.text()?;
             push_escaped(text.raw(), out);
             text.is_empty()
         }
-        Flag => {
+        GoType::Bool => {
             out.extend_from_slice(if value.boolean()? { b"true" } else { b"false" });
             false
         }
-        Number | Any => {
+        GoType::Integer(_) => {
             push_escaped(value.raw(), out);
-            matches!(field_type, Number) && value.raw() == b"0"
+            value.raw() == b"0"
         }
-        Map => {
-            let members = value.members()?;
-            let texts = members.iter().map(|(key, value)| (Some(key.raw()), *value));
-            write_all(*b"{}", texts, out, |value, out| {
-                write_value(&Text, value, out).map(drop)
-            })?
-        }
-        Texts => {
-            let texts = value.elements()?.into_iter().map(|value| (None, value));
-            write_all(*b"[]", texts, out, |value, out| {
-                write_value(&Text, value, out).map(drop)
-            })?
-        }
-        Object(fields) => {
-            write_object(value, fields, out)?;
+        GoType::Any => {
+            push_escaped(value.raw(), out);
             false
         }
-        List(fields) => {
-            let objects = value.elements()?.into_iter().map(|value| (None, value));
-            write_all(*b"[]", objects, out, |value, out| {
-                write_object(value, fields, out)
+        GoType::Map(element, _) => {
+            let members = value.members()?;
+            let members = members.iter().map(|(key, value)| (Some(key.raw()), *value));
+            write_all(*b"{}", members, out, |value, out| {
+                write_value(*element, value, out).map(drop)
+            })?
+        }
+        GoType::Struct(go_struct) => {
+            write_object(value, go_struct.fields, out)?;
+            false
+        }
+        GoType::List(element, _) => {
+            let elements = value.elements()?.into_iter().map(|value| (None, value));
+            write_all(*b"[]", elements, out, |value, out| {
+                write_value(*element, value, out).map(drop)
             })?
         }
     };
@@ -315,7 +241,7 @@ fn write_value(
 
 fn write_object(
     value: JsonValue<'_>,
-    fields: &[CsvField],
+    fields: &[GoField],
     out: &mut Vec<u8>,
 ) -> Result<(), WrongType> {
     out.push(b'{');

@@ -24,7 +24,7 @@ pub struct ConnectionLimits {
     pub request_timeout: Duration,
     /// Time-out for a client to acknowledge sent bytes.
     pub write_timeout: Duration,
-    /// Time for running requests to finish after a shutdown is requested.
+    /// Time to drain: for running requests to finish after a shutdown is requested.
     pub shutdown_grace: Duration,
     /// Maximum number of TLS handshakes in progress, of which one address or /64 network may have
     /// the same part as of connections. For a further one, the handshake that began earliest is

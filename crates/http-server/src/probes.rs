@@ -15,7 +15,7 @@ const LIVENESS: &str = "/healthz";
 /// Path of the readiness probe.
 const READINESS: &str = "/readyz";
 
-/// The readiness that `/readyz` reports. Clones share it.
+/// The readiness that `/readyz` reports; the program sets it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct ServerReadiness {
     state: Arc<watch::Sender<ReadinessState>>,

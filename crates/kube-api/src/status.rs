@@ -85,7 +85,7 @@ impl Status {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", text).with(details)
     }
 
-    /// The error for a state that is gone. Clients list again.
+    /// 410 Gone, for a state that is no longer kept. Clients list again.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }

@@ -274,7 +274,8 @@ pub(crate) enum PluginCommand {
         /// Kind of the object
         #[arg(long, value_enum, default_value_t)]
         kind: ManifestKind,
-        /// Channel of the package [default: its default channel]
+        /// Channel of the package [default: the default channel for a Subscription, every channel for
+        /// a `ClusterExtension`]
         #[arg(long, value_name = "NAME")]
         channel: Option<String>,
         /// Version or range of versions

@@ -23,6 +23,9 @@ use crate::selector::LabelSelector;
 /// Number of items that are printed on a terminal, unless `--limit` says otherwise.
 const TERMINAL_LIMIT: usize = 50;
 
+/// Beginning of a certificate in PEM.
+const CERTIFICATE_HEADER: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
 /// Commands that hints name.
 const HELP: HelpCommands = HelpCommands {
     list_catalogs: "kubectl catalog get catalogs -o wide",
@@ -129,6 +132,16 @@ impl ServerCommand {
                     ),
                 )
             })?;
+            if !pem
+                .windows(CERTIFICATE_HEADER.len())
+                .any(|window| window == CERTIFICATE_HEADER)
+            {
+                let message = format!(
+                    "no certificate is in {}: --certificate-authority names a PEM file with certificates",
+                    path.display()
+                );
+                return Err(CommandError::new(ExitStatus::Usage, message));
+            }
             builder = builder.certificate_authorities(pem);
         }
         let default_limit = if Term::stdout().is_term() {

@@ -46,12 +46,18 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         } if code == INVALID => Some(
             "the server may be older or newer than this program: `kubectl catalog version` shows both",
         ),
+        ClientError::Unreachable { .. } if is_wrong_name(&error) => {
+            Some("--server takes one of the names that the certificate is for")
+        }
         ClientError::Unreachable { .. } if is_certificate_error(&error) => Some(
             "--certificate-authority names the authority of the server's certificate, --insecure-skip-tls-verify takes any",
         ),
         ClientError::Unreachable { .. } if is_plain_http(&error) => Some(
             "the server seems to speak plain HTTP: write its URL with http:// instead of https://",
         ),
+        ClientError::Unreachable { .. } if is_tls(&error) => {
+            Some("the server seems to speak TLS: write its URL with https:// instead of http://")
+        }
         ClientError::Unreachable { .. } => Some("--server names another URL"),
         ClientError::Ambiguous(_) => Some("name one with --namespace"),
         ClientError::NotCached => Some("run the command once without --offline"),
@@ -72,6 +78,16 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
 /// for this error, but the same words.
 fn is_certificate_error(error: &ClientError) -> bool {
     chain(error).contains("invalid peer certificate")
+}
+
+/// Returns `true` if the certificate of the server is for other names.
+fn is_wrong_name(error: &ClientError) -> bool {
+    chain(error).contains("certificate not valid for name")
+}
+
+/// Returns `true` if the peer answers a plain request with TLS, in the words of hyper.
+fn is_tls(error: &ClientError) -> bool {
+    chain(error).contains("invalid HTTP version parsed")
 }
 
 /// Returns `true` if the peer does not speak TLS, in the words of rustls.

@@ -44,7 +44,7 @@ pub use read::{
     ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, FileReadError, MAX_GROWTH,
     READERS,
 };
-pub use refresh::{JITTER, POLL, PollPolicy, RETRY, RefreshPolicy, WatchInterval};
+pub use refresh::{JITTER, POLL, PULL_BACKOFF, PollPolicy, RefreshPolicy, WatchInterval};
 pub use refresh_requests::{RefreshError, Refresher};
 pub use serving::FailureReason;
 pub use source::{Source, SourceParseError};

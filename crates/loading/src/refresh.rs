@@ -1,4 +1,4 @@
-//! Poll intervals of sources, and the backoff after failures.
+//! Poll intervals of sources, and the backoff of failed image pulls.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const POLL: Duration = Duration::from_mins(10);
 
 /// First backoff after a failed pull. It doubles with each further failure, up to the poll interval.
-pub const RETRY: Duration = Duration::from_secs(30);
+pub const PULL_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Jitter: fraction by which a delay is randomly shorter or longer.
 //
@@ -61,7 +61,7 @@ impl Default for PollPolicy {
     fn default() -> Self {
         Self {
             interval: Some(POLL),
-            retry: RETRY,
+            retry: PULL_BACKOFF,
         }
     }
 }

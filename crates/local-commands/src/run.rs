@@ -26,7 +26,7 @@ use crate::args::LocalCommand;
 pub fn run(command: &LocalCommand) -> anyhow::Result<ExitCode> {
     match command {
         LocalCommand::Validate(args) => validate::validate(args),
-        LocalCommand::Query(args) => local::query(args),
+        LocalCommand::Query(args) => Ok(local::query(args)),
         LocalCommand::List(args) => local::list(args),
         LocalCommand::Show(args) => local::show(args),
         LocalCommand::Search(args) => local::search(args),

@@ -130,10 +130,12 @@ impl MirrorConfiguration {
             duplicate_keys: DuplicateKeyPolicy::Error,
         };
         let root: NodeAt = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            refuse(format!(
-                "the configuration is not YAML: {}",
-                error.without_snippet()
-            ))
+            let reason = error.without_snippet().to_string();
+            // The library names functions of its own.
+            if reason.contains("multiple YAML documents") {
+                return refuse("the configuration must be one YAML document".to_owned());
+            }
+            refuse(format!("the configuration is not YAML: {reason}"))
         })?;
 
         let mut reader = Reader::default();

@@ -53,7 +53,7 @@ pub use budget::{
 pub use channel_bundle::ChannelBundle;
 pub use error::{RefusalCode, SolveRefusal};
 pub use request::{
-    InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_SUBSCRIPTIONS,
+    InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_WANTED_PACKAGES,
     OperatorApi, OperatorProperty, PackageSubscription, SolvePolicy, SolveRequest, SourceCatalog,
 };
 pub use rule::{

@@ -6,8 +6,8 @@ use fbc::Catalog;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Maximum number of subscriptions in a request.
-pub const MAX_SUBSCRIPTIONS: usize = 100;
+/// Maximum number of wanted packages in a request.
+pub const MAX_WANTED_PACKAGES: usize = 100;
 
 /// Maximum number of installed operators in a request.
 pub const MAX_INSTALLED_OPERATORS: usize = 1_000;
@@ -158,7 +158,7 @@ impl SolveRequest {
         if self.namespaces.is_empty() {
             return Err(RequestError::NoNamespace);
         }
-        if self.subscriptions.len() > MAX_SUBSCRIPTIONS {
+        if self.subscriptions.len() > MAX_WANTED_PACKAGES {
             return Err(RequestError::TooManySubscriptions);
         }
         if self.installed.len() > MAX_INSTALLED_OPERATORS {
@@ -210,7 +210,7 @@ pub(crate) enum RequestError {
     #[error("at least one namespace must be provided to resolution")]
     NoNamespace,
     #[error(
-        "cannot solve for more than {MAX_SUBSCRIPTIONS} wanted packages: ask for fewer at once"
+        "cannot solve for more than {MAX_WANTED_PACKAGES} wanted packages: ask for fewer at once"
     )]
     TooManySubscriptions,
     #[error(

@@ -38,5 +38,5 @@ pub use registry::{
 pub use seeded::SeededRandom;
 pub use skipped::report_skipped;
 pub use tools::{control_plane_tools, deploy_tools, grpc_tools, informer};
-pub use wait::{TEST_TIMEOUT, eventually};
+pub use wait::{TEST_TIMEOUT, eventually, eventually_within, pause};
 pub use web_socket::{WebSocketClient, WebSocketMessage};

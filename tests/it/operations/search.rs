@@ -49,7 +49,16 @@ const PHRASES: [&str; 6] = [
 ];
 
 /// Fields by how much a word counts there, best first.
-const FIELDS: usize = 5;
+const FIELDS: [&str; 5] = [
+    "NAME",
+    "DISPLAY_NAME",
+    "KEYWORDS",
+    "PROVIDER",
+    "DESCRIPTION",
+];
+
+/// Words that tell no package from another.
+const GENERIC_WORDS: [&str; 3] = ["operator", "operators", "community"];
 
 #[test]
 fn a_word_is_found_wherever_it_stands_and_the_best_places_come_first() {
@@ -59,7 +68,7 @@ fn a_word_is_found_wherever_it_stands_and_the_best_places_come_first() {
         let folded = words(word).remove(0);
         let mut expected: Vec<_> = indexed
             .iter()
-            .filter_map(|package| Some((package.tier(&folded)?, package.name())))
+            .filter_map(|package| Some((package.rank(word)?.place, package.name())))
             .collect();
         expected.sort_unstable();
         let literal: Vec<_> = expected.iter().map(|(_, name)| *name).collect();
@@ -86,18 +95,9 @@ fn an_edge_says_where_each_word_stands() {
     const MATCHED: &str =
         "query($search: String!) { packages(first: 500, filter: {search: $search}) {
         edges { node { name } matched } } }";
-    const NAMES: [&str; 6] = [
-        "NAME",
-        "NAME",
-        "DISPLAY_NAME",
-        "KEYWORDS",
-        "PROVIDER",
-        "DESCRIPTION",
-    ];
     let community = community();
     let indexed = community.indexed();
     for search in WORDS.into_iter().chain(PHRASES) {
-        let words = words(search);
         let data = served::data(&community.engine, MATCHED, &json!({ "search": search }));
         let edges = data["packages"]["edges"].as_array().expect("a list");
         let mut literal = 0;
@@ -107,19 +107,12 @@ fn an_edge_says_where_each_word_stands() {
                 .find(|package| edge["node"]["name"] == package.name())
                 .expect("it is there");
             // What has a word but for one letter is not looked for in this plain way.
-            let Some(mut tiers) = words
-                .iter()
-                .map(|word| package.tier(word))
-                .collect::<Option<Vec<_>>>()
-            else {
+            let Some(rank) = package.rank(search) else {
                 continue;
             };
-            tiers.sort_unstable();
-            let mut expected: Vec<_> = tiers.into_iter().map(|tier| NAMES[tier]).collect();
-            expected.dedup();
             assert_eq!(
                 edge["matched"],
-                json!(expected),
+                json!(rank.fields),
                 "{search}: {}",
                 package.name()
             );
@@ -135,7 +128,7 @@ fn every_word_of_a_phrase_counts() {
     let indexed = community.indexed();
     for phrase in PHRASES {
         let words = words(phrase);
-        let has = |package: &&Indexed<'_>| words.iter().all(|word| package.tier(word).is_some());
+        let has = |package: &&Indexed<'_>| package.rank(phrase).is_some();
         let literal: BTreeSet<_> = indexed.iter().filter(has).map(Indexed::name).collect();
         assert!(!literal.is_empty(), "{phrase} is in the catalog");
         let found = community.found(phrase);
@@ -152,7 +145,7 @@ fn every_word_of_a_phrase_counts() {
                 .find(|package| package.name() == *name)
                 .expect("it is in the catalog");
             let has = |word: &String| {
-                package.tier(word).is_some()
+                package.rank(word).is_some()
                     || word.chars().count() >= 5 && package.has_nearly(word)
             };
             assert!(words.iter().all(has), "{phrase}: {name}");
@@ -247,7 +240,7 @@ impl Community {
         let indexed = self.indexed();
         let having = indexed
             .iter()
-            .filter(|package| package.tier(word).is_some());
+            .filter(|package| package.rank(word).is_some());
         having.map(|package| package.name().to_owned()).collect()
     }
 }
@@ -256,7 +249,24 @@ impl Community {
 /// descriptions.
 struct Indexed<'a> {
     package: &'a Package,
-    fields: [BTreeSet<String>; FIELDS],
+    name: Vec<String>,
+    title: Vec<String>,
+    fields: [BTreeSet<String>; FIELDS.len()],
+}
+
+/// How well a package matches a search.
+struct Rank {
+    /// Distance and length of the title, less being better.
+    place: (usize, usize),
+    /// Fields in which words are.
+    fields: Vec<&'static str>,
+}
+
+/// The distance of a word from the whole name, and its field.
+#[derive(Clone, Copy)]
+struct WordMatch {
+    distance: usize,
+    field: usize,
 }
 
 impl<'a> Indexed<'a> {
@@ -264,19 +274,27 @@ impl<'a> Indexed<'a> {
         let metadata = package
             .metadata()
             .expect("packages of the corpus have metadata");
+        let name = words(package.name);
+        let title: Vec<_> = text(metadata, "displayName")
+            .into_iter()
+            .flat_map(words)
+            .collect();
+        let descriptions = [package.text("description"), text(metadata, "description")];
         let fields = [
-            vec![package.name],
-            text(metadata, "displayName").into_iter().collect(),
-            display::keywords(metadata).collect(),
-            display::provider(metadata).into_iter().collect(),
-            [package.text("description"), text(metadata, "description")]
+            parts(&name),
+            parts(&title),
+            display::keywords(metadata).flat_map(words).collect(),
+            display::provider(metadata)
                 .into_iter()
-                .flatten()
+                .flat_map(words)
                 .collect(),
+            descriptions.into_iter().flatten().flat_map(words).collect(),
         ];
         Self {
             package,
-            fields: fields.map(|texts| texts.into_iter().flat_map(words).collect()),
+            name,
+            title,
+            fields,
         }
     }
 
@@ -284,14 +302,61 @@ impl<'a> Indexed<'a> {
         self.package.name
     }
 
-    /// How well a word matches, the best being 0: it is the name, or begins a word of one of the
-    /// fields.
-    fn tier(&self, word: &str) -> Option<usize> {
-        if self.package.name == word {
-            return Some(0);
-        }
+    /// How well a search matches without typos: each of its words, or all of them as one.
+    fn rank(&self, search: &str) -> Option<Rank> {
+        let wanted = words(search);
+        let distinct: BTreeSet<_> = wanted.iter().collect();
+        let each: Option<Vec<_>> = distinct
+            .into_iter()
+            .map(|word| self.whole(word).or_else(|| self.part(word)))
+            .collect();
+        let joined = self
+            .whole(&whole(&wanted))
+            .or_else(|| self.part(&wanted.concat()));
+        let joined = joined.filter(|_| wanted.len() > 1).map(|found| vec![found]);
+
+        let sum = |found: &Vec<WordMatch>| found.iter().map(|one| one.distance).sum::<usize>();
+        let matches = match (each, joined) {
+            (Some(each), Some(joined)) if sum(&joined) < sum(&each) => joined,
+            (each, joined) => each.or(joined)?,
+        };
+        let shown = if self.title.is_empty() {
+            &self.name
+        } else {
+            &self.title
+        };
+        let place = if self.name == wanted {
+            (0, 0)
+        } else {
+            (sum(&matches), whole(shown).chars().count())
+        };
+        let is_found = |field: &usize| matches.iter().any(|found| found.field == *field);
+        let fields = (0..FIELDS.len()).filter(is_found);
+        Some(Rank {
+            place,
+            fields: fields.map(|field| FIELDS[field]).collect(),
+        })
+    }
+
+    /// The match of a word that is the whole name or display name but for generic words.
+    fn whole(&self, word: &str) -> Option<WordMatch> {
+        let is_name = whole(&self.name) == word;
+        let is_title = whole(&self.title) == word && !self.title.is_empty();
+        let is_in_name = is_name || self.name.iter().any(|part| part == word);
+        (is_name || is_title).then_some(WordMatch {
+            distance: 0,
+            field: usize::from(!is_in_name),
+        })
+    }
+
+    /// The match of the beginning of a word of one of the fields.
+    fn part(&self, word: &str) -> Option<WordMatch> {
         let begins = |field: &BTreeSet<String>| field.iter().any(|other| other.starts_with(word));
-        self.fields.iter().position(begins).map(|field| field + 1)
+        let field = self.fields.iter().position(begins)?;
+        Some(WordMatch {
+            distance: field + 1,
+            field,
+        })
     }
 
     /// Whether a word but for one edit begins one of the words.
@@ -329,4 +394,30 @@ fn words(text: &str) -> Vec<String> {
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
+}
+
+/// The words but for generic ones, unless each is generic, as one word.
+fn whole(words: &[String]) -> String {
+    let is_distinct = |word: &&String| !GENERIC_WORDS.contains(&word.as_str());
+    let distinct: String = words
+        .iter()
+        .filter(is_distinct)
+        .map(String::as_str)
+        .collect();
+    if distinct.is_empty() {
+        words.concat()
+    } else {
+        distinct
+    }
+}
+
+/// The words of a name, all of them from each to the last as one, and the whole name.
+fn parts(words: &[String]) -> BTreeSet<String> {
+    let ends = (0..words.len()).map(|start| words[start..].concat());
+    words
+        .iter()
+        .cloned()
+        .chain(ends)
+        .chain([whole(words)])
+        .collect()
 }

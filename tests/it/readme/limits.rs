@@ -200,7 +200,7 @@ fn solving_limits() -> Vec<(&'static str, String)> {
             platform_upgrade::MAX_STEPS.to_string(),
         ),
         ("states", platform_upgrade::MAX_STATES.to_string()),
-        ("wanted packages", solve::MAX_SUBSCRIPTIONS.to_string()),
+        ("wanted packages", solve::MAX_WANTED_PACKAGES.to_string()),
         (
             "installed operators",
             solve::MAX_INSTALLED_OPERATORS.to_string(),
@@ -596,7 +596,7 @@ fn pull_limits() -> Vec<(&'static str, String)> {
             format!("{} s", loading::READY_AFTER.as_secs()),
         ),
         ("poll", format!("{} s", loading::POLL.as_secs())),
-        ("retry", format!("{} s", loading::RETRY.as_secs())),
+        ("retry", format!("{} s", loading::PULL_BACKOFF.as_secs())),
         ("jitter", format!("{} %", loading::JITTER * 100.0)),
     ]
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
-use testing::{Folders, TEST_TIMEOUT, eventually};
+use testing::{Folders, TEST_TIMEOUT, eventually, pause};
 
 /// What the address line begins and ends with.
 const ADDRESS: (&str, &str) = ("Listening on http", "/graphql");
@@ -139,7 +139,7 @@ impl Server {
             if answer == expected {
                 return;
             }
-            thread::yield_now();
+            pause();
         }
         assert_eq!(answer, expected);
     }

@@ -2,24 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::value::{BlobValue, Members};
+use fbc::go_types::{self, GoType};
 
-/// Fields of descriptions of custom resource definitions and of API services, with the descriptors
-/// among them.
-const DESCRIPTION_FIELDS: [&str; 12] = [
-    "name",
-    "version",
-    "kind",
-    "group",
-    "deploymentName",
-    "containerPort",
-    "displayName",
-    "description",
-    "resources",
-    "statusDescriptors",
-    "specDescriptors",
-    "actionDescriptors",
-];
+use crate::value::{BlobValue, Members};
 
 /// Lists the images that a bundle uses, sorted by image: those that the CSV names, the bundle's
 /// own, and those of its deployments that the CSV does not name.
@@ -83,65 +68,55 @@ pub(super) fn csv_metadata(csv: &BlobValue) -> BlobValue {
     ] {
         add(key, spec(key).cloned());
     }
-    for (key, fields) in [
-        ("installModes", &["type", "supported"][..]),
-        ("links", &["name", "url"]),
-        ("maintainers", &["name", "email"]),
+    for (key, go_type) in [
+        ("installModes", go_types::INSTALL_MODES),
+        ("links", go_types::LINKS),
+        ("maintainers", go_types::MAINTAINERS),
+        ("nativeAPIs", go_types::NATIVE_APIS),
     ] {
-        add(key, spec(key).map(|value| with_fields(value, fields)));
+        add(key, spec(key).map(|value| known_fields(value, go_type)));
     }
-    add(
-        "nativeAPIs",
-        spec("nativeAPIs").map(|value| with_fields(value, &["group", "version", "kind"])),
-    );
     // They are there even when they are empty: Go's `omitempty` omits no structs.
-    for (key, field) in [
-        ("crdDescriptions", "customresourcedefinitions"),
-        ("apiServiceDefinitions", "apiservicedefinitions"),
+    for (key, field, go_type) in [
+        (
+            "crdDescriptions",
+            "customresourcedefinitions",
+            go_types::CRDS,
+        ),
+        (
+            "apiServiceDefinitions",
+            "apiservicedefinitions",
+            go_types::API_SERVICES,
+        ),
+        ("provider", "provider", go_types::LINK),
     ] {
-        members.insert(key.to_owned(), descriptions(spec(field)));
-    }
-    let provider = spec("provider").map(|value| with_fields(value, &["name", "url"]));
-    members.insert(
-        "provider".to_owned(),
-        provider.unwrap_or(BlobValue::Object(Members::new())),
-    );
-    BlobValue::Object(members)
-}
-
-fn descriptions(definitions: Option<&BlobValue>) -> BlobValue {
-    let mut members = Members::new();
-    for which in ["owned", "required"] {
-        let list = definitions
-            .map(|definitions| definitions.list(&[which]))
-            .unwrap_or_default();
-        if !list.is_empty() {
-            let kept = list
-                .iter()
-                .map(|description| with_fields(description, &DESCRIPTION_FIELDS))
-                .collect();
-            members.insert(which.to_owned(), BlobValue::Array(kept));
-        }
+        let value = spec(field).map(|value| known_fields(value, go_type));
+        let value = value.unwrap_or(BlobValue::Object(Members::new()));
+        members.insert(key.to_owned(), value);
     }
     BlobValue::Object(members)
 }
 
-/// Keeps these fields of an object, or of each object of an array.
-fn with_fields(value: &BlobValue, fields: &[&str]) -> BlobValue {
-    match value {
-        BlobValue::Array(items) => {
-            BlobValue::Array(items.iter().map(|item| with_fields(item, fields)).collect())
-        }
-        BlobValue::Object(members) => {
-            let kept = members
+/// Keeps the fields of a Go type, on every level, that are not empty.
+fn known_fields(value: &BlobValue, go_type: GoType) -> BlobValue {
+    match (value, go_type) {
+        (BlobValue::Array(items), GoType::List(element, _)) => BlobValue::Array(
+            items
                 .iter()
-                .filter(|(key, value)| fields.contains(&key.as_str()) && !is_empty(value));
-            BlobValue::Object(
-                kept.map(|(key, value)| (key.clone(), value.clone()))
-                    .collect(),
-            )
+                .map(|item| known_fields(item, *element))
+                .collect(),
+        ),
+        (BlobValue::Object(members), GoType::Struct(go_struct)) => {
+            let mut kept = Members::new();
+            for (key, value) in members {
+                let field = go_struct.fields.iter().find(|field| field.name == key);
+                if let Some(field) = field.filter(|_| !is_empty(value)) {
+                    kept.insert(key.clone(), known_fields(value, field.go_type));
+                }
+            }
+            BlobValue::Object(kept)
         }
-        plain => plain.clone(),
+        _ => value.clone(),
     }
 }
 

@@ -270,8 +270,8 @@ impl SearchIndex {
 
     /// Lowers the rank of each package to that of its best match of a word.
     fn rank_word(&self, prefix: &str, best: &mut [u8], work: &Work<'_>) -> Result<(), WorkStopped> {
-        let word = self.vocabulary.find(prefix);
-        self.lower_ranks(word, Precision::Word, best, work)?;
+        let whole = self.vocabulary.find(prefix);
+        self.lower_ranks(whole, Precision::Word, best, work)?;
         let beginning = self.vocabulary.with_prefix(prefix);
         self.lower_ranks(beginning, Precision::Beginning, best, work)?;
         if prefix.chars().count() < MIN_TYPO_WORD_LETTERS {

@@ -1,5 +1,5 @@
-//! The estimated cost of a plan: the number of objects that it produces if every list has its
-//! maximum length, or the length that the schema assumes (`@listSize`).
+//! The estimated cost (query complexity) of a plan: the number of objects that it produces if every
+//! list has its maximum length, or the length that the schema assumes (`@listSize`).
 //!
 //! An object costs 1 and a scalar nothing. The fields of a list's items cost for each item. A field
 //! that does more work than its objects account for adds its weight (`@cost`).

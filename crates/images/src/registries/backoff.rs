@@ -1,4 +1,5 @@
-//! Retries: exponential backoff with full jitter, and `Retry-After`.
+//! Retries of requests within one pull or push: exponential backoff with full jitter, and
+//! `Retry-After`.
 
 use std::time::Duration;
 

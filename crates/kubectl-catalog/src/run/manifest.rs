@@ -1,6 +1,6 @@
 //! `manifest`: objects for a cluster, for `kubectl apply -f -`. The plugin itself changes nothing.
 
-use commands::documents::BUNDLES;
+use commands::documents::{BUNDLES, RESOLVE};
 use commands::output::{OutputFormat, hint, print, yaml};
 use commands::{ChosenPackage, CommandError, ExitStatus, ListRequest};
 use printing::text;
@@ -86,7 +86,41 @@ async fn check(
         (ManifestKind::ClusterCatalog, _) if channel.is_some() || range.is_some() => {
             hint("a ClusterCatalog installs no package: --channel and --version are left out");
         }
+        (ManifestKind::ClusterExtension, _) => {
+            warn_of_refusal(session, chosen, &channels, range).await?;
+        }
         _ => {}
+    }
+    Ok(())
+}
+
+/// Warns if OLM v1 finds no bundle to install for the manifest.
+async fn warn_of_refusal(
+    session: &ServerSession,
+    chosen: &ChosenPackage,
+    channels: &[String],
+    range: Option<&str>,
+) -> Result<(), CommandError> {
+    let request = json!({
+        "packageName": chosen.package,
+        "version": range,
+        "channels": channels,
+        "catalogs": [chosen.catalog],
+    });
+    let data = session
+        .data(RESOLVE, &json!({ "request": request }))
+        .await?;
+    let answer = &data["resolve"];
+    if answer["__typename"] != "ResolutionFailure" {
+        return Ok(());
+    }
+    let message = text(answer, "/message");
+    hint(&format!(
+        "{} OLM v1 would not install it: {message}",
+        printing::warning()
+    ));
+    if answer["code"] == "HAS_DEPENDENCIES" {
+        hint("OLM v0 installs dependencies: `--kind subscription` prints a manifest for it");
     }
     Ok(())
 }

@@ -204,8 +204,9 @@ pub struct EditArgs {
     /// Show the changes without writing them
     #[arg(long, global = true)]
     pub dry_run: bool,
-    /// Show the changed lines of files, as a patch
-    #[arg(long, global = true)]
+    /// Print the changed lines of files as a patch, instead of a table. They are written too, unless
+    /// with --dry-run
+    #[arg(long, global = true, conflicts_with = "output")]
     pub patch: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value_t, global = true)]

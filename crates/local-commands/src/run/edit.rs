@@ -46,6 +46,10 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
         Ok(plan) => {
             ignore_closed_pipe(print(args, &plan))?;
             print_warnings(&plan);
+            // A patch that is printed looks like one that waits to be applied.
+            if args.patch && !args.dry_run {
+                print_written(args, &plan);
+            }
             Ok(ExitCode::SUCCESS)
         }
         Err(error) if error.is_unreadable() => {
@@ -102,6 +106,15 @@ fn print_warnings(plan: &EditPlan) {
     if plan.changes.is_empty() {
         // A hint, not data; and nothing is left to do when it cannot be printed.
         let _ = writeln!(io::stderr(), "unchanged");
+    }
+}
+
+/// Names the files that were written.
+fn print_written(args: &EditArgs, plan: &EditPlan) {
+    for change in &plan.changes {
+        let path = args.directory.join(&change.path);
+        // A hint, not data; and nothing is left to do when it cannot be printed.
+        let _ = writeln!(io::stderr(), "wrote {}", path.display());
     }
 }
 

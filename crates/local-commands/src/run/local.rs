@@ -135,21 +135,24 @@ impl GraphqlTransport for LocalTransport {
 ///
 /// Unlike the plugin's, it prints the whole response with its errors, because it is a way to try a
 /// document.
-pub(super) fn query(args: &LocalQueryArgs) -> anyhow::Result<ExitCode> {
-    end(async {
-        let document = read_document(&args.document)?;
-        let variables = args.operation.variables()?;
-        let transport = load(&args.catalogs.sources, &args.images)?;
-        let response = transport.engine.execute(&Request {
-            query: Some(document.into()),
-            operation_name: args.operation.operation.as_deref().map(Into::into),
-            variables: Some(variables),
-            ..Request::default()
-        });
-        ignore_closed_pipe(stdout().write_all(&indented(&response.body)))?;
-        let has_errors = response.outcome != Outcome::Complete;
-        Ok(ExitStatus::negative_if(has_errors))
-    })
+pub(super) fn query(args: &LocalQueryArgs) -> ExitCode {
+    let ended = print_response(args);
+    ended.unwrap_or_else(|error| error.report()).into()
+}
+
+fn print_response(args: &LocalQueryArgs) -> Result<ExitStatus, CommandError> {
+    let document = read_document(&args.document)?;
+    let variables = args.operation.variables()?;
+    let transport = load(&args.catalogs.sources, &args.images)?;
+    let response = transport.engine.execute(&Request {
+        query: Some(document.into()),
+        operation_name: args.operation.operation.as_deref().map(Into::into),
+        variables: Some(variables),
+        ..Request::default()
+    });
+    ignore_closed_pipe(stdout().write_all(&indented(&response.body)))?;
+    let has_errors = response.outcome != Outcome::Complete;
+    Ok(ExitStatus::negative_if(has_errors))
 }
 
 /// Lists objects of one kind. Words behind the first source that are no sources are names of
@@ -161,8 +164,8 @@ pub(super) fn list(args: &LocalListArgs) -> anyhow::Result<ExitCode> {
     };
     let mut list = args.list.clone();
     list.package.extend_from_slice(packages);
-    end(async {
-        let mut session = session(sources, &args.output, &args.images)?;
+    let session = session(sources, &args.output, &args.images);
+    end(session, async |mut session| {
         session.sort_by.clone_from(&args.sort.sort_by);
         let listed = commands::list::list(&session, &list, &[]).await;
         listed.map_err(|error| match packages {
@@ -198,8 +201,8 @@ fn no_source_either(error: CommandError, word: &str) -> CommandError {
 
 /// Finds packages by words.
 pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
-    end(async {
-        let mut session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    let session = session(&args.catalogs.sources, &args.output, &args.images);
+    end(session, async |mut session| {
         session.sort_by.clone_from(&args.sort.sort_by);
         commands::list::search(&session, &args.text, &args.filter).await?;
         Ok(ExitStatus::Success)
@@ -208,8 +211,8 @@ pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints all that catalogs say of a package, or of one of its bundles.
 pub(super) fn show(args: &LocalShowArgs) -> anyhow::Result<ExitCode> {
-    end(async {
-        let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    let session = session(&args.catalogs.sources, &args.output, &args.images);
+    end(session, async |session| {
         match &args.bundle {
             Some(bundle) => describe::bundle(&session, bundle, Some(&args.package)).await?,
             None => describe::package(&session, &args.package).await?,
@@ -228,16 +231,16 @@ pub(super) fn diff(args: &LocalDiffArgs) -> anyhow::Result<ExitCode> {
         format!("{}={}", sides.from, args.from),
         format!("{}={}", sides.to, args.to),
     ];
-    end(async {
-        let session = session(&sources, &args.output, &args.images)?;
+    let session = session(&sources, &args.output, &args.images);
+    end(session, async |session| {
         commands::diff::diff(&session, sides, &args.diff).await
     })
 }
 
 /// Prints the update graph of a package.
 pub(super) fn graph(args: &LocalGraphArgs) -> anyhow::Result<ExitCode> {
-    end(async {
-        let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    let session = session(&args.catalogs.sources, &args.output, &args.images);
+    end(session, async |session| {
         commands::graph::graph(&session, &args.graph).await?;
         Ok(ExitStatus::Success)
     })
@@ -245,8 +248,8 @@ pub(super) fn graph(args: &LocalGraphArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints which bundle would be installed.
 pub(super) fn resolve(args: &LocalResolveArgs) -> anyhow::Result<ExitCode> {
-    end(async {
-        let session = session(&args.catalogs.sources, &args.output, &args.images)?;
+    let session = session(&args.catalogs.sources, &args.output, &args.images);
+    end(session, async |session| {
         commands::resolve::resolve(&session, &args.resolve).await
     })
 }
@@ -275,11 +278,12 @@ fn load(sources: &[String], images: &ImageArgs) -> Result<LocalTransport, Comman
         .map_err(|error| CommandError::new(ExitStatus::Usage, format!("{error:#}")))
 }
 
-/// Runs an operation to its end; prints its error.
+/// Runs an operation over a session to its end; prints the error of either.
 pub(super) fn end(
-    operation: impl Future<Output = Result<ExitStatus, CommandError>>,
+    session: Result<CommandSession<LocalTransport>, CommandError>,
+    operation: impl AsyncFnOnce(CommandSession<LocalTransport>) -> Result<ExitStatus, CommandError>,
 ) -> anyhow::Result<ExitCode> {
     let runtime = runtime::Builder::new_current_thread().build()?;
-    let ended = runtime.block_on(operation);
+    let ended = session.and_then(|session| runtime.block_on(operation(session)));
     Ok(ended.unwrap_or_else(|error| error.report()).into())
 }

@@ -61,8 +61,8 @@ pub(super) fn solve(args: &LocalSolveArgs) -> anyhow::Result<ExitCode> {
     let wanted: Result<Vec<_>, _> = wanted.collect();
     let mut solve = args.solve.clone();
     solve.want.extend(wanted.map_err(anyhow::Error::msg)?);
-    local::end(async {
-        let session = local::session(sources, &args.output, &args.images)?;
+    let session = local::session(sources, &args.output, &args.images);
+    local::end(session, async |session| {
         commands::solve::solve(&session, &solve).await
     })
 }

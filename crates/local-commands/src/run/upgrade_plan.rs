@@ -10,8 +10,8 @@ use crate::args::{LocalUpgradePlanArgs, StepArg};
 /// Prints what happens to what is installed when the platform is upgraded.
 pub(super) fn upgrade_plan(args: &LocalUpgradePlanArgs) -> anyhow::Result<ExitCode> {
     let (steps, sources) = named_sources(&args.steps);
-    local::end(async {
-        let session = local::session(&sources, &args.output, &args.images)?;
+    let session = local::session(&sources, &args.output, &args.images);
+    local::end(session, async |session| {
         plan(&session, &steps, InstalledObjects::default(), &args.plan).await
     })
 }

@@ -7,8 +7,8 @@ use fbc::Catalog;
 use fbc::work::Work;
 use solve::{
     MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH,
-    MAX_RULE_OPERATORS, MAX_SUBSCRIPTIONS, RefusalCode, SolveOutcome, SolveRequest, SourceCatalog,
-    solve,
+    MAX_RULE_OPERATORS, MAX_WANTED_PACKAGES, RefusalCode, SolveOutcome, SolveRequest,
+    SourceCatalog, solve,
 };
 use testing::fixture::{catalog, catalog_of};
 
@@ -290,14 +290,14 @@ fn ten_thousand_impossible_alternatives_are_refused_at_the_end_of_the_budget() {
 
 #[test]
 fn a_request_may_name_so_many_packages_and_no_more() {
-    let names: Vec<String> = (0..=MAX_SUBSCRIPTIONS)
+    let names: Vec<String> = (0..=MAX_WANTED_PACKAGES)
         .map(|at| format!("package{at}"))
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let fig = alternatives(1);
     with_outcome(
         &fig,
-        &wanted(&names[..MAX_SUBSCRIPTIONS]),
+        &wanted(&names[..MAX_WANTED_PACKAGES]),
         u64::MAX,
         |outcome| {
             assert!(matches!(outcome, SolveOutcome::Conflict(_)));

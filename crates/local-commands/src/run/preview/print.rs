@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use commands::output::yaml;
 use fbc_read::Severity;
 use install_preview::summary::{InstallSummary, RightGroup};
-use install_preview::{PreviewError, RenderedObject, RightsFlag};
+use install_preview::{PreviewError, PreviewErrorCode, RenderedObject, RightsFlag};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -96,10 +96,26 @@ pub(super) fn refusal(
         PreviewOutput::Table | PreviewOutput::Yaml => {
             for refusal in errors {
                 writeln!(stderr(), "{} {refusal}", error())?;
+                if let Some(advice) = advice(refusal) {
+                    writeln!(stderr(), "hint: {advice}")?;
+                }
             }
         }
     }
     out.flush()
+}
+
+/// Returns what the user can do about a reason.
+fn advice(refusal: &PreviewError) -> Option<&'static str> {
+    match refusal.code {
+        PreviewErrorCode::InvalidTargetNamespaces if refusal.message.contains("[]") => {
+            Some("--watch-namespaces names the namespaces that the operator watches")
+        }
+        PreviewErrorCode::NoManifests => Some(
+            "only catalogs whose bundles have their objects (`olm.bundle.object`) can be previewed",
+        ),
+        _ => None,
+    }
 }
 
 fn tables(out: &mut impl Write, report: &PreviewReport<'_>) -> io::Result<()> {
