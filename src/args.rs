@@ -1,67 +1,30 @@
 //! Subcommands, flags and their help texts. This module checks the form of values only; it opens no
 //! file except the configuration file.
 
-mod access;
-mod edit;
+mod certificate;
 mod file;
-mod grpc;
-mod images;
-mod kube_api;
-mod mirror;
-mod observe;
 mod order;
-mod preview;
-mod queries;
-mod server;
-mod validate;
-mod values;
+mod pull;
 mod variables;
 
 use std::any::TypeId;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use build_info::VERSION;
+use catalog_server::args::{
+    DocumentArgs, EditableArg, LimitArgs, ServerArgs, parse_editable, parse_external_address,
+};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use commands::args::parse_count;
+use commands::args::{parse_count, parse_duration};
 use controller::LeaseDurations;
-use graphql::StreamLimits;
-use graphql::documents::DocumentPolicy;
-use graphql::limits::{IntrospectionPolicy, Limits};
+use local_commands::args::{ImageArgs, LocalCommand, SummaryFormat, name_missing};
 
-pub use self::edit::{
-    BlobFormat, ConvertTemplateArgs, DeprecationTarget, EditArgs, EditOperation, EntryArgs,
-    InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs, RenderArgs, RenderTemplateArgs,
-    TemplateType,
-};
-pub use access::{AccessArgs, AuthMode};
+pub use certificate::{CertificateArgs, ServiceName};
 pub use file::FileFlags;
-pub use grpc::{GrpcAddress, GrpcArgs};
-pub use images::{ImageArgs, PullArgs, RegistryArgs};
-pub use kube_api::{KubeApiArgs, KubeApiAuth};
-pub use mirror::{
-    CatalogAlias, MirrorCatalogArgs, MirrorCommand, MirrorOutput, MirrorPlanArgs,
-    MirrorSelectionArgs,
-};
-pub use observe::{MetricsAuth, ObserveArgs};
-pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
-pub use queries::{
-    CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
-    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, SummaryFormat,
-};
-pub use server::{CertificateArgs, ServerArgs, ServiceName, TlsArgs};
-pub use validate::{ValidateArgs, ValidateOutput};
-pub use values::{ByteSize, EditableArg};
-
-pub(crate) use values::parse_duration;
-use values::{parse_editable, parse_external_address};
-
-/// Version of the program, with the commit of the build if it is known.
-pub const VERSION: &str = env!("CATALOGQL_VERSION");
-
-/// Commit of the build in 12 hexadecimal digits; empty if it is unknown.
-pub const COMMIT: &str = env!("CATALOGQL_COMMIT");
+pub use pull::PullArgs;
 
 /// One GraphQL endpoint over file-based catalogs of the Operator Lifecycle Manager.
 #[derive(Debug, Parser)]
@@ -88,72 +51,8 @@ pub enum Command {
     ///
     /// `ClusterCatalog` objects define the catalogs. Every replica serves all of them.
     Controller(Box<ControllerArgs>),
-    /// List the problems of a catalog
-    ///
-    /// The exit status is 1 if `opm validate` would reject the catalog, and 0 otherwise.
-    Validate(ValidateArgs),
-    /// Execute a GraphQL request over catalogs, without a server
-    ///
-    /// The exit status is 1 if the response has errors.
-    Query(LocalQueryArgs),
-    /// List the catalogs, packages, channels or bundles of sources
-    List(LocalListArgs),
-    /// Show a package or a bundle
-    Show(LocalShowArgs),
-    /// Find packages by words in their names, descriptions and keywords
-    Search(LocalSearchArgs),
-    /// Show which packages, channels and bundles differ between two catalogs
-    Diff(LocalDiffArgs),
-    /// Print the blobs of bundles and catalogs, as `opm render` does
-    Render(RenderArgs),
-    /// Change the files of a catalog: add, remove and deprecate bundles, channels and packages
-    ///
-    /// Unchanged blobs keep their formatting. The exit status is 1 if the edit is rejected, and 2
-    /// if the catalog or the operations cannot be read; in both cases nothing is written.
-    Edit(EditArgs),
-    /// Push the files of a catalog to a registry, as an image that catalogd and OLM v0 read
-    ///
-    /// Prints the image reference with its digest, which depends only on the files. A catalog that
-    /// `opm validate` would reject is not pushed unless `--skip-validation` is given.
-    Push(PushArgs),
-    /// Print the blobs of a template (`olm.template.basic`, `olm.semver`,
-    /// `olm.template.substitutes`)
-    RenderTemplate(RenderTemplateArgs),
-    /// Convert a catalog to a template
-    ConvertTemplate(ConvertTemplateArgs),
-    /// Print the `olm.package` blob of a new package
-    Init(InitArgs),
-    /// Write a catalog to a directory, with one folder for each package
-    Migrate(MigrateArgs),
-    /// Show the update graph of a package
-    ///
-    /// Channel heads, deprecated bundles and stranded bundles are marked. A bundle is stranded if
-    /// no sequence of upgrades leads from it to the head of its channel.
-    Graph(LocalGraphArgs),
-    /// Show which bundle an install or an upgrade of a package selects, and why
-    ///
-    /// The rules are those of the OLM v1 controller. The exit status is 1 if no bundle is selected.
-    Resolve(LocalResolveArgs),
-    /// Show the objects that an install of a bundle creates, and what they may do
-    ///
-    /// The rules are those of the OLM v1 controller. The exit status is 1 if the install is refused,
-    /// or if it has a flag of `--fail-on`.
-    Preview(PreviewArgs),
-    /// Resolve packages with their dependencies, or explain why there is no solution
-    ///
-    /// The rules are those of OLM v0. The exit status is 1 if there is no solution, and 6 if the
-    /// request is rejected.
-    Solve(LocalSolveArgs),
-    /// Select the part of catalogs that a disconnected cluster needs
-    #[command(subcommand)]
-    Mirror(MirrorCommand),
-    /// Show what happens to what is installed when the platform is upgraded, step by step
-    ///
-    /// Each --step is a version of `OpenShift` (or of Kubernetes, if it begins with `1.`) with the
-    /// catalogs that clusters of that version read; the first is where the cluster is. The exit
-    /// status is 0 if everything stays or follows by itself, 1 if something must be switched by
-    /// hand or is blocked, and 2 if something is unknown or the input cannot be read.
-    UpgradePlan(LocalUpgradePlanArgs),
+    #[command(flatten)]
+    Local(LocalCommand),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret has the type `kubernetes.io/tls`. Its certificate is valid for one year, for the
@@ -280,22 +179,6 @@ pub struct ControllerArgs {
     pub feature_gates: Option<String>,
 }
 
-/// Flags for trusted documents and introspection.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Documents")]
-pub struct DocumentArgs {
-    /// File with trusted documents: a JSON object of documents by id, as relay-compiler and codegen
-    /// write it. May be repeated
-    #[arg(long = "documents", value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub files: Vec<PathBuf>,
-    /// Execute only trusted documents
-    #[arg(long, requires = "files")]
-    pub trusted_only: bool,
-    /// Reject introspection, and do not serve the schema
-    #[arg(long)]
-    pub no_introspection: bool,
-}
-
 impl Args {
     /// Parses the command line, the environment and the configuration file. Prints a message and
     /// exits if one of them is invalid.
@@ -308,7 +191,7 @@ impl Args {
             .try_get_matches_from(flags.add_to(line.clone()));
         let matches = matches.unwrap_or_else(|error| {
             let error = variables::name_variable(error, &command, &line);
-            queries::name_missing(error).exit()
+            name_missing(error).exit()
         });
         let mut args = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         if let Command::Serve(serve) = &mut args.command {
@@ -387,112 +270,6 @@ impl ControllerArgs {
             renew: self.leader_elect_renew_deadline,
             retry: self.leader_elect_retry_period,
         })
-    }
-}
-
-impl DocumentArgs {
-    /// Returns the policy for executing documents.
-    pub fn policy(&self) -> DocumentPolicy {
-        if self.trusted_only {
-            DocumentPolicy::TrustedOnly
-        } else {
-            DocumentPolicy::Any
-        }
-    }
-
-    /// Returns whether introspection is allowed.
-    pub fn introspection(&self) -> IntrospectionPolicy {
-        if self.no_introspection {
-            IntrospectionPolicy::Disabled
-        } else {
-            IntrospectionPolicy::Enabled
-        }
-    }
-}
-
-/// Limits of a GraphQL request.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Limits of a request")]
-pub struct LimitArgs {
-    /// Maximum size of a request body
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().body_bytes))]
-    pub max_body: ByteSize,
-    /// Maximum size of the query string of a URL
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().url_bytes))]
-    pub max_url: ByteSize,
-    /// Maximum number of tokens of a document
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
-    pub max_tokens: usize,
-    /// Maximum nesting depth of fields
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().depth)]
-    pub max_depth: u64,
-    /// Maximum number of aliased fields
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().aliases)]
-    pub max_aliases: u64,
-    /// Maximum number of root fields
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().root_fields)]
-    pub max_root_fields: u64,
-    /// Maximum number of directives
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().directives)]
-    pub max_directives: u64,
-    /// Maximum cost of a request: the number of objects that its page sizes allow
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().cost)]
-    pub max_cost: u64,
-    /// Maximum work of a request in units: the objects that it returns and the effort to find them
-    #[arg(long, value_name = "UNITS", default_value_t = Limits::default().work)]
-    pub max_work: u64,
-    /// Maximum page size
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().page_size)]
-    pub max_page_size: usize,
-    /// Maximum size of a response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().response_bytes))]
-    pub max_answer: ByteSize,
-    /// Maximum total size of responses in flight
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().in_flight_bytes))]
-    pub max_in_flight: ByteSize,
-    /// Maximum time to produce a response, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs())]
-    pub max_seconds: u64,
-    /// Maximum size of a response to compress; larger ones are sent uncompressed
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().compressed_bytes))]
-    pub max_compressed: ByteSize,
-    /// Size of the response cache in memory, compressed forms included; `0` disables it
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cache_bytes))]
-    pub cache_size: ByteSize,
-    /// Maximum size of a cached response
-    #[arg(long, value_name = "BYTES", default_value_t = ByteSize::from_bytes(Limits::default().cached_response_bytes))]
-    pub max_cached_response: ByteSize,
-    /// Maximum number of concurrent streams: event streams and WebSocket operations
-    #[arg(long, value_name = "COUNT", default_value_t = StreamLimits::default().streams)]
-    pub max_streams: usize,
-}
-
-impl LimitArgs {
-    /// Returns the limits; those without a flag have their default.
-    pub fn limits(&self) -> Limits {
-        Limits {
-            body_bytes: self.max_body.in_memory(),
-            url_bytes: self.max_url.in_memory(),
-            tokens: self.max_tokens,
-            depth: self.max_depth,
-            aliases: self.max_aliases,
-            root_fields: self.max_root_fields,
-            directives: self.max_directives,
-            cost: self.max_cost,
-            work: self.max_work,
-            page_size: self.max_page_size,
-            response_bytes: self.max_answer.in_memory(),
-            in_flight_bytes: self.max_in_flight.in_memory(),
-            time: Duration::from_secs(self.max_seconds),
-            compressed_bytes: self.max_compressed.in_memory(),
-            cache_bytes: self.cache_size.in_memory(),
-            cached_response_bytes: self.max_cached_response.in_memory(),
-            streams: StreamLimits {
-                streams: self.max_streams,
-                ..StreamLimits::default()
-            },
-            ..Limits::default()
-        }
     }
 }
 

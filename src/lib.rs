@@ -4,7 +4,5 @@
 //! may depend on which.
 
 pub mod args;
-pub mod handlers;
-pub mod metrics;
 pub mod run;
 pub mod telemetry;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{anyhow, bail};
+use catalog_server::args::EditableArg;
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
+use local_commands::run::registries::{RegistryAccess, needs_registry};
+use local_commands::run::sources::{self, CatalogEntry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::registries::{RegistryAccess, needs_registry};
-use super::sources::{self, CatalogEntry};
-use crate::args::{EditableArg, FileFlags, ServeArgs};
+use crate::args::{FileFlags, ServeArgs};
 
 /// Interval between two polls of the configuration file, with `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);

@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
+use catalog_server::{
+    AccessControl, BackgroundTasks, CatalogLoader, MetricsAccess, Server, ServerParts,
+    ServerSockets, StoreFolder, block_on,
+};
 use controller::{
     Controller, ControllerMode, ControllerOptions, LeaseDurations, connect, pod_namespace,
     pod_service_account,
@@ -14,19 +18,14 @@ use controller::{
 use http_server::ServerReadiness;
 use images::RegistrySettings;
 use loading::LoaderEvent;
+use local_commands::run::registries::settings_with_authorities;
+use server_metrics::ReloadCounters;
 use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::access::AccessControl;
-use super::background::BackgroundTasks;
 use super::output;
-use super::registries::controller_settings;
-use super::server::{
-    self, CatalogLoader, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
-};
 use crate::args::{ControllerArgs, PullArgs};
-use crate::metrics::ReloadCounters;
 use crate::telemetry;
 
 /// Interval at which the files with the settings for registries are read again.
@@ -54,10 +53,10 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
         tracing::info!(gates, "ignoring feature gates: all features are enabled");
     }
     let folder = StoreFolder::open(&args.server)?;
-    let settings = controller_settings(&args.pull)?;
+    let settings = registry_settings(&args.pull)?;
     let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
     let loading = CatalogLoader::open(&args.server, &folder)?;
-    server::block_on(control(ControlParts {
+    block_on(control(ControlParts {
         args,
         options,
         settings,
@@ -205,6 +204,11 @@ fn identity() -> String {
     )
 }
 
+/// Reads the files with the settings for registries; pull secrets come from the cluster.
+fn registry_settings(args: &PullArgs) -> anyhow::Result<RegistrySettings> {
+    settings_with_authorities(&args.registries, args.pull_cas_dir.as_deref())
+}
+
 /// Polls the files with the settings for registries, and sends their changes. It never ends.
 async fn poll_settings(
     args: PullArgs,
@@ -216,7 +220,7 @@ async fn poll_settings(
     let mut is_failing = false;
     loop {
         polls.tick().await;
-        match controller_settings(&args) {
+        match registry_settings(&args) {
             Ok(read) => {
                 is_failing = false;
                 let is_new = settings.send_if_modified(|former| {

@@ -1,15 +1,13 @@
-//! Output for people: JSON on several lines, the table of served catalogs, and where a server
-//! listens.
+//! Output for people: the table of served catalogs, and where a server listens.
 
 use std::io::{self, Write};
 use std::ops::Range;
 
-use fbc::Catalog;
 use fbc_read::Severity;
 use loading::{Report, SyncStatus};
 use pages::Pages;
 use printing::counted_table;
-pub(super) use printing::{error, ignore_closed_pipe, json, stderr, stdout, table, warning};
+pub(super) use printing::{error, ignore_closed_pipe, json, stderr, stdout};
 use serving::Content;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.
@@ -17,58 +15,6 @@ const SHORT_DIGEST: usize = 12;
 
 /// Columns of the table of served catalogs that hold counts.
 const COUNTS: Range<usize> = 1..5;
-
-/// Returns JSON text on several lines, its members in the order in which they are.
-pub(super) fn indented(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len() * 2);
-    let mut depth = 0;
-    let mut in_text = false;
-    let mut is_escaped = false;
-    let mut rest = json
-        .iter()
-        .copied()
-        .filter(|byte| !byte.is_ascii_control())
-        .peekable();
-    while let Some(byte) = rest.next() {
-        if in_text {
-            in_text = is_escaped || byte != b'"';
-            is_escaped = !is_escaped && byte == b'\\';
-            out.push(byte);
-            continue;
-        }
-        if matches!(byte, b'}' | b']') {
-            depth -= 1;
-            new_line(&mut out, depth);
-        }
-        out.push(byte);
-        match byte {
-            b'"' => in_text = true,
-            b'{' | b'[' => {
-                if let Some(end) = rest.next_if(|next| matches!(next, b'}' | b']')) {
-                    out.push(end);
-                } else {
-                    depth += 1;
-                    new_line(&mut out, depth);
-                }
-            }
-            b',' => new_line(&mut out, depth),
-            b':' => out.push(b' '),
-            _ => {}
-        }
-    }
-    out.push(b'\n');
-    out
-}
-
-fn new_line(out: &mut Vec<u8>, depth: usize) {
-    out.push(b'\n');
-    out.extend(std::iter::repeat_n(b' ', 2 * depth));
-}
-
-/// Counts the problems of one severity in a catalog, listed or not.
-pub(super) fn count(catalog: &Catalog, severity: Severity) -> u64 {
-    catalog.all_problems().counts.of_severity(severity)
-}
 
 /// Prints the catalogs that are served, and those that are not with their errors, in the order of
 /// the reports.
@@ -148,12 +94,13 @@ pub(super) fn listening(out: &mut impl Write, url: &str, pages: Pages) -> io::Re
 
 fn row(report: &Report, content: &Content) -> [String; 7] {
     let catalog = &content.catalog;
+    let problems = &catalog.all_problems().counts;
     [
         report.name.to_string(),
         catalog.packages().len().to_string(),
         catalog.bundles().len().to_string(),
-        count(catalog, Severity::Error).to_string(),
-        count(catalog, Severity::Warning).to_string(),
+        problems.of_severity(Severity::Error).to_string(),
+        problems.of_severity(Severity::Warning).to_string(),
         content.digest.hex()[..SHORT_DIGEST].to_owned(),
         format!("{:.1?}", report.duration),
     ]

@@ -6,21 +6,21 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
+use catalog_server::args::ServerArgs;
+use catalog_server::{
+    AccessControl, BackgroundTasks, CatalogLoader, EditParts, MetricsAccess, Server, ServerParts,
+    ServerSockets, StoreFolder, block_on,
+};
 use controller::connect;
 use loading::{LoaderEvent, Report};
+use local_commands::run::terminal::Terminal;
 use pages::Pages;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
-use super::access::AccessControl;
-use super::background::BackgroundTasks;
 use super::configuration::{CatalogConfiguration, ReloadTrigger};
 use super::output;
-use super::server::{
-    self, CatalogLoader, EditParts, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
-};
-use super::terminal::Terminal;
-use crate::args::{ServeArgs, ServerArgs};
+use crate::args::ServeArgs;
 use crate::telemetry;
 
 /// Parts of a server whose catalogs its configuration names.
@@ -34,9 +34,9 @@ struct ServeParts {
 
 /// Serves until a signal ends it.
 pub(super) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
-    let terminal = Terminal::new();
+    let terminal = Terminal::default();
     telemetry::init(terminal.log()).map_err(anyhow::Error::msg)?;
-    server::block_on(start(args, terminal))
+    block_on(start(args, terminal))
 }
 
 /// Reads the configuration and opens the store. From the beginning, SIGHUP reloads and does not end

@@ -1,48 +1,24 @@
 //! The version of the program, its licences, and its manual pages.
 
-use std::env::consts::{ARCH, OS};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::bail;
+use build_info::BuildInfo;
 use commands::manual;
 use flate2::read::GzDecoder;
-use serde::Serialize;
+use local_commands::args::SummaryFormat;
 
 use super::output;
-use crate::args::{Args, COMMIT, SummaryFormat};
+use crate::args::Args;
 
 /// The licences of what it is made of, compressed by gzip; empty where they were not collected
 /// before it was built.
 const THIRD_PARTY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/third-party.txt.gz"));
 
-/// Build information, as JSON.
-#[derive(Serialize)]
-pub(super) struct BuildInfo {
-    pub(super) version: &'static str,
-    /// In 12 hexadecimal digits; `None` if it is not known.
-    pub(super) commit: Option<&'static str>,
-    /// Operating system and architecture, as images name them, such as `linux/amd64`.
-    pub(super) platform: String,
-}
-
-/// Returns what this program was built from and for.
-pub(super) fn build_info() -> BuildInfo {
-    let architecture = match ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    BuildInfo {
-        version: env!("CARGO_PKG_VERSION"),
-        commit: Some(COMMIT).filter(|commit| !commit.is_empty()),
-        platform: format!("{OS}/{architecture}"),
-    }
-}
-
 /// Prints the version.
 pub(super) fn version(format: SummaryFormat) -> anyhow::Result<ExitCode> {
-    let build = build_info();
+    let build = BuildInfo::of_this_program();
     let printed = match format {
         SummaryFormat::Json => output::json(&mut io::stdout(), &build),
         SummaryFormat::Table => {

@@ -236,7 +236,7 @@ impl Server {
                 let text = body(&self.graphql, request.expect("a request")).await;
                 assert!(text.contains(r#""catalog":null"#), "{text}");
             }
-            // What the program asks before it looks at anything else: see `src/run/access.rs`.
+            // What the program asks before it looks at anything else: see `crates/catalog-server/src/access.rs`.
             "paths" => {
                 let denied = self
                     .callers

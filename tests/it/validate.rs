@@ -244,11 +244,11 @@ fn the_version_names_the_commit_and_completions_the_commands() {
     let version = run(catalogql().arg("--version"));
     assert_eq!(
         (version.status, version.stdout.trim_end()),
-        (Some(0), concat!("catalogql ", env!("CATALOGQL_VERSION")))
+        (Some(0), &*format!("catalogql {}", build_info::VERSION))
     );
     let output = run(catalogql().args(["version", "-o", "json"]));
     let version: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
-    let commit = catalogql::args::COMMIT;
+    let commit = build_info::COMMIT;
     let commit = if commit.is_empty() {
         serde_json::Value::Null
     } else {

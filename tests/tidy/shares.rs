@@ -60,7 +60,7 @@ const COUNTERS: [(&str, &[&str]); 10] = [
         &["lists being sent", "watches", "work of a view"],
     ),
     ("crates/pages/src/lib.rs", &["work of a view"]),
-    ("src/run/metrics.rs", &["work of a view"]),
+    ("crates/catalog-server/src/scrapes.rs", &["work of a view"]),
 ];
 
 /// The files that construct counters of which clients take nothing.

@@ -1,8 +1,10 @@
 //! Arguments of the operations: what a user may write. Nothing is checked here beyond form.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -374,6 +376,16 @@ pub fn parse_count<T: FromStr>(text: &str) -> Result<T, String> {
     })
 }
 
+/// Parses a duration with its unit, such as `30s`, or `0`.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    let duration = parsed.and_then(|duration| Duration::try_from(duration).ok());
+    duration.ok_or_else(|| "write a number with its unit, such as 30s, 10m or 1h".to_owned())
+}
+
 /// Parses `GROUP/KIND`.
 pub fn parse_api(text: &str) -> Result<ApiArg, String> {
     let (group, kind) = text
@@ -489,6 +501,22 @@ mod tests {
             ("99999999999999999999", "the number is too large"),
         ] {
             assert_eq!(parse_count::<u64>(text), Err(expected.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_duration_has_a_unit() {
+        let parsed = |text: &str| parse_duration(text).map(|duration| duration.as_millis());
+        assert_eq!(
+            ["0", "100ms", "30s", "10m", "1h30m"].map(parsed),
+            [0, 100, 30_000, 600_000, 5_400_000].map(Ok)
+        );
+        for text in ["", "10", "-1s", "m", "ten minutes"] {
+            assert_eq!(
+                parsed(text),
+                Err("write a number with its unit, such as 30s, 10m or 1h".to_owned()),
+                "{text}"
+            );
         }
     }
 

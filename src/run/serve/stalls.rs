@@ -19,6 +19,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::Request;
 use clap::Parser as _;
+use local_commands::run::terminal::Terminal;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use testing::{Folders, TEST_TIMEOUT, eventually, fixed_port};
@@ -27,7 +28,6 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::start;
 use crate::args::{Args, Command};
-use crate::run::terminal::Terminal;
 
 /// Longest processor time of a thread that serves connections for one poll.
 ///
@@ -150,7 +150,7 @@ impl AllListeners {
                 .build()
                 .unwrap();
             runtime.spawn(watching.watch());
-            runtime.block_on(start(*args, Terminal::new())).unwrap();
+            runtime.block_on(start(*args, Terminal::default())).unwrap();
         });
         let client = Builder::new_current_thread().enable_all().build().unwrap();
         let all = Self {

@@ -1,0 +1,21 @@
+//! A server over catalogs: its flags, its sockets, its views with access control, its metrics, and
+//! its end. It does not know where catalogs come from: its caller sets what the loader loads.
+
+pub mod args;
+
+mod access;
+mod background;
+mod edits;
+mod grpc;
+mod handlers;
+mod kube_api;
+mod listeners;
+mod scrapes;
+mod server;
+
+pub use access::AccessControl;
+pub use background::BackgroundTasks;
+pub use server::{
+    CatalogLoader, EditParts, MetricsAccess, Server, ServerParts, ServerSockets, StoreFolder,
+    block_on,
+};

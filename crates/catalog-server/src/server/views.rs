@@ -1,0 +1,239 @@
+//! The views of the main listener: GraphQL, catalogd's APIs, the pages, and `/version`.
+
+use std::sync::Arc;
+
+use ::metrics::Label as _;
+use alpha_graphql::AlphaGraphql;
+use anyhow::Context;
+use axum::Router;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use build_info::{ANSWERS_BUILD, BuildInfo};
+use graphql::limits::Limits;
+use graphql::metrics::{OperationKind, RequestResult};
+use graphql::{Engine, ServerInfo};
+use graphql_http::{GraphqlHttp, TransportMetrics};
+use http_server::{add_span_attributes, cors};
+use pages::Pages;
+use serving::{Catalogs, Visibility};
+
+use crate::access::{self, AccessControl};
+use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
+
+/// Parts that the views are built from.
+pub(super) struct ViewParts<'a> {
+    pub(super) args: &'a ServerArgs,
+    pub(super) documents: &'a DocumentArgs,
+    pub(super) limits: &'a LimitArgs,
+    pub(super) catalogs: Catalogs,
+    /// Decides which catalogs callers see; `None` shows every catalog to everybody.
+    pub(super) guard: Option<AccessControl>,
+    /// Adds the outcomes of GraphQL requests to spans.
+    pub(super) is_traced: bool,
+}
+
+/// The views of the main listener.
+pub(super) struct Views {
+    pub(super) engine: Arc<Engine>,
+    /// GraphQL streams, and responses in flight.
+    pub(super) transport: TransportMetrics,
+    /// catalogd's alpha GraphQL, if it is served.
+    pub(super) alpha: Option<AlphaGraphql>,
+    pub(super) pages: Pages,
+    pub(super) routes: Router,
+}
+
+impl Views {
+    pub(super) fn new(parts: ViewParts<'_>) -> anyhow::Result<Self> {
+        let ViewParts {
+            args,
+            documents,
+            limits,
+            catalogs,
+            guard,
+            is_traced,
+        } = parts;
+        // With a guard, views see nothing by themselves: a route that the guard does not know shows
+        // no catalog.
+        let reader = if guard.is_some() {
+            catalogs.visible(Visibility::none())
+        } else {
+            catalogs
+        };
+        let pages = args.pages.pages(documents);
+        let mut engine = engine(reader.clone(), documents, limits, pages)?;
+        if is_traced {
+            engine.observe_results(add_outcome_to_span);
+        }
+        let engine = Arc::new(engine);
+        let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
+        // No document of catalogd's dialect can be trusted.
+        let is_alpha_served = !args.no_alpha_graphql && !documents.trusted_only;
+        let alpha = is_alpha_served.then(|| {
+            AlphaGraphql::new(
+                Arc::clone(&engine),
+                reader.clone(),
+                catalogd_http::parse_catalog,
+            )
+        });
+        let routes = routes(&graphql, alpha.as_ref(), reader, guard);
+        // Without the layer, responses need not vary by origin.
+        let routes = if args.cors_origin.is_empty() {
+            routes
+        } else {
+            routes.layer(cors(&args.cors_origin))
+        };
+        Ok(Self {
+            transport: graphql.metrics(),
+            routes: routes.merge(pages.router()),
+            engine,
+            alpha,
+            pages,
+        })
+    }
+}
+
+/// Returns the routes of all views but the pages. With `guard`, those that show catalogs show what
+/// their caller may see.
+fn routes(
+    graphql: &GraphqlHttp,
+    alpha: Option<&AlphaGraphql>,
+    reader: Catalogs,
+    guard: Option<AccessControl>,
+) -> Router {
+    let routes = graphql
+        .router()
+        .merge(catalogd_http::router(reader, ANSWERS_BUILD));
+    let routes = routes.merge(alpha.map(AlphaGraphql::router).unwrap_or_default());
+    let routes = routes.route("/version", get(version_response));
+    match guard {
+        Some(guard) => access::guard(routes, guard),
+        None => routes,
+    }
+}
+
+/// Creates the GraphQL engine with its trusted documents.
+fn engine(
+    catalogs: Catalogs,
+    documents: &DocumentArgs,
+    limits: &LimitArgs,
+    pages: Pages,
+) -> anyhow::Result<Engine> {
+    let limits = Limits {
+        introspection: documents.introspection(),
+        ..limits.limits()
+    };
+    let mut engine = Engine::new(catalogs, ANSWERS_BUILD, limits);
+    for file in &documents.files {
+        let json = std::fs::read_to_string(file);
+        let file = file.display();
+        let json = json.with_context(|| format!("cannot read `{file}`"))?;
+        let count = engine
+            .trust(&json)
+            .with_context(|| format!("cannot trust the documents of `{file}`"))?;
+        tracing::info!(%file, count, "trusting documents");
+    }
+    if documents.trusted_only && pages.has_explorer() {
+        // Limits that the explorer's documents exceed do not prevent the start: the other documents
+        // are what they are set for.
+        if let Err(error) = engine.trust(pages::explorer_documents()) {
+            tracing::warn!(%error, "cannot trust the documents of the explorer: turn it off with --no-explorer");
+        }
+    }
+    engine.set_policy(documents.policy());
+    let build = BuildInfo::of_this_program();
+    engine.set_server(ServerInfo {
+        version: build.version.to_owned(),
+        commit: build.commit.map(ToOwned::to_owned),
+        // From `/graphql`, also below a path prefix.
+        playground_url: pages.has_playground().then(|| "playground/".to_owned()),
+    });
+    Ok(engine)
+}
+
+/// Adds the outcome of a GraphQL request to the span of the request that executes it.
+fn add_outcome_to_span(kind: OperationKind, result: RequestResult) {
+    add_span_attributes([
+        ("graphql.operation.type", kind.as_str()),
+        ("catalogql.graphql.outcome", result.as_str()),
+    ]);
+}
+
+/// Responds with the build of the program, as `catalogql version -o json` prints it.
+async fn version_response() -> impl IntoResponse {
+    let body =
+        serde_json::to_string(&BuildInfo::of_this_program()).expect("names and numbers are JSON");
+    (
+        [
+            (CONTENT_TYPE, "application/json"),
+            (CACHE_CONTROL, "no-cache"),
+        ],
+        body,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+    use axum::http::{Request, header};
+    use hyper::service::Service as _;
+    use hyper_util::service::TowerToHyperService;
+    use serving::{CatalogMetadata, Content, Served, catalogs};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_route_shows_a_catalog_without_the_reader_of_its_caller() {
+        let (mut writer, catalogs) = catalogs();
+        let content =
+            testing::fixture::catalog("package concealed default=stable\nchannel stable: v1.0.0");
+        let content = Content::new(content, fbc_grammar::Digest::new([1; 32]));
+        writer.publish(Served::new("secret", content, CatalogMetadata::default()));
+        let body = async |reader: &Catalogs, path: &str, accept: &'static str| {
+            let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));
+            let graphql = GraphqlHttp::new(Arc::clone(&engine), &[]);
+            let alpha = AlphaGraphql::new(engine, reader.clone(), catalogd_http::parse_catalog);
+            let service =
+                TowerToHyperService::new(routes(&graphql, Some(&alpha), reader.clone(), None));
+            let request = Request::builder().uri(path).header(header::ACCEPT, accept);
+            let request = if path.ends_with("/v1/graphql") {
+                request
+                    .method("POST")
+                    .body(r#"{"query":"{olmpackages{name}}"}"#.into())
+            } else {
+                request.body(Body::empty())
+            };
+            let request = request.unwrap();
+            let body = to_bytes(service.call(request).await.unwrap().into_body(), usize::MAX)
+                .await
+                .unwrap();
+            String::from_utf8_lossy(&body).into_owned()
+        };
+        let graphql = "/graphql?query=%7Bcatalogs%7Bname%7DcatalogStatuses%7Bname%7Dpackages%7Bnodes%7Bname%7D%7D%7D";
+        let mut shown = Vec::new();
+        let paths = catalogd_http::routes()
+            .into_iter()
+            .chain([graphql, alpha_graphql::PATH, "/schema.graphql", "/version"].map(String::from));
+        for path in paths {
+            let path = path
+                .replace("{catalog}", "secret")
+                .replace("{digest}", &"0".repeat(64));
+            for accept in ["*/*", "text/event-stream"] {
+                let hidden = body(&catalogs.visible(Visibility::none()), &path, accept).await;
+                assert!(
+                    !hidden.contains("concealed") && !hidden.contains("\"secret\""),
+                    "{path}: {hidden}"
+                );
+                if body(&catalogs, &path, accept)
+                    .await
+                    .contains("\"concealed\"")
+                {
+                    shown.push(path.clone());
+                }
+            }
+        }
+        shown.dedup();
+        assert_eq!(shown.len(), 5, "else nothing would be tested: {shown:?}");
+    }
+}

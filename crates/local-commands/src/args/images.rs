@@ -1,0 +1,37 @@
+//! Flags for pulling images: registries, and the catalog's directory in an image.
+
+use std::path::PathBuf;
+
+use clap::ValueHint;
+
+/// Access to registries, and the catalog's directory in an image.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Images")]
+pub struct ImageArgs {
+    #[command(flatten)]
+    pub registries: RegistryArgs,
+    /// Directory of the catalog in an image [default: the directory that the image's label names]
+    #[arg(long, value_name = "PATH")]
+    pub configs_dir: Option<String>,
+}
+
+/// Access to registries.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Images")]
+pub struct RegistryArgs {
+    /// Registry to contact over plain HTTP or without verifying its certificate. May be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub insecure_registry: Vec<String>,
+    /// Certificate authorities to trust for registries, in addition to the system's (PEM). May be
+    /// repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub registry_ca: Vec<PathBuf>,
+    /// File with credentials for registries [default: the files of `podman login` and `docker
+    /// login`]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub authfile: Option<PathBuf>,
+    /// File with mirrors, blocked and insecure registries [default: registries.conf of the user or
+    /// the system]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub registries_conf: Option<PathBuf>,
+}

@@ -1,0 +1,48 @@
+//! Entry point of each command: one function in one file. `sources` and `registries` have the
+//! catalogs and registries that a user names, also to a server; `once` and `lines` read catalogs.
+
+mod edit;
+mod lines;
+mod local;
+mod mirror;
+mod once;
+mod output;
+mod preview;
+mod push;
+pub mod registries;
+mod render;
+mod solve;
+pub mod sources;
+mod template;
+pub mod terminal;
+mod upgrade_plan;
+mod validate;
+
+use std::process::ExitCode;
+
+use crate::args::LocalCommand;
+
+/// Runs a command.
+pub fn run(command: &LocalCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        LocalCommand::Validate(args) => validate::validate(args),
+        LocalCommand::Query(args) => Ok(local::query(args)),
+        LocalCommand::List(args) => local::list(args),
+        LocalCommand::Show(args) => local::show(args),
+        LocalCommand::Search(args) => local::search(args),
+        LocalCommand::Diff(args) => local::diff(args),
+        LocalCommand::Render(args) => render::render(args),
+        LocalCommand::Edit(args) => edit::edit(args),
+        LocalCommand::Push(args) => push::push(args),
+        LocalCommand::RenderTemplate(args) => template::render_template(args),
+        LocalCommand::ConvertTemplate(args) => template::convert_template(args),
+        LocalCommand::Init(args) => template::init(args),
+        LocalCommand::Migrate(args) => template::migrate(args),
+        LocalCommand::Graph(args) => local::graph(args),
+        LocalCommand::Resolve(args) => local::resolve(args),
+        LocalCommand::Preview(args) => preview::preview(args),
+        LocalCommand::Solve(args) => solve::solve(args),
+        LocalCommand::Mirror(command) => mirror::mirror(command),
+        LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
+    }
+}

@@ -1,0 +1,49 @@
+//! Loads catalogs for a command that answers and ends: nothing of them is stored.
+
+use std::sync::Arc;
+
+use loading::{LoadError, RefreshPolicy, load_once};
+use serving::Content;
+
+use super::registries::{RegistryAccess, needs_registry};
+use super::sources::SourceReference;
+use super::terminal::Terminal;
+use crate::args::ImageArgs;
+
+/// Loads each of these sources, one after another, under the names that progress is shown by.
+pub(super) fn load<'a>(
+    sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
+    images: &ImageArgs,
+) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
+    let needs_registry = needs_registry(
+        sources
+            .clone()
+            .into_iter()
+            .map(|(_, reference)| &reference.source),
+    );
+    let registries = RegistryAccess::default().update(&images.registries, needs_registry)?;
+    let terminal = Arc::new(Terminal::default());
+    let folder = std::env::temp_dir();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let load = |(name, reference): (&str, &SourceReference)| {
+        let shown = Arc::clone(&terminal);
+        let shown_as = name.to_owned();
+        let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
+        let spec = reference.spec(RefreshPolicy::ONCE, &registries);
+        let content = runtime.block_on(load_once(&spec, &folder, progress));
+        terminal.done(name);
+        content
+    };
+    Ok(sources.into_iter().map(load).collect())
+}
+
+/// Loads one source.
+pub(super) fn load_one(
+    reference: &SourceReference,
+    images: &ImageArgs,
+) -> anyhow::Result<Result<Content, LoadError>> {
+    let name = reference.source.last_path_segment().unwrap_or_default();
+    Ok(load([(&*name, reference)], images)?.remove(0))
+}
