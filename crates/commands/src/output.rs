@@ -105,6 +105,19 @@ pub fn is_set(item: &Value, pointer: &str) -> String {
     is_set.to_string()
 }
 
+/// Returns the phase of support of a `VersionLifecycle` with its last day; `none` outside all phases,
+/// and nothing if the catalog has no life cycle: a column SUPPORT.
+pub fn support_phase(lifecycle: &Value) -> String {
+    let phase = text(lifecycle, "/phase/name");
+    let end = text(lifecycle, "/phase/endDate");
+    match (phase.is_empty(), end.is_empty(), lifecycle.is_null()) {
+        (false, false, _) => format!("{phase} until {end}"),
+        (false, true, _) => phase,
+        (true, _, false) => "none".to_owned(),
+        (true, _, true) => String::new(),
+    }
+}
+
 /// Parses the value of `-o`.
 pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
     if let Some(template) = text.strip_prefix("jsonpath=") {

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use printing::{table, text, whole_table};
 use serde_json::Value;
 
+use crate::output::support_phase;
+
 /// Colours of the verdicts on a page.
 const PAGE_STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem}table{border-collapse:collapse}\
 th,td{border:1px solid #999;padding:.3rem .6rem;text-align:left}\
@@ -121,7 +123,7 @@ impl PlanReport<'_> {
                 version_or_name(package, "/finalVersion", "/finalName"),
             ];
             if self.has_support {
-                cells.push(support(&package["finalBundle"]["lifecycle"]));
+                cells.push(support_phase(&package["finalBundle"]["lifecycle"]));
             }
             cells.push(reason(package));
             let cells = cells.into_iter();
@@ -222,18 +224,6 @@ fn reason(package: &Value) -> String {
         (true, 0) => String::new(),
         (true, 1) => "1 upgrade".to_owned(),
         (true, count) => format!("{count} upgrades"),
-    }
-}
-
-/// Returns the phase of support with its last day.
-fn support(lifecycle: &Value) -> String {
-    let phase = text(lifecycle, "/phase/name");
-    let end = text(lifecycle, "/phase/endDate");
-    match (phase.is_empty(), end.is_empty(), lifecycle.is_null()) {
-        (false, false, _) => format!("{phase} until {end}"),
-        (false, true, _) => phase,
-        (true, _, false) => "none".to_owned(),
-        (true, _, true) => String::new(),
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::support::{EXAMPLE, Output, Server, example};
+use crate::support::{EXAMPLE, Output, Server, custom_resource, example};
 
 /// Set where the test runs in a network of its own.
 const INSIDE: &str = "CATALOGQL_TEST_NETWORK";
@@ -433,40 +433,15 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
     };
     assert_eq!(outdated(&["--exit-code"]), none);
 
-    let kind = |group: &str, version: &str, kind: &str, scope: &str| {
-        let plural = kind.to_lowercase() + "s";
-        let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {
-                "name": format!("{plural}.{group}"),
-                "annotations": { "api-approved.kubernetes.io": "unapproved, for a test" },
-            },
-            "spec": {
-                "group": group, "scope": scope,
-                "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
-                "versions": [{
-                    "name": version, "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
-                }],
-            },
-        })
-    };
     plane.apply(&[
-        kind(
-            "olm.operatorframework.io",
-            "v1",
-            "ClusterExtension",
-            "Cluster",
-        ),
-        kind(
-            "operators.coreos.com",
-            "v1alpha1",
+        custom_resource("olm.operatorframework.io/v1", "ClusterExtension", "Cluster"),
+        custom_resource(
+            "operators.coreos.com/v1alpha1",
             "Subscription",
             "Namespaced",
         ),
-        kind(
-            "operators.coreos.com",
-            "v1alpha1",
+        custom_resource(
+            "operators.coreos.com/v1alpha1",
             "ClusterServiceVersion",
             "Namespaced",
         ),

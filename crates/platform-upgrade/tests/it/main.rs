@@ -1,5 +1,6 @@
 //! Plans over made and real catalogs.
 
+mod chosen;
 mod corpus;
 mod edge_cases;
 mod naive;

@@ -1,27 +1,29 @@
 //! The order of the entries of a channel, best first. OLM v0 follows `replaces` from the only head.
 
-use std::collections::{HashMap, HashSet};
-
 use fbc_grammar::go_quote;
+use hashbrown::{HashMap, HashSet};
 
 /// An entry of a channel, by names.
-pub(crate) struct ChainEntry<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) replaces: Option<&'a str>,
-    pub(crate) skips: Vec<&'a str>,
+pub struct ChainEntry<'a> {
+    /// Name of the bundle.
+    pub name: &'a str,
+    /// Name that it replaces.
+    pub replaces: Option<&'a str>,
+    /// Names that it skips.
+    pub skips: Vec<&'a str>,
 }
 
 /// A channel without a unique chain of replacements, with upstream's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct ChannelOrderError(String);
+pub struct ChannelOrderError(String);
 
 /// Returns the positions of the entries on the chain of replacements, best first. Entries that are
 /// skipped or off the chain are omitted.
 ///
 /// # Errors
 /// There is no unique chain.
-pub(crate) fn sort_channel(
+pub fn sort_channel(
     links: &[ChainEntry<'_>],
     channel: &str,
     package: &str,
