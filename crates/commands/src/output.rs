@@ -38,7 +38,7 @@ pub enum OutputFormat {
     JsonPath(JsonPathTemplate),
     /// Table of fields of the JSON.
     CustomColumns(CustomColumns),
-    /// One item a line; of `images`.
+    /// One item a line; of `images` and `upgrade-plan`.
     Lines,
     /// Comment of a pull request; of `diff` and `upgrade-plan`.
     Markdown,
@@ -141,7 +141,7 @@ pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "lanes" => OutputFormat::Lanes,
         _ => {
             let formats = "write table, wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…; for `diff` \
-                           and `upgrade-plan` also markdown, for `upgrade-plan` html, for `images` lines, for `graph` \
+                           and `upgrade-plan` also markdown, for `upgrade-plan` html, for it and `images` lines, for `graph` \
                            lanes, mermaid, dot or svg, for `solve` mermaid";
             return Err(formats.to_owned());
         }

@@ -1,5 +1,6 @@
 //! A plan as a table, as Markdown and as a page.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use printing::{table, text, whole_table};
@@ -97,6 +98,21 @@ impl PlanReport<'_> {
             );
         }
         out + "</html>\n"
+    }
+
+    /// Returns the images of all upgrades, sorted: those of bundles and those that they relate to.
+    pub(super) fn images(&self) -> BTreeSet<String> {
+        let moves = self.packages().flat_map(|package| {
+            let moves = package["moves"].as_array();
+            moves.into_iter().flatten()
+        });
+        let images = moves.flat_map(|one| {
+            let related = one["to"]["relatedImages"].as_array();
+            let related = related.into_iter().flatten();
+            let related = related.map(|image| text(image, "/image"));
+            related.chain([text(one, "/to/image")])
+        });
+        images.filter(|image| !image.is_empty()).collect()
     }
 
     fn headers(&self) -> Vec<&'static str> {

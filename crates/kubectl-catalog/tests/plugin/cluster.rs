@@ -504,4 +504,81 @@ lost   default    quillstore       <none>     <none>     <none>  false       its
             ..output
         }
     );
+
+    let lifecycle = json!({
+        "schema": "io.openshift.operators.lifecycles.v1alpha1", "package": "oil",
+        "versions": [{ "name": "1.0", "phases": [
+            { "name": "Full support", "startDate": "2026-01-01", "endDate": "2026-12-31" },
+        ] }],
+    });
+    let fixture = format!("package oil default=a\nchannel a: v1.0.0\n{lifecycle}");
+    server.serve_fixture("oils", &fixture, 0);
+    let operator = |name: &str| {
+        [
+            json!({
+                "apiVersion": v0, "kind": "Subscription", "metadata": { "name": "oil", "namespace": name },
+                "spec": { "name": "oil" }, "status": { "installedCSV": "oil.v1.0.0" },
+            }),
+            json!({
+                "apiVersion": v0, "kind": "ClusterServiceVersion",
+                "metadata": { "name": "oil.v1.0.0", "namespace": name }, "spec": { "version": "1.0.0" },
+            }),
+        ]
+    };
+    plane.kubectl(&["delete", "subscriptions", "--all", "--namespace=default"]);
+    plane.apply(&operator("default"));
+    for (day, phase) in [
+        ("2026-11-26", "Full support until 2026-12-31"),
+        ("2027-01-01", "none"),
+    ] {
+        let printed = outdated(&["--support-on", day]).stdout;
+        let cells: Vec<_> = printed
+            .lines()
+            .map(|line| {
+                let cells = line.split("  ").map(str::trim);
+                cells.filter(|cell| !cell.is_empty()).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(
+            cells,
+            [
+                vec![
+                    "NAME",
+                    "NAMESPACE",
+                    "PACKAGE",
+                    "INSTALLED",
+                    "CAN-GO-TO",
+                    "NEWEST",
+                    "DEPRECATED",
+                    "SUPPORT",
+                    "REASON",
+                    "CATALOG"
+                ],
+                vec![
+                    "quill",
+                    "store",
+                    "quillstore",
+                    "1.1.0",
+                    "1.4.0",
+                    "1.4.0",
+                    "false",
+                    "<none>",
+                    "an upgrade is available",
+                    "example"
+                ],
+                vec![
+                    "oil",
+                    "default",
+                    "oil",
+                    "1.0.0",
+                    "<none>",
+                    "1.0.0",
+                    "false",
+                    phase,
+                    "no upgrade",
+                    "oils"
+                ],
+            ]
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use axum::Json;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -423,7 +423,7 @@ async fn answer(State(cluster): State<MadeCluster>, request: Request) -> Respons
             .into_owned()
             .collect();
     match uri.path() {
-        "/version" => Json(json!({ "gitVersion": "v1.29.4+k3s1" })).into_response(),
+        "/version" => found(&json!({ "gitVersion": "v1.29.4+k3s1" })),
         "/apis/olm.operatorframework.io/v1/clusterextensions" => {
             let begin: usize = query.get("continue").map_or(0, |text| {
                 text.parse().expect("it is the token of the page before")
@@ -444,10 +444,14 @@ async fn answer(State(cluster): State<MadeCluster>, request: Request) -> Respons
             } else {
                 String::new()
             };
-            Json(json!({ "metadata": { "continue": next }, "items": items })).into_response()
+            found(&json!({ "metadata": { "continue": next }, "items": items }))
         }
         _ => StatusCode::NOT_FOUND.into_response(),
     }
+}
+
+fn found(object: &Value) -> Response {
+    Response::new(Body::from(object.to_string()))
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod chosen;
 mod corpus;
+mod cut;
 mod edge_cases;
 mod naive;
+mod promises;
 mod requests;
 mod world;

@@ -348,7 +348,7 @@ pub(crate) fn found(plan: &PackagePlan<'_>) -> Found {
 }
 
 /// Makes the catalog of one version of `OpenShift`: some bundles and channels of a package.
-fn made_catalog(random: &mut fastrand::Rng, minor: usize) -> String {
+pub(crate) fn made_catalog(random: &mut fastrand::Rng, minor: usize) -> String {
     if random.u8(..20) == 0 {
         return "package q default=a\nchannel a: v1.0.0".to_owned();
     }
