@@ -491,11 +491,12 @@ fn the_plan_of_the_page_is_what_is_printed() {
             .join(format!("../../examples/platform/4.{minor}"));
         server.serve(&name, &folder, tagged(&format!("v4.{minor}")));
     }
-    let input = json!({ "items": [
-        subscription("inkwell", "2.0.0", "stable"),
-        subscription("quillstore", "1.0.0", "stable"),
-        subscription("papermill", "4.16.1", "4.16"),
-    ]});
+    let installed = [
+        subscribed("inkwell", "2.0.0", "stable"),
+        subscribed("quillstore", "1.0.0", "stable"),
+        subscribed("papermill", "4.16.1", "4.16"),
+    ];
+    let input = json!({ "items": installed.concat() });
     server.folders.write("objects.json", input.to_string());
     let file = server.folders.path("objects.json");
     let file = file.to_str().expect("temporary paths are UTF-8");
@@ -526,11 +527,18 @@ fn the_plan_of_the_page_is_what_is_printed() {
     );
 }
 
-/// Returns a Subscription of a version in the namespace `stationery`.
-fn subscription(package: &str, version: &str, channel: &str) -> Value {
-    json!({
-        "kind": "Subscription", "metadata": { "name": package, "namespace": "stationery" },
-        "spec": { "name": package, "channel": channel, "source": "redhat-operators" },
-        "status": { "installedCSV": format!("{package}.v{version}") },
-    })
+/// Returns the objects of a package that is installed in a version in the namespace `stationery`.
+fn subscribed(package: &str, version: &str, channel: &str) -> [Value; 2] {
+    let csv = format!("{package}.v{version}");
+    [
+        json!({
+            "kind": "Subscription", "metadata": { "name": package, "namespace": "stationery" },
+            "spec": { "name": package, "channel": channel, "source": "redhat-operators" },
+            "status": { "installedCSV": csv },
+        }),
+        json!({
+            "kind": "ClusterServiceVersion", "metadata": { "name": csv, "namespace": "stationery" },
+            "spec": { "version": version },
+        }),
+    ]
 }
