@@ -139,6 +139,12 @@ fn hostile() -> Vec<(&'static str, String)> {
     channel(&mut ring, "c0", 2_000, |at| {
         format!(r#","replaces":"p.v0.{}.0""#, (at + 1) % 2_000)
     });
+    // Each entry of the second half is a head, and all their chains share the first half.
+    let mut heads = package("c0");
+    channel(&mut heads, "c0", 2_000, |at| match at {
+        0 => String::new(),
+        _ => format!(r#","replaces":"p.v0.{}.0""#, (at - 1).min(999)),
+    });
     let mut skips = package("c0");
     channel(&mut skips, "c0", 300, |at| {
         let names: Vec<_> = (0..300)
@@ -162,6 +168,7 @@ fn hostile() -> Vec<(&'static str, String)> {
         ("ranges", ranges, 2_000),
         ("chain", chain, 2_000),
         ("ring", ring, 2_000),
+        ("heads", heads, 2_000),
         ("skips", skips, 300),
         ("channels", channels, 30),
     ];
