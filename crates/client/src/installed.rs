@@ -70,6 +70,7 @@ pub struct ClusterReader {
 }
 
 /// A kind of objects.
+#[derive(Clone, Copy)]
 struct ClusterObjectKind {
     name: &'static str,
     path: &'static str,
@@ -184,8 +185,11 @@ impl ClusterReader {
 
 impl ClusterObjects {
     /// Adds the items of a list. Those of some kinds do not name their kind.
-    fn add(&mut self, kind: &str, mut list: Value) {
-        let Some(Value::Array(items)) = list.get_mut("items").map(Value::take) else {
+    fn add(&mut self, kind: &str, list: Value) {
+        let Value::Object(mut list) = list else {
+            return;
+        };
+        let Some(Value::Array(items)) = list.remove("items") else {
             return;
         };
         for mut item in items {

@@ -264,9 +264,8 @@ pub(crate) enum PluginCommand {
     /// Plan what happens to what is installed in a cluster when its platform is upgraded
     ///
     /// Reads `ClusterExtensions`, `Subscriptions` and `ClusterServiceVersions` of all namespaces, and
-    /// the version of OpenShift or Kubernetes. The exit status is 0 if everything stays or follows by
-    /// itself, 1 if something must be switched or is blocked, and 2 if something is unknown or cannot
-    /// be read.
+    /// the version of the platform. The exit status is 0 if everything stays or follows by itself, 1 if
+    /// something must be switched or is blocked, and 2 if something is unknown or cannot be read.
     UpgradePlan(ClusterUpgradeArgs),
     /// Print a manifest that installs a package, or adds its catalog to a cluster
     Manifest {

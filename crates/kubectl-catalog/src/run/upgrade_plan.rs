@@ -27,11 +27,11 @@ pub(super) async fn upgrade_plan(
         None => present_version(reader(&mut cluster, common).await?).await?,
     };
     // Before the objects are read: a wrong version needs none of them.
-    let versions = steps::versions(from, args.to).map_err(refused)?;
+    let versions = steps::versions(from, args.to).map_err(|message| refused(&message))?;
     let served = served_references(session).await?;
     let steps = planned_steps(&versions, &args.catalogs, &served);
     let steps = steps.map_err(|message| {
-        refused(message).hint(
+        refused(&message).hint(
             "--catalogs VERSION=NAME names the catalogs of a version; `kubectl catalog get catalogs` lists those that are served",
         )
     })?;
@@ -53,7 +53,7 @@ pub(super) async fn upgrade_plan(
             ));
         }
         if found.objects.is_empty() && !is_complete {
-            return Err(refused("nothing that is installed can be read".to_owned()));
+            return Err(refused("nothing that is installed can be read"));
         }
         for object in found.objects {
             objects.add(object);
@@ -94,13 +94,12 @@ async fn present_version(cluster: &ClusterReader) -> Result<ReleaseVersion, Comm
     let version = match platform {
         ClusterPlatform::Openshift(Some(version)) | ClusterPlatform::Kubernetes(version) => version,
         ClusterPlatform::Openshift(None) => {
-            let message = "the ClusterVersion has completed no version yet".to_owned();
-            return Err(refused(message));
+            return Err(refused("the ClusterVersion has completed no version yet"));
         }
     };
     version
         .parse()
-        .map_err(|error| refused(format!("the version of the cluster is malformed: {error}")))
+        .map_err(|error| refused(&format!("the version of the cluster is malformed: {error}")))
 }
 
 /// Returns the served catalogs with the references of their images.
@@ -119,7 +118,7 @@ async fn served_references(session: &ServerSession) -> Result<Vec<ServedReferenc
     Ok(catalogs.filter(is_selected).collect())
 }
 
-fn refused(message: String) -> CommandError {
+fn refused(message: &str) -> CommandError {
     CommandError::new(
         ExitStatus::Usage,
         format!("cannot plan the upgrade: {message}"),

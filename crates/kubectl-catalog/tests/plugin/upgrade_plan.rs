@@ -135,7 +135,7 @@ fn operator(verdict: &str, at: usize) -> Vec<Value> {
     ]
 }
 
-/// Returns the ClusterRole of the page without some resources, under another name.
+/// Returns the `ClusterRole` of the page without some resources, under another name.
 fn cluster_role(name: &str, left_out: &[&str]) -> Value {
     let block = PAGE
         .split("```yaml\n")
