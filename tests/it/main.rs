@@ -52,6 +52,7 @@ mod support;
 mod swaps;
 mod tls;
 mod traces;
+mod upgrade_plan;
 mod upstream_links;
 mod validate;
 mod walks;

@@ -275,6 +275,7 @@ function view(catalog) {
     name: catalog.name,
     digest: catalog.digest,
     image: catalog.image,
+    imageReference: catalog.imageReference ?? null,
     priority: catalog.priority,
     displayName: catalog.displayName ?? catalog.name,
     publisher: catalog.publisher,

@@ -20,7 +20,7 @@ use crate::cache::{self, CachedEntry, ClientCache};
 use crate::client::{Builder, Client, ClientTarget, DEFAULT_TIMEOUT, late};
 use crate::error::chain;
 use crate::port_forward::{PortForward, ServicePods};
-use crate::transport::{BoxError, OutgoingRequest};
+use crate::transport::{BoxError, OpenResponse, OutgoingRequest};
 use crate::{ClientError, Result};
 
 /// Labels of a Service of catalogql.
@@ -167,7 +167,7 @@ pub fn current_context(options: &ClusterOptions) -> Option<String> {
 }
 
 /// A cluster and its user.
-struct Cluster {
+pub(crate) struct Cluster {
     client: kube::Client,
     server: ClusterApiServer,
     /// Caller and server; part of the cache key.
@@ -192,17 +192,7 @@ impl ClusterApiServer {
         let endpoint = || self.url.clone();
         match timeout(self.timeout, request).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(kube::Error::Api(status))) => Err(match status.code {
-                404 => ClientError::NotFound {
-                    endpoint: endpoint(),
-                    message: status.message,
-                },
-                status_code => ClientError::NotAllowed {
-                    endpoint: endpoint(),
-                    status: status_code,
-                    message: status.message,
-                },
-            }),
+            Ok(Err(kube::Error::Api(status))) => Err(self.refusal(status.code, status.message)),
             Ok(Err(error)) => Err(ClientError::Unreachable {
                 endpoint: endpoint(),
                 source: Box::new(error),
@@ -213,10 +203,24 @@ impl ClusterApiServer {
             }),
         }
     }
+
+    /// Makes the error of a response with a status that is not a success.
+    fn refusal(&self, status: u16, message: String) -> ClientError {
+        let endpoint = self.url.clone();
+        match status {
+            404 => ClientError::NotFound { endpoint, message },
+            _ => ClientError::NotAllowed {
+                endpoint,
+                status,
+                message,
+            },
+        }
+    }
 }
 
 impl Cluster {
-    async fn new(options: &ClusterOptions) -> Result<Self> {
+    /// Reads the kubeconfig file; sends no request.
+    pub(crate) async fn new(options: &ClusterOptions) -> Result<Self> {
         // Fails if another part of the program has installed a provider, which is fine.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let (config, identity) = config(options).await?;
@@ -232,6 +236,40 @@ impl Cluster {
             server,
             identity,
         })
+    }
+
+    /// Returns what the API server has at a path; `None` where it has nothing.
+    pub(crate) async fn get(&self, path: &str) -> Result<Option<Value>> {
+        let request = Request::get(path)
+            .body(Body::empty())
+            .map_err(|error| ClientError::Setup(error.to_string()))?;
+        let exchange = async {
+            let response = self.client.send(request).await?;
+            OpenResponse::from_kube(response).read().await
+        };
+        let unreachable = |source| ClientError::Unreachable {
+            endpoint: self.server.url.clone(),
+            source,
+        };
+        let response = match timeout(self.server.timeout, exchange).await {
+            Ok(received) => received.map_err(unreachable)?,
+            Err(Elapsed { .. }) => return Err(unreachable(late(self.server.timeout))),
+        };
+        let value = serde_json::from_slice::<Value>(&response.body);
+        match response.status {
+            200..300 => value.map(Some).map_err(|source| ClientError::Decode {
+                endpoint: self.server.url.clone(),
+                source,
+            }),
+            404 => Ok(None),
+            status => {
+                let message = value
+                    .ok()
+                    .and_then(|value| Some(value["message"].as_str()?.to_owned()));
+                let message = message.unwrap_or_else(|| format!("the status is {status}"));
+                Err(self.server.refusal(status, message))
+            }
+        }
     }
 
     async fn through_proxy(self, options: &ClusterOptions) -> Result<Builder> {
@@ -453,105 +491,4 @@ fn port_of(service: &Service) -> Option<ServicePort> {
         name: metadata.name.clone()?,
         scheme,
     })
-}
-
-/// Package that an object of a cluster installs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstalledObject {
-    /// `ClusterExtension` (OLM v1) or `Subscription` (OLM v0).
-    pub kind: String,
-    /// Name of the object.
-    pub name: String,
-    /// Namespace that the package is installed in.
-    pub namespace: String,
-    /// Name of the package.
-    pub package: String,
-    /// Name of the installed bundle.
-    pub bundle: String,
-    /// Its version; empty for a `Subscription` whose `ClusterServiceVersion` is gone.
-    pub version: String,
-    /// The channels that the object names; every channel when empty.
-    pub channels: Vec<String>,
-}
-
-/// Path of all `ClusterExtensions`.
-const EXTENSIONS: &str = "/apis/olm.operatorframework.io/v1/clusterextensions";
-
-/// Path of the objects of OLM v0.
-const OLM_V0: &str = "/apis/operators.coreos.com/v1alpha1";
-
-/// Returns what is installed in a cluster, by `ClusterExtensions` and `Subscriptions` of all
-/// namespaces; empty where neither is known. Objects that have installed nothing yet are left out.
-pub async fn installed(options: &ClusterOptions) -> Result<Vec<InstalledObject>> {
-    let Cluster { client, server, .. } = Cluster::new(options).await?;
-    let mut found = Vec::new();
-    for object in items(&get(&client, &server, EXTENSIONS).await?) {
-        found.extend(extension_object(object));
-    }
-    for object in items(&get(&client, &server, &format!("{OLM_V0}/subscriptions")).await?) {
-        let namespace = text(object, "/metadata/namespace");
-        let csv = text(object, "/status/installedCSV");
-        if csv.is_empty() {
-            continue;
-        }
-        let path = format!("{OLM_V0}/namespaces/{namespace}/clusterserviceversions/{csv}");
-        let version = text(&get(&client, &server, &path).await?, "/spec/version");
-        found.push(InstalledObject {
-            kind: "Subscription".to_owned(),
-            name: text(object, "/metadata/name"),
-            namespace,
-            package: text(object, "/spec/name"),
-            bundle: csv,
-            version,
-            channels: Some(text(object, "/spec/channel"))
-                .filter(|channel| !channel.is_empty())
-                .into_iter()
-                .collect(),
-        });
-    }
-    Ok(found)
-}
-
-fn extension_object(object: &Value) -> Option<InstalledObject> {
-    let bundle = object.pointer("/status/install/bundle")?;
-    let channels = object
-        .pointer("/spec/source/catalog/channels")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    Some(InstalledObject {
-        kind: "ClusterExtension".to_owned(),
-        name: text(object, "/metadata/name"),
-        namespace: text(object, "/spec/namespace"),
-        package: text(object, "/spec/source/catalog/packageName"),
-        bundle: text(bundle, "/name"),
-        version: text(bundle, "/version"),
-        channels: channels
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect(),
-    })
-}
-
-/// An object of the API server; `null` where there is none, or no such kind.
-async fn get(client: &kube::Client, server: &ClusterApiServer, path: &str) -> Result<Value> {
-    let request = Request::get(path)
-        .body(Vec::new())
-        .map_err(|error| ClientError::Setup(error.to_string()))?;
-    match server.answer(client.request(request)).await {
-        Err(ClientError::NotFound { .. }) => Ok(Value::Null),
-        answered => answered,
-    }
-}
-
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list["items"].as_array().into_iter().flatten()
-}
-
-fn text(object: &Value, pointer: &str) -> String {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
 }

@@ -62,6 +62,14 @@ pub enum ClientError {
         #[source]
         source: serde_json::Error,
     },
+    /// The cluster has more objects of a kind than are read.
+    #[error("cannot read what is installed: the cluster has more than {limit} {kind} objects")]
+    TooManyObjects {
+        /// Kind of the objects.
+        kind: &'static str,
+        /// Maximum number of objects.
+        limit: usize,
+    },
     /// Several servers are in the cluster: NAMESPACE/NAME of their Services.
     #[error("cannot tell which server is meant: {0}")]
     Ambiguous(String),

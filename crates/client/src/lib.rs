@@ -31,6 +31,8 @@ mod client;
 mod cluster;
 mod documents;
 mod error;
+#[cfg(feature = "kube")]
+mod installed;
 mod operations;
 #[cfg(feature = "kube")]
 mod port_forward;
@@ -47,11 +49,15 @@ pub use client::{
 };
 #[cfg(feature = "kube")]
 pub use cluster::{
-    ClusterOptions, ClusterRoute, ForwardedServer, InstalledObject, MAX_SERVICE_AGE,
-    current_context, installed,
+    ClusterOptions, ClusterRoute, ForwardedServer, MAX_SERVICE_AGE, current_context,
 };
 pub use documents::{DOCUMENTS, trusted_documents};
 pub use error::ClientError;
+#[cfg(feature = "kube")]
+pub use installed::{
+    ClusterObjects, ClusterPlatform, ClusterReader, ForbiddenKind, InstalledObject,
+    MAX_OBJECT_PAGES, MAX_PAGE_OBJECTS, installed,
+};
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use types::{
     BundleQuery, BundleResolution, BundleResolutionFailure, ChangeEvent, ChannelHead,

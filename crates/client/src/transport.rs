@@ -84,14 +84,7 @@ impl ClientTransport {
                 ))
             }
             #[cfg(feature = "kube")]
-            Self::Proxy(proxy) => {
-                let (head, body) = proxy.send(request).await?.into_parts();
-                Ok(OpenResponse {
-                    status: head.status.as_u16(),
-                    headers: head.headers,
-                    body: Body::Proxy(Box::pin(body)),
-                })
-            }
+            Self::Proxy(proxy) => Ok(OpenResponse::from_kube(proxy.send(request).await?)),
         }
     }
 
@@ -104,26 +97,7 @@ impl ClientTransport {
         request
             .headers
             .push((ACCEPT_ENCODING, HeaderValue::from_static("gzip")));
-        let mut response = self.send(request).await?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await? {
-            body.extend_from_slice(&chunk);
-            if body.len() > MAX_RESPONSE_BYTES {
-                return Err(too_long());
-            }
-        }
-        if response
-            .headers
-            .get(CONTENT_ENCODING)
-            .is_some_and(|coding| coding == "gzip")
-        {
-            body = decompressed(&body)?;
-        }
-        Ok(ReceivedResponse {
-            status: response.status,
-            headers: response.headers,
-            body,
-        })
+        self.send(request).await?.read().await
     }
 }
 
@@ -137,6 +111,40 @@ impl OpenResponse {
             headers,
             body: Body::Http(response),
         }
+    }
+
+    /// Makes a response of an API server.
+    #[cfg(feature = "kube")]
+    pub(crate) fn from_kube(response: http::Response<kube::client::Body>) -> Self {
+        let (head, body) = response.into_parts();
+        Self {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: Body::Proxy(Box::pin(body)),
+        }
+    }
+
+    /// Reads the body, which may be compressed, to its end.
+    pub(crate) async fn read(mut self) -> Result<ReceivedResponse, BoxError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_RESPONSE_BYTES {
+                return Err(too_long());
+            }
+        }
+        if self
+            .headers
+            .get(CONTENT_ENCODING)
+            .is_some_and(|coding| coding == "gzip")
+        {
+            body = decompressed(&body)?;
+        }
+        Ok(ReceivedResponse {
+            status: self.status,
+            headers: self.headers,
+            body,
+        })
     }
 
     /// Waits for the next part of the body; `None` at its end.

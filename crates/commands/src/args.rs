@@ -16,8 +16,8 @@ use crate::{CommandError, ExitStatus};
 #[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
     /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE,
-    /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `upgrade-plan` markdown and html,
-    /// `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines
+    /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `upgrade-plan` markdown, html and
+    /// lines, `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines
     #[arg(
         long,
         short,

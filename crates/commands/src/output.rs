@@ -38,7 +38,7 @@ pub enum OutputFormat {
     JsonPath(JsonPathTemplate),
     /// Table of fields of the JSON.
     CustomColumns(CustomColumns),
-    /// One item a line; of `images`.
+    /// One item a line; of `images` and `upgrade-plan`.
     Lines,
     /// Comment of a pull request; of `diff` and `upgrade-plan`.
     Markdown,
@@ -105,6 +105,19 @@ pub fn is_set(item: &Value, pointer: &str) -> String {
     is_set.to_string()
 }
 
+/// Returns the phase of support of a `VersionLifecycle` with its last day; `none` outside all phases,
+/// and nothing if the catalog has no life cycle: a column SUPPORT.
+pub fn support_phase(lifecycle: &Value) -> String {
+    let phase = text(lifecycle, "/phase/name");
+    let end = text(lifecycle, "/phase/endDate");
+    match (phase.is_empty(), end.is_empty(), lifecycle.is_null()) {
+        (false, false, _) => format!("{phase} until {end}"),
+        (false, true, _) => phase,
+        (true, _, false) => "none".to_owned(),
+        (true, _, true) => String::new(),
+    }
+}
+
 /// Parses the value of `-o`.
 pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
     if let Some(template) = text.strip_prefix("jsonpath=") {
@@ -128,7 +141,7 @@ pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "lanes" => OutputFormat::Lanes,
         _ => {
             let formats = "write table, wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…; for `diff` \
-                           and `upgrade-plan` also markdown, for `upgrade-plan` html, for `images` lines, for `graph` \
+                           and `upgrade-plan` also markdown, for `upgrade-plan` html, for it and `images` lines, for `graph` \
                            lanes, mermaid, dot or svg, for `solve` mermaid";
             return Err(formats.to_owned());
         }

@@ -9,7 +9,7 @@ pub use self::installed::InstalledObjects;
 use self::report::PlanReport;
 use crate::args::UpgradePlanArgs;
 use crate::documents::PLATFORM_UPGRADE;
-use crate::output::{OutputFormat, hint, is_structured, print, print_object};
+use crate::output::{OutputFormat, hint, is_structured, lines, print, print_object};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
 /// A version of the platform with the names of its catalogs.
@@ -69,8 +69,9 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
         OutputFormat::Wide => print(&report.table(session.has_headers, true))?,
         OutputFormat::Markdown => print(&report.markdown())?,
         OutputFormat::Html => print(&report.html())?,
+        OutputFormat::Lines => print(&lines(report.images()))?,
         _ => {
-            let message = "`upgrade-plan` prints table, wide, markdown, html, json, yaml or jsonpath=TEMPLATE";
+            let message = "`upgrade-plan` prints table, wide, markdown, html, lines, json, yaml or jsonpath=TEMPLATE";
             return Err(CommandError::new(ExitStatus::Usage, message));
         }
     }

@@ -283,6 +283,12 @@ fn metadata(object: &ClusterCatalog) -> CatalogMetadata {
         display_name: annotation(object, DISPLAY_NAME_ANNOTATION).map(str::to_owned),
         publisher: annotation(object, PUBLISHER_ANNOTATION).map(str::to_owned),
         labels,
+        image_reference: object
+            .spec
+            .source
+            .image
+            .as_ref()
+            .map(|image| image.reference.clone()),
         namespace: None,
         created: object
             .metadata
@@ -319,6 +325,7 @@ fn catalog_source_metadata(object: &CatalogSource, namespace: &str, name: &str) 
         display_name,
         publisher,
         labels,
+        image_reference: object.spec.image.clone(),
         namespace,
         created,
     }

@@ -7,6 +7,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`channel_order`] | the order of a channel's entries from which OLM v0 chooses upgrades |
 //! | [`graph`] | edges, successors and paths between the bundles of a package |
 //! | [`resolve`] | the bundle that the OLM v1 controller would install; built on `graph` |
 
@@ -18,5 +19,6 @@
     clippy::disallowed_types
 )]
 
+pub mod channel_order;
 pub mod graph;
 pub mod resolve;

@@ -10,9 +10,11 @@ use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
-    SortArgs, WantedArg, parse_count, parse_wanted,
+    SortArgs, UpgradePlanArgs, WantedArg, parse_count, parse_wanted,
 };
 use jiff::SignedDuration;
+
+use crate::run::ReleaseVersion;
 
 /// Variable with the URL of the server. clap does not read it: a flag that a variable sets is shown
 /// as if it were required.
@@ -258,15 +260,13 @@ pub(crate) enum PluginCommand {
     /// List what is installed in a cluster, with what it can be upgraded to
     ///
     /// Reads `ClusterExtensions` and `Subscriptions` of all namespaces.
-    Outdated {
-        /// Exit with status 1 if an upgrade is available
-        #[arg(long)]
-        exit_code: bool,
-        #[command(flatten)]
-        sort: SortArgs,
-        #[command(flatten)]
-        all: AllCatalogsArgs,
-    },
+    Outdated(OutdatedArgs),
+    /// Plan what happens to what is installed in a cluster when its platform is upgraded
+    ///
+    /// Reads `ClusterExtensions`, `Subscriptions` and `ClusterServiceVersions` of all namespaces, and
+    /// the version of the platform. The exit status is 0 if everything stays or follows by itself, 1 if
+    /// something must be switched or is blocked, and 2 if something is unknown or cannot be read.
+    UpgradePlan(ClusterUpgradeArgs),
     /// Print a manifest that installs a package, or adds its catalog to a cluster
     Manifest {
         /// Name of the package, as NAME or CATALOG/NAME
@@ -386,6 +386,45 @@ pub(crate) struct ImagesArgs {
     pub(crate) sort: SortArgs,
 }
 
+/// Flags of `outdated`.
+#[derive(Debug, Args)]
+pub(crate) struct OutdatedArgs {
+    /// Exit with status 1 if an upgrade is available
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// Also show the phase of support on a day, such as 2026-11-26
+    #[arg(long, value_name = "DATE")]
+    pub(crate) support_on: Option<String>,
+    #[command(flatten)]
+    pub(crate) sort: SortArgs,
+    #[command(flatten)]
+    pub(crate) all: AllCatalogsArgs,
+}
+
+/// Flags of `upgrade-plan`.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterUpgradeArgs {
+    /// Version to upgrade to, such as 4.18; one that begins with `1.` is of Kubernetes
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: ReleaseVersion,
+    /// Version to begin with [default: that of the cluster]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) from: Option<ReleaseVersion>,
+    /// Catalogs of a version on the way [default: the served ones whose images differ in the tag
+    /// vMAJOR.MINOR alone; on Kubernetes, all]. May be repeated
+    #[arg(long, value_name = "VERSION=NAME[,…]", value_parser = parse_step_catalogs)]
+    pub(crate) catalogs: Vec<StepCatalogsArg>,
+    #[command(flatten)]
+    pub(crate) plan: UpgradePlanArgs,
+}
+
+/// Names of the catalogs of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepCatalogsArg {
+    pub(crate) version: ReleaseVersion,
+    pub(crate) catalogs: Vec<String>,
+}
+
 /// Kind of object that `manifest` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "PascalCase")]
@@ -416,13 +455,27 @@ impl PluginCommand {
             | Self::Heads { sort, .. }
             | Self::Successors { sort, .. }
             | Self::Providers { sort, .. }
-            | Self::Outdated { sort, .. }
+            | Self::Outdated(OutdatedArgs { sort, .. })
             | Self::Get(GetArgs { sort, .. })
             | Self::Versions(VersionsArgs { sort, .. })
             | Self::Images(ImagesArgs { sort, .. }) => sort.sort_by.as_ref(),
             _ => None,
         }
     }
+}
+
+/// Parses `VERSION=NAME,…`.
+pub(crate) fn parse_step_catalogs(text: &str) -> Result<StepCatalogsArg, String> {
+    let form = || "write VERSION=NAME[,…], such as 4.17=redhat-v4.17".to_owned();
+    let (version, names) = text.split_once('=').ok_or_else(form)?;
+    let catalogs: Vec<_> = names.split(',').map(str::to_owned).collect();
+    if catalogs.iter().any(String::is_empty) {
+        return Err(form());
+    }
+    Ok(StepCatalogsArg {
+        version: version.parse()?,
+        catalogs,
+    })
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -461,6 +514,8 @@ mod tests {
             "x help get",
             "x completions bash",
             "x providers Kind",
+            "x upgrade-plan --to 4.18 --catalogs 4.17=a,b --catalogs v4.18=c -f objects.json",
+            "x upgrade-plan --to v1.31 --from 1.29.4+k3s1 --installed etcd@0.9.2:stable",
         ] {
             assert!(is_read(line), "{line}");
         }
@@ -477,6 +532,10 @@ mod tests {
             "x describe a b c",
             "x get packages -A --catalog a",
             "x query {a} --var n",
+            "x upgrade-plan",
+            "x upgrade-plan --to latest",
+            "x upgrade-plan --to 4.18 --catalogs 4.17",
+            "x upgrade-plan --to 4.18 --catalogs 4.17=a,",
         ] {
             assert!(!is_read(line), "{line}");
         }

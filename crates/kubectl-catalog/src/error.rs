@@ -12,6 +12,7 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
     let status = match &error {
         ClientError::Changed => ExitStatus::Changed,
         ClientError::Ambiguous(_) => ExitStatus::NotFound,
+        ClientError::TooManyObjects { .. } => ExitStatus::Usage,
         // A proxy has answered, and no server.
         ClientError::Refused {
             code: None,

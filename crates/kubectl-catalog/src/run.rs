@@ -7,6 +7,7 @@ mod manifest;
 mod open;
 mod outdated;
 mod query;
+mod upgrade_plan;
 mod upgrades;
 mod watch;
 
@@ -18,6 +19,7 @@ use commands::resolve::resolve;
 use commands::solve::solve;
 use commands::{CommandError, ExitStatus};
 
+pub(crate) use self::upgrade_plan::ReleaseVersion;
 use crate::args::{GetArgs, PluginArgs, PluginCommand};
 use crate::context::{ServerCommand, ServerRoute, ServerSession};
 use crate::documents;
@@ -115,8 +117,11 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
             )
             .await?;
         }
-        PluginCommand::Outdated { exit_code, .. } => {
-            return outdated::outdated(session, &args.common, *exit_code).await;
+        PluginCommand::Outdated(outdated_args) => {
+            return outdated::outdated(session, &args.common, outdated_args).await;
+        }
+        PluginCommand::UpgradePlan(plan_args) => {
+            return upgrade_plan::upgrade_plan(session, &args.common, plan_args).await;
         }
         PluginCommand::Query {
             document,

@@ -104,6 +104,14 @@ impl Source {
         }
     }
 
+    /// Returns the reference of an image in a registry, with its tag.
+    pub fn image_reference(&self) -> Option<String> {
+        match self {
+            Self::Image(ImageSource::Registry(image)) => Some(image.to_string()),
+            Self::Directory(_) | Self::Image(ImageSource::Layout(_)) => None,
+        }
+    }
+
     /// Returns whether it names an image by digest, whose content never changes.
     pub fn is_pinned(&self) -> bool {
         match self {

@@ -1,7 +1,9 @@
 //! OLM's condition on upgrades of `OpenShift`: the property `olm.maxOpenShiftVersion` of what is
 //! installed, and the message of `Upgradeable=False`.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use fbc::PlatformVersion;
 use fbc_grammar::version::{Version, VersionError, tolerant_version};
@@ -9,8 +11,9 @@ use fbc_grammar::version::{Version, VersionError, tolerant_version};
 /// Type of the property.
 pub const MAX_OPENSHIFT_PROPERTY: &str = "olm.maxOpenShiftVersion";
 
-/// A minor version of `OpenShift`. 4.23 and 5.0 are one version under two names, kept as 5.0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A minor version of `OpenShift`. 4.23 and 5.0 are one version under two names: they are equal, and
+/// each is printed as it was written.
+#[derive(Clone, Copy, Debug)]
 pub struct OpenshiftMinor {
     major: u64,
     minor: u64,
@@ -54,27 +57,61 @@ pub struct ConditionSubject<'a> {
 impl OpenshiftMinor {
     /// Makes the minor version of these numbers.
     pub fn new(major: u64, minor: u64) -> Self {
-        if (major, minor) == (4, 23) {
-            return Self { major: 5, minor: 0 };
-        }
         Self { major, minor }
+    }
+
+    /// Returns the numbers by which versions are compared: those of 5.0 for 4.23.
+    fn ordinal(self) -> (u64, u64) {
+        match (self.major, self.minor) {
+            (4, 23) => (5, 0),
+            numbers => numbers,
+        }
     }
 
     /// Returns the minor version after it: after 4.22 comes 5.0.
     #[must_use]
     pub fn next(self) -> Self {
-        Self::new(self.major, self.minor.saturating_add(1))
+        let (major, minor) = self.ordinal();
+        let (major, minor) = Self::new(major, minor.saturating_add(1)).ordinal();
+        Self::new(major, minor)
     }
 
     /// Returns the minor version of Kubernetes in it, as `MAJOR.MINOR`; `None` for versions of
     /// `OpenShift` other than 4 and 5.
     pub fn kubernetes(self) -> Option<PlatformVersion> {
-        let minor = match self.major {
-            4 => self.minor.checked_add(13)?,
-            5 => self.minor.checked_add(36)?,
+        let (major, minor) = self.ordinal();
+        let minor = match major {
+            4 => minor.checked_add(13)?,
+            5 => minor.checked_add(36)?,
             _ => return None,
         };
         format!("1.{minor}").parse().ok()
+    }
+}
+
+impl PartialEq for OpenshiftMinor {
+    fn eq(&self, other: &Self) -> bool {
+        self.ordinal() == other.ordinal()
+    }
+}
+
+impl Eq for OpenshiftMinor {}
+
+impl PartialOrd for OpenshiftMinor {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OpenshiftMinor {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.ordinal().cmp(&other.ordinal())
+    }
+}
+
+impl Hash for OpenshiftMinor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.ordinal().hash(state);
     }
 }
 
@@ -207,8 +244,11 @@ mod tests {
             ("1.0", &["\"v1.1\""], String::new()),
             ("1.0", &["\"1.01\""], String::new()),
             ("1.0", &["\"2.0\""], String::new()),
+            ("1.0", &["\"2.0.0\""], String::new()),
+            ("1.0", &["\"0.1.0\""], too_low("0.1")),
             ("1.0", &["1.0"], too_low("1.0")),
             ("1.0", &["1.1"], String::new()),
+            ("4.8", &["4.8"], too_low("4.8")),
             ("1.0", &["\"1.1.1\""], not_minor("1.1.1")),
             ("1.0", &["\"1.1.0-pre\""], not_minor("1.1.0-pre")),
             (
@@ -248,12 +288,16 @@ mod tests {
             ("4.22", &["\"4.22\""], too_low("4.22")),
             ("4.22", &["\"4.23\""], String::new()),
             ("4.22", &["\"5.0\""], String::new()),
-            ("4.23", &["\"4.23\""], too_low("5.0")),
+            ("4.22", &["\"5.1\""], String::new()),
+            ("4.23", &["\"4.23\""], too_low("4.23")),
             ("4.23", &["\"5.0\""], too_low("5.0")),
-            ("5.0", &["\"4.23\""], too_low("5.0")),
+            ("5.0", &["\"4.23\""], too_low("4.23")),
             ("5.0", &["\"5.0\""], too_low("5.0")),
             ("4.23", &["\"5.1\""], String::new()),
             ("5.0", &["\"5.1\""], String::new()),
+            ("5.1", &["\"4.23\""], too_low("4.23")),
+            ("5.1", &["\"5.0\""], too_low("5.0")),
+            ("5.1", &["\"5.1\""], too_low("5.1")),
         ] {
             assert_eq!(
                 said(current, values).unwrap_or_default(),

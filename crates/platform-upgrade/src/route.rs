@@ -8,6 +8,7 @@ use std::sync::Arc;
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use fbc::{Bundle, Channel, Package, PlatformVersion};
 use fbc_grammar::range::BlangRange;
+use fbc_graph::channel_order::{ChainEntry, sort_channel};
 use fbc_graph::graph::{Installed, successors};
 use fbc_graph::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
 use hashbrown::{HashMap, HashSet};
@@ -54,14 +55,14 @@ pub(crate) struct RouteStep<'r, 'a> {
     lifecycles: OnceCell<HashMap<String, Arc<[PlatformVersion]>>>,
 }
 
-/// Upgrades to the entries of a channel.
+/// Upgrades to the entries of a channel, of which OLM v0 makes the one that is nearest to the head.
 struct ChannelEdges<'a> {
     /// Names of the bundles in the channel.
     names: HashSet<&'a str>,
-    /// Bundles that replace or skip a name.
-    by_name: HashMap<&'a str, Vec<Bundle<'a>>>,
-    /// Bundles with well-formed skip ranges.
-    by_range: Vec<(Rc<BlangRange>, Bundle<'a>)>,
+    /// Bundle that replaces or skips a name, with its distance from the head.
+    by_name: HashMap<&'a str, (usize, Bundle<'a>)>,
+    /// Bundles with well-formed skip ranges, nearest to the head first.
+    by_range: Vec<(usize, Rc<BlangRange>, Bundle<'a>)>,
 }
 
 impl<'r, 'a> Route<'r, 'a> {
@@ -126,7 +127,7 @@ impl<'r, 'a> Route<'r, 'a> {
                 return Ok(Some(BlockCause::ChannelGone));
             };
             let is_attached =
-                edges.names.contains(node.name) || edges.has_upgrade(node, self.work)?;
+                edges.names.contains(node.name) || edges.upgrade(node, self.work)?.is_some();
             return Ok((!is_attached).then_some(BlockCause::NoEdge));
         }
         self.work.draw(Step::Comparison, 20 * (1 + names.len()))?;
@@ -153,35 +154,33 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(Some(BlockCause::NoEdge))
     }
 
-    /// Returns the upgrades from a bundle at a step in a channel that OLM can install there.
-    pub(crate) fn upgrades(
+    /// Returns the upgrade from a bundle that OLM makes at a step in a channel; `None` if there is
+    /// none, or one that cannot be installed there. OLM makes no other one instead.
+    pub(crate) fn upgrade(
         &self,
         at: usize,
         choice: ChannelChoice<'a>,
         node: &WalkNode<'a>,
-    ) -> Result<Vec<StepBundle<'a>>, WorkStopped> {
+    ) -> Result<Option<StepBundle<'a>>, WorkStopped> {
         let place = &self.places[at];
         let names = self.channel_names(at, choice);
-        let mut targets = match self.installed.rules {
+        let target = match self.installed.rules {
             OlmRules::V0 => match (place.packages.first(), names.first()) {
                 (Some((catalog, _)), Some(name)) => {
                     let edges = self.edges_of(at, name)?;
-                    let bundles = edges.map(|edges| edges.upgrades(node, self.work));
-                    let bundles = bundles.transpose()?.unwrap_or_default().into_iter();
-                    bundles
-                        .map(|bundle| StepBundle {
-                            step: at,
-                            catalog: *catalog,
-                            bundle,
-                        })
-                        .collect()
+                    let bundle = edges.map(|edges| edges.upgrade(node, self.work));
+                    let bundle = bundle.transpose()?.flatten();
+                    bundle.map(|bundle| StepBundle {
+                        step: at,
+                        catalog: *catalog,
+                        bundle,
+                    })
                 }
-                _ => Vec::new(),
+                _ => None,
             },
-            OlmRules::V1 => self.resolved(at, &names, node)?.into_iter().collect(),
+            OlmRules::V1 => self.resolved(at, &names, node)?,
         };
-        targets.retain(|target| is_installable(target.bundle, place.step));
-        Ok(targets)
+        Ok(target.filter(|target| is_installable(target.bundle, place.step)))
     }
 
     /// Returns the bundle that the OLM v1 controller would upgrade to.
@@ -326,15 +325,28 @@ impl<'r, 'a> Route<'r, 'a> {
             by_name: HashMap::new(),
             by_range: Vec::new(),
         };
-        let mut ranges = place.ranges.borrow_mut();
+        let mut bundles = Vec::new();
+        let mut links = Vec::new();
         for entry in channel.entries() {
             self.work.draw(Step::Edge, 2 + entry.skips().len())?;
             let Some(bundle) = entry.bundle() else {
                 continue;
             };
             edges.names.insert(entry.name());
+            bundles.push((entry, bundle));
+            links.push(ChainEntry {
+                name: entry.name(),
+                replaces: entry.replaces(),
+                skips: entry.skips().collect(),
+            });
+        }
+        // OLM makes no upgrade in a channel without a unique chain of replacements.
+        let order = sort_channel(&links, channel.name(), channel.package().name());
+        let mut ranges = place.ranges.borrow_mut();
+        for (distance, at) in order.unwrap_or_default().into_iter().enumerate() {
+            let (entry, bundle) = bundles[at];
             for from in entry.replaces().into_iter().chain(entry.skips()) {
-                edges.by_name.entry(from).or_default().push(bundle);
+                edges.by_name.entry(from).or_insert((distance, bundle));
             }
             let Some(text) = entry.skip_range() else {
                 continue;
@@ -344,36 +356,33 @@ impl<'r, 'a> Route<'r, 'a> {
                 ranges.insert(text, BlangRange::parse(text).ok().map(Rc::new));
             }
             let range = ranges.get(text).cloned().flatten();
-            edges.by_range.extend(range.map(|range| (range, bundle)));
+            edges
+                .by_range
+                .extend(range.map(|range| (distance, range, bundle)));
         }
         Ok(edges)
     }
 }
 
 impl<'a> ChannelEdges<'a> {
-    /// Returns the upgrades from a bundle, each once.
-    fn upgrades(
+    /// Returns the upgrade that OLM v0 makes from a bundle.
+    fn upgrade(
         &self,
         node: &WalkNode<'a>,
         work: &Work<'_>,
-    ) -> Result<Vec<Bundle<'a>>, WorkStopped> {
-        let named = self.by_name.get(node.name).map_or(&[][..], Vec::as_slice);
-        work.draw(Step::Edge, named.len())?;
+    ) -> Result<Option<Bundle<'a>>, WorkStopped> {
         work.draw(Step::Comparison, 2 * self.by_range.len())?;
-        let mut bundles = named.to_vec();
-        if let Some(version) = &node.version {
-            let in_range = self.by_range.iter();
-            let in_range = in_range.filter(|(range, _)| range.contains(&version.version));
-            bundles.extend(in_range.map(|(_, bundle)| *bundle));
-        }
-        bundles.retain(|bundle| bundle.name() != node.name);
-        bundles.sort_unstable_by_key(|bundle| bundle.place());
-        bundles.dedup_by_key(|bundle| bundle.place());
-        Ok(bundles)
-    }
-
-    fn has_upgrade(&self, node: &WalkNode<'a>, work: &Work<'_>) -> Result<bool, WorkStopped> {
-        Ok(!self.upgrades(node, work)?.is_empty())
+        let named = self.by_name.get(node.name).copied();
+        let in_range = node.version.as_ref().and_then(|version| {
+            let mut ranges = self.by_range.iter();
+            let found = ranges.find(|(_, range, _)| range.contains(&version.version));
+            found.map(|(distance, _, bundle)| (*distance, *bundle))
+        });
+        let candidates = named.into_iter().chain(in_range);
+        let nearest = candidates.min_by_key(|(distance, _)| *distance);
+        Ok(nearest
+            .map(|(_, bundle)| bundle)
+            .filter(|bundle| bundle.name() != node.name))
     }
 }
 

@@ -1,10 +1,10 @@
 //! The walk of one installed bundle over the states (step, bundle, channel).
 //!
 //! A state goes on by the platform, which costs nothing and needs a bundle that runs on the next
-//! version and that the catalogs of its own step lead on from; by an upgrade within the channel; or
-//! by a switch to another channel. The cheapest way has the fewest switches, then the fewest
-//! approvals, then the fewest upgrades. Of equal ways, it is the one to the highest version, and
-//! then the one with the earliest upgrades.
+//! version and that the catalogs of its own step lead on from; by the upgrade within the channel that
+//! OLM makes; or by a switch to another channel. The cheapest way has the fewest switches, then the
+//! fewest approvals, then the fewest upgrades. Of equal ways, it is the one to the highest version,
+//! and then the one with the earliest upgrades.
 //!
 //! States are expanded by levels of cost: the upgrades of a level are not looked at when one of its
 //! states already reached the last step.
@@ -246,7 +246,7 @@ impl<'w, 'r, 'a> Walk<'w, 'r, 'a> {
         } = self.visits[at];
         let route = self.route;
         let node = &self.nodes[state.node];
-        let targets = route.upgrades(state.step, state.choice, node)?;
+        let target = route.upgrade(state.step, state.choice, node)?;
         let switches = route.switches(state.step, state.choice, node)?;
         let is_manual = route.installed.effective_approval() == Approval::Manual;
         let moved = |state, cost, arrival| Visit {
@@ -256,7 +256,7 @@ impl<'w, 'r, 'a> Walk<'w, 'r, 'a> {
             parent: Some(at),
             arrival,
         };
-        for target in targets {
+        if let Some(target) = target {
             let node = self.node(target)?;
             let cost = WayCost {
                 approvals: cost.approvals + u32::from(is_manual),

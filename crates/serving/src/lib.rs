@@ -77,6 +77,9 @@ pub struct CatalogMetadata {
     pub publisher: Option<String>,
     /// Labels, by key.
     pub labels: BTreeMap<String, String>,
+    /// Image reference that its owner has named, with its tag; `None` for a source that is not in a
+    /// registry.
+    pub image_reference: Option<String>,
     /// Namespace of the object that it comes from, if that has one.
     pub namespace: Option<String>,
     /// Creation time of the object that it comes from, if that is known.

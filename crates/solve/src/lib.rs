@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `request` | the request |
 //! | `property`, `entry_properties`, `requirement`, `rule` | decoded properties of bundles, requirements, and rules in CEL |
-//! | `universe`, `channel_order` | the entries that can be chosen, in order of preference |
+//! | `universe` | the entries that can be chosen, in order of preference |
 //! | `problem` | variables and constraints |
 //! | `sat`, `choose`, `explain` | the SAT solver, the preferred solution, minimal contradictions |
 //! | `answer`, `error` | solutions, conflicts and refusals |
@@ -30,7 +30,6 @@
 mod answer;
 mod budget;
 mod channel_bundle;
-mod channel_order;
 mod choose;
 mod entry_properties;
 mod error;

@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 use fbc::work::Step;
 use fbc::{Channel, ChannelEntry, Package};
+use fbc_graph::channel_order::{ChainEntry, ChannelOrderError, sort_channel};
 
 use crate::budget::SolveBudget;
-use crate::channel_order::{ChainEntry, ChannelOrderError, sort_channel};
 use crate::entry_properties::EntryProperties;
 use crate::error::{ParseRequirementError, RequirementError, SolveError};
 use crate::property::RawProperty;

@@ -21,7 +21,7 @@ const byName = `query ($catalog: String!, $package: String!, $name: String!) { b
 export default {
   'every catalog with what is known of it': `{
     catalogs {
-      id name digest image priority displayName publisher labels { key value } lastUnpacked
+      id name digest image imageReference priority displayName publisher labels { key value } lastUnpacked
       schemas { schema count known }
     }
   }`,

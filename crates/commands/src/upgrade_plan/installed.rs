@@ -22,6 +22,9 @@ const MAX_OPENSHIFT: &str = "olm.maxOpenShiftVersion";
 /// Annotation of a Subscription that OLM made for a dependency.
 const GENERATED_BY: &str = "olm.generated-by";
 
+/// Label of a copied operator.
+const COPIED_FROM: &str = "olm.copiedFrom";
+
 /// Objects of a cluster that say what is installed.
 #[derive(Clone, Debug, Default)]
 pub struct InstalledObjects {
@@ -76,7 +79,9 @@ impl InstalledObjects {
             Some("ClusterExtension") => self.extensions.push(object),
             Some("ClusterServiceVersion") => {
                 // OLM copies operators to the namespaces that they watch.
-                if object.pointer("/status/reason") != Some(&json!("Copied")) {
+                let is_copied = object["metadata"]["labels"].get(COPIED_FROM).is_some()
+                    || object.pointer("/status/reason") == Some(&json!("Copied"));
+                if !is_copied {
                     let [namespace, name] = ["/metadata/namespace", "/metadata/name"]
                         .map(|pointer| text(&object, pointer));
                     self.operators.insert((namespace, name), object);

@@ -1,9 +1,12 @@
 //! A plan as a table, as Markdown and as a page.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use printing::{table, text, whole_table};
 use serde_json::Value;
+
+use crate::output::support_phase;
 
 /// Colours of the verdicts on a page.
 const PAGE_STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem}table{border-collapse:collapse}\
@@ -97,6 +100,21 @@ impl PlanReport<'_> {
         out + "</html>\n"
     }
 
+    /// Returns the images of all upgrades, sorted: those of bundles and those that they relate to.
+    pub(super) fn images(&self) -> BTreeSet<String> {
+        let moves = self.packages().flat_map(|package| {
+            let moves = package["moves"].as_array();
+            moves.into_iter().flatten()
+        });
+        let images = moves.flat_map(|one| {
+            let related = one["to"]["relatedImages"].as_array();
+            let related = related.into_iter().flatten();
+            let related = related.map(|image| text(image, "/image"));
+            related.chain([text(one, "/to/image")])
+        });
+        images.filter(|image| !image.is_empty()).collect()
+    }
+
     fn headers(&self) -> Vec<&'static str> {
         let mut headers = vec!["PACKAGE", "NAMESPACE", "INSTALLED", "VERDICT", "ENDS-WITH"];
         if self.has_support {
@@ -121,7 +139,7 @@ impl PlanReport<'_> {
                 version_or_name(package, "/finalVersion", "/finalName"),
             ];
             if self.has_support {
-                cells.push(support(&package["finalBundle"]["lifecycle"]));
+                cells.push(support_phase(&package["finalBundle"]["lifecycle"]));
             }
             cells.push(reason(package));
             let cells = cells.into_iter();
@@ -222,18 +240,6 @@ fn reason(package: &Value) -> String {
         (true, 0) => String::new(),
         (true, 1) => "1 upgrade".to_owned(),
         (true, count) => format!("{count} upgrades"),
-    }
-}
-
-/// Returns the phase of support with its last day.
-fn support(lifecycle: &Value) -> String {
-    let phase = text(lifecycle, "/phase/name");
-    let end = text(lifecycle, "/phase/endDate");
-    match (phase.is_empty(), end.is_empty(), lifecycle.is_null()) {
-        (false, false, _) => format!("{phase} until {end}"),
-        (false, true, _) => phase,
-        (true, _, false) => "none".to_owned(),
-        (true, _, true) => String::new(),
     }
 }
 

@@ -127,10 +127,12 @@ fn objects_of_a_cluster_become_what_is_installed() {
         "spec": {"namespace": "zoos", "source": {"catalog": {"packageName": "zoo", "channels": ["a", "b"]}}},
         "status": {"install": {"bundle": {"name": "zoo.v1", "version": "1.0.0"}}},
     });
+    let mut labelled = operator("labelled.v1", "");
+    labelled["metadata"]["labels"] = json!({"olm.copiedFrom": "elsewhere"});
     let mut objects = InstalledObjects::default();
     let list = json!({"kind": "List", "items": [
         subscription("etcd", "etcd.v1"), subscription("waiting", ""), extension,
-        operator("etcd.v1", "InstallSucceeded"), operator("alone.v1", ""), operator("copy.v1", "Copied"),
+        operator("etcd.v1", "InstallSucceeded"), operator("alone.v1", ""), operator("copy.v1", "Copied"), labelled,
     ]});
     assert!(objects.add(list));
     assert!(
@@ -179,4 +181,22 @@ fn an_installed_package_is_named_with_its_version_and_channel() {
     ] {
         assert_eq!(parsed(argument), expected, "{argument}");
     }
+}
+
+#[test]
+fn the_images_of_all_upgrades_are_listed_once() {
+    let upgrade = |images: &[&str]| {
+        let related: Vec<_> = images[1..]
+            .iter()
+            .map(|image| json!({ "image": image }))
+            .collect();
+        json!({"kind": "UPGRADE", "to": {"image": images[0], "relatedImages": related}})
+    };
+    let plan = json!({"packages": [
+        {"moves": [upgrade(&["b:2", "operand:1"]), {"kind": "SWITCH", "to": null}]},
+        {"moves": [upgrade(&["a:1", "operand:1", "b:2"])]},
+        {"moves": []},
+    ]});
+    let images: Vec<_> = report(&plan, &[]).images().into_iter().collect();
+    assert_eq!(images, ["a:1", "b:2", "operand:1"]);
 }

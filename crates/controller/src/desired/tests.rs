@@ -77,6 +77,7 @@ fn an_object_says_what_is_loaded_and_how_it_is_shown() {
         labels: labels
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into(),
+        image_reference: Some("quay.io/a/b:c".to_owned()),
         ..CatalogMetadata::default()
     };
     assert_eq!(spec.metadata, expected);

@@ -12,13 +12,13 @@ use crate::limits::Limits;
 fn a_catalog_says_what_is_known_of_it() {
     let body = data(
         &engine(Limits::default()),
-        "{ catalogs { id name digest image priority displayName publisher lastUnpacked labels { key value } \
+        "{ catalogs { id name digest image imageReference priority displayName publisher lastUnpacked labels { key value } \
          schemas { schema count known } } }",
     );
     let expected = json!([
         {
             "id": "QwViZXRh", "name": "beta", "digest": format!("sha256:{}", "02".repeat(32)), "image": null,
-            "priority": 5, "displayName": "beta", "publisher": null, "lastUnpacked": null, "labels": [],
+            "imageReference": null, "priority": 5, "displayName": "beta", "publisher": null, "lastUnpacked": null, "labels": [],
             "schemas": [
                 {"schema": "olm.bundle", "count": 2, "known": true},
                 {"schema": "olm.channel", "count": 2, "known": true},
@@ -27,7 +27,7 @@ fn a_catalog_says_what_is_known_of_it() {
         },
         {
             "id": "QwZhbHBoYQ", "name": "alpha", "digest": ALPHA_DIGEST, "image": "quay.io/alpha@sha256:1",
-            "priority": 0, "displayName": "The first", "publisher": "Us", "lastUnpacked": "2026-11-21T02:20:00Z",
+            "imageReference": "quay.io/alpha:v1", "priority": 0, "displayName": "The first", "publisher": "Us", "lastUnpacked": "2026-11-21T02:20:00Z",
             "labels": [{"key": "tier", "value": "one"}],
             "schemas": [
                 {"schema": "example.com/custom", "count": 1, "known": false},

@@ -115,6 +115,7 @@ pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
         display_name: Some("The first".into()),
         publisher: Some("Us".into()),
         labels: [("tier".to_owned(), "one".to_owned())].into(),
+        image_reference: Some("quay.io/alpha:v1".into()),
         ..CatalogMetadata::default()
     };
     let alpha = Content {

@@ -36,6 +36,9 @@ impl<'a> Object<'a> for CatalogObject<'a> {
             CatalogField::Name => writer.string(&served.name),
             CatalogField::Digest => writer.string(&served.content.digest.to_string()),
             CatalogField::Image => writer.optional_string(served.content.image.as_deref()),
+            CatalogField::ImageReference => {
+                writer.optional_string(metadata.image_reference.as_deref());
+            }
             CatalogField::Priority => writer.integer(metadata.priority),
             CatalogField::DisplayName => {
                 writer.string(metadata.display_name.as_ref().unwrap_or(&served.name));

@@ -1,12 +1,12 @@
 //! `outdated`: what is installed in a cluster, and what it can be upgraded to.
 
 use catalogql_client::{InstalledObject, installed};
-use commands::output::{ObjectList, TableColumn, column, name, wide};
+use commands::output::{ObjectList, TableColumn, column, name, support_phase, wide};
 use commands::{CommandError, ExitStatus};
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::CommonArgs;
+use crate::args::{CommonArgs, OutdatedArgs};
 use crate::context::{ServerSession, cluster_options};
 use crate::documents::UPGRADES;
 use crate::error::server_error;
@@ -17,29 +17,38 @@ const MAX_INSTALLED: usize = 200;
 /// Reason for an object whose installed version is unknown.
 const NO_VERSION: &str = "its ClusterServiceVersion is gone";
 
+const NAME: TableColumn = column("NAME", |item| text(item, "/name"));
+const NAMESPACE: TableColumn = column("NAMESPACE", |item| text(item, "/namespace"));
+const PACKAGE: TableColumn = column("PACKAGE", |item| text(item, "/packageName"));
+const INSTALLED: TableColumn = column("INSTALLED", |item| text(item, "/version"));
+const CAN_GO_TO: TableColumn = column("CAN-GO-TO", |item| text(item, "/successor/to/version"));
+const NEWEST: TableColumn = column("NEWEST", |item| text(item, "/package/latest/version"));
+const DEPRECATED: TableColumn = column("DEPRECATED", |item| {
+    let is_deprecated = item["deprecations"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty());
+    is_deprecated.to_string()
+});
+const SUPPORT: TableColumn = column("SUPPORT", |item| support_phase(&item["lifecycle"]));
+const REASON: TableColumn = column("REASON", |item| text(item, "/reason"));
+const CATALOG: TableColumn = wide("CATALOG", |item| text(item, "/package/catalog/name"));
+const KIND: TableColumn = wide("KIND", |item| text(item, "/kind"));
+
 const COLUMNS: [TableColumn; 10] = [
-    column("NAME", |item| text(item, "/name")),
-    column("NAMESPACE", |item| text(item, "/namespace")),
-    column("PACKAGE", |item| text(item, "/packageName")),
-    column("INSTALLED", |item| text(item, "/version")),
-    column("CAN-GO-TO", |item| text(item, "/successor/to/version")),
-    column("NEWEST", |item| text(item, "/package/latest/version")),
-    column("DEPRECATED", |item| {
-        let is_deprecated = item["deprecations"]
-            .as_array()
-            .is_some_and(|list| !list.is_empty());
-        is_deprecated.to_string()
-    }),
-    column("REASON", |item| text(item, "/reason")),
-    wide("CATALOG", |item| text(item, "/package/catalog/name")),
-    wide("KIND", |item| text(item, "/kind")),
+    NAME, NAMESPACE, PACKAGE, INSTALLED, CAN_GO_TO, NEWEST, DEPRECATED, REASON, CATALOG, KIND,
+];
+
+/// Columns with the phase of support.
+const SUPPORT_COLUMNS: [TableColumn; 11] = [
+    NAME, NAMESPACE, PACKAGE, INSTALLED, CAN_GO_TO, NEWEST, DEPRECATED, SUPPORT, REASON, CATALOG,
+    KIND,
 ];
 
 /// Lists what is installed, with what it can be upgraded to.
 pub(super) async fn outdated(
     session: &ServerSession,
     common: &CommonArgs,
-    exit_code: bool,
+    args: &OutdatedArgs,
 ) -> Result<ExitStatus, CommandError> {
     let all = installed(&cluster_options(common))
         .await
@@ -52,6 +61,7 @@ pub(super) async fn outdated(
     for part in found.chunks(MAX_INSTALLED) {
         let variables = json!({
             "catalogs": session.catalogs, "installed": part.iter().map(variable).collect::<Vec<_>>(),
+            "on": args.support_on.as_deref().unwrap_or_default(), "withSupport": args.support_on.is_some(),
         });
         let data = session.data(UPGRADES, &variables).await?;
         for upgrade in data["availableUpgrades"].as_array().into_iter().flatten() {
@@ -74,11 +84,15 @@ pub(super) async fn outdated(
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
     session.print_list(ObjectList {
         kind: "InstalledPackage",
-        columns: &COLUMNS,
+        columns: if args.support_on.is_some() {
+            &SUPPORT_COLUMNS
+        } else {
+            &COLUMNS
+        },
         name: shown,
         items,
     })?;
-    Ok(ExitStatus::negative_if(exit_code && is_outdated))
+    Ok(ExitStatus::negative_if(args.exit_code && is_outdated))
 }
 
 fn variable(object: &InstalledObject) -> Value {
@@ -99,7 +113,7 @@ fn item(object: &InstalledObject, upgrade: &Value, reason: &str) -> Value {
     json!({
         "kind": object.kind, "name": object.name, "namespace": object.namespace, "packageName": object.package,
         "bundle": object.bundle, "version": object.version, "package": upgrade["package"],
-        "successor": upgrade["successors"][0],
+        "lifecycle": upgrade["bundle"]["lifecycle"], "successor": upgrade["successors"][0],
         "successors": upgrade["successors"], "deprecations": upgrade["deprecations"], "reason": reason,
     })
 }

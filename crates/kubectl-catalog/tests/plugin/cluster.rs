@@ -15,7 +15,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::support::{EXAMPLE, Output, Server, example};
+use crate::support::{EXAMPLE, Output, Server, custom_resource, example};
 
 /// Set where the test runs in a network of its own.
 const INSIDE: &str = "CATALOGQL_TEST_NETWORK";
@@ -433,40 +433,15 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
     };
     assert_eq!(outdated(&["--exit-code"]), none);
 
-    let kind = |group: &str, version: &str, kind: &str, scope: &str| {
-        let plural = kind.to_lowercase() + "s";
-        let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {
-                "name": format!("{plural}.{group}"),
-                "annotations": { "api-approved.kubernetes.io": "unapproved, for a test" },
-            },
-            "spec": {
-                "group": group, "scope": scope,
-                "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
-                "versions": [{
-                    "name": version, "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
-                }],
-            },
-        })
-    };
     plane.apply(&[
-        kind(
-            "olm.operatorframework.io",
-            "v1",
-            "ClusterExtension",
-            "Cluster",
-        ),
-        kind(
-            "operators.coreos.com",
-            "v1alpha1",
+        custom_resource("olm.operatorframework.io/v1", "ClusterExtension", "Cluster"),
+        custom_resource(
+            "operators.coreos.com/v1alpha1",
             "Subscription",
             "Namespaced",
         ),
-        kind(
-            "operators.coreos.com",
-            "v1alpha1",
+        custom_resource(
+            "operators.coreos.com/v1alpha1",
             "ClusterServiceVersion",
             "Namespaced",
         ),
@@ -529,4 +504,81 @@ lost   default    quillstore       <none>     <none>     <none>  false       its
             ..output
         }
     );
+
+    let lifecycle = json!({
+        "schema": "io.openshift.operators.lifecycles.v1alpha1", "package": "oil",
+        "versions": [{ "name": "1.0", "phases": [
+            { "name": "Full support", "startDate": "2026-01-01", "endDate": "2026-12-31" },
+        ] }],
+    });
+    let fixture = format!("package oil default=a\nchannel a: v1.0.0\n{lifecycle}");
+    server.serve_fixture("oils", &fixture, 0);
+    let operator = |name: &str| {
+        [
+            json!({
+                "apiVersion": v0, "kind": "Subscription", "metadata": { "name": "oil", "namespace": name },
+                "spec": { "name": "oil" }, "status": { "installedCSV": "oil.v1.0.0" },
+            }),
+            json!({
+                "apiVersion": v0, "kind": "ClusterServiceVersion",
+                "metadata": { "name": "oil.v1.0.0", "namespace": name }, "spec": { "version": "1.0.0" },
+            }),
+        ]
+    };
+    plane.kubectl(&["delete", "subscriptions", "--all", "--namespace=default"]);
+    plane.apply(&operator("default"));
+    for (day, phase) in [
+        ("2026-11-26", "Full support until 2026-12-31"),
+        ("2027-01-01", "none"),
+    ] {
+        let printed = outdated(&["--support-on", day]).stdout;
+        let cells: Vec<_> = printed
+            .lines()
+            .map(|line| {
+                let cells = line.split("  ").map(str::trim);
+                cells.filter(|cell| !cell.is_empty()).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(
+            cells,
+            [
+                vec![
+                    "NAME",
+                    "NAMESPACE",
+                    "PACKAGE",
+                    "INSTALLED",
+                    "CAN-GO-TO",
+                    "NEWEST",
+                    "DEPRECATED",
+                    "SUPPORT",
+                    "REASON",
+                    "CATALOG"
+                ],
+                vec![
+                    "quill",
+                    "store",
+                    "quillstore",
+                    "1.1.0",
+                    "1.4.0",
+                    "1.4.0",
+                    "false",
+                    "<none>",
+                    "an upgrade is available",
+                    "example"
+                ],
+                vec![
+                    "oil",
+                    "default",
+                    "oil",
+                    "1.0.0",
+                    "<none>",
+                    "1.0.0",
+                    "false",
+                    phase,
+                    "no upgrade",
+                    "oils"
+                ],
+            ]
+        );
+    }
 }

@@ -149,6 +149,8 @@ fn every_limit_of_clients_is_in_the_reference_with_its_value() {
         ("client wait", seconds(client::MAX_RETRY_WAIT)),
         ("client silence", seconds(client::MAX_SILENCE)),
         ("client service", seconds(client::MAX_SERVICE_AGE)),
+        ("cluster page", client::MAX_PAGE_OBJECTS.to_string()),
+        ("cluster pages", client::MAX_OBJECT_PAGES.to_string()),
     ] {
         let row = text
             .lines()

@@ -16,4 +16,5 @@ mod solving;
 mod support;
 mod tables;
 mod typescript;
+mod upgrade_plan;
 mod watch;

@@ -16,6 +16,7 @@ use graphql::limits::Limits;
 use graphql_http::GraphqlHttp;
 use images::{Registries, RegistrySettings};
 use loading::{Source, SourceSpec, load_once};
+use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
 use testing::Folders;
 use tokio::net::{TcpListener, TcpStream};
@@ -329,6 +330,27 @@ async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Resp
         .expect("no test panics with it")
         .push((credentials, response.status().as_u16()));
     response
+}
+
+/// Returns the definition of a kind whose objects may have any fields.
+pub(crate) fn custom_resource(api_version: &str, kind: &str, scope: &str) -> Value {
+    let (group, version) = api_version.split_once('/').expect("it has a group");
+    let plural = kind.to_lowercase() + "s";
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": format!("{plural}.{group}"),
+            "annotations": { "api-approved.kubernetes.io": "unapproved, for a test" },
+        },
+        "spec": {
+            "group": group, "scope": scope,
+            "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
+            "versions": [{
+                "name": version, "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
+            }],
+        },
+    })
 }
 
 /// Copies a file or a folder of files.

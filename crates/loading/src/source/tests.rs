@@ -36,6 +36,28 @@ fn parsed(text: &str) -> Result<(String, String, bool), String> {
 }
 
 #[test]
+fn an_image_in_a_registry_has_a_reference_with_its_tag() {
+    let folder = folder();
+    let reference = |text: &str| {
+        let source = Source::parse(text, folder.path()).expect("it is a source");
+        source.image_reference()
+    };
+    let with_digest = format!("quay.io/ns/name:v1@{}", digest());
+    for (text, expected) in [
+        ("quay.io/ns/name", Some("quay.io/ns/name:latest")),
+        (
+            "docker://host:5000/name:v4.16",
+            Some("host:5000/name:v4.16"),
+        ),
+        (&*with_digest, Some(&*with_digest)),
+        ("oci:layout:tag", None),
+        ("catalog", None),
+    ] {
+        assert_eq!(reference(text).as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_source_is_a_directory_an_image_or_a_layout() {
     let digest = digest();
     for (text, key, name, is_pinned) in [

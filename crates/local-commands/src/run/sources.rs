@@ -167,6 +167,7 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
             display_name: source.display_name,
             publisher: source.publisher,
             labels: source.labels,
+            image_reference: parsed.image_reference(),
             namespace: source.namespace,
             created,
         };
@@ -235,10 +236,14 @@ fn entry(
         CatalogName::new(&part)
             .with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
     };
+    let metadata = CatalogMetadata {
+        image_reference: reference.source.image_reference(),
+        ..CatalogMetadata::default()
+    };
     Ok(CatalogEntry {
         name,
         reference,
-        metadata: CatalogMetadata::default(),
+        metadata,
         poll_interval: None,
     })
 }
@@ -399,6 +404,7 @@ mod tests {
             display_name: Some("First".to_owned()),
             publisher: Some("Somebody".to_owned()),
             labels: BTreeMap::from([("tier".to_owned(), "gold".to_owned())]),
+            image_reference: None,
             namespace: Some("team".to_owned()),
             created: Some("2026-02-03T04:05:06Z".parse().unwrap()),
         };

@@ -502,17 +502,19 @@ fn clusters_without_openshift_have_limits_of_kubernetes() {
 
 #[test]
 fn upgrades_are_to_bundles_for_the_architecture_of_the_nodes() {
-    let labels = r#""labels":{"operatorframework.io/arch.arm64":"supported","operatorframework.io/arch.amd64":"supported"}"#;
+    let labels = |architecture: &str| {
+        format!(r#""labels":{{"operatorframework.io/arch.{architecture}":"supported"}}"#)
+    };
     let content = catalog(&fixture(
         "a",
-        &[r#"a: v1.0.0? , v1.1.0? range="<1.1.0" , v1.2.0? range="<1.1.0""#],
+        &["a: v1.0.0? <- v1.1.0?", "b: v1.2.0? replaces=v1.0.0"],
         &[
             described(
                 "1.0.0",
                 r#""annotations":{"operatorhub.io/ui-metadata-max-k8s-version":"1.29"}"#,
             ),
-            described("1.1.0", labels),
-            described("1.2.0", ""),
+            described("1.1.0", &labels("arm64")),
+            described("1.2.0", &labels("s390x")),
         ],
     ));
     let step = |version: &str, architecture| PlatformStep {
@@ -524,9 +526,13 @@ fn upgrades_are_to_bundles_for_the_architecture_of_the_nodes() {
         catalogs: vec![step_catalog("c", &content)],
     };
     for (architecture, line) in [
-        (None, "FOLLOWS; before 1: p.v1.0.0 -> p.v1.2.0"),
+        (None, "FOLLOWS; before 1: p.v1.0.0 -> p.v1.1.0"),
         (Some("arm64"), "FOLLOWS; before 1: p.v1.0.0 -> p.v1.1.0"),
-        (Some("s390x"), "BLOCKED MAX_KUBERNETES 1 p.v1.0.0"),
+        (
+            Some("s390x"),
+            "SWITCHES; before 1: switch to b; before 1: p.v1.0.0 -> p.v1.2.0",
+        ),
+        (Some("ppc64le"), "BLOCKED MAX_KUBERNETES 1 p.v1.0.0"),
     ] {
         let request = PlatformUpgradeRequest {
             steps: vec![step("1.29", architecture), step("1.30", architecture)],
@@ -534,6 +540,48 @@ fn upgrades_are_to_bundles_for_the_architecture_of_the_nodes() {
         };
         assert_eq!(said(&planned(&request).packages[0]), line);
     }
+}
+
+#[test]
+fn an_upgrade_is_the_one_nearest_to_the_head_as_olm_makes_it() {
+    let both = fixture(
+        "stable",
+        &[r#"stable: v1.0.0? <- v1.1.0? <- v1.2.0? range=">=1.0.0 <1.2.0""#],
+        &[
+            bundle("1.0.0", "4.16"),
+            bundle("1.1.0", "4.17"),
+            bundle("1.2.0", "4.16"),
+        ],
+    );
+    let world = openshift(&[both.clone(), both]);
+    // 1.1.0 would run on 4.17, and OLM passes it over.
+    assert_eq!(
+        world.said(installed("p.v1.0.0", "stable")),
+        "BLOCKED MAX_OPENSHIFT 1 p.v1.2.0"
+    );
+}
+
+#[test]
+fn olm_makes_no_upgrade_in_a_channel_with_several_heads() {
+    let both = fixture(
+        "stable",
+        &[
+            "stable: v1.0.0? <- v1.1.0? , v2.0.0? <- v2.1.0?",
+            "fast: v1.0.0? <- v1.1.0?",
+        ],
+        &[
+            bundle("1.0.0", "4.16"),
+            bundle("1.1.0", "4.17"),
+            bundle("2.0.0", "4.17"),
+            bundle("2.1.0", "4.17"),
+        ],
+    );
+    let world = openshift(&[both.clone(), both]);
+    assert_eq!(
+        world.said(installed("p.v1.0.0", "stable")),
+        "SWITCHES; before 1: switch to fast; before 1: p.v1.0.0 -> p.v1.1.0"
+    );
+    assert_eq!(world.said(installed("p.v2.0.0", "stable")), "STAYS");
 }
 
 #[test]

@@ -1,18 +1,19 @@
 //! A search written apart: it visits every state and prices every way, without pruning, by the
-//! functions of `fbc` and `fbc-graph` that answer other questions. The walk must agree with it.
+//! functions of `solve` and `fbc-graph` that answer other questions. The walk must agree with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use fbc::work::Work;
 use fbc::{Bundle, Catalog, Package, Platform};
-use fbc_graph::graph::{Installed, successors, upgrades_from};
+use fbc_graph::graph::{Installed, successors};
 use fbc_graph::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
 use platform_upgrade::{
     Approval, ClusterBundle, MoveKind, OlmRules, PackagePlan, PlatformUpgradeRequest,
     UpgradeVerdict,
 };
 
+use crate::chosen::{SubscribedBundle, solved};
 use crate::world::{World, planned, said};
 
 /// Price of a way: switches, approvals, upgrades.
@@ -100,37 +101,11 @@ impl<'a> NaiveSearch<'_, 'a> {
         given
     }
 
-    fn edges(&self, situation: &Situation) -> Vec<Bundle<'a>> {
-        let Some(package) = self.package(situation.0) else {
-            return Vec::new();
-        };
-        let channels = self.channels(situation);
-        if self.installed.rules == OlmRules::V0 && package.channel(&channels[0]).is_none() {
-            return Vec::new();
-        }
-        let work = Work::unlimited();
-        let installed = self.as_installed(situation);
-        // Copied, so that the result does not borrow the situation.
-        let found: Vec<(String, bool)> = upgrades_from(package, &installed, &channels, &work)
-            .expect("the work is not limited")
-            .iter()
-            .map(|upgrade| {
-                let has_entry = upgrade.reasons.iter().next().is_some();
-                (upgrade.to.to_owned(), has_entry)
-            })
-            .collect();
-        found
-            .into_iter()
-            .filter(|(_, has_entry)| *has_entry || self.installed.rules == OlmRules::V1)
-            .filter_map(|(name, _)| package.bundle(&name))
-            .collect()
-    }
-
-    /// Upgrades that OLM would install.
-    fn upgrades(&self, situation: &Situation) -> Vec<Bundle<'a>> {
-        let targets = match self.installed.rules {
-            OlmRules::V0 => self.edges(situation),
-            OlmRules::V1 => self.resolved(situation).into_iter().collect(),
+    /// The upgrade that OLM would make, if it can be installed.
+    fn upgrade(&self, situation: &Situation) -> Option<Bundle<'a>> {
+        let target = match self.installed.rules {
+            OlmRules::V0 => self.solved(situation),
+            OlmRules::V1 => self.resolved(situation),
         };
         let openshift = self.platform(situation.0).openshift;
         let kubernetes = openshift.map(|version| {
@@ -144,7 +119,20 @@ impl<'a> NaiveSearch<'_, 'a> {
             let has = kubernetes.zip(minimum);
             has.is_none_or(|(has, minimum): (fbc::PlatformVersion, _)| has.compare(minimum).is_ge())
         };
-        targets.into_iter().filter(is_new_enough).collect()
+        target.filter(is_new_enough)
+    }
+
+    /// What a Subscription gets, by the solver of dependencies.
+    fn solved(&self, situation: &Situation) -> Option<Bundle<'a>> {
+        let package = self.package(situation.0)?;
+        let channels = self.channels(situation);
+        let subscribed = SubscribedBundle {
+            package: self.installed.package,
+            name: &situation.2,
+            version: self.version(situation).unwrap_or_default(),
+            channel: &channels[0],
+        };
+        package.bundle(&solved(subscribed, self.content(situation.0))?)
     }
 
     fn resolved(&self, situation: &Situation) -> Option<Bundle<'a>> {
@@ -197,7 +185,7 @@ impl<'a> NaiveSearch<'_, 'a> {
         });
         let work = Work::unlimited();
         let leads_on = match self.installed.rules {
-            OlmRules::V0 => !self.edges(situation).is_empty(),
+            OlmRules::V0 => self.solved(situation).is_some(),
             OlmRules::V1 => !successors(package, &self.as_installed(situation), &channels, &work)
                 .expect("the work is not limited")
                 .is_empty(),
@@ -239,7 +227,7 @@ impl<'a> NaiveSearch<'_, 'a> {
                 [0, 0, 0],
             ));
         }
-        for bundle in self.upgrades(situation) {
+        if let Some(bundle) = self.upgrade(situation) {
             let next = (step, Some(step), bundle.name().to_owned(), channel.clone());
             moves.push((next, [0, usize::from(is_manual), 1]));
         }
@@ -265,7 +253,7 @@ impl<'a> NaiveSearch<'_, 'a> {
         });
         let work = Work::unlimited();
         has || match self.installed.rules {
-            OlmRules::V0 => !self.edges(situation).is_empty(),
+            OlmRules::V0 => self.solved(situation).is_some(),
             OlmRules::V1 => !successors(package, &self.as_installed(situation), &[channel], &work)
                 .expect("the work is not limited")
                 .is_empty(),
@@ -360,7 +348,7 @@ pub(crate) fn found(plan: &PackagePlan<'_>) -> Found {
 }
 
 /// Makes the catalog of one version of `OpenShift`: some bundles and channels of a package.
-fn made_catalog(random: &mut fastrand::Rng, minor: usize) -> String {
+pub(crate) fn made_catalog(random: &mut fastrand::Rng, minor: usize) -> String {
     if random.u8(..20) == 0 {
         return "package q default=a\nchannel a: v1.0.0".to_owned();
     }

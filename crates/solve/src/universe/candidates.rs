@@ -7,10 +7,10 @@ use fbc::work::{Step, sort_steps};
 use fbc::{ApiFilter, Bundle, BundleFilter, Catalog, Channel, ChannelEntry, Package};
 use fbc_grammar::range::BlangRange;
 use fbc_grammar::version::Version;
+use fbc_graph::channel_order::ChannelOrderError;
 
 use super::{CatalogChannel, ChannelEntrySet, EntryId, EntryOrigin, SortedEntries, Universe};
 use crate::budget::SolveBudget;
-use crate::channel_order::ChannelOrderError;
 use crate::error::SolveError;
 use crate::request::{PackageSubscription, SolvePolicy};
 use crate::requirement::Predicate;
