@@ -41,8 +41,7 @@ pub use grpc::{GrpcAddress, GrpcArgs};
 pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use mirror::{
-    CatalogAlias, MirrorCatalogArgs, MirrorCommand, MirrorOutput, MirrorPlanArgs,
-    MirrorSelectionArgs,
+    CatalogAlias, MirrorCatalogArgs, MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs,
 };
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};

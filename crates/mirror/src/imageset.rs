@@ -11,6 +11,7 @@ use fbc_grammar::version::Version;
 use crate::configuration::{
     API_VERSIONS, CatalogSelection, ChannelSelection, KIND, MirrorConfiguration, PackageSelection,
 };
+use crate::need::PackageNeed;
 use crate::plan::PlannedPackage;
 use crate::range::MirrorRange;
 use crate::select::{MirrorRules, MirrorSet, MirroredChannel, MirroredPackage, ReasonKind, select};
@@ -128,6 +129,7 @@ fn candidate(item: &CatalogSelection, set: &MirrorSet<'_>, spell: Spelling) -> C
             } else {
                 channels
             },
+            need: PackageNeed::default(),
         })
     });
     CatalogSelection {
@@ -159,11 +161,11 @@ fn by_versions(
     let is_head = |one: &crate::select::MirrorReason<'_>| {
         one.channel == Some(name) && one.kind == ReasonKind::Head
     };
-    if package
+    let has_head = package
         .bundles
         .iter()
-        .any(|one| one.reasons.iter().any(is_head))
-    {
+        .any(|one| one.reasons.iter().any(is_head));
+    if has_head && channel.entries.len() == 1 {
         return None;
     }
     let texts = channel
