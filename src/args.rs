@@ -40,9 +40,7 @@ pub use file::FileFlags;
 pub use grpc::{GrpcAddress, GrpcArgs};
 pub use images::{ImageArgs, PullArgs, RegistryArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
-pub use mirror::{
-    CatalogAlias, MirrorCatalogArgs, MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs,
-};
+pub use mirror::{MirrorCatalogArgs, MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Subcommand, ValueHint};
-use commands::args::{MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs, OutputArgs};
+use commands::args::{
+    CatalogAlias, MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs, OutputArgs,
+    parse_catalog_alias,
+};
 
 use super::{CatalogArgs, ImageArgs};
 
@@ -35,7 +38,7 @@ pub struct MirrorSelectionArgs {
     #[command(flatten)]
     pub need: MirrorNeedArgs,
     /// Reference by which the configuration names a source. May be repeated
-    #[arg(long, value_name = "NAME=REFERENCE", value_parser = parse_alias)]
+    #[arg(long, value_name = "NAME=REFERENCE", value_parser = parse_catalog_alias)]
     pub catalog: Vec<CatalogAlias>,
     #[command(flatten)]
     pub images: ImageArgs,
@@ -63,26 +66,4 @@ pub struct MirrorCatalogArgs {
     /// exist
     #[arg(short, long, value_name = "DIR|oci:DIR[:NAME]|docker://REFERENCE")]
     pub output: String,
-}
-
-/// Name of a source, and the reference that stands for it in a configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CatalogAlias {
-    /// Name of the source.
-    pub name: String,
-    /// Reference of the catalog.
-    pub reference: String,
-}
-
-fn parse_alias(text: &str) -> Result<CatalogAlias, String> {
-    match text.split_once('=') {
-        Some((name, reference)) if !name.is_empty() && !reference.is_empty() => Ok(CatalogAlias {
-            name: name.to_owned(),
-            reference: reference.to_owned(),
-        }),
-        _ => Err(
-            "expected NAME=REFERENCE, such as `community=registry.example.com/catalog:v4.18`"
-                .to_owned(),
-        ),
-    }
 }

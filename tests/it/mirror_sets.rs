@@ -19,7 +19,8 @@ const CASES: &str = "crates/mirror/tests/testdata/golden/made.jsonl.gz";
 /// Number of recorded selections that are compared, of which some are refused.
 const COMPARED: usize = 150;
 
-const DOCUMENT: &str = "query($input: MirrorSetInput!) { catalog(name: \"made\") { mirrorSet(input: $input) {
+const DOCUMENT: &str =
+    "query($input: MirrorSetInput!) { catalog(name: \"made\") { mirrorSet(input: $input) {
     isRefused
     packages { package { name } defaultChannelName channels { name entryNames } deprecations }
     bundles { bundle { name version image package { name } } reasons { kind channelName } }
@@ -95,7 +96,9 @@ fn answer(engine: &Engine, input: &Value) -> Value {
     assert_eq!(set["counts"]["images"], images.len());
     assert_eq!(
         set["isRefused"],
-        problems.iter().any(|problem| problem["severity"] == "ERROR")
+        problems
+            .iter()
+            .any(|problem| problem["severity"] == "ERROR")
     );
     json!({ "packages": packages, "bundles": bundles, "images": images, "problems": problems })
 }

@@ -259,6 +259,15 @@ pub enum MirrorProgram {
     OcMirror,
 }
 
+/// Name of a catalog, and the reference that stands for it in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogAlias {
+    /// Name of the catalog.
+    pub name: String,
+    /// Reference of the catalog.
+    pub reference: String,
+}
+
 impl MirrorRulesArgs {
     /// Returns the value of `MirrorRules`.
     pub fn as_str(self) -> &'static str {
@@ -266,6 +275,20 @@ impl MirrorRulesArgs {
             Some(MirrorProgram::OcMirror) => "OC_MIRROR",
             None => "CATALOGQL",
         }
+    }
+}
+
+/// Parses NAME=REFERENCE.
+pub fn parse_catalog_alias(text: &str) -> Result<CatalogAlias, String> {
+    match text.split_once('=') {
+        Some((name, reference)) if !name.is_empty() && !reference.is_empty() => Ok(CatalogAlias {
+            name: name.to_owned(),
+            reference: reference.to_owned(),
+        }),
+        _ => Err(
+            "expected NAME=REFERENCE, such as `community=registry.example.com/catalog:v4.18`"
+                .to_owned(),
+        ),
     }
 }
 

@@ -11,7 +11,6 @@ use crate::documents::MIRROR_SET;
 use crate::output::{OutputFormat, is_structured, print, print_object};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
-
 /// Selection from one catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MirrorItem {
@@ -32,7 +31,7 @@ pub struct MirrorRequest {
 
 /// Formats that are files for other tools: the field of `MirrorSet`, and the variable that asks for
 /// it.
-const FILES: [(OutputFormat, &str, &str); 4] = [
+static FILES: [(OutputFormat, &str, &str); 4] = [
     (
         OutputFormat::Imageset,
         "imageSetConfiguration",
@@ -85,9 +84,10 @@ pub async fn mirror<T: GraphqlTransport>(
     }
     let text = match &session.output {
         OutputFormat::Lines => merged.image_lines(),
-        OutputFormat::Imageset | OutputFormat::Mapping | OutputFormat::Skopeo | OutputFormat::Idms => {
-            merged.file(&session.output)?
-        }
+        OutputFormat::Imageset
+        | OutputFormat::Mapping
+        | OutputFormat::Skopeo
+        | OutputFormat::Idms => merged.file(&session.output)?,
         _ => merged.bundle_table(session.has_headers),
     };
     print(&text)?;
@@ -123,8 +123,7 @@ impl MirrorNeedArgs {
     /// # Errors
     /// If members for one package are given for several.
     pub fn input(&self) -> Result<Option<Value>, CommandError> {
-        let has_details =
-            !self.from.is_empty() || self.up_to.is_some() || !self.channel.is_empty();
+        let has_details = !self.from.is_empty() || self.up_to.is_some() || !self.channel.is_empty();
         if has_details && self.package.len() > 1 {
             let message = "--from, --up-to and --channel are about one package: write the command once for each --package";
             return Err(CommandError::new(ExitStatus::Usage, message));

@@ -4,6 +4,7 @@ mod compare;
 mod described;
 mod lists;
 mod manifest;
+mod mirror;
 mod open;
 mod outdated;
 mod query;
@@ -117,6 +118,9 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
         }
         PluginCommand::Outdated { exit_code, .. } => {
             return outdated::outdated(session, &args.common, *exit_code).await;
+        }
+        PluginCommand::Mirror(mirror_args) => {
+            return mirror::mirror(session, &args.common, mirror_args).await;
         }
         PluginCommand::Query {
             document,

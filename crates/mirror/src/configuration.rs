@@ -264,11 +264,9 @@ impl Reader {
             let message = format!("`{part}` is not about catalogs and is ignored");
             let path = format!("mirror.{part}");
             let notice = MirrorProblem::new(MirrorProblemCode::PartIgnored, path, message);
-            configuration.notices.push(
-                notice
-                    .on_line(node.line)
-                    .but_oc_mirror("mirrors it too"),
-            );
+            configuration
+                .notices
+                .push(notice.on_line(node.line).but_oc_mirror("mirrors it too"));
         }
         for blocked in self.objects(&mirror, "blockedImages") {
             if let Some(name) = self.name(&blocked) {

@@ -53,7 +53,6 @@ pub use plan::{MirrorPlan, PlannedImage, plan};
 pub use problem::{MirrorProblem, MirrorProblemCode, MirrorSeverity};
 pub use range::MirrorRange;
 pub use select::{
-    MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES,
-    MirrorReason, MirrorRules, MirrorSet, MirroredBundle, MirroredChannel, MirroredDeprecation,
-    MirroredPackage, ReasonKind, select,
+    MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES, MirrorReason, MirrorRules, MirrorSet, MirroredBundle,
+    MirroredChannel, MirroredDeprecation, MirroredPackage, ReasonKind, select,
 };

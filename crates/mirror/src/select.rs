@@ -266,11 +266,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         if let Some(at) = self.selection.packages.iter().position(needs) {
             let message = "oc-mirror knows neither `from`, `to`, `dependencies` nor `platform`: remove them, or follow the rules of catalogql";
             let path = self.selection.package_path(at);
-            self.add(MirrorProblem::new(
-                MirrorProblemCode::Config,
-                path,
-                message,
-            ));
+            self.add(MirrorProblem::new(MirrorProblemCode::Config, path, message));
         }
     }
 
@@ -736,9 +732,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         };
         let is_named = candidate.channels[at].selection.is_some();
         if difference.is_some() || is_named || candidate.compatible.is_some() {
-            let message = format!(
-                "channel `{name}` of package `{package}` is left out: {lacks}"
-            );
+            let message = format!("channel `{name}` of package `{package}` is left out: {lacks}");
             let mut problem = MirrorProblem::new(
                 MirrorProblemCode::ChannelLeftOut,
                 self.path(candidate, Some(at)),

@@ -23,9 +23,9 @@ use mirror::{MirrorRules, select};
 use tempfile::TempDir;
 
 use super::{LoadedSource, Selection, as_values};
+use crate::args::MirrorCatalogArgs;
 use crate::run::output::{ignore_closed_pipe, stdout};
 use crate::run::push::push_image;
-use crate::args::MirrorCatalogArgs;
 
 /// A file to write.
 struct NewFile {
@@ -51,7 +51,9 @@ impl CatalogTarget {
         };
         let layout = LayoutReference::parse(layout, Path::new(""))?;
         if matches!(layout.selector(), LayoutSelector::Digest(_)) {
-            bail!("cannot write to `{text}`: an image gets the digest that it has: write oci:DIR[:NAME]");
+            bail!(
+                "cannot write to `{text}`: an image gets the digest that it has: write oci:DIR[:NAME]"
+            );
         }
         Ok(Self::Layout(layout))
     }
@@ -83,9 +85,10 @@ impl CatalogTarget {
                     LayoutSelector::Name(name) => Some(&**name),
                     _ => None,
                 };
-                replace_folder(layout.path(), |folder| {
-                    Ok(image.write_layout(folder, name)?)
-                })?;
+                replace_folder(
+                    layout.path(),
+                    |folder| Ok(image.write_layout(folder, name)?),
+                )?;
                 let path = layout.path().display();
                 print_reference(&format!("oci:{path}@{}", image.digest))
             }
@@ -142,11 +145,11 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
     let target = CatalogTarget::parse(&args.output)?;
     if let Some(root) = target.folder() {
         let writing = || format!("cannot write to `{}`", root.display());
-        let is_empty =
-            !root.exists() || root.is_dir() && fs::read_dir(root).with_context(writing)?.next().is_none();
+        let is_empty = !root.exists()
+            || root.is_dir() && fs::read_dir(root).with_context(writing)?.next().is_none();
         if !is_empty {
             bail!(
-                "cannot write to `{}`: it must be an empty directory or not exist",
+                "cannot write to `{}`: it must be empty, or not exist",
                 root.display()
             );
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use printing::{text, table};
+use printing::{table, text};
 use serde_json::{Value, json};
 
 use crate::output::{OutputFormat, lines};
@@ -191,12 +191,10 @@ fn joined_image_sets(texts: &[&str]) -> String {
 
 /// Joins mirror sets under names of their own: `idms-operator-1` is that of the second catalog.
 fn numbered_mirror_sets(texts: &[&str]) -> String {
-    let named = texts.iter().enumerate().map(|(at, text)| {
-        text.replace(
-            "ms-operator-0\n",
-            &format!("ms-operator-{at}\n"),
-        )
-    });
+    let named = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| text.replace("ms-operator-0\n", &format!("ms-operator-{at}\n")));
     named.collect()
 }
 

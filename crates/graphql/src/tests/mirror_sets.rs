@@ -10,7 +10,11 @@ fn body(selection: &str, input: &Value) -> Value {
     let document = format!(
         "query($input: MirrorSetInput!) {{ catalog(name: \"alpha\") {{ mirrorSet(input: $input) {selection} }} }}"
     );
-    ask_with(&engine(Limits::default()), &document, &json!({ "input": input }))
+    ask_with(
+        &engine(Limits::default()),
+        &document,
+        &json!({ "input": input }),
+    )
 }
 
 fn set(selection: &str, input: &Value) -> Value {
@@ -30,7 +34,8 @@ fn a_mirror_set_has_files_for_other_tools_or_says_why_not() {
         mapping(to: \"m.io/olm\") { text message } skopeo(to: \"m.io/olm\", maxNestedPaths: 1) { text }
         mirrorSets(to: \"olm\") { text message } }";
     let set = set(files, &stable());
-    let message = "`quay.io/etcd@sha256:2` is not a valid image reference: invalid reference format";
+    let message =
+        "`quay.io/etcd@sha256:2` is not a valid image reference: invalid reference format";
     assert_eq!(
         set,
         json!({

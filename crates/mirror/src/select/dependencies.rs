@@ -3,11 +3,11 @@
 use fbc::work::{Step, UNIT, WorkStopped};
 use fbc::{Bundle, Package, REQUIREMENT_TYPES};
 use hashbrown::{HashMap, HashSet};
-use solve::{ChannelBundle, PackageSubscription, SolveOutcome, SolvePolicy, SolveRequest, SourceCatalog};
-
-use super::{
-    Candidate, CandidateChannel, MirrorReason, ReasonKind, Selector, default_of,
+use solve::{
+    ChannelBundle, PackageSubscription, SolveOutcome, SolvePolicy, SolveRequest, SourceCatalog,
 };
+
+use super::{Candidate, CandidateChannel, MirrorReason, ReasonKind, Selector, default_of};
 use crate::channel::ChannelGraph;
 use crate::problem::{MirrorProblem, MirrorProblemCode};
 
@@ -146,7 +146,9 @@ impl<'a, 's> Selector<'a, 's, '_> {
                 continue;
             };
             let by = step.reasons.iter().find_map(|reason| reason.required_by);
-            let by = by.map(ChannelBundle::bundle).filter(|by| by.package().place() != own.place());
+            let by = by
+                .map(ChannelBundle::bundle)
+                .filter(|by| by.package().place() != own.place());
             let required_by = by.and_then(|by| {
                 let package = self.catalog.package(by.package().name())?;
                 Some(package.bundle(by.name())?.name())
@@ -176,7 +178,8 @@ impl<'a, 's> Selector<'a, 's, '_> {
         groups.sort_unstable_by_key(|group| (group[0].package.place(), group[0].channel));
         for group in groups {
             let package = group[0].package;
-            let known = |candidate: &Candidate<'_, '_>| candidate.package.place() == package.place();
+            let known =
+                |candidate: &Candidate<'_, '_>| candidate.package.place() == package.place();
             let at = match candidates.iter().position(known) {
                 Some(at) => at,
                 None => {

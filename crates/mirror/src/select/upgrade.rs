@@ -2,8 +2,8 @@
 
 use fbc::work::{Step, WorkStopped};
 use fbc::{Bundle, ChannelEntry, Package};
-use fbc_graph::graph::{Installed, UpdateGraph};
 use fbc_grammar::version::Version;
+use fbc_graph::graph::{Installed, UpdateGraph};
 use hashbrown::HashSet;
 
 use super::{Candidate, ChannelNames, MirrorReason, ReasonKind, Selector};
