@@ -158,25 +158,23 @@ impl<'a> ChannelGraph<'a> {
     }
 
     /// Returns the names of entries that connect the wanted ones to a valid channel: of the entries
-    /// together, one is the head, and each other one is on its `replaces` chain or skipped.
-    ///
-    /// A wanted entry that nothing leads to stays unconnected.
+    /// together, one is the head, and each other one is on its `replaces` chain or skipped. `None`
+    /// if nothing leads to one of them.
     pub(crate) fn connecting(
         &self,
         wanted: &HashSet<&'a str>,
         work: &Work<'_>,
-    ) -> Result<Vec<&'a str>, WorkStopped> {
+    ) -> Result<Option<Vec<&'a str>>, WorkStopped> {
         let order = self.from_head_down(work)?;
         let is_wanted = |entry: &ChannelEntry<'_>| wanted.contains(entry.name());
         let Some(first) = order.iter().position(is_wanted) else {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         };
         if let Some(names) = self.connecting_below(&order[first..], wanted, work)? {
-            return Ok(names);
+            return Ok(Some(names));
         }
         // Entries beside each other have only the head of the channel in common.
-        let names = self.connecting_below(&order, wanted, work)?;
-        Ok(names.unwrap_or_default())
+        self.connecting_below(&order, wanted, work)
     }
 
     /// Returns the entries that connect the wanted ones to the first one of an order; `None` if that

@@ -240,7 +240,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         // A channel that is no graph is judged as part of the catalog.
         if let Ok(graph) = ChannelGraph::new(channel, self.work)? {
             let connecting = graph.connecting(&names, self.work)?;
-            for name in connecting {
+            for name in connecting.into_iter().flatten() {
                 names.insert(name);
                 let reason = MirrorReason {
                     kind: ReasonKind::OnTheWay,

@@ -44,21 +44,10 @@ impl<'a, 's> Selector<'a, 's, '_> {
         };
         let target = match &need.to {
             Some(text) => {
-                self.work.draw(Step::Comparison, channel.entries().len())?;
-                let named = channel
-                    .entries()
-                    .filter_map(ChannelEntry::bundle)
-                    .find(|bundle| is_named(*bundle, text));
-                if named.is_none() {
-                    let message = format!(
-                        "channel `{}` of package `{}` has no bundle `{text}`",
-                        channel.name(),
-                        candidate.package.name()
-                    );
-                    self.refuse(MirrorProblemCode::VersionNotFound, candidate, at, message);
+                let Some(named) = self.named_target(candidate, at, text)? else {
                     return Ok(None);
-                }
-                named
+                };
+                Some(named)
             }
             None => graph
                 .highest(|name| candidate.allows(name))
@@ -101,6 +90,28 @@ impl<'a, 's> Selector<'a, 's, '_> {
         }))
     }
 
+    /// Finds the bundle to upgrade to in a channel; `None` for a fault.
+    fn named_target(
+        &mut self,
+        candidate: &Candidate<'a, 's>,
+        at: usize,
+        text: &str,
+    ) -> Result<Option<Bundle<'a>>, WorkStopped> {
+        let channel = candidate.channels[at].channel;
+        self.work.draw(Step::Comparison, channel.entries().len())?;
+        let mut bundles = channel.entries().filter_map(ChannelEntry::bundle);
+        let named = bundles.find(|bundle| is_named(*bundle, text));
+        if named.is_none() {
+            let message = format!(
+                "channel `{}` of package `{}` has no bundle `{text}`",
+                channel.name(),
+                candidate.package.name()
+            );
+            self.refuse(MirrorProblemCode::VersionNotFound, candidate, at, message);
+        }
+        Ok(named)
+    }
+
     /// Adds the names without which the channel would not be valid.
     pub(super) fn connect(
         &self,
@@ -108,7 +119,9 @@ impl<'a, 's> Selector<'a, 's, '_> {
         names: &mut Vec<(&'a str, ReasonKind)>,
     ) -> Result<(), WorkStopped> {
         let wanted: HashSet<&str> = names.iter().map(|(name, _)| *name).collect();
-        let connecting = graph.connecting(&wanted, self.work)?.into_iter();
+        // What nothing leads to is judged as part of the catalog.
+        let connecting = graph.connecting(&wanted, self.work)?.unwrap_or_default();
+        let connecting = connecting.into_iter();
         names.extend(connecting.map(|name| (name, ReasonKind::OnTheWay)));
         Ok(())
     }
@@ -126,7 +139,8 @@ impl<'a, 's> Selector<'a, 's, '_> {
             let mut wanted: HashSet<&str> = names.iter().map(|(name, _)| *name).collect();
             wanted.insert(name);
             let is_entry = graph.entry(name).is_some();
-            if is_entry && graph.connecting(&wanted, self.work)?.is_empty() {
+            let connecting = graph.connecting(&wanted, self.work)?;
+            if is_entry && connecting.is_some_and(|others| others.is_empty()) {
                 names.push((name, ReasonKind::Installed));
                 continue;
             }
