@@ -270,8 +270,9 @@ impl Reader {
         }
         for blocked in self.objects(&mirror, "blockedImages") {
             if let Some(name) = self.name(&blocked) {
-                let place = (&*blocked.path_of("name"), blocked.line_of("name"));
-                self.blocked_pattern(&name, place, &mut configuration.blocked);
+                let path = blocked.path_of("name");
+                let line = blocked.line_of("name");
+                self.blocked_pattern(&name, &path, line, &mut configuration.blocked);
             }
         }
         let operators = self.objects(&mirror, "operators");
@@ -309,7 +310,7 @@ impl Reader {
         let mut configuration = MirrorConfiguration::default();
         for (at, text) in self.texts(&root, "blockedImages").iter().enumerate() {
             let path = format!("{}[{at}]", root.path_of("blockedImages"));
-            self.blocked_pattern(text, (&path, None), &mut configuration.blocked);
+            self.blocked_pattern(text, &path, None, &mut configuration.blocked);
         }
         let selection = CatalogSelection {
             path: root.path.clone(),
@@ -334,7 +335,8 @@ impl Reader {
     fn blocked_pattern(
         &mut self,
         text: &str,
-        (path, line): (&str, Option<u64>),
+        path: &str,
+        line: Option<u64>,
         patterns: &mut Vec<BlockedPattern>,
     ) {
         match BlockedPattern::parse(text) {

@@ -544,7 +544,8 @@ fn naive_length(
 
 /// The least number of upgrades that entries allow, through bundles that are allowed.
 fn naive_entry_steps(
-    (package, channels): (Package<'_>, &[&str]),
+    package: Package<'_>,
+    channels: &[&str],
     from: Bundle<'_>,
     to: Bundle<'_>,
     is_allowed: &dyn Fn(Bundle<'_>) -> bool,
@@ -614,7 +615,7 @@ proptest! {
             for to in package.bundles() {
                 let path = graph.path_from_installed(&installed, to, &is_allowed, &work).unwrap();
                 let length = path.as_ref().map(Vec::len);
-                prop_assert_eq!(length, naive_entry_steps((package, channels), from, to, &is_allowed));
+                prop_assert_eq!(length, naive_entry_steps(package, channels, from, to, &is_allowed));
                 let mut at = from;
                 for next in path.into_iter().flatten() {
                     let upgrades = upgrades_from(package, &Installed::from_bundle(at), channels, &work).unwrap();

@@ -65,7 +65,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
                     }
                     let found = self.solve(&requiring)?;
                     if let Err(why) = &found {
-                        self.note_unmet(candidate, (requiring.bundle, why));
+                        self.note_unmet(candidate, requiring.bundle, why);
                     }
                     solved.insert(requirements.clone(), found);
                 }
@@ -91,7 +91,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         self.add(MirrorProblem::new(MirrorProblemCode::Config, path, message));
     }
 
-    fn note_unmet(&mut self, candidate: &Candidate<'a, 's>, (bundle, why): (Bundle<'a>, &str)) {
+    fn note_unmet(&mut self, candidate: &Candidate<'a, 's>, bundle: Bundle<'a>, why: &str) {
         let message = format!(
             "dependencies of bundle `{}` are not selected: {why}",
             bundle.name()

@@ -73,7 +73,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         let mut installed = Vec::new();
         for from in &need.from {
             let Some(way) = self.way(candidate, &upgrade, from)? else {
-                self.refuse_stranded(candidate, at, (&upgrade, from))?;
+                self.refuse_stranded(candidate, at, &upgrade, from)?;
                 continue;
             };
             let between = way.steps.iter().filter(|step| step.name() != target.name());
@@ -83,7 +83,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         names.sort_unstable();
         names.dedup();
         self.connect(&upgrade.graph, &mut names)?;
-        self.add_installed(candidate, &upgrade.graph, (&installed, &mut names))?;
+        self.add_installed(candidate, &upgrade.graph, &installed, &mut names)?;
         Ok(Some(ChannelNames {
             names,
             is_kept_empty: false,
@@ -132,7 +132,8 @@ impl<'a, 's> Selector<'a, 's, '_> {
         &self,
         candidate: &mut Candidate<'a, 's>,
         graph: &ChannelGraph<'a>,
-        (installed, names): (&[Bundle<'a>], &mut Vec<(&'a str, ReasonKind)>),
+        installed: &[Bundle<'a>],
+        names: &mut Vec<(&'a str, ReasonKind)>,
     ) -> Result<(), WorkStopped> {
         for bundle in installed {
             let name = bundle.name();
@@ -185,7 +186,8 @@ impl<'a, 's> Selector<'a, 's, '_> {
         &mut self,
         candidate: &Candidate<'a, 's>,
         at: usize,
-        (upgrade, from): (&UpgradeChannel<'a>, &InstalledText),
+        upgrade: &UpgradeChannel<'a>,
+        from: &InstalledText,
     ) -> Result<(), WorkStopped> {
         let package = candidate.package;
         let bundle = find_installed(package, from);

@@ -367,7 +367,8 @@ struct Outcomes {
 /// Selects upgrades from one bundle in one channel, and checks what is selected.
 fn check_upgrades(
     catalog: &Catalog,
-    (channel, from): (Channel<'_>, Bundle<'_>),
+    channel: Channel<'_>,
+    from: Bundle<'_>,
     outcomes: &mut Outcomes,
 ) {
     let package = channel.package();
@@ -423,7 +424,7 @@ fn selected_upgrades_are_possible_in_the_valid_catalog_that_has_only_them() {
         for package in catalog.packages() {
             for channel in package.channels() {
                 for from in package.bundles() {
-                    check_upgrades(&catalog, (channel, from), &mut outcomes);
+                    check_upgrades(&catalog, channel, from, &mut outcomes);
                 }
             }
         }
@@ -450,7 +451,7 @@ fn upgrades_of_packages_of_community_are_possible_in_the_catalogs_of_them() {
             for channel in package.channels() {
                 let entries = channel.entries().filter_map(fbc::ChannelEntry::bundle);
                 for from in entries.step_by(7) {
-                    check_upgrades(&catalog, (channel, from), &mut outcomes);
+                    check_upgrades(&catalog, channel, from, &mut outcomes);
                 }
             }
         }
