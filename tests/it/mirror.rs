@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folders, Output, catalogql, run};
+use crate::support::{Folders, Output, Registry, catalogql, run};
 
 /// A package with two channels.
 const CATALOG: &str = "
@@ -196,4 +196,121 @@ fn a_catalog_of_the_selected_part_is_written_and_valid() {
     let again = mirror(&folders, "[]", &["catalog", "-o", &folders.text("small")]);
     assert_eq!(again.status, Some(1));
     assert!(again.stderr.contains("must be empty"), "{}", again.stderr);
+}
+
+/// The names of the bundles of a catalog.
+fn bundles(source: &str, registry: Option<&Registry>) -> Vec<String> {
+    let mut command = catalogql();
+    command.args([
+        "list",
+        "bundles",
+        source,
+        "-o",
+        "jsonpath={range .items[*]}{.name} {end}",
+    ]);
+    if let Some(registry) = registry {
+        command.args(["--insecure-registry", &registry.address.to_string()]);
+    }
+    let output = run(&mut command);
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+    let mut names: Vec<_> = output
+        .stdout
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_selected_part_is_written_as_an_image_to_a_layout_or_a_registry() {
+    let folders = Folders::new();
+    let packages = "[{name: etcd, minVersion: 1.1.0}]";
+    let layout = format!("oci:{}:v1", folders.text("layout"));
+    let written = mirror(&folders, packages, &["catalog", "-o", &layout]);
+    assert_eq!(written.status, Some(0), "{}", written.stderr);
+    assert!(
+        written.stdout.starts_with("oci:@/layout@sha256:"),
+        "{}",
+        written.stdout
+    );
+    let expected = ["etcd.v1.1.0", "etcd.v1.2.0"];
+    assert_eq!(bundles(&layout, None), expected);
+    let valid = run(catalogql().args(["validate", &layout]));
+    assert_eq!(valid.status, Some(0), "{}", valid.stdout);
+
+    let registry = Registry::start();
+    let address = registry.address.to_string();
+    let target = format!("docker://{address}/olm/catalog:v1");
+    let arguments = ["catalog", "-o", &target, "--insecure-registry", &address];
+    let pushed = mirror(&folders, packages, &arguments);
+    assert_eq!(pushed.status, Some(0), "{}", pushed.stderr);
+    let pinned = pushed.stdout.trim_end();
+    assert!(
+        pinned.starts_with(&format!("{address}/olm/catalog")) && pinned.contains("@sha256:"),
+        "{pinned}"
+    );
+    assert_eq!(bundles(pinned, Some(&registry)), expected);
+    // The same files make the same image.
+    let digest = |text: &str| text.trim_end().rsplit('@').next().map(str::to_owned);
+    assert_eq!(digest(pinned), digest(&written.stdout));
+}
+
+#[test]
+fn nothing_is_left_of_a_catalog_that_is_refused_or_cannot_be_written() {
+    let folders = Folders::new();
+    folders.write("file", "");
+    let packages = "[{name: etcd, channels: [{name: beta}]}]";
+    let refused = mirror(
+        &folders,
+        packages,
+        &["catalog", "-o", &folders.text("small")],
+    );
+    assert_eq!(refused.status, Some(1));
+    let below_a_file = folders.text("file/small");
+    let failed = mirror(&folders, "[]", &["catalog", "-o", &below_a_file]);
+    assert_eq!(failed.status, Some(1));
+    let names = fs::read_dir(folders.path("")).expect("the folder is there");
+    let mut names: Vec<_> = names
+        .map(|entry| entry.expect("it can be read").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["config.yaml", "file", "main"]);
+}
+
+#[test]
+fn packages_are_selected_by_what_a_cluster_needs() {
+    let folders = Folders::new();
+    folders.catalog("main", CATALOG);
+    let plan = |arguments: &[&str]| {
+        let main = folders.text("main");
+        run(catalogql().args(["mirror", "plan", &main]).args(arguments))
+    };
+    let upgrades = plan(&["--package", "etcd", "--from", "1.0.0", "--up-to", "1.1.0"]);
+    assert_eq!(
+        upgrades.stdout,
+        "PACKAGE  BUNDLE       VERSION  REASONS\n\
+         etcd     etcd.v1.0.0  1.0.0    INSTALLED of stable\n\
+         etcd     etcd.v1.1.0  1.1.0    ON_THE_WAY of stable\n\
+         1 packages, 2 bundles, 2 images\n"
+    );
+    let stranded = plan(&["--package", "etcd", "--channel", "beta", "--from", "1.2.0"]);
+    assert_eq!(
+        (stranded.status, &*stranded.stdout, &*stranded.stderr),
+        (
+            Some(1),
+            "",
+            "error: input.packages[0].channels[0]: no upgrades of channel `beta` of package `etcd` lead from `1.2.0` to `etcd.v2.0.0-rc.1`: it has no upgrades there [STRANDED]\n"
+        )
+    );
+    let several = plan(&["--package", "etcd", "--package", "vault", "--from", "1.0.0"]);
+    assert_eq!(several.status, Some(1));
+    assert!(
+        several.stderr.contains("about one package"),
+        "{}",
+        several.stderr
+    );
+    let without_target = plan(&["--package", "etcd", "-o", "mapping"]);
+    assert_eq!(without_target.status, Some(2));
+    assert_eq!(plan(&[]).status, Some(2), "nothing is selected");
 }

@@ -185,7 +185,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 31, "commands in the README and the how-to pages");
+    assert_eq!(commands, 33, "commands in the README and the how-to pages");
 }
 
 #[test]

@@ -81,6 +81,7 @@ const unmodelled = new Set([
   'Query.platformMatrix',
   'Query.server',
   'Query.suggest',
+  'Catalog.mirrorSet',
   'PackageEdge.matched',
   'CatalogStatus.lastSuccess',
   'CatalogStatus.lastFailure',

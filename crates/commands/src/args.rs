@@ -17,7 +17,8 @@ use crate::{CommandError, ExitStatus};
 pub struct OutputArgs {
     /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE,
     /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `upgrade-plan` markdown, html and
-    /// lines, `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines
+    /// lines, `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines, `mirror` lines,
+    /// mapping, imageset, skopeo and idms
     #[arg(
         long,
         short,
@@ -204,6 +205,93 @@ pub struct UpgradePlanArgs {
     /// Also show the phase of support on a day, such as 2026-11-26
     #[arg(long, value_name = "DATE", value_parser = parse_day)]
     pub support_on: Option<String>,
+}
+
+/// Packages of `mirror`, in place of a configuration.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MirrorNeedArgs {
+    /// Select this package, in place of a configuration. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// Only this channel of the package [default: every channel, or the default channel with --from
+    /// or --up-to]. May be repeated
+    #[arg(long, value_name = "NAME", requires = "package")]
+    pub channel: Vec<String>,
+    /// Installed bundle, from which upgrades must be possible: its name, its version, or
+    /// NAME@VERSION for one that the catalog does not have. May be repeated
+    #[arg(long, value_name = "BUNDLE", requires = "package")]
+    pub from: Vec<String>,
+    /// Name or version of the bundle to upgrade to [default: the head of the channel]
+    #[arg(long, value_name = "BUNDLE", requires = "package")]
+    pub up_to: Option<String>,
+    /// Also select what the selected bundles require
+    #[arg(long)]
+    pub dependencies: bool,
+    /// Select only bundles that run on this version of OpenShift, such as 4.18
+    #[arg(long, value_name = "VERSION")]
+    pub openshift: Option<String>,
+    /// Select only bundles that run on this version of Kubernetes, such as 1.31
+    #[arg(long, value_name = "VERSION")]
+    pub kubernetes: Option<String>,
+}
+
+/// Registry that `mirror` writes files for.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MirrorTargetArgs {
+    /// Registry to copy to, for the outputs `mapping`, `skopeo` and `idms`
+    #[arg(long, value_name = "HOST[:PORT][/PATH]")]
+    pub to: Option<String>,
+    /// Maximum number of parts of a path in that registry; further parts are joined with `-`
+    #[arg(long, value_name = "COUNT")]
+    pub max_nested_paths: Option<i32>,
+}
+
+/// Rules of `mirror`.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct MirrorRulesArgs {
+    /// Select exactly what this program selects, also where its catalog would not be valid
+    #[arg(long, value_name = "PROGRAM", value_enum)]
+    pub like: Option<MirrorProgram>,
+}
+
+/// Program whose rules `mirror` can follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MirrorProgram {
+    /// oc-mirror v2
+    OcMirror,
+}
+
+/// Name of a catalog, and the reference that stands for it in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogAlias {
+    /// Name of the catalog.
+    pub name: String,
+    /// Reference of the catalog.
+    pub reference: String,
+}
+
+impl MirrorRulesArgs {
+    /// Returns the value of `MirrorRules`.
+    pub fn as_str(self) -> &'static str {
+        match self.like {
+            Some(MirrorProgram::OcMirror) => "OC_MIRROR",
+            None => "CATALOGQL",
+        }
+    }
+}
+
+/// Parses NAME=REFERENCE.
+pub fn parse_catalog_alias(text: &str) -> Result<CatalogAlias, String> {
+    match text.split_once('=') {
+        Some((name, reference)) if !name.is_empty() && !reference.is_empty() => Ok(CatalogAlias {
+            name: name.to_owned(),
+            reference: reference.to_owned(),
+        }),
+        _ => Err(
+            "expected NAME=REFERENCE, such as `community=registry.example.com/catalog:v4.18`"
+                .to_owned(),
+        ),
+    }
 }
 
 /// Package that is installed, for `upgrade-plan`.

@@ -17,6 +17,8 @@ pub const DIFF: &str = include_str!("../documents/diff.graphql");
 pub const GRAPH: &str = include_str!("../documents/graph.graphql");
 /// List of blobs.
 pub const METAS: &str = include_str!("../documents/metas.graphql");
+/// Part of a catalog that a disconnected cluster needs.
+pub const MIRROR_SET: &str = include_str!("../documents/mirror_set.graphql");
 /// Fields of packages for a description.
 pub const PACKAGE: &str = include_str!("../documents/package.graphql");
 /// Catalogs that have a package.
@@ -37,7 +39,7 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 17] = [
+pub const ALL: [&str; 18] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
@@ -46,6 +48,7 @@ pub const ALL: [&str; 17] = [
     DIFF,
     GRAPH,
     METAS,
+    MIRROR_SET,
     PACKAGE,
     PACKAGE_NAMES,
     PACKAGES,

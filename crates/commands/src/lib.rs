@@ -20,6 +20,7 @@ pub mod graph;
 mod jsonpath;
 pub mod list;
 pub mod manual;
+pub mod mirror;
 pub mod output;
 pub mod resolve;
 mod session;

@@ -38,7 +38,7 @@ pub enum OutputFormat {
     JsonPath(JsonPathTemplate),
     /// Table of fields of the JSON.
     CustomColumns(CustomColumns),
-    /// One item a line; of `images` and `upgrade-plan`.
+    /// One item a line; of `images`, `upgrade-plan` and `mirror`.
     Lines,
     /// Comment of a pull request; of `diff` and `upgrade-plan`.
     Markdown,
@@ -52,6 +52,14 @@ pub enum OutputFormat {
     Svg,
     /// Picture of letters; of `graph`.
     Lanes,
+    /// The `mapping.txt` of oc-mirror; of `mirror`.
+    Mapping,
+    /// An `ImageSetConfiguration` with which oc-mirror selects the same; of `mirror`.
+    Imageset,
+    /// A command of skopeo for each image; of `mirror`.
+    Skopeo,
+    /// `ImageDigestMirrorSet` and `ImageTagMirrorSet`; of `mirror`.
+    Idms,
 }
 
 /// Table of `-o custom-columns=`: headers, each with the path of its cells.
@@ -139,10 +147,15 @@ pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
         "dot" => OutputFormat::Dot,
         "svg" => OutputFormat::Svg,
         "lanes" => OutputFormat::Lanes,
+        "mapping" => OutputFormat::Mapping,
+        "imageset" => OutputFormat::Imageset,
+        "skopeo" => OutputFormat::Skopeo,
+        "idms" => OutputFormat::Idms,
         _ => {
             let formats = "write table, wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…; for `diff` \
                            and `upgrade-plan` also markdown, for `upgrade-plan` html, for it and `images` lines, for `graph` \
-                           lanes, mermaid, dot or svg, for `solve` mermaid";
+                           lanes, mermaid, dot or svg, for `solve` mermaid, for `mirror` lines, mapping, imageset, \
+                           skopeo or idms";
             return Err(formats.to_owned());
         }
     })

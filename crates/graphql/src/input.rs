@@ -275,6 +275,54 @@ pub(super) enum OlmRulesInput {
     V1,
 }
 
+/// `MirrorSetInput`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct MirrorSetInput<'a> {
+    pub(super) configuration: Option<&'a str>,
+    pub(super) operator: i64,
+    #[serde(borrow)]
+    pub(super) packages: Option<Vec<MirrorPackageInput<'a>>>,
+    pub(super) full: bool,
+    pub(super) blocked_images: Option<Vec<&'a str>>,
+    pub(super) rules: MirrorRulesInput,
+}
+
+/// `MirrorPackageInput`, which [`mirror::MirrorConfiguration::from_request`] reads.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are compared with the schema")]
+pub(super) struct MirrorPackageInput<'a> {
+    name: &'a str,
+    default_channel: Option<&'a str>,
+    min_version: Option<&'a str>,
+    max_version: Option<&'a str>,
+    #[serde(borrow)]
+    channels: Option<Vec<MirrorChannelInput<'a>>>,
+    from: Option<Vec<&'a str>>,
+    to: Option<&'a str>,
+    dependencies: bool,
+    platform: Option<PlatformInput<'a>>,
+}
+
+/// `MirrorChannelInput`, likewise.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are compared with the schema")]
+pub(super) struct MirrorChannelInput<'a> {
+    name: &'a str,
+    min_version: Option<&'a str>,
+    max_version: Option<&'a str>,
+}
+
+/// `MirrorRules`
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum MirrorRulesInput {
+    Catalogql,
+    OcMirror,
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -356,6 +404,9 @@ mod tests {
         check_borrowed!(PlatformUpgradeInput, "PlatformUpgradeInput");
         check_borrowed!(PlatformStepInput, "PlatformStepInput");
         check_borrowed!(ClusterBundleInput, "ClusterBundleInput");
+        check_borrowed!(MirrorSetInput, "MirrorSetInput");
+        check_borrowed!(MirrorPackageInput, "MirrorPackageInput");
+        check_borrowed!(MirrorChannelInput, "MirrorChannelInput");
         check::<OrderInput<PackageOrderField>>("PackageOrder");
         check::<OrderInput<ChannelOrderField>>("ChannelOrder");
         check::<OrderInput<BundleOrderField>>("BundleOrder");
@@ -370,6 +421,7 @@ mod tests {
         check_enum::<SolvePolicyInput>("SolvePolicy");
         check_enum::<UpgradeApprovalInput>("UpgradeApproval");
         check_enum::<OlmRulesInput>("OlmRules");
+        check_enum::<MirrorRulesInput>("MirrorRules");
         check_enum::<Direction>("OrderDirection");
     }
 

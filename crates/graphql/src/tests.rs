@@ -9,6 +9,7 @@ mod finding;
 pub(crate) mod fixture;
 mod hostile;
 mod many_catalogs;
+mod mirror_sets;
 mod odd;
 mod paging;
 mod platform_upgrades;

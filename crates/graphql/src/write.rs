@@ -21,6 +21,7 @@ mod install;
 mod lifecycle;
 mod meta;
 mod metadata;
+mod mirror_set;
 mod node;
 mod package;
 mod packages;

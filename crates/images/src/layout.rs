@@ -18,10 +18,10 @@ use super::manifest::{
 use super::{ImageError, LayoutReference, LayoutSelector, io_error};
 
 /// Name of the file that lists the images of a layout.
-const INDEX_FILE: &str = "index.json";
+pub(crate) const INDEX_FILE: &str = "index.json";
 
 /// Annotation with the name of an index entry.
-const REF_NAME: &str = "org.opencontainers.image.ref.name";
+pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// Maximum number of entries of a tar archive, whose table of files is held in memory.
 pub const MAX_LAYOUT_ENTRIES: usize = 10_000;

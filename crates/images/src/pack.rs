@@ -6,7 +6,7 @@
 //! a `CatalogSource` extracts the content.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tar::{EntryType, Header};
 
+use crate::layout::{INDEX_FILE, REF_NAME};
 use crate::manifest::digest;
 use crate::unpack::CONFIGS_LABEL;
 use crate::{ImageError, io_error};
@@ -176,6 +177,39 @@ impl PackedImage {
             manifests,
             index,
         }
+    }
+}
+
+/// Writing as an OCI layout.
+impl PackedImage {
+    /// Writes the image as an OCI layout to an empty folder, under a name if there is one (the
+    /// annotation `org.opencontainers.image.ref.name`).
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write_layout(&self, folder: &Path, name: Option<&str>) -> Result<(), ImageError> {
+        let blobs = folder.join("blobs").join("sha256");
+        fs::create_dir_all(&blobs).map_err(|source| io_error("create", &blobs, source))?;
+        let write = |path: PathBuf, bytes: &[u8]| {
+            fs::write(&path, bytes).map_err(|source| io_error("write", &path, source))
+        };
+        let documents = self.configs.iter().chain(&self.manifests);
+        for bytes in documents.chain([&self.index]) {
+            write(blobs.join(digest(bytes).hex().to_string()), bytes)?;
+        }
+        let layer = blobs.join(self.layer.digest.hex().to_string());
+        fs::copy(&self.layer.path, &layer).map_err(|source| io_error("write", &layer, source))?;
+
+        let mut entry = descriptor(OCI_IMAGE_INDEX_MEDIA_TYPE, &self.index);
+        if let Some(name) = name {
+            entry["annotations"] = json!({ (REF_NAME): name });
+        }
+        let index = json!({
+            "schemaVersion": 2, "mediaType": OCI_IMAGE_INDEX_MEDIA_TYPE, "manifests": [entry],
+        });
+        write(folder.join(INDEX_FILE), &text(&index))?;
+        let version = json!({ "imageLayoutVersion": "1.0.0" });
+        write(folder.join("oci-layout"), &text(&version))
     }
 }
 

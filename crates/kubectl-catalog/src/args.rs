@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
-    DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
-    SortArgs, UpgradePlanArgs, WantedArg, parse_count, parse_wanted,
+    CatalogAlias, DiffArgs, GraphArgs, ListArgs, MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs,
+    OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, UpgradePlanArgs,
+    WantedArg, parse_catalog_alias, parse_count, parse_wanted,
 };
 use jiff::SignedDuration;
 
@@ -282,6 +283,11 @@ pub(crate) enum PluginCommand {
         #[arg(long = "version", value_name = "RANGE")]
         range: Option<String>,
     },
+    /// Print which bundles and images a disconnected cluster needs, by a configuration of oc-mirror,
+    /// by packages, or by what is installed in a cluster, and copy nothing
+    ///
+    /// The exit status is 1 if the selection is refused.
+    Mirror(MirrorArgs),
     /// Execute a GraphQL document and print its data
     Query {
         /// The document, such as `{ catalogs { name } }`, or a file with it: FILE, @FILE, or `-` for
@@ -423,6 +429,28 @@ pub(crate) struct ClusterUpgradeArgs {
 pub(crate) struct StepCatalogsArg {
     pub(crate) version: ReleaseVersion,
     pub(crate) catalogs: Vec<String>,
+}
+
+/// Flags of `mirror`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("selection").args(["config", "from_cluster", "package"]).required(true))]
+pub(crate) struct MirrorArgs {
+    /// Configuration: an `ImageSetConfiguration` of oc-mirror (YAML; `-` is standard input)
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+    /// Select upgrades of what is installed in the cluster, by `ClusterExtensions` and
+    /// `Subscriptions` of all namespaces
+    #[arg(long)]
+    pub(crate) from_cluster: bool,
+    /// Reference by which the configuration names a served catalog. May be repeated
+    #[arg(long, value_name = "NAME=REFERENCE", value_parser = parse_catalog_alias)]
+    pub(crate) reference: Vec<CatalogAlias>,
+    #[command(flatten)]
+    pub(crate) need: MirrorNeedArgs,
+    #[command(flatten)]
+    pub(crate) rules: MirrorRulesArgs,
+    #[command(flatten)]
+    pub(crate) target: MirrorTargetArgs,
 }
 
 /// Kind of object that `manifest` prints.

@@ -4,7 +4,7 @@
 use catalogql_client::{DOCUMENTS, trusted_documents};
 
 pub(crate) const BUNDLE_NAMES: &str = include_str!("../documents/bundle_names.graphql");
-pub(crate) const CATALOG_REFERENCES: &str = include_str!("../documents/catalog_references.graphql");
+pub(crate) const CATALOG_IMAGES: &str = include_str!("../documents/catalog_images.graphql");
 pub(crate) const COUNTS: &str = include_str!("../documents/counts.graphql");
 pub(crate) const IMAGES: &str = include_str!("../documents/images.graphql");
 pub(crate) const MANIFEST: &str = include_str!("../documents/manifest.graphql");
@@ -18,7 +18,7 @@ pub(crate) const SUCCESSORS: &str = include_str!("../documents/successors.graphq
 /// Documents of the commands that this program alone has.
 const OWN: [&str; 11] = [
     BUNDLE_NAMES,
-    CATALOG_REFERENCES,
+    CATALOG_IMAGES,
     COUNTS,
     IMAGES,
     MANIFEST,

@@ -16,10 +16,7 @@ pub use self::edit::{
     TemplateType,
 };
 pub use images::{ImageArgs, RegistryArgs};
-pub use mirror::{
-    CatalogAlias, MirrorCatalogArgs, MirrorCommand, MirrorOutput, MirrorPlanArgs,
-    MirrorSelectionArgs,
-};
+pub use mirror::{MirrorCatalogArgs, MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs};
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{
     CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,

@@ -8,7 +8,6 @@ use fbc::{Channel, ChannelEntry, Package};
 use hashbrown::{HashMap, HashSet};
 
 use crate::problem::MirrorProblemCode;
-use crate::range::MirrorRange;
 
 /// The update graph of a channel with exactly one head.
 pub(crate) struct ChannelGraph<'a> {
@@ -118,17 +117,140 @@ impl<'a> ChannelGraph<'a> {
         Ok(!incoming.is_empty())
     }
 
+    /// Returns the entry with a name.
+    pub(crate) fn entry(&self, name: &str) -> Option<ChannelEntry<'a>> {
+        self.entries.get(name).copied()
+    }
+
+    /// Returns the highest entry on the `replaces` chain that is allowed.
+    pub(crate) fn highest(&self, is_allowed: impl Fn(&str) -> bool) -> Option<ChannelEntry<'a>> {
+        let names = self.chain_from(self.head).into_iter();
+        names
+            .filter_map(|name| self.entry(name))
+            .find(|entry| is_allowed(entry.name()))
+    }
+
+    /// Returns the entries, each before those that it replaces or skips.
+    fn from_head_down(&self, work: &Work<'_>) -> Result<Vec<ChannelEntry<'a>>, WorkStopped> {
+        let mut incoming: HashMap<&str, usize> = HashMap::new();
+        for entry in self.entries.values() {
+            work.draw(Step::Edge, 1 + entry.skips().len())?;
+            for to in targets(*entry) {
+                *incoming.entry(to).or_default() += 1;
+            }
+        }
+        let mut order = Vec::with_capacity(self.entries.len());
+        let mut free = vec![self.head];
+        while let Some(entry) = free.pop() {
+            work.draw(Step::Edge, 1 + entry.skips().len())?;
+            order.push(entry);
+            for to in targets(entry) {
+                let Some(count) = incoming.get_mut(to) else {
+                    continue;
+                };
+                *count -= 1;
+                if *count == 0 {
+                    free.extend(self.entry(to));
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    /// Returns the names of entries that connect the wanted ones to a valid channel: of the entries
+    /// together, one is the head, and each other one is on its `replaces` chain or skipped. `None`
+    /// if nothing leads to one of them.
+    pub(crate) fn connecting(
+        &self,
+        wanted: &HashSet<&'a str>,
+        work: &Work<'_>,
+    ) -> Result<Option<Vec<&'a str>>, WorkStopped> {
+        let order = self.from_head_down(work)?;
+        let is_wanted = |entry: &ChannelEntry<'_>| wanted.contains(entry.name());
+        let Some(first) = order.iter().position(is_wanted) else {
+            return Ok(Some(Vec::new()));
+        };
+        if let Some(names) = self.connecting_below(&order[first..], wanted, work)? {
+            return Ok(Some(names));
+        }
+        // Entries beside each other have only the head of the channel in common.
+        self.connecting_below(&order, wanted, work)
+    }
+
+    /// Returns the entries that connect the wanted ones to the first one of an order; `None` if that
+    /// is impossible.
+    fn connecting_below(
+        &self,
+        order: &[ChannelEntry<'a>],
+        wanted: &HashSet<&'a str>,
+        work: &Work<'_>,
+    ) -> Result<Option<Vec<&'a str>>, WorkStopped> {
+        let top = order[0];
+        let chain = self.chain_from(top);
+        let place: HashMap<&str, usize> = chain.iter().copied().zip(0..).collect();
+        // The nearest entry to the head that skips a name: one on the chain, or else another one.
+        let mut skipper: HashMap<&str, ChannelEntry<'a>> = HashMap::new();
+        for on_chain in [true, false] {
+            for entry in order {
+                work.draw(Step::Edge, 1 + entry.skips().len())?;
+                if place.contains_key(entry.name()) == on_chain {
+                    for name in entry.skips() {
+                        skipper.entry(name).or_insert(*entry);
+                    }
+                }
+            }
+        }
+
+        let mut kept = wanted.clone();
+        kept.insert(top.name());
+        let mut skipped: HashSet<&str> = HashSet::new();
+        let mut connected = 1;
+        let mut open: Vec<&str> = kept.iter().copied().collect();
+        open.sort_unstable_by_key(|name| place.get(name).copied().unwrap_or(usize::MAX));
+        open.reverse();
+        while let Some(name) = open.pop() {
+            let Some(entry) = self.entry(name) else {
+                continue;
+            };
+            work.draw(Step::Edge, 1 + entry.skips().len())?;
+            let new_skips = entry.skips();
+            skipped.extend(new_skips);
+            if name == top.name() || skipped.contains(name) {
+                continue;
+            }
+            if let Some(&at) = place.get(name) {
+                // The chain goes on to this entry.
+                for &between in &chain[connected.min(at)..=at] {
+                    if kept.insert(between) {
+                        open.push(between);
+                    }
+                }
+                connected = connected.max(at + 1);
+                continue;
+            }
+            let Some(by) = skipper.get(name) else {
+                return Ok(None);
+            };
+            skipped.insert(name);
+            if kept.insert(by.name()) {
+                open.push(by.name());
+            }
+        }
+        kept.retain(|name| !wanted.contains(name));
+        let mut names: Vec<_> = kept.into_iter().collect();
+        names.sort_unstable();
+        Ok(Some(names))
+    }
+
     /// Returns what a range selects: the nodes of the `replaces` chain between the lowest one with
     /// the most matches at or below it and the highest one without any, and the direct skips of
     /// these that are in the range.
     pub(crate) fn within(
         &self,
-        range: &MirrorRange,
-        package: Package<'a>,
+        matches: impl Fn(&str) -> bool,
         work: &Work<'_>,
     ) -> Result<Vec<RangeEntry<'a>>, WorkStopped> {
-        let matches = |name: &str| range.contains(version_of(package, name));
-        let chain = self.chain();
+        let chain = self.chain_from(self.head);
         let skips = |name: &str| {
             self.entries
                 .get(name)
@@ -176,16 +298,21 @@ impl<'a> ChannelGraph<'a> {
         Ok(selected)
     }
 
-    /// Returns the names on the `replaces` chain, from the head on. The last one may have no entry.
-    fn chain(&self) -> Vec<&'a str> {
-        let mut chain = vec![self.head.name()];
-        let mut next = self.head.replaces();
+    /// Returns the names on the `replaces` chain, from an entry on. The last one may have no entry.
+    fn chain_from(&self, top: ChannelEntry<'a>) -> Vec<&'a str> {
+        let mut chain = vec![top.name()];
+        let mut next = top.replaces();
         while let Some(name) = next {
             chain.push(name);
             next = self.entries.get(name).and_then(|entry| entry.replaces());
         }
         chain
     }
+}
+
+/// Iterates over the names that an entry replaces or skips.
+fn targets(entry: ChannelEntry<'_>) -> impl Iterator<Item = &str> {
+    entry.replaces().into_iter().chain(entry.skips())
 }
 
 /// Returns the version of the bundle with a name.

@@ -5,8 +5,10 @@
 
 use std::collections::HashSet;
 
+use fbc::PlatformVersion;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
+use crate::need::{InstalledText, MAX_INSTALLED_BUNDLES, MirrorPlatform, PackageNeed};
 use crate::node::{Node, NodeAt};
 use crate::pattern::BlockedPattern;
 use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
@@ -48,7 +50,15 @@ const PACKAGE_MEMBERS: [&str; 5] = [
     "channels",
 ];
 
+/// Members of a package that only requests have.
+const NEED_MEMBERS: [&str; 4] = ["from", "to", "dependencies", "platform"];
+
+const PLATFORM_MEMBERS: [&str; 3] = ["kubernetes", "openshift", "architecture"];
+
 const CHANNEL_MEMBERS: [&str; 3] = ["name", "minVersion", "maxVersion"];
+
+/// Beginning of the places of a request.
+const REQUEST_PATH: &str = "input";
 
 /// Parts of `mirror` that are not about catalogs.
 const OTHER_PARTS: [&str; 4] = ["platform", "additionalImages", "helm", "samples"];
@@ -93,8 +103,10 @@ pub struct PackageSelection {
     pub default_channel: Option<String>,
     /// Versions to select in each selected channel; heads if absent.
     pub range: Option<MirrorRange>,
-    /// Selected channels; all if empty.
+    /// Selected channels; all if empty, or the default channel if upgrades are needed.
     pub channels: Vec<ChannelSelection>,
+    /// Need of a cluster, which only requests have.
+    pub need: PackageNeed,
 }
 
 /// Selection from one channel.
@@ -146,6 +158,31 @@ impl MirrorConfiguration {
         }
     }
 
+    /// Reads a request: one catalog, and the members `full`, `packages` and `blockedImages` (texts)
+    /// of an object; others are ignored. Places begin with `input`.
+    ///
+    /// # Errors
+    /// As those of [`Self::parse`].
+    pub fn from_request(
+        catalog: &str,
+        request: &serde_json::Value,
+    ) -> Result<Self, Vec<MirrorProblem>> {
+        let mut reader = Reader {
+            is_request: true,
+            ..Reader::default()
+        };
+        let configuration = reader.request(catalog, &request.into());
+        match configuration {
+            Some(configuration) if reader.problems.is_empty() => Ok(configuration),
+            _ => Err(reader.problems),
+        }
+    }
+
+    /// Returns the number of patterns of `blockedImages`.
+    pub fn blocked_count(&self) -> usize {
+        self.blocked.len()
+    }
+
     /// Tells whether a pattern of `blockedImages` matches an image reference.
     pub fn blocks(&self, reference: &str) -> bool {
         self.blocked
@@ -174,21 +211,23 @@ impl CatalogSelection {
 /// Place of an object, and its members.
 struct ObjectAt<'n> {
     path: String,
-    line: u64,
+    line: Option<u64>,
     members: &'n [(String, NodeAt)],
 }
 
 /// Collects the problems of a configuration while it is read.
 #[derive(Default)]
 struct Reader {
+    /// Members that oc-mirror does not have are read, too.
+    is_request: bool,
     problems: Vec<MirrorProblem>,
 }
 
 impl Reader {
-    fn refuse(&mut self, path: &str, line: u64, message: impl Into<String>) {
+    fn refuse(&mut self, path: &str, line: Option<u64>, message: impl Into<String>) {
         if self.problems.len() < MAX_PROBLEMS {
             let problem = MirrorProblem::new(MirrorProblemCode::Config, path, message);
-            self.problems.push(problem.on_line(Some(line)));
+            self.problems.push(problem.on_line(line));
         }
     }
 
@@ -227,14 +266,16 @@ impl Reader {
             let message = format!("`{part}` is not about catalogs and is ignored");
             let path = format!("mirror.{part}");
             let notice = MirrorProblem::new(MirrorProblemCode::PartIgnored, path, message);
-            configuration.notices.push(
-                notice
-                    .on_line(Some(node.line))
-                    .but_oc_mirror("mirrors it too"),
-            );
+            configuration
+                .notices
+                .push(notice.on_line(node.line).but_oc_mirror("mirrors it too"));
         }
         for blocked in self.objects(&mirror, "blockedImages") {
-            self.blocked_pattern(&blocked, &mut configuration.blocked);
+            if let Some(name) = self.name(&blocked) {
+                let path = blocked.path_of("name");
+                let line = blocked.line_of("name");
+                self.blocked_pattern(&name, &path, line, &mut configuration.blocked);
+            }
         }
         let operators = self.objects(&mirror, "operators");
         let mut targets = HashSet::new();
@@ -266,16 +307,43 @@ impl Reader {
         Some(configuration)
     }
 
-    fn blocked_pattern(&mut self, blocked: &ObjectAt<'_>, patterns: &mut Vec<BlockedPattern>) {
-        let Some(name) = self.name(blocked) else {
-            return;
+    fn request(&mut self, catalog: &str, root: &NodeAt) -> Option<MirrorConfiguration> {
+        let root = self.object(REQUEST_PATH, root)?;
+        let mut configuration = MirrorConfiguration::default();
+        for (at, text) in self.texts(&root, "blockedImages").iter().enumerate() {
+            let path = format!("{}[{at}]", root.path_of("blockedImages"));
+            self.blocked_pattern(text, &path, None, &mut configuration.blocked);
+        }
+        let selection = CatalogSelection {
+            path: root.path.clone(),
+            catalog: catalog.to_owned(),
+            is_full: self.boolean(&root, "full"),
+            packages: self.packages(&root),
+            ..CatalogSelection::default()
         };
-        match BlockedPattern::parse(&name) {
+        let has_choice = |package: &PackageSelection| {
+            package.need.is_upgrade() || package.need.platform.is_some()
+        };
+        if let Some(at) = selection.packages.iter().position(has_choice)
+            && selection.is_full
+        {
+            let message = "`full` selects all versions: remove it, or `from`, `to` and `platform`";
+            self.refuse(&selection.package_path(at), None, message);
+        }
+        configuration.operators.push(selection);
+        Some(configuration)
+    }
+
+    fn blocked_pattern(
+        &mut self,
+        text: &str,
+        path: &str,
+        line: Option<u64>,
+        patterns: &mut Vec<BlockedPattern>,
+    ) {
+        match BlockedPattern::parse(text) {
             Ok(pattern) => patterns.push(pattern),
-            Err(message) => {
-                let path = format!("{}.name", blocked.path);
-                self.refuse(&path, blocked.line_of("name"), message);
-            }
+            Err(message) => self.refuse(path, line, message),
         }
     }
 
@@ -294,7 +362,20 @@ impl Reader {
         let is_full = self.boolean(operator, "full");
         let target_catalog = self.text(operator, "targetCatalog");
         let target_tag = self.text(operator, "targetTag");
-        let items = self.objects(operator, "packages");
+        let packages = self.packages(operator);
+        Some(CatalogSelection {
+            path: operator.path.clone(),
+            line: operator.line,
+            catalog: catalog?,
+            is_full,
+            packages,
+            target_catalog,
+            target_tag,
+        })
+    }
+
+    fn packages(&mut self, owner: &ObjectAt<'_>) -> Vec<PackageSelection> {
+        let items = self.objects(owner, "packages");
         let mut names = HashSet::new();
         let mut packages = Vec::with_capacity(items.len());
         for item in items {
@@ -307,19 +388,15 @@ impl Reader {
             }
             packages.push(package);
         }
-        Some(CatalogSelection {
-            path: operator.path.clone(),
-            line: Some(operator.line),
-            catalog: catalog?,
-            is_full,
-            packages,
-            target_catalog,
-            target_tag,
-        })
+        packages
     }
 
     fn package(&mut self, item: &ObjectAt<'_>) -> Option<PackageSelection> {
-        self.check_members(item, &PACKAGE_MEMBERS);
+        let mut members = PACKAGE_MEMBERS.to_vec();
+        if self.is_request {
+            members.extend(NEED_MEMBERS);
+        }
+        self.check_members(item, &members);
         let name = self.name(item);
         let default_channel = self
             .text(item, "defaultChannel")
@@ -345,18 +422,91 @@ impl Reader {
                 self.refuse(&channel_item.path, channel_item.line, message);
             }
             channels.push(ChannelSelection {
-                line: Some(channel_item.line),
+                line: channel_item.line,
                 name: channel,
                 range: channel_range,
             });
         }
+        let need = if self.is_request {
+            self.need(item)
+        } else {
+            PackageNeed::default()
+        };
+        let has_range = range.is_some() || channels.iter().any(|channel| channel.range.is_some());
+        if need.is_upgrade() && has_range {
+            let message = "`from` and `to` select versions, and there is a range of versions: remove one of them";
+            self.refuse(&item.path, item.line, message);
+        }
         Some(PackageSelection {
-            line: Some(item.line),
+            line: item.line,
             name: name?,
             default_channel,
             range,
             channels,
+            need,
         })
+    }
+
+    fn need(&mut self, item: &ObjectAt<'_>) -> PackageNeed {
+        let platform = item.member("platform").filter(|value| !value.is_null());
+        let platform = platform.and_then(|value| {
+            let object = self.object(&item.path_of("platform"), value)?;
+            self.check_members(&object, &PLATFORM_MEMBERS);
+            Some(MirrorPlatform {
+                kubernetes: self.platform_version(&object, "kubernetes"),
+                openshift: self.platform_version(&object, "openshift"),
+                architecture: self.text(&object, "architecture"),
+            })
+        });
+        let from = self.texts(item, "from");
+        if from.len() > MAX_INSTALLED_BUNDLES {
+            let message = format!(
+                "`from` has {} bundles; at most {MAX_INSTALLED_BUNDLES} are allowed",
+                from.len()
+            );
+            self.refuse(&item.path_of("from"), item.line_of("from"), message);
+        }
+        PackageNeed {
+            from: from.iter().map(|text| InstalledText::parse(text)).collect(),
+            to: self.text(item, "to").filter(|text| !text.is_empty()),
+            dependencies: self.boolean(item, "dependencies"),
+            platform: platform.filter(|platform| platform.platform().is_some()),
+        }
+    }
+
+    fn platform_version(&mut self, object: &ObjectAt<'_>, member: &str) -> Option<PlatformVersion> {
+        let text = self.text(object, member).filter(|text| !text.is_empty())?;
+        match text.parse() {
+            Ok(version) => Some(version),
+            Err(error) => {
+                let path = object.path_of(member);
+                self.refuse(&path, object.line_of(member), error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Reads a member that is a list of texts; absent and `null` are the empty list.
+    fn texts(&mut self, item: &ObjectAt<'_>, member: &str) -> Vec<String> {
+        let value = item.member(member).filter(|value| !value.is_null());
+        let Some(value) = value else {
+            return Vec::new();
+        };
+        let mut texts = Vec::new();
+        let items = match &value.node {
+            Node::List(items) => &**items,
+            _ => &[],
+        };
+        for item in items {
+            if let Node::Text(text) = &item.node {
+                texts.push(text.clone());
+            }
+        }
+        if texts.len() != items.len() || !matches!(value.node, Node::List(_)) {
+            let message = format!("`{member}` must be a list of texts");
+            self.refuse(&item.path_of(member), value.line, message);
+        }
+        texts
     }
 
     fn range(&mut self, item: &ObjectAt<'_>) -> Option<MirrorRange> {
@@ -488,7 +638,7 @@ impl<'n> ObjectAt<'n> {
     }
 
     /// Returns the line of a member, or that of the object if there is none.
-    fn line_of(&self, member: &str) -> u64 {
+    fn line_of(&self, member: &str) -> Option<u64> {
         self.member(member).map_or(self.line, |value| value.line)
     }
 }

@@ -92,6 +92,7 @@ impl<'p, 'a> Parts<'p, 'a> {
             let starts = package
                 .bundles
                 .iter()
+                .filter(|one| one.is_listed)
                 .map(|one| one.bundle.meta().line_span().start);
             parts.bundles.extend(starts);
             for deprecation in &package.deprecations {

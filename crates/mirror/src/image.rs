@@ -92,6 +92,8 @@ pub fn images<'a>(
                 references.push(own.clone());
             }
             for reference in references {
+                let patterns = configuration.blocked_count();
+                work.draw(Step::ParsedByte, reference.len().saturating_mul(patterns))?;
                 if configuration.blocks(&reference) {
                     continue;
                 }

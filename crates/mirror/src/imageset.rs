@@ -11,6 +11,7 @@ use fbc_grammar::version::Version;
 use crate::configuration::{
     API_VERSIONS, CatalogSelection, ChannelSelection, KIND, MirrorConfiguration, PackageSelection,
 };
+use crate::need::PackageNeed;
 use crate::plan::PlannedPackage;
 use crate::range::MirrorRange;
 use crate::select::{MirrorRules, MirrorSet, MirroredChannel, MirroredPackage, ReasonKind, select};
@@ -102,12 +103,19 @@ fn find(
 }
 
 /// Range of a channel of a candidate.
-type Spelling =
-    fn(&PackageSelection, &MirroredChannel<'_>, &MirroredPackage<'_>) -> Option<MirrorRange>;
+type Spelling = fn(
+    Option<&PackageSelection>,
+    &MirroredChannel<'_>,
+    &MirroredPackage<'_>,
+) -> Option<MirrorRange>;
 
 fn candidate(item: &CatalogSelection, set: &MirrorSet<'_>, spell: Spelling) -> CatalogSelection {
     let packages = set.packages.iter().filter_map(|package| {
-        let named = &item.packages[package.selection?];
+        // Without packages in the item, all are selected.
+        let named = package.selection.map(|at| &item.packages[at]);
+        if named.is_none() && item.packages.is_empty() {
+            return None;
+        }
         let channels = package.channels.iter().map(|channel| ChannelSelection {
             line: None,
             name: channel.channel.name().to_owned(),
@@ -119,7 +127,7 @@ fn candidate(item: &CatalogSelection, set: &MirrorSet<'_>, spell: Spelling) -> C
         let own_default = package.package.default_channel_name();
         Some(PackageSelection {
             line: None,
-            name: named.name.clone(),
+            name: package.package.name().to_owned(),
             default_channel: (package.default_channel != own_default)
                 .then(|| package.default_channel.clone()),
             range: None,
@@ -128,6 +136,7 @@ fn candidate(item: &CatalogSelection, set: &MirrorSet<'_>, spell: Spelling) -> C
             } else {
                 channels
             },
+            need: PackageNeed::default(),
         })
     });
     CatalogSelection {
@@ -138,10 +147,11 @@ fn candidate(item: &CatalogSelection, set: &MirrorSet<'_>, spell: Spelling) -> C
 
 /// Returns the range that the configuration has for a channel.
 fn as_configured(
-    named: &PackageSelection,
+    named: Option<&PackageSelection>,
     channel: &MirroredChannel<'_>,
     _: &MirroredPackage<'_>,
 ) -> Option<MirrorRange> {
+    let named = named?;
     let own = channel
         .selection
         .and_then(|at| named.channels[at].range.as_ref());
@@ -151,7 +161,7 @@ fn as_configured(
 /// Returns the range from the lowest to the highest version of a channel; `None` if only its head is
 /// selected.
 fn by_versions(
-    _: &PackageSelection,
+    _: Option<&PackageSelection>,
     channel: &MirroredChannel<'_>,
     package: &MirroredPackage<'_>,
 ) -> Option<MirrorRange> {
@@ -159,11 +169,11 @@ fn by_versions(
     let is_head = |one: &crate::select::MirrorReason<'_>| {
         one.channel == Some(name) && one.kind == ReasonKind::Head
     };
-    if package
+    let has_head = package
         .bundles
         .iter()
-        .any(|one| one.reasons.iter().any(is_head))
-    {
+        .any(|one| one.reasons.iter().any(is_head));
+    if has_head && channel.entries.len() == 1 {
         return None;
     }
     let texts = channel

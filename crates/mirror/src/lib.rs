@@ -8,9 +8,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`configuration`], `node`, `pattern`, `range` | reads a configuration and refuses invalid ones |
+//! | [`configuration`], `node`, `pattern`, `range`, [`need`] | reads a configuration and refuses invalid ones |
 //! | `channel` | the update graph of a channel as oc-mirror sees it, and the part within a range |
-//! | [`select`](mod@select), `validity` | applies an item of a configuration to a catalog |
+//! | [`select`](mod@select) with `upgrade` and `dependencies`, `validity` | applies an item of a configuration to a catalog |
 //! | [`image`] | images of the selected bundles |
 //! | [`plan`](mod@plan) | a whole configuration, as names |
 //! | [`filtered`] | blobs of the catalog that has only the selected part |
@@ -33,6 +33,7 @@ pub mod configuration;
 pub mod filtered;
 pub mod image;
 pub mod imageset;
+pub mod need;
 mod node;
 pub mod output;
 mod pattern;
@@ -46,11 +47,12 @@ pub use configuration::{
     CatalogSelection, ChannelSelection, MirrorConfiguration, PackageSelection,
 };
 pub use image::{MirroredImage, MirroredImageKind, images};
+pub use need::{InstalledText, MAX_INSTALLED_BUNDLES, MirrorPlatform, PackageNeed};
 pub use pattern::MAX_PATTERN_BYTES;
 pub use plan::{MirrorPlan, PlannedImage, plan};
 pub use problem::{MirrorProblem, MirrorProblemCode, MirrorSeverity};
 pub use range::MirrorRange;
 pub use select::{
-    MirrorReason, MirrorRules, MirrorSet, MirroredBundle, MirroredChannel, MirroredDeprecation,
-    MirroredPackage, ReasonKind, select,
+    MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES, MirrorReason, MirrorRules, MirrorSet, MirroredBundle,
+    MirroredChannel, MirroredDeprecation, MirroredPackage, ReasonKind, select,
 };

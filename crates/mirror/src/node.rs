@@ -1,9 +1,10 @@
-//! A YAML value with the lines of its parts, which messages name.
+//! A YAML or JSON value with the lines of its parts, which messages name.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_saphyr::Spanned;
 
 /// A value of a configuration.
@@ -22,8 +23,15 @@ pub(crate) enum Node {
 #[derive(Clone, Debug)]
 pub(crate) struct NodeAt {
     pub(crate) node: Node,
-    /// Line, counted from 1.
-    pub(crate) line: u64,
+    /// Line, counted from 1; `None` in a value that is no text.
+    pub(crate) line: Option<u64>,
+}
+
+impl NodeAt {
+    /// Tells whether the value is `null`.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self.node, Node::Null)
+    }
 }
 
 impl Node {
@@ -40,11 +48,30 @@ impl Node {
     }
 }
 
+impl From<&Value> for NodeAt {
+    fn from(value: &Value) -> Self {
+        let node = match value {
+            Value::Null => Node::Null,
+            Value::Bool(value) => Node::Boolean(*value),
+            Value::Number(number) => Node::Number(number.to_string()),
+            Value::String(text) => Node::Text(text.clone()),
+            Value::Array(items) => Node::List(items.iter().map(Self::from).collect()),
+            Value::Object(members) => {
+                let members = members
+                    .iter()
+                    .map(|(name, value)| (name.clone(), value.into()));
+                Node::Object(members.collect())
+            }
+        };
+        Self { node, line: None }
+    }
+}
+
 impl<'de> Deserialize<'de> for NodeAt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Node>::deserialize(deserializer)?;
         Ok(Self {
-            line: spanned.referenced.line(),
+            line: Some(spanned.referenced.line()),
             node: spanned.value,
         })
     }

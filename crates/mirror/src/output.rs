@@ -102,13 +102,7 @@ pub fn mapping(
 ) -> Result<String, MirrorOutputError> {
     let mut text = String::new();
     for copy in copies(images, target)? {
-        let ImageCopy {
-            source,
-            target,
-            tag,
-            ..
-        } = copy;
-        let _ = writeln!(text, "docker://{source}=docker://{target}:{tag}");
+        let _ = writeln!(text, "{}={}", copy.source_url(), copy.target_url());
     }
     Ok(text)
 }
@@ -120,21 +114,16 @@ pub fn mapping(
 pub fn skopeo(images: &[PlannedImage], target: &MirrorTarget) -> Result<String, MirrorOutputError> {
     let mut text = String::new();
     for copy in copies(images, target)? {
-        let ImageCopy {
-            source,
-            target,
-            tag,
-            is_by_digest,
-            ..
-        } = copy;
-        let keeps = if is_by_digest {
+        let keeps = if copy.is_by_digest {
             " --preserve-digests"
         } else {
             ""
         };
         let _ = writeln!(
             text,
-            "skopeo copy --all{keeps} docker://{source} docker://{target}:{tag}"
+            "skopeo copy --all{keeps} {} {}",
+            copy.source_url(),
+            copy.target_url()
         );
     }
     Ok(text)
@@ -231,6 +220,16 @@ impl ImageCopy {
             tag,
             is_by_digest: parsed.digest().is_some(),
         })
+    }
+
+    /// Returns the reference to pull, as tools of containers write it.
+    fn source_url(&self) -> String {
+        format!("docker://{}", self.source)
+    }
+
+    /// Returns the reference to push, as tools of containers write it.
+    fn target_url(&self) -> String {
+        format!("docker://{}:{}", self.target, self.tag)
     }
 
     /// Returns the source and the mirror of a mirror set: their namespaces, if the target has the

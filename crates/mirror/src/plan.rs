@@ -1,14 +1,15 @@
 //! The plan of a whole configuration: what `mirror plan` prints.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use fbc::Catalog;
 use fbc::work::{Work, WorkStopped};
 use serde::Serialize;
 
 use crate::configuration::{CatalogSelection, MirrorConfiguration};
-use crate::image::{MirroredImageKind, images};
-use crate::problem::{MirrorProblem, MirrorSeverity};
+use crate::image::{MirroredImage, MirroredImageKind, images};
+use crate::problem::MirrorProblem;
 use crate::select::{MirrorRules, MirrorSet, MirroredPackage, select};
 
 /// A plan as JSON; names only, so that it outlives the catalogs.
@@ -72,11 +73,15 @@ pub struct PlannedBundle {
 
 /// A reason of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PlannedReason {
     /// Kind, such as `HEAD`.
     pub kind: &'static str,
     /// Channel that selects the bundle.
     pub channel: Option<String>,
+    /// Name of the bundle that requires it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_by: Option<String>,
 }
 
 /// An image of a plan.
@@ -152,23 +157,20 @@ pub fn plan(
     for (selection, catalog) in configuration.operators.iter().zip(catalogs) {
         let mut set = select(catalog, selection, rules, work)?;
         let images = images(&mut set, selection, configuration, rules, work)?;
-        for image in images {
-            let digest = image.digest().map(str::to_owned);
-            let planned = all_images
-                .entry(image.reference.clone())
-                .or_insert_with(|| PlannedImage {
-                    by_tag: digest.is_none(),
-                    digest,
-                    reference: image.reference,
-                    kind: image.kind.as_str(),
-                    used_by: Vec::new(),
-                });
-            if image.kind == MirroredImageKind::Bundle {
-                planned.kind = image.kind.as_str();
+        for image in &images {
+            let planned = PlannedImage::from(image);
+            match all_images.entry(planned.reference.clone()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(planned);
+                }
+                Entry::Occupied(mut entry) => {
+                    let known = entry.get_mut();
+                    if image.kind == MirroredImageKind::Bundle {
+                        known.kind = planned.kind;
+                    }
+                    known.used_by.extend(planned.used_by);
+                }
             }
-            planned
-                .used_by
-                .extend(image.used_by.iter().map(|bundle| bundle.name().to_owned()));
         }
         let reference = (!is_single).then_some(selection);
         plan.add(&set, reference);
@@ -203,6 +205,7 @@ impl MirrorPlan {
                     .map(|reason| PlannedReason {
                         kind: reason.kind.as_str(),
                         channel: reason.channel.map(str::to_owned),
+                        required_by: reason.required_by.map(str::to_owned),
                     })
                     .collect(),
             });
@@ -227,10 +230,7 @@ impl From<&MirroredPackage<'_>> for PlannedPackage {
             .bundles
             .iter()
             .map(|one| one.bundle.name().to_owned());
-        let deprecations = package
-            .deprecations
-            .iter()
-            .map(|one| format!("{}/{}", one.schema, one.name));
+        let deprecations = package.deprecations.iter().map(ToString::to_string);
         Self {
             catalog: None,
             name: package.package.name().to_owned(),
@@ -242,15 +242,25 @@ impl From<&MirroredPackage<'_>> for PlannedPackage {
     }
 }
 
+impl From<&MirroredImage<'_>> for PlannedImage {
+    fn from(image: &MirroredImage<'_>) -> Self {
+        let digest = image.digest().map(str::to_owned);
+        let used_by = image.used_by.iter().map(|bundle| bundle.name().to_owned());
+        Self {
+            reference: image.reference.clone(),
+            kind: image.kind.as_str(),
+            by_tag: digest.is_none(),
+            digest,
+            used_by: used_by.collect(),
+        }
+    }
+}
+
 impl From<MirrorProblem> for PlannedProblem {
     fn from(problem: MirrorProblem) -> Self {
-        let severity = match problem.code.severity() {
-            MirrorSeverity::Error => "ERROR",
-            MirrorSeverity::Warning => "WARNING",
-        };
         Self {
             code: problem.code.as_str(),
-            severity,
+            severity: problem.code.severity().as_str(),
             path: problem.path,
             line: problem.line,
             message: problem.message,

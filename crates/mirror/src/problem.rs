@@ -29,6 +29,16 @@ pub enum MirrorSeverity {
     Warning,
 }
 
+impl MirrorSeverity {
+    /// Returns the name as programs see it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "ERROR",
+            Self::Warning => "WARNING",
+        }
+    }
+}
+
 /// Kind of a [`MirrorProblem`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MirrorProblemCode {
@@ -50,8 +60,10 @@ pub enum MirrorProblemCode {
     FullRange,
     /// A bundle of a selected package has no semantic version.
     InvalidVersion,
-    /// No bundle has the version that `minVersion` and `maxVersion` both name.
+    /// No bundle has the wanted version.
     VersionNotFound,
+    /// No upgrades lead from an installed bundle to the wanted one.
+    Stranded,
     /// The selected part is not a valid catalog.
     InvalidCatalog,
     /// A related image has no reference that can be copied.
@@ -70,13 +82,15 @@ pub enum MirrorProblemCode {
     BundleLeftOut,
     /// The image of a bundle is mirrored although its related images do not name it.
     BundleImageAdded,
+    /// The catalog does not have what a selected bundle requires.
+    UnmetDependency,
     /// A part of the configuration is not about catalogs and is ignored.
     PartIgnored,
 }
 
 impl MirrorProblemCode {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Config,
         Self::UnknownCatalog,
         Self::MultipleHeads,
@@ -87,6 +101,7 @@ impl MirrorProblemCode {
         Self::FullRange,
         Self::InvalidVersion,
         Self::VersionNotFound,
+        Self::Stranded,
         Self::InvalidCatalog,
         Self::InvalidImage,
         Self::UnknownPackage,
@@ -96,6 +111,7 @@ impl MirrorProblemCode {
         Self::DeprecationLeftOut,
         Self::BundleLeftOut,
         Self::BundleImageAdded,
+        Self::UnmetDependency,
         Self::PartIgnored,
     ];
 
@@ -112,6 +128,7 @@ impl MirrorProblemCode {
             Self::FullRange => "FULL_RANGE",
             Self::InvalidVersion => "INVALID_VERSION",
             Self::VersionNotFound => "VERSION_NOT_FOUND",
+            Self::Stranded => "STRANDED",
             Self::InvalidCatalog => "INVALID_CATALOG",
             Self::InvalidImage => "INVALID_IMAGE",
             Self::UnknownPackage => "UNKNOWN_PACKAGE",
@@ -121,6 +138,7 @@ impl MirrorProblemCode {
             Self::DeprecationLeftOut => "DEPRECATION_LEFT_OUT",
             Self::BundleLeftOut => "BUNDLE_LEFT_OUT",
             Self::BundleImageAdded => "BUNDLE_IMAGE_ADDED",
+            Self::UnmetDependency => "UNMET_DEPENDENCY",
             Self::PartIgnored => "PART_IGNORED",
         }
     }
@@ -135,6 +153,7 @@ impl MirrorProblemCode {
             | Self::DeprecationLeftOut
             | Self::BundleLeftOut
             | Self::BundleImageAdded
+            | Self::UnmetDependency
             | Self::PartIgnored => MirrorSeverity::Warning,
             _ => MirrorSeverity::Error,
         }

@@ -1,20 +1,27 @@
 //! Applies an item of a configuration to a catalog.
 
+mod dependencies;
+mod upgrade;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 
 use fbc::similar::similar_names;
 use fbc::work::{Step, Work, WorkStopped};
 use fbc::{Bundle, Catalog, Channel, ChannelEntry, MetaFilter, Package};
 use hashbrown::{HashMap, HashSet};
 
-use crate::channel::{ChannelGraph, shown};
+use crate::channel::{ChannelGraph, shown, version_of};
 use crate::configuration::{CatalogSelection, PackageSelection};
+use crate::need::PackageNeed;
 use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
 use crate::range::MirrorRange;
 use crate::validity;
 use fbc_grammar::version::Version;
 use fbc_read::json::JsonText;
+
+pub use dependencies::{MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES};
 
 /// Schema of the blobs with deprecations.
 const DEPRECATIONS: &str = "olm.deprecations";
@@ -71,8 +78,11 @@ pub struct MirroredChannel<'a> {
 pub struct MirroredBundle<'a> {
     /// The bundle in the catalog.
     pub bundle: Bundle<'a>,
-    /// Reasons of the selection, one for each channel that selects it.
+    /// Reasons of the selection, at least one.
     pub reasons: Vec<MirrorReason<'a>>,
+    /// `false` for an installed bundle without an entry in the selected channels: its images are
+    /// mirrored, but the catalog does not have it.
+    pub is_listed: bool,
 }
 
 /// Reason of the selection of a bundle.
@@ -80,14 +90,17 @@ pub struct MirroredBundle<'a> {
 pub struct MirrorReason<'a> {
     /// Kind of the reason.
     pub kind: ReasonKind,
-    /// Channel that selects the bundle; `None` if all bundles of the package are selected.
+    /// Channel that selects the bundle; `None` if all bundles of the package are selected, or the
+    /// bundle is installed.
     pub channel: Option<&'a str>,
+    /// Name of the selected bundle that requires this one.
+    pub required_by: Option<&'a str>,
 }
 
 /// Kind of a [`MirrorReason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasonKind {
-    /// It is the head of the channel.
+    /// It is the head of the channel, or the highest bundle there that runs on the platform.
     Head,
     /// Its version is in the range.
     InRange,
@@ -95,6 +108,13 @@ pub enum ReasonKind {
     OutsideRange,
     /// The whole channel is selected.
     Full,
+    /// Upgrades from an installed bundle pass through it, or the channel would not be valid without
+    /// it.
+    OnTheWay,
+    /// It is installed.
+    Installed,
+    /// Another selected bundle requires it.
+    RequiredBy,
 }
 
 /// An entry of an `olm.deprecations` that stays.
@@ -118,7 +138,16 @@ impl ReasonKind {
             Self::InRange => "IN_RANGE",
             Self::OutsideRange => "OUTSIDE_RANGE",
             Self::Full => "FULL",
+            Self::OnTheWay => "ON_THE_WAY",
+            Self::Installed => "INSTALLED",
+            Self::RequiredBy => "REQUIRED_BY",
         }
+    }
+}
+
+impl fmt::Display for MirroredDeprecation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.schema, self.name)
     }
 }
 
@@ -146,7 +175,12 @@ pub fn select<'a>(
         work,
         problems: Vec::new(),
     };
-    let packages = selector.packages()?;
+    selector.check_rules();
+    let packages = if selector.has_error() {
+        None
+    } else {
+        selector.packages()?
+    };
     let packages = match packages {
         Some(mut packages) => {
             if rules == MirrorRules::Catalogql {
@@ -180,6 +214,8 @@ struct Candidate<'a, 's> {
     selection: Option<(usize, &'s PackageSelection)>,
     channels: Vec<CandidateChannel<'a, 's>>,
     default_channel: String,
+    /// Names of the bundles that run on the platform; `None` if there is none.
+    compatible: Option<HashSet<&'a str>>,
     /// Selected names of bundles, with the reasons; `None` if no channel selected any.
     names: Option<BTreeMap<&'a str, Vec<MirrorReason<'a>>>>,
 }
@@ -221,6 +257,19 @@ impl<'a, 's> Selector<'a, 's, '_> {
         !self.is_ours() && self.has_error()
     }
 
+    /// Refuses needs that oc-mirror does not know, with its rules.
+    fn check_rules(&mut self) {
+        if self.is_ours() {
+            return;
+        }
+        let needs = |package: &PackageSelection| package.need.is_any();
+        if let Some(at) = self.selection.packages.iter().position(needs) {
+            let message = "oc-mirror knows neither `from`, `to`, `dependencies` nor `platform`: remove them, or follow the rules of catalogql";
+            let path = self.selection.package_path(at);
+            self.add(MirrorProblem::new(MirrorProblemCode::Config, path, message));
+        }
+    }
+
     /// Returns the selected packages; `None` if the configuration is refused.
     fn packages(&mut self) -> Result<Option<Vec<MirroredPackage<'a>>>, WorkStopped> {
         let mut candidates = self.candidates()?;
@@ -258,6 +307,9 @@ impl<'a, 's> Selector<'a, 's, '_> {
         }
         if self.has_error() {
             return Ok(None);
+        }
+        if self.is_ours() {
+            self.add_dependencies(&mut candidates)?;
         }
         let deprecations = self.deprecations(&candidates)?;
         Ok(Some(self.finish(candidates, deprecations)))
@@ -299,9 +351,15 @@ impl<'a, 's> Selector<'a, 's, '_> {
         let named = selection
             .map(|(_, named)| &*named.channels)
             .unwrap_or_default();
+        let need = selection.map(|(_, named)| &named.need);
+        let is_upgrade = need.is_some_and(PackageNeed::is_upgrade);
         let mut channels = Vec::new();
         if named.is_empty() {
-            channels.extend(package.channels().map(|channel| CandidateChannel {
+            // Upgrades are those of one channel.
+            let chosen = package
+                .channels()
+                .filter(|channel| !is_upgrade || channel.is_default());
+            channels.extend(chosen.map(|channel| CandidateChannel {
                 channel,
                 selection: None,
                 line: selection.and_then(|(_, named)| named.line),
@@ -343,13 +401,28 @@ impl<'a, 's> Selector<'a, 's, '_> {
         channels.sort_by_key(|candidate| candidate.channel.name());
         channels.dedup_by_key(|candidate| candidate.channel.name());
         let configured = selection.and_then(|(_, named)| named.default_channel.as_deref());
+        let own_default = if is_upgrade {
+            default_of(package, &channels)
+        } else {
+            package.default_channel_name()
+        };
+        let platform = need.and_then(|need| need.platform.as_ref()?.platform());
+        let mut compatible = None;
+        if let Some(platform) = platform {
+            let mut names = HashSet::new();
+            for bundle in package.bundles() {
+                if bundle.runs_on(&platform, self.work)? {
+                    names.insert(bundle.name());
+                }
+            }
+            compatible = Some(names);
+        }
         Ok(Candidate {
             package,
             selection,
             channels,
-            default_channel: configured
-                .unwrap_or(package.default_channel_name())
-                .to_owned(),
+            default_channel: configured.unwrap_or(own_default).to_owned(),
+            compatible,
             names: None,
         })
     }
@@ -477,19 +550,45 @@ impl<'a, 's> Selector<'a, 's, '_> {
             reasons.entry(name).or_default().push(MirrorReason {
                 kind,
                 channel: Some(channel.name()),
+                required_by: None,
             });
         }
         candidate.channels[at].entries = Some(entries);
         Ok(())
     }
 
-    /// Returns the names that a channel selects; `None` for a fault.
-    fn channel_names(
+    /// Returns the update graph of a channel; `None` for a fault.
+    fn channel_graph(
         &mut self,
         candidate: &Candidate<'a, 's>,
         at: usize,
+    ) -> Result<Option<ChannelGraph<'a>>, WorkStopped> {
+        let channel = candidate.channels[at].channel;
+        match ChannelGraph::new(channel, self.work)? {
+            Ok(graph) => Ok(Some(graph)),
+            Err(fault) => {
+                let message = format!(
+                    "channel `{}` of package `{}` cannot be mirrored: {}",
+                    channel.name(),
+                    candidate.package.name(),
+                    fault.message
+                );
+                self.refuse(fault.code, candidate, at, message);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the names that a channel selects; `None` for a fault.
+    fn channel_names(
+        &mut self,
+        candidate: &mut Candidate<'a, 's>,
+        at: usize,
     ) -> Result<Option<ChannelNames<'a>>, WorkStopped> {
         let CandidateChannel { channel, range, .. } = candidate.channels[at];
+        if let Some(need) = candidate.need().filter(|need| need.is_upgrade()) {
+            return self.upgrade_names(candidate, at, need);
+        }
         let is_full = self.selection.is_full;
         if let (true, Some(_)) = (is_full, range) {
             let message = format!(
@@ -507,23 +606,21 @@ impl<'a, 's> Selector<'a, 's, '_> {
         } else if let Some(version) = range.and_then(MirrorRange::single) {
             return self.single_version(candidate, at, version);
         } else {
-            let graph = match ChannelGraph::new(channel, self.work)? {
-                Ok(graph) => graph,
-                Err(fault) => {
-                    let message = format!(
-                        "channel `{}` of package `{}` cannot be mirrored: {}",
-                        channel.name(),
-                        candidate.package.name(),
-                        fault.message
-                    );
-                    self.refuse(fault.code, candidate, at, message);
-                    return Ok(None);
-                }
+            let Some(graph) = self.channel_graph(candidate, at)? else {
+                return Ok(None);
             };
             match range {
-                None => vec![(graph.head().name(), ReasonKind::Head)],
+                None => {
+                    let head = graph.highest(|name| candidate.allows(name));
+                    let head = head.map(|head| (head.name(), ReasonKind::Head));
+                    head.into_iter().collect()
+                }
                 Some(range) => {
-                    let selected = graph.within(range, candidate.package, self.work)?;
+                    let package = candidate.package;
+                    let matches = |name: &str| {
+                        range.contains(version_of(package, name)) && candidate.allows(name)
+                    };
+                    let selected = graph.within(matches, self.work)?;
                     let named = selected.into_iter().map(|entry| {
                         let kind = if entry.is_in_range {
                             ReasonKind::InRange
@@ -576,7 +673,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
             names = channel
                 .entries()
                 .map(ChannelEntry::name)
-                .filter(|name| wanted.contains(name))
+                .filter(|name| wanted.contains(name) && candidate.allows(name))
                 .collect();
         } else {
             // Of several that differ in build metadata, oc-mirror takes whichever its map returns.
@@ -606,11 +703,17 @@ impl<'a, 's> Selector<'a, 's, '_> {
         };
         // An empty selection of a channel counts as one for oc-mirror.
         candidate.names.get_or_insert_default();
-        let range = range.map(MirrorRange::describe).unwrap_or_default();
+        let mut lacks = "it has no bundle".to_owned();
+        if let Some(range) = range {
+            let _ = write!(lacks, " of version {}", range.describe());
+        }
+        if candidate.compatible.is_some() {
+            lacks.push_str(" that runs on the platform");
+        }
         let package = candidate.package.name();
         if is_default {
             let message = format!(
-                "nothing of the default channel `{name}` of package `{package}` is selected: it has no bundle of version {range}"
+                "nothing of the default channel `{name}` of package `{package}` is selected: {lacks}"
             );
             self.refuse(MirrorProblemCode::EmptyDefault, candidate, at, message);
             return;
@@ -627,10 +730,9 @@ impl<'a, 's> Selector<'a, 's, '_> {
         } else {
             None
         };
-        if difference.is_some() || candidate.channels[at].selection.is_some() {
-            let message = format!(
-                "channel `{name}` of package `{package}` is left out: it has no bundle of version {range}"
-            );
+        let is_named = candidate.channels[at].selection.is_some();
+        if difference.is_some() || is_named || candidate.compatible.is_some() {
+            let message = format!("channel `{name}` of package `{package}` is left out: {lacks}");
             let mut problem = MirrorProblem::new(
                 MirrorProblemCode::ChannelLeftOut,
                 self.path(candidate, Some(at)),
@@ -758,7 +860,11 @@ impl<'a, 's> Selector<'a, 's, '_> {
                     .into_iter()
                     .filter_map(|(name, reasons)| {
                         let bundle = package.bundle(name)?;
-                        Some(MirroredBundle { bundle, reasons })
+                        Some(MirroredBundle {
+                            bundle,
+                            reasons,
+                            is_listed: true,
+                        })
                     })
                     .collect(),
                 None if is_filtered => Vec::new(),
@@ -769,7 +875,9 @@ impl<'a, 's> Selector<'a, 's, '_> {
                         reasons: vec![MirrorReason {
                             kind: ReasonKind::Full,
                             channel: None,
+                            required_by: None,
                         }],
+                        is_listed: true,
                     })
                     .collect(),
             };
@@ -837,10 +945,28 @@ impl<'a, 's> Selector<'a, 's, '_> {
     }
 }
 
-impl Candidate<'_, '_> {
+impl<'s> Candidate<'_, 's> {
     fn line(&self) -> Option<u64> {
         self.selection.and_then(|(_, named)| named.line)
     }
+
+    fn need(&self) -> Option<&'s PackageNeed> {
+        self.selection.map(|(_, named)| &named.need)
+    }
+
+    /// Tells whether a bundle runs on the platform.
+    fn allows(&self, name: &str) -> bool {
+        let compatible = self.compatible.as_ref();
+        compatible.is_none_or(|names| names.contains(name))
+    }
+}
+
+/// Returns the default channel of a package if it is among some channels, or else the first one.
+fn default_of<'a>(package: Package<'a>, channels: &[CandidateChannel<'a, '_>]) -> &'a str {
+    let own = package.default_channel_name();
+    let mut names = channels.iter().map(|one| one.channel.name());
+    let first = names.clone().next().unwrap_or(own);
+    names.find(|name| *name == own).unwrap_or(first)
 }
 
 /// Says which names may have been meant.

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::channel::shown;
 use crate::configuration::CatalogSelection;
 use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
-use crate::select::{MirroredChannel, MirroredPackage};
+use crate::select::{MirrorReason, MirroredChannel, MirroredPackage, ReasonKind};
 
 /// Removes bundles that no channel has an entry for, and adds a problem for each rule that the
 /// selected part breaks.
@@ -40,9 +40,11 @@ fn leave_out_bundles(
     let names: HashSet<&str> = entries.map(|entry| entry.name()).collect();
     let path = path_of(selection, package, None);
     let line = line_of(selection, package);
-    package.bundles.retain(|mirrored| {
+    package.bundles.retain_mut(|mirrored| {
         let name = mirrored.bundle.name();
-        let stays = names.contains(name);
+        mirrored.is_listed = names.contains(name);
+        let is_installed = |reason: &MirrorReason<'_>| reason.kind == ReasonKind::Installed;
+        let stays = mirrored.is_listed || mirrored.reasons.iter().any(is_installed);
         if !stays && problems.len() < MAX_PROBLEMS {
             let message =
                 format!("bundle `{name}` is left out: no selected channel has an entry for it");
@@ -84,7 +86,7 @@ impl Checker<'_> {
             self.refuse(package, None, message);
         }
         let mut versions = HashSet::with_capacity(package.bundles.len());
-        for mirrored in &package.bundles {
+        for mirrored in package.bundles.iter().filter(|one| one.is_listed) {
             let bundle = mirrored.bundle;
             let Some(version) = bundle.version() else {
                 continue;
@@ -163,7 +165,7 @@ impl Checker<'_> {
                 (None, Some(bundle)) => package
                     .bundles
                     .binary_search_by(|one| one.bundle.name().cmp(bundle))
-                    .is_ok(),
+                    .is_ok_and(|at| package.bundles[at].is_listed),
                 (None, None) => true,
             };
             if is_selected {

@@ -151,6 +151,12 @@ fn mirror_limits() -> Vec<(&'static str, String)> {
             mirror::configuration::MAX_CONFIGURATION_VALUES.to_string(),
         ),
         ("blocked pattern", mirror::MAX_PATTERN_BYTES.to_string()),
+        (
+            "installed bundles",
+            mirror::MAX_INSTALLED_BUNDLES.to_string(),
+        ),
+        ("solved bundles", mirror::MAX_SOLVED_BUNDLES.to_string()),
+        ("dependency work", mirror::MAX_DEPENDENCY_WORK.to_string()),
         ("mirror problems", mirror::problem::MAX_PROBLEMS.to_string()),
     ]
 }

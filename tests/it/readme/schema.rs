@@ -34,7 +34,7 @@ struct Task {
 }
 
 /// The tasks. A type is in the section of the first one that reaches it.
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     Task {
         title: "Find and browse",
         starts: &[
@@ -65,6 +65,10 @@ const TASKS: [Task; 6] = [
     Task {
         title: "Install",
         starts: &["Query.resolve", "Query.solve"],
+    },
+    Task {
+        title: "Mirror",
+        starts: &["Catalog.mirrorSet"],
     },
     Task {
         title: "Upgrade",

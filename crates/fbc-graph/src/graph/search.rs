@@ -11,7 +11,7 @@ use fbc::work::{Step, Work, WorkStopped};
 use fbc::{Bundle, Channel, ChannelEntry};
 use fbc_grammar::version::VersionRelease;
 
-use super::successors::{Installed, Releases, identity, successors};
+use super::successors::{Admission, Installed, Releases, identity, successors};
 use super::{UpdateGraph, UpgradeTarget};
 
 /// A set of unvisited indexes that skips visited ones in almost constant time (union-find).
@@ -52,11 +52,86 @@ impl<'a> UpdateGraph<'a> {
         }
         work.draw(Step::Edge, 10 * self.bundles.len())?;
         let mut equal_versions = EqualVersions::new(&self.bundles);
-        let distances = self.distances(&[to], &mut equal_versions);
-        let Some(distance) = distances[from] else {
+        let unvisited = SkipSet::new(self.bundles.len());
+        let distances = self.distances(&[to], unvisited, &mut equal_versions);
+        let path = self.descend(from, &distances, &equal_versions);
+        Ok(path.map(|path| path.into_iter().map(|at| self.bundles[at]).collect()))
+    }
+
+    /// Finds a shortest sequence of upgrades from an installed bundle, which need not be in the
+    /// catalog, to a bundle of the package, through bundles that are allowed. Returns the bundles
+    /// after each upgrade, none if the target is installed; `None` when there is no sequence.
+    ///
+    /// Each step needs an entry that allows it, as in OLM v0. Of several shortest sequences it is
+    /// the one that [`Self::path`] would choose.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn path_from_installed(
+        &self,
+        installed: &Installed<'_>,
+        to: Bundle<'_>,
+        is_allowed: &dyn Fn(Bundle<'a>) -> bool,
+        work: &Work<'_>,
+    ) -> Result<Option<Vec<Bundle<'a>>>, WorkStopped> {
+        if installed.name == to.name() {
+            return Ok(Some(Vec::new()));
+        }
+        let Some(to) = self.index_of(to) else {
             return Ok(None);
         };
-        let mut layers = vec![Vec::new(); distance];
+        for target in &self.targets {
+            work.draw(Step::Edge, 2 * (1 + target.entry.skips().len()))?;
+        }
+        work.draw(Step::Edge, 10 * self.bundles.len())?;
+        let mut unvisited = SkipSet::new(self.bundles.len());
+        for (at, &bundle) in self.bundles.iter().enumerate() {
+            if !is_allowed(bundle) {
+                unvisited.take(at);
+            }
+        }
+        let mut no_equal_versions = EqualVersions::none(self.bundles.len());
+        let distances = self.distances(&[to], unvisited, &mut no_equal_versions);
+        let first = self.first_steps(installed, work)?;
+        let nearest = first
+            .into_iter()
+            .filter(|&at| distances[at].is_some())
+            .min_by_key(|&at| distances[at]);
+        let path = nearest.and_then(|from| self.descend(from, &distances, &no_equal_versions));
+        Ok(path.map(|path| path.into_iter().map(|at| self.bundles[at]).collect()))
+    }
+
+    /// Returns the indexes of the bundles whose entries allow an upgrade of the installed one,
+    /// highest version first.
+    fn first_steps(
+        &self,
+        installed: &Installed<'_>,
+        work: &Work<'_>,
+    ) -> Result<Vec<usize>, WorkStopped> {
+        let mut admission = Admission::new(installed);
+        let mut allowed = Vec::new();
+        for target in &self.targets {
+            work.draw(Step::Edge, 1)?;
+            if let Some(at) = target.bundle
+                && target.entry.name() != installed.name
+                && admission.reasons(target.entry, work)?.any()
+            {
+                allowed.push(at);
+            }
+        }
+        allowed.sort_unstable();
+        allowed.dedup();
+        Ok(allowed)
+    }
+
+    /// Returns the indexes of a shortest path from a bundle, by the distances to its end.
+    fn descend(
+        &self,
+        from: usize,
+        distances: &[Option<usize>],
+        equal_versions: &EqualVersions,
+    ) -> Option<Vec<usize>> {
+        let mut layers = vec![Vec::new(); distances[from]?];
         for (at, distance) in distances.iter().enumerate() {
             if let Some(layer) = distance.and_then(|distance| layers.get_mut(distance)) {
                 layer.push(at);
@@ -69,10 +144,10 @@ impl<'a> UpdateGraph<'a> {
                 layer
                     .iter()
                     .copied()
-                    .find(|&next| self.is_step(current, next, &equal_versions)),
+                    .find(|&next| self.is_step(current, next, equal_versions)),
             );
         }
-        Ok(Some(path.into_iter().map(|at| self.bundles[at]).collect()))
+        Some(path)
     }
 
     /// Returns the bundles in the channels from which no path leads to the head of any of the
@@ -89,7 +164,9 @@ impl<'a> UpdateGraph<'a> {
             .flat_map(|&channel| heads(channel))
             .filter_map(|name| self.index_of_name(name))
             .collect();
-        let distances = self.distances(&heads, &mut EqualVersions::new(&self.bundles));
+        let unvisited = SkipSet::new(self.bundles.len());
+        let mut equal_versions = EqualVersions::new(&self.bundles);
+        let distances = self.distances(&heads, unvisited, &mut equal_versions);
         let is_stranded =
             |at: &usize| distances[*at].is_none() && !self.targets_by_bundle[*at].is_empty();
         (0..self.bundles.len())
@@ -158,10 +235,14 @@ impl<'a> UpdateGraph<'a> {
     }
 
     /// Returns the number of steps from each bundle to the nearest of the bundles `to`; `None`
-    /// without a path.
-    fn distances(&self, to: &[usize], equal_versions: &mut EqualVersions) -> Vec<Option<usize>> {
+    /// without a path through those that are unvisited.
+    fn distances(
+        &self,
+        to: &[usize],
+        mut unvisited: SkipSet,
+        equal_versions: &mut EqualVersions,
+    ) -> Vec<Option<usize>> {
         let mut distances = vec![None; self.bundles.len()];
-        let mut unvisited = SkipSet::new(self.bundles.len());
         let mut queue = VecDeque::new();
         for &at in to {
             if unvisited.take(at) {
@@ -280,6 +361,14 @@ impl EqualVersions {
         };
         let groups = bundles.iter().enumerate().map(&mut group).collect();
         Self { groups, members }
+    }
+
+    /// Creates groups of none of so many bundles.
+    fn none(count: usize) -> Self {
+        Self {
+            groups: vec![None; count],
+            members: Vec::new(),
+        }
     }
 
     /// Takes the bundles with the version and release of a bundle, itself included. Later calls for

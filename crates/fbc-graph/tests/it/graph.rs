@@ -542,6 +542,34 @@ fn naive_length(
     None
 }
 
+/// The least number of upgrades that entries allow, through bundles that are allowed.
+fn naive_entry_steps(
+    package: Package<'_>,
+    channels: &[&str],
+    from: Bundle<'_>,
+    to: Bundle<'_>,
+    is_allowed: &dyn Fn(Bundle<'_>) -> bool,
+) -> Option<usize> {
+    let mut seen = BTreeSet::from([from.name()]);
+    let mut queue = VecDeque::from([(from, 0)]);
+    while let Some((at, steps)) = queue.pop_front() {
+        if at.name() == to.name() {
+            return Some(steps);
+        }
+        let installed = Installed::from_bundle(at);
+        let upgrades = upgrades_from(package, &installed, channels, &Work::unlimited()).unwrap();
+        for upgrade in upgrades {
+            let next = upgrade
+                .to_bundle
+                .filter(|next| upgrade.reasons.iter().next().is_some() && is_allowed(*next));
+            if let Some(next) = next.filter(|next| seen.insert(next.name())) {
+                queue.push_back((next, steps + 1));
+            }
+        }
+    }
+    None
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(0), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -571,6 +599,32 @@ proptest! {
                 }
             }
             prop_assert_eq!(graph.unreachable(&installed, &Work::unlimited()).unwrap().iter().map(|bundle| bundle.name()).collect::<Vec<_>>(), unreachable);
+        }
+    }
+
+    #[test]
+    fn paths_of_olm_v0_agree_with_a_plain_search_over_entries(fixture in random_package(), only_a in any::<bool>(), odd in any::<bool>()) {
+        let catalog = fixture::catalog(&fixture);
+        let package = package(&catalog);
+        let work = Work::unlimited();
+        let channels: &[&str] = if only_a { &["a"] } else { ALL };
+        let graph = UpdateGraph::new(package, channels, &work).unwrap();
+        let is_allowed = |bundle: Bundle<'_>| !odd || bundle.place() % 2 == 1;
+        for from in package.bundles() {
+            let installed = Installed::from_bundle(from);
+            for to in package.bundles() {
+                let path = graph.path_from_installed(&installed, to, &is_allowed, &work).unwrap();
+                let length = path.as_ref().map(Vec::len);
+                prop_assert_eq!(length, naive_entry_steps(package, channels, from, to, &is_allowed));
+                let mut at = from;
+                for next in path.into_iter().flatten() {
+                    let upgrades = upgrades_from(package, &Installed::from_bundle(at), channels, &work).unwrap();
+                    prop_assert!(upgrades.iter().any(|upgrade| upgrade.to == next.name() && upgrade.reasons.iter().next().is_some()));
+                    prop_assert!(is_allowed(next));
+                    at = next;
+                }
+                prop_assert!(length.is_none() || at.name() == to.name());
+            }
         }
     }
 

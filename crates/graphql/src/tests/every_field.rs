@@ -122,6 +122,10 @@ fn select(
                 {packageName: "etcd", name: "etcd.v1.0.0", channels: ["stable"]},
                 {packageName: "zoo", name: "zoo.v1", properties: [{type: "olm.maxOpenShiftVersion", value: "4.18"}]}]})"#
         }
+        ("Catalog", "mirrorSet") => {
+            r#"(input: {packages: [{name: "etcd", channels: [{name: "stable"}]}, {name: "none"}]})"#
+        }
+        ("MirrorSet", "mapping" | "skopeo" | "mirrorSets") => r#"(to: "mirror.example.com")"#,
         ("Query", "platformMatrix") => r#"(catalogs: ["alpha", "beta"])"#,
         ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
         ("Query", "availableUpgrades") => {

@@ -101,6 +101,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 return writer.bundles(&[served], packages(field), field);
             }
             CatalogField::Metas => return writer.metas(&[served], field),
+            CatalogField::MirrorSet => return writer.mirror_set(served, field),
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use self::catalogs::{ServedReference, planned_steps};
 pub(crate) use self::steps::ReleaseVersion;
 use crate::args::{ClusterUpgradeArgs, CommonArgs};
 use crate::context::{ServerSession, cluster_options};
-use crate::documents::CATALOG_REFERENCES;
+use crate::documents::CATALOG_IMAGES;
 use crate::error::server_error;
 
 /// Prints a plan for the way from the version of the cluster to the one of the arguments.
@@ -105,7 +105,7 @@ async fn present_version(cluster: &ClusterReader) -> Result<ReleaseVersion, Comm
 /// Returns the served catalogs with the references of their images.
 async fn served_references(session: &ServerSession) -> Result<Vec<ServedReference>, CommandError> {
     let data = session
-        .data(CATALOG_REFERENCES, &serde_json::Value::Null)
+        .data(CATALOG_IMAGES, &serde_json::Value::Null)
         .await?;
     let catalogs = data["catalogs"].as_array().into_iter().flatten();
     let catalogs = catalogs.map(|catalog| ServedReference {

@@ -504,6 +504,7 @@ lost   default    quillstore       <none>     <none>     <none>  false       its
             ..output
         }
     );
+    check_mirror_from_cluster(&plane, &server);
 
     let lifecycle = json!({
         "schema": "io.openshift.operators.lifecycles.v1alpha1", "package": "oil",
@@ -581,4 +582,34 @@ lost   default    quillstore       <none>     <none>     <none>  false       its
             ]
         );
     }
+}
+
+/// What is installed is mirrored with its upgrades: from a version, and from a bundle by name.
+fn check_mirror_from_cluster(plane: &ControlPlane, server: &Server) {
+    let file = plane.kubeconfig();
+    let file = file.to_str().expect("temporary paths are UTF-8");
+    let output = server.run(&["mirror", "--from-cluster", "--kubeconfig", file]);
+    let expected = "\
+PACKAGE     BUNDLE             VERSION  REASONS
+quillstore  quillstore.v1.0.0  1.0.0    INSTALLED of stable
+quillstore  quillstore.v1.1.0  1.1.0    ON_THE_WAY of stable, INSTALLED of stable
+quillstore  quillstore.v1.2.1  1.2.1    ON_THE_WAY of stable
+quillstore  quillstore.v1.4.0  1.4.0    HEAD of stable
+1 packages, 4 bundles, 13 images
+";
+    let page = include_str!("../../../../docs/how-to/mirror-a-catalog.md");
+    assert!(
+        page.contains(&format!(
+            "$ kubectl catalog mirror --from-cluster\n{expected}left out: package `no-such-package` not found\n"
+        )),
+        "{expected}"
+    );
+    assert_eq!((output.status, &*output.stdout), (Some(0), expected));
+    assert!(
+        output
+            .stderr
+            .starts_with("left out: package `no-such-package` not found\n"),
+        "{}",
+        output.stderr
+    );
 }

@@ -11,6 +11,7 @@ mod go;
 mod habits;
 mod krew;
 mod library;
+mod mirroring;
 mod other_servers;
 mod solving;
 mod support;

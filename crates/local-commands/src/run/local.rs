@@ -21,7 +21,7 @@ use graphql::errors::Outcome;
 use graphql::limits::Limits;
 use graphql::{Engine, Request};
 use serde_json::Value;
-use serving::{Served, catalogs};
+use serving::{CatalogMetadata, Content, Served, catalogs};
 use tokio::runtime;
 
 use super::once;
@@ -55,8 +55,7 @@ impl LocalTransport {
             .collect();
         let contents = once::load(references, images)?;
 
-        let (mut writer, reader) = catalogs();
-        let mut by_name = BTreeMap::new();
+        let mut served = Vec::new();
         for ((entry, content), source) in entries.iter().zip(contents).zip(sources) {
             let name = entry.name.as_str();
             // The names of the sides of `diff` are not the user's: messages quote the source alone.
@@ -67,8 +66,19 @@ impl LocalTransport {
             let content = content.map_err(|error| {
                 anyhow!("cannot load catalog {name} (`{source}`): {}", error.chain())
             })?;
-            by_name.insert(name.to_owned(), Arc::clone(&content.catalog));
-            writer.publish(Served::new(name, content, entry.metadata.clone()));
+            served.push(Served::new(name, content, entry.metadata.clone()));
+        }
+        Ok(Self::over(served))
+    }
+
+    /// Creates an engine over catalogs.
+    fn over(served: Vec<Served>) -> Self {
+        let (mut writer, reader) = catalogs();
+        let mut by_name = BTreeMap::new();
+        for served in served {
+            let catalog = Arc::clone(&served.content.catalog);
+            by_name.insert(served.name.clone(), catalog);
+            writer.publish(served);
         }
 
         // No other request waits for this one, so that only the machine limits it.
@@ -80,10 +90,10 @@ impl LocalTransport {
             time: Duration::from_hours(1),
             ..Limits::default()
         };
-        Ok(Self {
+        Self {
             engine: Engine::new(reader, ANSWERS_BUILD, limits),
             by_name,
-        })
+        }
     }
 }
 
@@ -260,15 +270,30 @@ pub(super) fn session(
     output: &OutputArgs,
     images: &ImageArgs,
 ) -> Result<CommandSession<LocalTransport>, CommandError> {
-    Ok(CommandSession {
-        transport: load(sources, images)?,
+    Ok(with_output(load(sources, images)?, output))
+}
+
+/// Creates a session over catalogs that are loaded.
+pub(super) fn session_over(
+    catalogs: Vec<(String, Content)>,
+    output: &OutputArgs,
+) -> CommandSession<LocalTransport> {
+    let served = catalogs
+        .into_iter()
+        .map(|(name, content)| Served::new(&name, content, CatalogMetadata::default()));
+    with_output(LocalTransport::over(served.collect()), output)
+}
+
+fn with_output(transport: LocalTransport, output: &OutputArgs) -> CommandSession<LocalTransport> {
+    CommandSession {
+        transport,
         output: output.format(),
         has_headers: !output.no_headers,
         catalogs: Vec::new(),
         limit: usize::MAX,
         sort_by: None,
         help: HELP,
-    })
+    }
 }
 
 /// Loads catalogs into an engine. A source that cannot be read is a wrong command line, since status

@@ -1,29 +1,24 @@
-//! `catalogql mirror`: what a configuration of oc-mirror selects of catalogs.
+//! `catalogql mirror`: the part of catalogs that a disconnected cluster needs.
 
 mod catalog;
 
-use std::borrow::Borrow;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use fbc::Catalog;
-use fbc::work::Work;
+use commands::mirror::{MirrorItem, MirrorRequest, check_output, mirror as print};
 use fbc_grammar::image::ImageReference;
-use mirror::output::{MirrorTarget, mapping, mirror_sets, skopeo};
-use mirror::plan::{PlannedProblem, PlannedReason};
-use mirror::{
-    CatalogSelection, MirrorConfiguration, MirrorPlan, MirrorProblem, MirrorProblemCode,
-    MirrorRules, plan,
-};
+use mirror::plan::PlannedProblem;
+use mirror::{CatalogSelection, MirrorConfiguration, MirrorProblem, MirrorProblemCode};
+use serde_json::{Value, json};
 use serving::Content;
 
+use super::local;
 use super::once;
-use super::output::{self, ignore_closed_pipe, json, stdout, table};
 use super::sources::{self, SourceReference, with_name};
-use crate::args::{MirrorCommand, MirrorOutput, MirrorPlanArgs, MirrorSelectionArgs};
+use crate::args::{MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs};
 
 /// Schemes that oc-mirror allows before the reference of a catalog.
 const SCHEMES: [&str; 3] = ["docker://", "oci://", "oci:"];
@@ -45,18 +40,41 @@ struct LoadedSource {
     content: Content,
 }
 
-/// A configuration with the source of each of its items.
+/// What a command selects, with the source of each of its items.
 struct Selection {
     configuration: MirrorConfiguration,
+    /// Text of the configuration, or the input of packages.
+    origin: SelectionOrigin,
     sources: Vec<LoadedSource>,
     /// Indexes of the sources, by item.
     by_item: Vec<usize>,
 }
 
+/// Origin of a selection.
+enum SelectionOrigin {
+    Configuration(String),
+    /// The input `MirrorSetInput`.
+    Packages(Value),
+}
+
 impl Selection {
-    /// Reads the configuration, and loads the sources if it is not refused.
+    /// Reads what is selected, and loads the sources if it is not refused.
     fn load(args: &MirrorSelectionArgs) -> anyhow::Result<Result<Self, Vec<MirrorProblem>>> {
-        let configuration = match MirrorConfiguration::parse(&read_configuration(&args.config)?) {
+        let input = args.need.input().map_err(|error| anyhow!(error.message))?;
+        let (origin, read) = match (&args.config, input) {
+            (Some(path), None) => {
+                let text = read_configuration(path)?;
+                let read = MirrorConfiguration::parse(&text);
+                (SelectionOrigin::Configuration(text), read)
+            }
+            (_, input) => {
+                let input = input.unwrap_or_default();
+                let name = args.catalogs.sources.first().map_or("", String::as_str);
+                let read = MirrorConfiguration::from_request(name, &input);
+                (SelectionOrigin::Packages(input), read)
+            }
+        };
+        let configuration = match read {
             Ok(configuration) => configuration,
             Err(problems) => return Ok(Err(problems)),
         };
@@ -70,6 +88,20 @@ impl Selection {
                     names.join(", ")
                 );
             }
+        }
+        if matches!(origin, SelectionOrigin::Packages(_)) {
+            let [_] = &*sources else {
+                bail!(
+                    "--package selects of one source, and there are {}: write a configuration",
+                    sources.len()
+                );
+            };
+            return Ok(Ok(Self {
+                configuration,
+                origin,
+                sources,
+                by_item: vec![0],
+            }));
         }
 
         let mut by_item = Vec::new();
@@ -85,17 +117,29 @@ impl Selection {
         }
         Ok(Ok(Self {
             configuration,
+            origin,
             sources,
             by_item,
         }))
     }
 
-    /// Returns the catalog of each item of the configuration.
-    fn catalogs(&self) -> Vec<&Catalog> {
-        self.by_item
-            .iter()
-            .map(|&at| &*self.sources[at].content.catalog)
-            .collect()
+    /// Returns the selections as inputs of the API.
+    fn items(&self, rules: &str) -> Vec<MirrorItem> {
+        let items = self.by_item.iter().enumerate();
+        let items = items.map(|(operator, &at)| MirrorItem {
+            catalog: self.sources[at].name.clone(),
+            input: match &self.origin {
+                SelectionOrigin::Configuration(text) => {
+                    json!({ "configuration": text, "operator": operator, "rules": rules })
+                }
+                SelectionOrigin::Packages(input) => {
+                    let mut input = input.clone();
+                    input["rules"] = rules.into();
+                    input
+                }
+            },
+        });
+        items.collect()
     }
 }
 
@@ -191,142 +235,31 @@ fn unknown_catalog(item: &CatalogSelection, sources: &[LoadedSource]) -> MirrorP
     MirrorProblem::new(MirrorProblemCode::UnknownCatalog, path, message).on_line(item.line)
 }
 
-/// Prints the plan of a configuration. The exit status is 1 if it is refused.
+/// Returns problems in the form of the API.
+fn as_values(problems: Vec<MirrorProblem>) -> Vec<Value> {
+    let problems = problems.into_iter().map(PlannedProblem::from);
+    let problems = problems.map(serde_json::to_value);
+    problems.filter_map(Result::ok).collect()
+}
+
+/// Prints what is selected. The exit status is 1 if it is refused.
 fn print_plan(args: &MirrorPlanArgs) -> anyhow::Result<ExitCode> {
-    let target = args
-        .to
-        .as_deref()
-        .map(|to| MirrorTarget::parse(to, args.max_nested_paths));
-    let target = target.transpose()?;
-    let loaded = Selection::load(&args.selection)?;
-    let plan = match &loaded {
-        Err(problems) => MirrorPlan::refused(problems.clone()),
+    let output = args.output.format();
+    if let Err(error) = check_output(&output, &args.target) {
+        return Ok(error.report().into());
+    }
+    let mut request = MirrorRequest::default();
+    let mut catalogs = Vec::new();
+    match Selection::load(&args.selection)? {
+        Err(problems) => request.problems = as_values(problems),
         Ok(selection) => {
-            let catalogs = selection.catalogs();
-            plan(
-                &selection.configuration,
-                &catalogs,
-                args.rules(),
-                &Work::unlimited(),
-            )
-            .expect("an account without limit stops nothing")
-        }
-    };
-    if args.output == MirrorOutput::Json {
-        ignore_closed_pipe(json(&mut stdout(), &plan))?;
-        return Ok(status(&plan));
-    }
-    print_problems(&plan.problems);
-    if plan.is_refused() {
-        return Ok(ExitCode::FAILURE);
-    }
-
-    let targeted = |write: fn(&[mirror::PlannedImage], &MirrorTarget) -> Result<String, _>| {
-        let target = target.as_ref().context("--to is missing")?;
-        Ok::<_, anyhow::Error>(write(&plan.images, target)?)
-    };
-    let text = match args.output {
-        MirrorOutput::Json | MirrorOutput::Table => bundle_table(&plan),
-        MirrorOutput::Lines => plan
-            .images
-            .iter()
-            .flat_map(|image| [image.reference.as_str(), "\n"])
-            .collect(),
-        MirrorOutput::Mapping => targeted(mapping)?,
-        MirrorOutput::Skopeo => targeted(skopeo)?,
-        MirrorOutput::Idms => targeted(mirror_sets)?,
-        MirrorOutput::Imageset => {
-            let Ok(selection) = &loaded else {
-                return Ok(ExitCode::FAILURE);
-            };
-            image_set(selection, args.rules())?
-        }
-    };
-    ignore_closed_pipe(stdout().write_all(text.as_bytes()))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the configuration with which oc-mirror selects the same, of catalogs by digest.
-fn image_set(selection: &Selection, rules: MirrorRules) -> anyhow::Result<String> {
-    let items = selection
-        .configuration
-        .operators
-        .iter()
-        .zip(&selection.by_item);
-    let items: Vec<_> = items
-        .map(|(item, &at)| {
-            let content = &selection.sources[at].content;
-            let reference = match (
-                &content.image,
-                ImageReference::parse(without_scheme(&item.catalog)),
-            ) {
-                (Some(image), _) => image.to_string(),
-                (None, _) => item.catalog.clone(),
-            };
-            (item, &*content.catalog, reference)
-        })
-        .collect();
-    let work = Work::unlimited();
-    let text = mirror::imageset::image_set(&selection.configuration, &items, rules, &work)
-        .expect("an account without limit stops nothing");
-    Ok(text?)
-}
-
-fn status(plan: &MirrorPlan) -> ExitCode {
-    if plan.is_refused() {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
-}
-
-/// Prints problems to standard error, each with what oc-mirror does instead.
-fn print_problems(problems: impl IntoIterator<Item = impl Borrow<PlannedProblem>>) {
-    let mut err = output::stderr();
-    for problem in problems {
-        let problem = problem.borrow();
-        let label = match problem.severity {
-            "ERROR" => output::error(),
-            _ => output::warning(),
-        };
-        let line = problem
-            .line
-            .map(|line| format!("line {line}: "))
-            .unwrap_or_default();
-        // Nothing is left to do when standard error cannot be written to.
-        let _ = writeln!(
-            err,
-            "{label} {line}{}: {} [{}]",
-            problem.path, problem.message, problem.code
-        );
-        if let Some(difference) = problem.like_oc_mirror {
-            let _ = writeln!(err, "  oc-mirror {difference}");
+            request.items = selection.items(args.rules.as_str());
+            let sources = selection.sources.into_iter();
+            catalogs.extend(sources.map(|source| (source.name, source.content)));
         }
     }
-}
-
-fn bundle_table(plan: &MirrorPlan) -> String {
-    let rows = plan.bundles.iter().map(|bundle| {
-        let reasons: Vec<_> = bundle.reasons.iter().map(reason).collect();
-        [
-            bundle.package.clone(),
-            bundle.name.clone(),
-            bundle.version.clone().unwrap_or_default(),
-            reasons.join(", "),
-        ]
-    });
-    format!(
-        "{}{} packages, {} bundles, {} images\n",
-        table(["PACKAGE", "BUNDLE", "VERSION", "REASONS"], rows),
-        plan.packages.len(),
-        plan.bundles.len(),
-        plan.images.len()
-    )
-}
-
-fn reason(reason: &PlannedReason) -> String {
-    match &reason.channel {
-        Some(channel) => format!("{} of {channel}", reason.kind),
-        None => reason.kind.to_owned(),
-    }
+    let session = local::session_over(catalogs, &args.output);
+    local::end(Ok(session), async |session| {
+        print(&session, request, &args.target).await
+    })
 }

@@ -14,7 +14,7 @@ use super::once;
 use super::output::{count, ignore_closed_pipe};
 use super::registries::RegistryAccess;
 use super::sources::SourceReference;
-use crate::args::{ImageArgs, PushArgs};
+use crate::args::{ImageArgs, PushArgs, RegistryArgs};
 
 /// A file of a listing as a reader.
 struct ListedReader(OpenFile);
@@ -26,13 +26,23 @@ pub(super) fn push(args: &PushArgs) -> anyhow::Result<ExitCode> {
     let scratch = tempfile::tempdir().context("cannot create a temporary folder")?;
     let pushing = || format!("cannot push the catalog in `{}`", args.directory.display());
     let image = pack(args, scratch.path()).with_context(pushing)?;
-    let registries = RegistryAccess::default().update(&args.registries, true)?;
+    let pinned = push_image(&to, &image, &args.registries)?;
+    ignore_closed_pipe(writeln!(io::stdout(), "{pinned}"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Pushes an image, and returns its reference by digest.
+pub(super) fn push_image(
+    to: &RegistryReference,
+    image: &PackedImage,
+    registries: &RegistryArgs,
+) -> anyhow::Result<String> {
+    let registries = RegistryAccess::default().update(registries, true)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let pinned = runtime.block_on(registries.push(&to, &image))?;
-    ignore_closed_pipe(writeln!(io::stdout(), "{pinned}"))?;
-    Ok(ExitCode::SUCCESS)
+    let pinned = runtime.block_on(registries.push(to, image))?;
+    Ok(pinned.to_string())
 }
 
 /// Packs the files that `.indexignore` leaves in, if they are a valid catalog.

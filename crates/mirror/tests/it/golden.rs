@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/golden");
 
 /// The recorded cases of a file.
-fn cases(name: &str) -> Vec<Value> {
+pub(crate) fn cases(name: &str) -> Vec<Value> {
     testing::golden::cases(format!("{GOLDEN}/{name}"))
 }
 
 /// Builds a catalog of one file.
-fn catalog(path: &str, file: &[u8]) -> Catalog {
+pub(crate) fn catalog(path: &str, file: &[u8]) -> Catalog {
     let mut lines = Vec::new();
     let origin = testing::fixture::read_file(path, file, &mut lines);
     let origins = Origins {
@@ -34,7 +34,7 @@ fn catalog(path: &str, file: &[u8]) -> Catalog {
 }
 
 /// The catalog of a made case: a list of blobs.
-fn made_catalog(case: &Value) -> Catalog {
+pub(crate) fn made_catalog(case: &Value) -> Catalog {
     let blobs = case["blobs"].as_array().unwrap();
     let lines: Vec<_> = blobs.iter().map(Value::to_string).collect();
     catalog("catalog.json", lines.join("\n").as_bytes())

@@ -11,4 +11,5 @@
 
 mod configuration;
 mod golden;
+mod need;
 mod selection;

@@ -2,25 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use commands::mirror::print_problems;
 use edit::file::{self, ChangeError, SourceFile};
 use edit::{CatalogBlob, CatalogBlobs, FileFormat};
 use fbc::Catalog;
 use fbc::work::Work;
 use fbc_read::origin::FileOrigin;
 use fbc_read::{Origins, Severity};
+use images::{LayoutReference, LayoutSelector, PackedImage, Packer, RegistryReference};
 use loading::Source;
 use loading::directory;
 use mirror::filtered::filtered_blobs;
-use mirror::plan::PlannedProblem;
 use mirror::{MirrorRules, select};
+use tempfile::TempDir;
 
-use super::{LoadedSource, Selection, print_problems};
+use super::{LoadedSource, Selection, as_values};
 use crate::args::MirrorCatalogArgs;
+use crate::run::output::{ignore_closed_pipe, stdout};
+use crate::run::push::push_image;
 
 /// A file to write.
 struct NewFile {
@@ -28,23 +33,137 @@ struct NewFile {
     bytes: Vec<u8>,
 }
 
-/// Writes the selected part of a catalog. The exit status is 1 if the configuration is refused.
-pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
-    let root = &args.output;
+/// Where a catalog is written to.
+enum CatalogTarget {
+    Directory(PathBuf),
+    Layout(LayoutReference),
+    Registry(RegistryReference),
+}
+
+impl CatalogTarget {
+    /// Parses the value of `-o`.
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        if let Some(reference) = text.strip_prefix("docker://") {
+            return Ok(Self::Registry(RegistryReference::parse(reference)?));
+        }
+        let Some(layout) = text.strip_prefix("oci:") else {
+            return Ok(Self::Directory(text.into()));
+        };
+        let layout = LayoutReference::parse(layout, Path::new(""))?;
+        if matches!(layout.selector(), LayoutSelector::Digest(_)) {
+            bail!(
+                "cannot write to `{text}`: an image gets the digest that it has: write oci:DIR[:NAME]"
+            );
+        }
+        Ok(Self::Layout(layout))
+    }
+
+    /// Returns the folder to write to; `None` for a registry.
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::Layout(layout) => Some(layout.path()),
+            Self::Registry(_) => None,
+        }
+    }
+
+    /// Writes the files of a valid catalog; prints the reference of an image.
+    fn write(&self, files: &[NewFile], args: &MirrorCatalogArgs) -> anyhow::Result<()> {
+        match self {
+            Self::Directory(root) => replace_folder(root, |folder| {
+                for file in files {
+                    let path = folder.join(&file.path);
+                    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+                    fs::write(&path, &file.bytes)?;
+                }
+                Ok(())
+            }),
+            Self::Layout(layout) => {
+                let scratch = scratch()?;
+                let image = pack(files, scratch.path())?;
+                let name = match layout.selector() {
+                    LayoutSelector::Name(name) => Some(&**name),
+                    _ => None,
+                };
+                replace_folder(
+                    layout.path(),
+                    |folder| Ok(image.write_layout(folder, name)?),
+                )?;
+                let path = layout.path().display();
+                print_reference(&format!("oci:{path}@{}", image.digest))
+            }
+            Self::Registry(reference) => {
+                let scratch = scratch()?;
+                let image = pack(files, scratch.path())?;
+                let pinned = push_image(reference, &image, &args.selection.images.registries)?;
+                print_reference(&pinned)
+            }
+        }
+    }
+}
+
+fn scratch() -> anyhow::Result<TempDir> {
+    tempfile::tempdir().context("cannot create a temporary folder")
+}
+
+fn print_reference(reference: &str) -> anyhow::Result<()> {
+    Ok(ignore_closed_pipe(writeln!(stdout(), "{reference}"))?)
+}
+
+fn pack(files: &[NewFile], scratch: &Path) -> anyhow::Result<PackedImage> {
+    let mut packer = Packer::new(scratch)?;
+    for file in files {
+        packer.add(&file.path, file.bytes.len() as u64, &*file.bytes)?;
+    }
+    Ok(packer.finish()?)
+}
+
+/// Writes a folder that is there as a whole or not at all: in a sibling, which takes its place at
+/// the end.
+fn replace_folder(
+    root: &Path,
+    write: impl FnOnce(&Path) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let writing = || format!("cannot write to `{}`", root.display());
-    if root.is_dir() && fs::read_dir(root).with_context(writing)?.next().is_some() {
-        bail!("cannot write to `{}`: it must be empty", root.display());
+    let root = std::path::absolute(root).with_context(writing)?;
+    let parent = root.parent().unwrap_or(&root);
+    fs::create_dir_all(parent).with_context(writing)?;
+    let sibling = tempfile::Builder::new()
+        .prefix(".catalogql-")
+        .tempdir_in(parent)
+        .with_context(writing)?;
+    // Of the usual mode, unlike the temporary folder.
+    let folder = sibling.path().join("catalog");
+    fs::create_dir(&folder).with_context(writing)?;
+    write(&folder).with_context(writing)?;
+    // An empty directory is replaced; one that was filled meanwhile is not.
+    fs::rename(&folder, &root).with_context(writing)
+}
+
+/// Writes the selected part of a catalog. The exit status is 1 if it is refused.
+pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
+    let target = CatalogTarget::parse(&args.output)?;
+    if let Some(root) = target.folder() {
+        let writing = || format!("cannot write to `{}`", root.display());
+        let is_empty = !root.exists()
+            || root.is_dir() && fs::read_dir(root).with_context(writing)?.next().is_none();
+        if !is_empty {
+            bail!(
+                "cannot write to `{}`: it must be empty, or not exist",
+                root.display()
+            );
+        }
     }
     let selection = match Selection::load(&args.selection)? {
         Ok(selection) => selection,
         Err(problems) => {
-            print_problems(problems.into_iter().map(PlannedProblem::from));
+            print_problems(&as_values(problems));
             return Ok(ExitCode::FAILURE);
         }
     };
     let ([item], [at]) = (&*selection.configuration.operators, &*selection.by_item) else {
         bail!(
-            "cannot write several catalogs to one directory: write a configuration with one item of `mirror.operators` for each"
+            "cannot write several catalogs to one place: write a configuration with one item of `mirror.operators` for each"
         );
     };
     let source = &selection.sources[*at];
@@ -52,7 +171,7 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
     let set = select(catalog, item, MirrorRules::Catalogql, &Work::unlimited())
         .expect("an account without limit stops nothing");
     let is_refused = set.is_refused();
-    print_problems(set.problems.into_iter().map(PlannedProblem::from));
+    print_problems(&as_values(set.problems));
     if is_refused {
         return Ok(ExitCode::FAILURE);
     }
@@ -71,12 +190,7 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
         Source::Image(_) => new_files(&filtered)?,
     };
     validate(&files)?;
-    for file in files {
-        let path = root.join(&file.path);
-        fs::create_dir_all(path.parent().unwrap_or(root)).with_context(writing)?;
-        fs::write(&path, &file.bytes)
-            .with_context(|| format!("cannot write `{}`", path.display()))?;
-    }
+    target.write(&files, args)?;
     Ok(ExitCode::SUCCESS)
 }
 
