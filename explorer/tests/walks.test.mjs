@@ -299,7 +299,7 @@ test("a server that executes trusted documents only knows those of the explorer"
   await opened.page.locator('.tile a[href*="quillstore"]').click();
   for (const tab of ["Updates", "Versions", "Contents", "Install"]) {
     await settled(opened.page);
-    await opened.page.getByRole("link", { name: tab }).click();
+    await opened.page.getByRole("navigation", { name: "Package" }).getByRole("link", { name: tab }).click();
   }
   await settled(opened.page);
   // What cannot be opened there is not offered.
