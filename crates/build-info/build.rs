@@ -19,7 +19,7 @@ const CONTENT_CODE: [&str; 6] = [
 
 /// What decides the bytes of a response, besides the content: entity tags of another identity are
 /// not believed.
-const ANSWERS_CODE: [&str; 14] = [
+const ANSWERS_CODE: [&str; 15] = [
     "Cargo.lock",
     "crates/catalogd-http/src",
     "crates/fbc/src",
@@ -30,6 +30,7 @@ const ANSWERS_CODE: [&str; 14] = [
     "crates/graphql/src",
     "crates/graphql-http/src",
     "crates/http-content/src",
+    "crates/mirror/src",
     "crates/platform-upgrade/src",
     "crates/serving/src",
     "crates/solve/src",
