@@ -93,18 +93,19 @@ fn the_mirror_set_of_a_plan_carries_the_plan_out() {
         let has = |package: &str, version: &str| {
             listed
                 .iter()
-                .any(|bundle| bundle["packageName"] == package && bundle["version"] == version)
+                .any(|bundle| bundle["package"]["name"] == package && bundle["version"] == version)
         };
         let packages: Vec<_> = stations
             .iter()
             .map(|(package, (versions, channel))| {
                 let mut there = versions.iter().filter(|version| has(package, version));
-                let first = there.next().expect("the catalog has a version of it");
-                let last = there.next_back().unwrap_or(first);
-                json!({
-                    "name": package, "defaultChannel": channel,
-                    "channels": [{ "name": channel, "minVersion": first, "maxVersion": last }],
-                })
+                let mut selected = json!({ "name": channel });
+                // Without a version, the head is selected, which replaces what is installed.
+                if let Some(first) = there.next() {
+                    selected["minVersion"] = json!(first);
+                    selected["maxVersion"] = json!(there.next_back().unwrap_or(first));
+                }
+                json!({ "name": package, "defaultChannel": channel, "channels": [selected] })
             })
             .collect();
         let reference = format!("registry.example.com/index:v4.{minor}");
