@@ -227,7 +227,7 @@ pub struct MirrorNeedArgs {
     /// Also select what the selected bundles require
     #[arg(long)]
     pub dependencies: bool,
-    /// Select only bundles that run on this version of OpenShift, such as 4.18
+    /// Select only bundles that run on this version of `OpenShift`, such as 4.18
     #[arg(long, value_name = "VERSION")]
     pub openshift: Option<String>,
     /// Select only bundles that run on this version of Kubernetes, such as 1.31

@@ -36,7 +36,7 @@ pub struct InstalledText {
 pub struct MirrorPlatform {
     /// Version of Kubernetes.
     pub kubernetes: Option<PlatformVersion>,
-    /// Version of OpenShift.
+    /// Version of `OpenShift`.
     pub openshift: Option<PlatformVersion>,
     /// CPU architecture of the nodes, such as `arm64`.
     pub architecture: Option<String>,

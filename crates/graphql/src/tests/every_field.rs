@@ -123,7 +123,7 @@ fn select(
                 {packageName: "zoo", name: "zoo.v1", properties: [{type: "olm.maxOpenShiftVersion", value: "4.18"}]}]})"#
         }
         ("Catalog", "mirrorSet") => {
-            r#"(input: {packages: [{name: "etcd", channels: [{name: "stable"}]}, {name: "none"}]})"#
+            r#"(input: {packages: [{name: "etcd", channels: [{name: "stable"}]}], rules: OC_MIRROR})"#
         }
         ("MirrorSet", "mapping" | "skopeo" | "mirrorSets") => r#"(to: "mirror.example.com")"#,
         ("Query", "platformMatrix") => r#"(catalogs: ["alpha", "beta"])"#,
@@ -174,11 +174,13 @@ const SOLVED: &str = r#"(request: {catalogs: ["beta"], wanted: [], installed: [
         {package: {packageName: "etcd", versionRange: ">=1.0.0"}},
         {package: {packageName: "minio", versionRange: ">=1.0.0"}}]}}}]}]})"#;
 
-/// Requests without a solution: one that is refused, and one that nothing fits.
+/// Requests without a solution: one that is refused, one that nothing fits, and one for a package
+/// that does not exist.
 const UNSOLVED: &str = r#"
     refused: solve(request: {wanted: [{packageName: "etcd", catalog: "none"}]}) { __typename }
     conflict: solve(request: {wanted: [{packageName: "none"}]}) { __typename ... on SolveConflict {
-        constraints { __typename } relaxations { __typename } } }"#;
+        constraints { __typename } relaxations { __typename } } }
+    unmirrored: catalog(name: "alpha") { mirrorSet(input: {packages: [{name: "none"}]}) { problems { __typename } } }"#;
 
 #[test]
 fn every_field_of_every_type_is_written() {
