@@ -195,9 +195,9 @@ impl PackedImage {
         };
         let documents = self.configs.iter().chain(&self.manifests);
         for bytes in documents.chain([&self.index]) {
-            write(blobs.join(digest(bytes).hex().to_string()), bytes)?;
+            write(blobs.join(digest(bytes).hex()), bytes)?;
         }
-        let layer = blobs.join(self.layer.digest.hex().to_string());
+        let layer = blobs.join(self.layer.digest.hex());
         fs::copy(&self.layer.path, &layer).map_err(|source| io_error("write", &layer, source))?;
 
         let mut entry = descriptor(OCI_IMAGE_INDEX_MEDIA_TYPE, &self.index);

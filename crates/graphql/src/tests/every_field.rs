@@ -123,7 +123,7 @@ fn select(
                 {packageName: "zoo", name: "zoo.v1", properties: [{type: "olm.maxOpenShiftVersion", value: "4.18"}]}]})"#
         }
         ("Catalog", "mirrorSet") => {
-            r#"(input: {packages: [{name: "etcd", channels: [{name: "stable"}]}], rules: OC_MIRROR})"#
+            r#"(input: {packages: [{name: "etcd", channels: [{name: "stable"}]}], full: true, rules: OC_MIRROR})"#
         }
         ("MirrorSet", "mapping" | "skopeo" | "mirrorSets") => r#"(to: "mirror.example.com")"#,
         ("Query", "platformMatrix") => r#"(catalogs: ["alpha", "beta"])"#,
