@@ -328,7 +328,8 @@ impl<'r, 'a> Route<'r, 'a> {
         let mut bundles = Vec::new();
         let mut links = Vec::new();
         for entry in channel.entries() {
-            self.work.draw(Step::Edge, 2 + entry.skips().len())?;
+            // Its name is hashed five times, here and to order the channel.
+            self.work.draw(Step::Edge, 5 + entry.skips().len())?;
             let Some(bundle) = entry.bundle() else {
                 continue;
             };

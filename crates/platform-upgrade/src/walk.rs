@@ -26,7 +26,7 @@ use crate::route::{ChannelChoice, Route, StepBundle};
 pub const MAX_STATES: usize = 100_000;
 
 /// Number of bundles that a state is charged as.
-const STATE_PRICE: usize = 10;
+const STATE_PRICE: usize = 20;
 
 /// A bundle that is installed in some states.
 pub(crate) struct WalkNode<'a> {
