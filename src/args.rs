@@ -52,7 +52,7 @@ pub enum Command {
     /// `ClusterCatalog` objects define the catalogs. Every replica serves all of them.
     Controller(Box<ControllerArgs>),
     #[command(flatten)]
-    Local(LocalCommand),
+    Local(Box<LocalCommand>),
     /// Print a Secret with a new certificate for the server, for clusters without cert-manager
     ///
     /// The Secret has the type `kubernetes.io/tls`. Its certificate is valid for one year, for the

@@ -31,7 +31,8 @@ const DOCUMENT: &str =
 /// The catalog of a recorded case.
 fn catalog(case: &Value) -> Catalog {
     let blobs = case["blobs"].as_array().expect("a case has blobs");
-    let text: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
+    let blobs: Vec<_> = blobs.iter().map(Value::to_string).collect();
+    let text = blobs.join("\n");
     let mut lines = Vec::new();
     let origin = testing::fixture::read_file("catalog.json", text.as_bytes(), &mut lines);
     let origins = Origins {

@@ -131,7 +131,7 @@ impl<'a> ChannelGraph<'a> {
     }
 
     /// Returns the entries, each before those that it replaces or skips.
-    fn from_head_down(&self, work: &Work<'_>) -> Result<Vec<ChannelEntry<'a>>, WorkStopped> {
+    fn head_down(&self, work: &Work<'_>) -> Result<Vec<ChannelEntry<'a>>, WorkStopped> {
         let mut incoming: HashMap<&str, usize> = HashMap::new();
         for entry in self.entries.values() {
             work.draw(Step::Edge, 1 + entry.skips().len())?;
@@ -165,7 +165,7 @@ impl<'a> ChannelGraph<'a> {
         wanted: &HashSet<&'a str>,
         work: &Work<'_>,
     ) -> Result<Option<Vec<&'a str>>, WorkStopped> {
-        let order = self.from_head_down(work)?;
+        let order = self.head_down(work)?;
         let is_wanted = |entry: &ChannelEntry<'_>| wanted.contains(entry.name());
         let Some(first) = order.iter().position(is_wanted) else {
             return Ok(Some(Vec::new()));
@@ -189,13 +189,13 @@ impl<'a> ChannelGraph<'a> {
         let chain = self.chain_from(top);
         let place: HashMap<&str, usize> = chain.iter().copied().zip(0..).collect();
         // The nearest entry to the head that skips a name: one on the chain, or else another one.
-        let mut skipper: HashMap<&str, ChannelEntry<'a>> = HashMap::new();
+        let mut skipping: HashMap<&str, ChannelEntry<'a>> = HashMap::new();
         for on_chain in [true, false] {
             for entry in order {
                 work.draw(Step::Edge, 1 + entry.skips().len())?;
                 if place.contains_key(entry.name()) == on_chain {
                     for name in entry.skips() {
-                        skipper.entry(name).or_insert(*entry);
+                        skipping.entry(name).or_insert(*entry);
                     }
                 }
             }
@@ -228,7 +228,7 @@ impl<'a> ChannelGraph<'a> {
                 connected = connected.max(at + 1);
                 continue;
             }
-            let Some(by) = skipper.get(name) else {
+            let Some(by) = skipping.get(name) else {
                 return Ok(None);
             };
             skipped.insert(name);

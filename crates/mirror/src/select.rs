@@ -409,13 +409,13 @@ impl<'a, 's> Selector<'a, 's, '_> {
         let platform = need.and_then(|need| need.platform.as_ref()?.platform());
         let mut compatible = None;
         if let Some(platform) = platform {
-            let mut names = HashSet::new();
+            let mut running = HashSet::new();
             for bundle in package.bundles() {
                 if bundle.runs_on(&platform, self.work)? {
-                    names.insert(bundle.name());
+                    running.insert(bundle.name());
                 }
             }
-            compatible = Some(names);
+            compatible = Some(running);
         }
         Ok(Candidate {
             package,

@@ -1,6 +1,8 @@
 //! Measures plans and the matrix over a real catalog that is cut into three versions, and plans over
 //! hostile catalogs against the prices of their work. Prints the thread's CPU time.
 
+#![expect(clippy::disallowed_macros, reason = "benches print what they measured")]
+
 #[path = "../tests/it/cut.rs"]
 mod cut;
 
@@ -61,7 +63,7 @@ fn main() {
                 rules,
                 ..ClusterBundle::default()
             });
-            let request = request(&vec![&content; MAX_STEPS], installed.collect(), &labels);
+            let request = request(&[&content; MAX_STEPS], installed.collect(), &labels);
             let (micros, units) = measure(&request);
             let percent = micros.saturating_mul(100) / units.max(1);
             worst = worst.max((percent, name));

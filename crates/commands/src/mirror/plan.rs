@@ -148,13 +148,11 @@ impl MergedPlan {
     pub(super) fn file(&self, output: &OutputFormat) -> Result<String, CommandError> {
         let mut texts = Vec::new();
         for file in &self.files {
-            match file["text"].as_str() {
-                Some(text) => texts.push(text),
-                None => {
-                    let message = text(file, "/message");
-                    return Err(CommandError::new(ExitStatus::Negative, message));
-                }
-            }
+            let Some(rendered) = file["text"].as_str() else {
+                let message = text(file, "/message");
+                return Err(CommandError::new(ExitStatus::Negative, message));
+            };
+            texts.push(rendered);
         }
         Ok(match (output, &*texts) {
             (_, [one]) => (*one).to_owned(),

@@ -59,8 +59,8 @@ fn two_versions() -> [String; 2] {
         let mut add = |version: usize, verdict: &str, channel: &str, max: [&str; 2]| {
             let package = package(verdict);
             let default = channel.split(':').next().unwrap_or_default();
-            fixtures[version] +=
-                &format!("package {package} default={default}\nchannel {channel}\n");
+            let head = format!("package {package} default={default}\nchannel {channel}\n");
+            fixtures[version].push_str(&head);
             for (bundle_version, max) in ["1.0.0", "1.1.0"].into_iter().zip(max) {
                 if channel.contains(&format!(" v{bundle_version}?")) {
                     fixtures[version] += &(bundle(&package, bundle_version, max) + "\n");

@@ -41,8 +41,7 @@ pub(super) fn push_image(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let pinned = runtime.block_on(registries.push(to, image))?;
-    Ok(pinned.to_string())
+    Ok(runtime.block_on(registries.push(to, image))?)
 }
 
 /// Packs the files that `.indexignore` leaves in, if they are a valid catalog.

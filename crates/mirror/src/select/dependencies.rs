@@ -180,20 +180,17 @@ impl<'a, 's> Selector<'a, 's, '_> {
             let package = group[0].package;
             let known =
                 |candidate: &Candidate<'_, '_>| candidate.package.place() == package.place();
-            let at = match candidates.iter().position(known) {
-                Some(at) => at,
-                None => {
-                    candidates.push(Candidate {
-                        package,
-                        selection: None,
-                        channels: Vec::new(),
-                        default_channel: String::new(),
-                        compatible: None,
-                        names: None,
-                    });
-                    candidates.len() - 1
-                }
-            };
+            let at = candidates.iter().position(known).unwrap_or_else(|| {
+                candidates.push(Candidate {
+                    package,
+                    selection: None,
+                    channels: Vec::new(),
+                    default_channel: String::new(),
+                    compatible: None,
+                    names: None,
+                });
+                candidates.len() - 1
+            });
             self.select_in_channel(&mut candidates[at], &group)?;
         }
         candidates.sort_by_key(|candidate| candidate.package.place());
@@ -211,19 +208,18 @@ impl<'a, 's> Selector<'a, 's, '_> {
             return Ok(());
         };
         let is_same = |one: &CandidateChannel<'_, '_>| one.channel.name() == channel.name();
-        let at = match candidate.channels.iter().position(is_same) {
-            Some(at) => at,
-            None => {
-                candidate.channels.push(CandidateChannel {
-                    channel,
-                    selection: None,
-                    line: candidate.line(),
-                    range: None,
-                    entries: None,
-                });
-                candidate.channels.len() - 1
-            }
-        };
+        let known = candidate.channels.iter().position(is_same);
+        let at = known.unwrap_or_else(|| {
+            let line = candidate.line();
+            candidate.channels.push(CandidateChannel {
+                channel,
+                selection: None,
+                line,
+                range: None,
+                entries: None,
+            });
+            candidate.channels.len() - 1
+        });
 
         let before = candidate.channels[at].entries.take().unwrap_or_default();
         let mut names: HashSet<&str> = before.iter().map(|entry| entry.name()).collect();
