@@ -223,7 +223,7 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
     let output = ask(&folders, &["resolve", "@broken", "@one", "etcd"]);
     let start = "error: cannot load catalog broken (`@/broken`): ";
     assert!(
-        output.status == Some(1) && output.stderr.starts_with(start),
+        output.status == Some(2) && output.stderr.starts_with(start),
         "{}",
         output.stderr
     );

@@ -288,6 +288,6 @@ fn a_query_is_executed_without_a_server_and_errors_are_an_exit_status() {
 #[test]
 fn a_source_that_cannot_be_read_is_an_error() {
     let output = ask(&["list", "packages", "@none"]);
-    assert_eq!((output.status, output.stdout.as_str()), (Some(1), ""));
+    assert_eq!((output.status, output.stdout.as_str()), (Some(2), ""));
     assert!(output.stderr.starts_with("error: "), "{}", output.stderr);
 }

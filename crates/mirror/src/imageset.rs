@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use fbc::Catalog;
-use fbc::work::{Work, WorkStopped};
+use fbc::work::{Step, Work, WorkStopped};
 use fbc_grammar::version::Version;
 
 use crate::configuration::{
@@ -15,6 +15,9 @@ use crate::need::PackageNeed;
 use crate::plan::PlannedPackage;
 use crate::range::MirrorRange;
 use crate::select::{MirrorRules, MirrorSet, MirroredChannel, MirroredPackage, ReasonKind, select};
+
+/// Steps that a selected bundle is charged as, for its form in plans that are compared.
+const PLANNED_BUNDLE_PRICE: usize = 60;
 
 /// No configuration of oc-mirror selects exactly the set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,6 +85,12 @@ fn find(
     set: &MirrorSet<'_>,
     work: &Work<'_>,
 ) -> Result<Result<CatalogSelection, String>, WorkStopped> {
+    let bundles: usize = set
+        .packages
+        .iter()
+        .map(|package| package.bundles.len())
+        .sum();
+    work.draw(Step::Bundle, PLANNED_BUNDLE_PRICE * bundles)?;
     let wanted: Vec<_> = set.packages.iter().map(PlannedPackage::from).collect();
     let mut differences = String::new();
     for spell in [as_configured, by_versions] {

@@ -26,6 +26,13 @@ pub use dependencies::{MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES};
 /// Schema of the blobs with deprecations.
 const DEPRECATIONS: &str = "olm.deprecations";
 
+/// Steps that a package of a selection of all packages is charged as.
+const PACKAGE_PRICE: usize = 30;
+
+/// Steps that a bundle of a selected package is charged as: a microsecond for all that is done with
+/// it.
+const BUNDLE_PRICE: usize = 20;
+
 /// The rules that a selection follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MirrorRules {
@@ -320,7 +327,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         let selection = self.selection;
         if selection.packages.is_empty() {
             self.work
-                .draw(Step::Package, self.catalog.packages().len())?;
+                .draw(Step::Package, PACKAGE_PRICE * self.catalog.packages().len())?;
             let packages: Vec<_> = self.catalog.packages().collect();
             return packages
                 .into_iter()
@@ -451,8 +458,10 @@ impl<'a, 's> Selector<'a, 's, '_> {
     /// Checks that all bundles of the selected packages have a version.
     fn check_versions(&mut self, candidates: &[Candidate<'a, 's>]) -> Result<(), WorkStopped> {
         for candidate in candidates {
-            self.work
-                .draw(Step::Bundle, candidate.package.bundles().len())?;
+            self.work.draw(
+                Step::Bundle,
+                BUNDLE_PRICE * candidate.package.bundles().len(),
+            )?;
             // Bundles without a version come last.
             let last = candidate.package.bundles().next_back();
             if let Some(bundle) = last.filter(|bundle| bundle.version().is_none()) {

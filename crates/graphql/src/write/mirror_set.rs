@@ -17,8 +17,15 @@ use crate::fields::{
 };
 use crate::input::{self, MirrorRulesInput, MirrorSetInput};
 
-/// Bytes that a byte of a configuration is charged as: it is decoded to values that are allocated.
-const CONFIGURATION_PRICE: usize = 10;
+/// Bytes that a byte of a configuration is charged as: it is decoded to values that are allocated,
+/// and may be of a pattern that is compiled.
+const CONFIGURATION_PRICE: usize = 40;
+
+/// Words that a pattern is charged as: it is compiled.
+const PATTERN_PRICE: usize = 100;
+
+/// Words that an image is charged as in a file for another tool.
+const RENDERED_IMAGE_PRICE: usize = 4;
 
 /// A mirror set with what it was made of.
 #[derive(Clone, Copy)]
@@ -67,7 +74,10 @@ impl<'a> ResponseWriter<'a> {
             MirrorConfiguration::parse(text)
         } else {
             let packages = input.packages.as_ref().map_or(0, Vec::len);
+            let patterns = input.blocked_images.as_ref().map_or(0, Vec::len);
             self.work.draw(Step::Word, packages)?;
+            self.work
+                .draw(Step::Word, patterns.saturating_mul(PATTERN_PRICE))?;
             MirrorConfiguration::from_request(reference(served), argument)
         };
         let mut configuration = match read {
@@ -131,7 +141,19 @@ fn reference(served: &Served) -> &str {
     served.content.image.as_deref().unwrap_or(&served.name)
 }
 
-impl SetObject<'_, '_> {
+impl<'a> SetObject<'_, 'a> {
+    /// Writes the images as a file of another tool.
+    fn write_file(
+        self,
+        render: ImageRenderer,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        let words = self.images.len().saturating_mul(RENDERED_IMAGE_PRICE);
+        writer.work.draw(Step::Word, words)?;
+        writer.mirror_file(self.render(render, field), field)
+    }
+
     /// Renders the images, for the target in the arguments of a field.
     fn render(self, render: ImageRenderer, field: &PlannedField<'_>) -> Result<String, String> {
         let to = arguments(field).string("to").unwrap_or_default();
@@ -189,11 +211,9 @@ impl<'a> Object<'a> for SetObject<'_, 'a> {
                 let text = image_set(self.configuration, &items, self.rules, writer.work)?;
                 writer.mirror_file(text.map_err(|error| error.to_string()), field)
             }
-            MirrorSetField::Mapping => writer.mirror_file(self.render(mapping, field), field),
-            MirrorSetField::Skopeo => writer.mirror_file(self.render(skopeo, field), field),
-            MirrorSetField::MirrorSets => {
-                writer.mirror_file(self.render(mirror_sets, field), field)
-            }
+            MirrorSetField::Mapping => self.write_file(mapping, field, writer),
+            MirrorSetField::Skopeo => self.write_file(skopeo, field, writer),
+            MirrorSetField::MirrorSets => self.write_file(mirror_sets, field, writer),
         }
     }
 }
