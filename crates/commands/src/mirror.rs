@@ -39,7 +39,7 @@ static FILES: [(OutputFormat, &str, &str); 4] = [
     ),
     (OutputFormat::Mapping, "mapping", "withMapping"),
     (OutputFormat::Skopeo, "skopeo", "withSkopeo"),
-    (OutputFormat::Idms, "mirrorSets", "withMirrorSets"),
+    (OutputFormat::Idms, "imageMirrorSets", "withMirrorSets"),
 ];
 
 /// Prints what the items select. The status is negative if one of them is refused.

@@ -125,7 +125,7 @@ fn select(
         ("Catalog", "mirrorSet") => {
             r#"(input: {packages: [{name: "etcd", channels: [{name: "stable"}]}], full: true, rules: OC_MIRROR})"#
         }
-        ("MirrorSet", "mapping" | "skopeo" | "mirrorSets") => r#"(to: "mirror.example.com")"#,
+        ("MirrorSet", "mapping" | "skopeo" | "imageMirrorSets") => r#"(to: "mirror.example.com")"#,
         ("Query", "platformMatrix") => r#"(catalogs: ["alpha", "beta"])"#,
         ("Package", "successors") => r#"(of: {name: "etcd.v1.0.0", version: "1.0.0"})"#,
         ("Query", "availableUpgrades") => {

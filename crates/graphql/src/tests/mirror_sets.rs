@@ -41,7 +41,7 @@ fn stable() -> Value {
 fn a_mirror_set_has_files_for_other_tools_or_says_why_not() {
     let files = "{ imageSetConfiguration { text message }
         mapping(to: \"m.io/olm\") { text message } skopeo(to: \"m.io/olm\", maxNestedPaths: 1) { text }
-        mirrorSets(to: \"olm\") { text message } }";
+        imageMirrorSets(to: \"olm\") { text message } }";
     let set = set(files, &stable());
     assert_eq!(
         set,
@@ -57,7 +57,7 @@ fn a_mirror_set_has_files_for_other_tools_or_says_why_not() {
             "skopeo": {
                 "text": "skopeo copy --all docker://quay.io/x/etcd:2 docker://m.io/olm-x-etcd:2\n",
             },
-            "mirrorSets": {
+            "imageMirrorSets": {
                 "text": null,
                 "message": "`olm` is not a registry to copy to: expected HOST[:PORT][/PATH], such as `mirror.example.com/olm`",
             },

@@ -213,7 +213,7 @@ impl<'a> Object<'a> for SetObject<'_, 'a> {
             }
             MirrorSetField::Mapping => self.write_file(mapping, field, writer),
             MirrorSetField::Skopeo => self.write_file(skopeo, field, writer),
-            MirrorSetField::MirrorSets => self.write_file(mirror_sets, field, writer),
+            MirrorSetField::ImageMirrorSets => self.write_file(mirror_sets, field, writer),
         }
     }
 }
