@@ -186,7 +186,7 @@ test("content that changes meanwhile is announced, and shown when the reader wan
   await bar.waitFor();
   assert.equal(await page.locator('.tile a[href*="newcomer"]').count(), 0);
   await bar.getByRole("button", { name: "Show what is served now" }).click();
-  await page.getByRole("status").filter({ hasText: /^139 packages$/ }).waitFor();
+  await page.getByRole("status").filter({ hasText: /^140 packages$/ }).waitFor();
   await bar.waitFor({ state: "detached" });
   rmSync(file);
 });
