@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What decides which lines, index and problems the files of a source give. Stored contents of
-/// another identity are read again.
+/// Code that makes lines, index and problems of the files of a source. Stored contents of another
+/// identity are read again.
 const CONTENT_CODE: [&str; 6] = [
     "Cargo.lock",
     "crates/fbc/src",
@@ -17,7 +17,7 @@ const CONTENT_CODE: [&str; 6] = [
     "crates/loading/src",
 ];
 
-/// What decides the bytes of a response, besides the content: entity tags of another identity are
+/// Code that makes the bytes of a response, besides the content: entity tags of another identity are
 /// not believed.
 const ANSWERS_CODE: [&str; 15] = [
     "Cargo.lock",

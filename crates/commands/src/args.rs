@@ -225,13 +225,13 @@ pub struct MirrorNeedArgs {
     #[arg(long, value_name = "BUNDLE", requires = "package")]
     pub up_to: Option<String>,
     /// Also select what the selected bundles require
-    #[arg(long)]
+    #[arg(long, conflicts_with = "config")]
     pub dependencies: bool,
     /// Select only bundles that run on this version of `OpenShift`, such as 4.18
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", conflicts_with = "config")]
     pub openshift: Option<String>,
     /// Select only bundles that run on this version of Kubernetes, such as 1.31
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", conflicts_with = "config")]
     pub kubernetes: Option<String>,
 }
 
@@ -495,7 +495,7 @@ pub fn parse_installed(text: &str) -> Option<InstalledArg> {
 }
 
 /// Checks that a text is a day.
-fn parse_day(text: &str) -> Result<String, String> {
+pub fn parse_day(text: &str) -> Result<String, String> {
     match jiff::civil::Date::strptime("%Y-%m-%d", text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err("write a day as YEAR-MONTH-DAY, such as 2026-11-26".to_owned()),

@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use crate::file_argument::{STDIN, read_text};
 use crate::{CommandError, ExitStatus};
-
-/// Argument that stands for the standard input.
-const STDIN: &str = "-";
 
 /// Endings of the names of files with documents.
 const ENDINGS: [&str; 2] = ["graphql", "gql"];
@@ -15,7 +13,7 @@ const ENDINGS: [&str; 2] = ["graphql", "gql"];
 /// and so is the name of a file without `@`. No document is such a name: each has a brace.
 pub fn read_document(argument: &str) -> Result<String, CommandError> {
     if argument == STDIN {
-        return io::read_to_string(io::stdin())
+        return read_text(Path::new(STDIN))
             .map_err(|error| unreadable("the document from standard input", &error));
     }
     if let Some(path) = argument.strip_prefix('@') {

@@ -16,6 +16,7 @@ pub mod diff;
 pub mod document_argument;
 pub mod documents;
 mod error;
+pub mod file_argument;
 pub mod graph;
 mod jsonpath;
 pub mod list;

@@ -29,6 +29,9 @@ pub struct MirrorRequest {
     pub problems: Vec<Value>,
 }
 
+/// Schemes that oc-mirror allows before the reference of a catalog.
+const SCHEMES: [&str; 3] = ["docker://", "oci://", "oci:"];
+
 /// Formats that are files for other tools: the field of `MirrorSet`, and the variable that asks for
 /// it.
 static FILES: [(OutputFormat, &str, &str); 4] = [
@@ -92,6 +95,14 @@ pub async fn mirror<T: GraphqlTransport>(
     };
     print(&text)?;
     Ok(ExitStatus::Success)
+}
+
+/// Returns the reference of a catalog in a configuration without its scheme.
+pub fn without_scheme(reference: &str) -> &str {
+    let stripped = SCHEMES
+        .iter()
+        .find_map(|scheme| reference.strip_prefix(scheme));
+    stripped.unwrap_or(reference)
 }
 
 /// Fails for formats that a plan does not have, and if the registry to copy to is missing.

@@ -11,7 +11,7 @@ use commands::ListOrder;
 use commands::args::{
     CatalogAlias, DiffArgs, GraphArgs, ListArgs, MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs,
     OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, UpgradePlanArgs,
-    WantedArg, parse_catalog_alias, parse_count, parse_wanted,
+    WantedArg, parse_catalog_alias, parse_count, parse_day, parse_wanted,
 };
 use jiff::SignedDuration;
 
@@ -399,7 +399,7 @@ pub(crate) struct OutdatedArgs {
     #[arg(long)]
     pub(crate) exit_code: bool,
     /// Also show the phase of support on a day, such as 2026-11-26
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
     pub(crate) support_on: Option<String>,
     #[command(flatten)]
     pub(crate) sort: SortArgs,

@@ -16,7 +16,7 @@ use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::{CommonArgs, SERVER_VARIABLE, Via};
-use crate::documents::BUNDLE_NAMES;
+use crate::documents::{BUNDLE_NAMES, CATALOG_IMAGES};
 use crate::error::server_error;
 use crate::selector::LabelSelector;
 
@@ -46,6 +46,16 @@ pub(crate) type ServerSession = CommandSession<ServerTransport>;
 #[derive(Debug)]
 pub(crate) struct ServerTransport {
     pub(crate) client: Client,
+}
+
+/// A served catalog with its image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServedCatalog {
+    pub(crate) name: String,
+    /// Reference of its image by digest; empty for a directory.
+    pub(crate) image: String,
+    /// Reference of its image with the tag; empty for a directory.
+    pub(crate) reference: String,
 }
 
 /// Command over a server, with the content that the command line pins.
@@ -303,6 +313,23 @@ pub(crate) async fn bundle_name(
             chosen.catalog, chosen.package
         ))
     })
+}
+
+/// Returns the served catalogs that the command line allows.
+pub(crate) async fn served_catalogs(
+    session: &ServerSession,
+) -> Result<Vec<ServedCatalog>, CommandError> {
+    let data = session.data(CATALOG_IMAGES, &Value::Null).await?;
+    let catalogs = data["catalogs"].as_array().into_iter().flatten();
+    let catalogs = catalogs.map(|catalog| ServedCatalog {
+        name: text(catalog, "/name"),
+        image: text(catalog, "/image"),
+        reference: text(catalog, "/imageReference"),
+    });
+    let is_selected = |catalog: &ServedCatalog| {
+        session.catalogs.is_empty() || session.catalogs.contains(&catalog.name)
+    };
+    Ok(catalogs.filter(is_selected).collect())
 }
 
 /// Returns where the URL of the server is from.

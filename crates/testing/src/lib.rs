@@ -15,6 +15,7 @@ pub mod image;
 mod kubelet;
 mod layout;
 mod link;
+pub mod names;
 mod proxy;
 pub mod random;
 mod registry;

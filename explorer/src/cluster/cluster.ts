@@ -56,7 +56,7 @@ export function isEmpty(cluster: Cluster): boolean {
 export const cluster = createStore<Cluster>(initialCluster());
 
 /** What the browser was told; see `parseObjects`. */
-export const installed = createStore<readonly InstalledOperator[]>(storedValue(INSTALLED_KEY, []));
+export const installed = createStore<readonly InstalledOperator[]>(storedOperators());
 
 /** The cluster of the address, or else the one of the last visit. That of the page that resolves is of a request. */
 function initialCluster(): Cluster {
@@ -65,6 +65,12 @@ function initialCluster(): Cluster {
   const named = clusterOf(parameters);
   if (!isEmpty(named) && !parameters.has("resolve")) return named;
   return clusterOf(new URLSearchParams(storedValue<Record<string, string>>(CLUSTER_KEY, {})));
+}
+
+/** The operators of the last visit. */
+function storedOperators(): readonly InstalledOperator[] {
+  const stored = storedValue<unknown>(INSTALLED_KEY, []);
+  return Array.isArray(stored) ? (stored as InstalledOperator[]) : [];
 }
 
 /** Sets the cluster, also for later visits. */

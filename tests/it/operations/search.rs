@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use testing::names::{name_parts, whole_name};
 
 use super::model::{Package, text};
 use super::packages::{counted, facets};
@@ -56,9 +57,6 @@ const FIELDS: [&str; 5] = [
     "PROVIDER",
     "DESCRIPTION",
 ];
-
-/// Words that tell no package from another.
-const GENERIC_WORDS: [&str; 3] = ["operator", "operators", "community"];
 
 #[test]
 fn a_word_is_found_wherever_it_stands_and_the_best_places_come_first() {
@@ -281,8 +279,8 @@ impl<'a> Indexed<'a> {
             .collect();
         let descriptions = [package.text("description"), text(metadata, "description")];
         let fields = [
-            parts(&name),
-            parts(&title),
+            name_parts(&name).collect(),
+            name_parts(&title).collect(),
             display::keywords(metadata).flat_map(words).collect(),
             display::provider(metadata)
                 .into_iter()
@@ -311,7 +309,7 @@ impl<'a> Indexed<'a> {
             .map(|word| self.whole(word).or_else(|| self.part(word)))
             .collect();
         let joined = self
-            .whole(&whole(&wanted))
+            .whole(&whole_name(&wanted))
             .or_else(|| self.part(&wanted.concat()));
         let joined = joined.filter(|_| wanted.len() > 1).map(|found| vec![found]);
 
@@ -328,7 +326,7 @@ impl<'a> Indexed<'a> {
         let place = if self.name == wanted {
             (0, 0)
         } else {
-            (sum(&matches), whole(shown).chars().count())
+            (sum(&matches), whole_name(shown).chars().count())
         };
         let is_found = |field: &usize| matches.iter().any(|found| found.field == *field);
         let fields = (0..FIELDS.len()).filter(is_found);
@@ -340,8 +338,8 @@ impl<'a> Indexed<'a> {
 
     /// The match of a word that is the whole name or display name but for generic words.
     fn whole(&self, word: &str) -> Option<WordMatch> {
-        let is_name = whole(&self.name) == word;
-        let is_title = whole(&self.title) == word && !self.title.is_empty();
+        let is_name = whole_name(&self.name) == word;
+        let is_title = whole_name(&self.title) == word && !self.title.is_empty();
         let is_in_name = is_name || self.name.iter().any(|part| part == word);
         (is_name || is_title).then_some(WordMatch {
             distance: 0,
@@ -394,30 +392,4 @@ fn words(text: &str) -> Vec<String> {
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
-}
-
-/// The words but for generic ones, unless each is generic, as one word.
-fn whole(words: &[String]) -> String {
-    let is_distinct = |word: &&String| !GENERIC_WORDS.contains(&word.as_str());
-    let distinct: String = words
-        .iter()
-        .filter(is_distinct)
-        .map(String::as_str)
-        .collect();
-    if distinct.is_empty() {
-        words.concat()
-    } else {
-        distinct
-    }
-}
-
-/// The words of a name, all of them from each to the last as one, and the whole name.
-fn parts(words: &[String]) -> BTreeSet<String> {
-    let ends = (0..words.len()).map(|start| words[start..].concat());
-    words
-        .iter()
-        .cloned()
-        .chain(ends)
-        .chain([whole(words)])
-        .collect()
 }

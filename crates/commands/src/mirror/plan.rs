@@ -10,7 +10,7 @@ use crate::output::{OutputFormat, lines};
 use crate::session::strings;
 use crate::{CommandError, ExitStatus};
 
-/// What several items select.
+/// The selections of all items together.
 pub(super) struct MergedPlan {
     /// Items are of several catalogs, which the plan names.
     names_catalogs: bool,

@@ -2,8 +2,8 @@
 //! prints them.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::{fs, io};
+use std::fs;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -13,10 +13,8 @@ use super::request::{
 };
 use crate::args::{InstalledArg, parse_installed};
 use crate::documents::BUNDLE_PROPERTIES;
+use crate::file_argument::{STDIN, read_bytes};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
-
-/// Argument that stands for the standard input.
-const STDIN: &str = "-";
 
 /// Annotation with the properties of an operator's bundle.
 const PROPERTIES: &str = "operatorframework.io/properties";
@@ -116,14 +114,8 @@ pub(super) async fn add_installed<T: GraphqlTransport>(
             CommandError::new(ExitStatus::Usage, message)
         };
         let json = match argument.as_str() {
-            STDIN => {
-                let mut json = Vec::new();
-                let read = io::stdin().read_to_end(&mut json);
-                read.map_err(|error| failed(error.to_string()))?;
-                json
-            }
-            path if fs::metadata(path).is_ok() => {
-                fs::read(path).map_err(|error| failed(error.to_string()))?
+            path if path == STDIN || fs::metadata(path).is_ok() => {
+                read_bytes(Path::new(path)).map_err(|error| failed(error.to_string()))?
             }
             _ => {
                 let installed = parse_installed(argument).ok_or_else(|| {

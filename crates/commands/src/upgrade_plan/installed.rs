@@ -2,16 +2,14 @@
 //! API in a file.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::{fs, io};
+use std::path::Path;
 
+use printing::text;
 use serde_json::{Map, Value, json};
 
 use crate::args::UpgradePlanArgs;
+use crate::file_argument::read_bytes;
 use crate::{CommandError, ExitStatus};
-
-/// Argument that stands for the standard input.
-const STDIN: &str = "-";
 
 /// Annotation with the properties of an operator's bundle.
 const PROPERTIES: &str = "operatorframework.io/properties";
@@ -51,14 +49,8 @@ impl InstalledObjects {
                 let message = format!("cannot read what is installed in `{file}`: {reason}");
                 CommandError::new(ExitStatus::Usage, message)
             };
-            let mut text = Vec::new();
-            let read = if file == STDIN {
-                io::stdin().read_to_end(&mut text).map(|_| ())
-            } else {
-                fs::read(file).map(|bytes| text = bytes)
-            };
-            read.map_err(|error| failed(error.to_string()))?;
-            let value = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
+            let json = read_bytes(Path::new(file)).map_err(|error| failed(error.to_string()))?;
+            let value = serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
             if !self.add(value) {
                 let expected = "expected ClusterServiceVersions, Subscriptions and ClusterExtensions as kubectl prints them, or an object with the list `installed`";
                 return Err(failed(expected.to_owned()));
@@ -203,8 +195,4 @@ fn of_extension(extension: &Value) -> Option<Value> {
         "versionRange": source.get("version"),
         "olm": "V1",
     }))
-}
-
-fn text(object: &Value, pointer: &str) -> String {
-    printing::text(object, pointer)
 }

@@ -81,10 +81,10 @@ enum MatchField {
     Description = 6,
 }
 
-/// What a match with a typo is behind one without.
+/// Distance of a match with a typo behind one without.
 const TYPO_FIELDS: u8 = 5;
 
-/// How a word of the query matches words of the vocabulary.
+/// Precision with which a word of the query matches words of the vocabulary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Precision {
     /// It is a whole name, and no other word.
@@ -307,7 +307,7 @@ impl Precision {
     /// The field that a match counts as, of a word in a field; `None` if it is no match.
     fn matched_field(self, field: u8) -> Option<u8> {
         let is_whole = field < MatchField::Name as u8;
-        // What only begins like a whole name is a word of it.
+        // A word that is only the beginning of a whole name counts as a part of it.
         let part = if is_whole {
             field + MatchField::Name as u8
         } else {

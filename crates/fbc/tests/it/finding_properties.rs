@@ -14,6 +14,7 @@ use fbc_read::Severity;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use testing::fixture;
+use testing::names::{name_parts, whole_name};
 use testing::random;
 
 fn config() -> Config {
@@ -146,33 +147,6 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The words but for those that tell no package from another, as one word.
-fn whole(words: &[String]) -> String {
-    let is_generic =
-        |word: &&String| ["operator", "operators", "community"].contains(&word.as_str());
-    let distinct: Vec<_> = words
-        .iter()
-        .filter(|word| !is_generic(word))
-        .cloned()
-        .collect();
-    if distinct.is_empty() {
-        words.concat()
-    } else {
-        distinct.concat()
-    }
-}
-
-/// The words of a name, and all of them from each to the last as one.
-fn parts(words: &[String]) -> Vec<String> {
-    let ends = (0..words.len()).map(|start| words[start..].concat());
-    words
-        .iter()
-        .cloned()
-        .chain(ends)
-        .chain([whole(words)])
-        .collect()
-}
-
 const FIELDS: [&str; 5] = [
     "NAME",
     "DISPLAY_NAME",
@@ -210,8 +184,8 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
     .collect();
     let title = join(Vec::from_iter(summary.display_name()));
     let fields = [
-        parts(&name),
-        parts(&title),
+        name_parts(&name).collect(),
+        name_parts(&title).collect(),
         join(summary.keywords().collect()),
         join(Vec::from_iter(summary.provider_name())),
         describing,
@@ -223,8 +197,8 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
     };
     // Each is a distance and a field.
     let of_whole = |wanted: &str| {
-        let is_name = whole(&name) == wanted;
-        let is_title = whole(&title) == wanted && !title.is_empty();
+        let is_name = whole_name(&name) == wanted;
+        let is_title = whole_name(&title) == wanted && !title.is_empty();
         let is_in_name = is_name || name.iter().any(|word| word == wanted);
         (is_name || is_title).then_some((0, usize::from(!is_in_name)))
     };
@@ -250,7 +224,7 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
             each.into_iter().map(|(_, place)| place).collect::<Vec<_>>(),
         )
     });
-    let joined = of_whole(&whole(&wanted)).or_else(|| literal(&wanted.concat()));
+    let joined = of_whole(&whole_name(&wanted)).or_else(|| literal(&wanted.concat()));
     let joined = joined
         .filter(|_| wanted.len() > 1)
         .map(|(distance, place)| (distance, vec![place]));
@@ -259,7 +233,7 @@ fn rank(package: Package<'_>, text: &str) -> Option<(u32, Vec<&'static str>)> {
         (each, joined) => each.or(joined)?,
     };
     let shown = if title.is_empty() { &name } else { &title };
-    let letters = whole(shown).len();
+    let letters = whole_name(shown).len();
     let found = (0..FIELDS.len()).filter(|place| places.contains(place));
     let fields = found.map(|place| FIELDS[place]).collect();
     Some((u32::try_from(distance << 8 | letters).unwrap(), fields))

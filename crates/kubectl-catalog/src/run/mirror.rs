@@ -3,29 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::{fs, io};
 
 use catalogql_client::{InstalledObject, installed};
-use commands::mirror::{MirrorItem, MirrorRequest, check_output, mirror as print};
+use commands::args::CatalogAlias;
+use commands::file_argument::read_text;
+use commands::mirror::{MirrorItem, MirrorRequest, check_output, mirror as print, without_scheme};
 use commands::output::hint;
 use commands::{CommandError, ExitStatus};
 use printing::text;
 use serde_json::{Value, json};
 
 use crate::args::{CommonArgs, MirrorArgs};
-use crate::context::{ServerSession, cluster_options};
-use crate::documents::CATALOG_IMAGES;
+use crate::context::{ServedCatalog, ServerSession, cluster_options, served_catalogs};
 use crate::error::server_error;
-
-/// Schemes that oc-mirror allows before the reference of a catalog.
-const SCHEMES: [&str; 3] = ["docker://", "oci://", "oci:"];
-
-/// A served catalog.
-struct ServedCatalog {
-    name: String,
-    /// Reference of its image; empty for a directory.
-    image: String,
-}
 
 /// Prints what is selected.
 pub(super) async fn mirror(
@@ -53,19 +43,14 @@ async fn of_configuration(
     path: &Path,
     args: &MirrorArgs,
 ) -> Result<MirrorRequest, CommandError> {
-    let read = if path == Path::new("-") {
-        io::read_to_string(io::stdin())
-    } else {
-        fs::read_to_string(path)
-    };
-    let text = read.map_err(|error| {
+    let text = read_text(path).map_err(|error| {
         let message = format!(
             "cannot read the configuration `{}`: {error}",
             path.display()
         );
         CommandError::new(ExitStatus::Usage, message)
     })?;
-    let catalogs = served(session).await?;
+    let catalogs = served_catalogs(session).await?;
     let Some(first) = catalogs.first() else {
         session.check_catalogs(&session.catalogs).await?;
         return Err(no_catalogs());
@@ -84,7 +69,7 @@ async fn of_configuration(
     }
     let mut request = MirrorRequest::default();
     for (at, name) in names.iter().enumerate() {
-        match find(name, &catalogs, args) {
+        match find(name, &catalogs, &args.reference) {
             Some(catalog) => request.items.push(item(at, &catalog.name)),
             None => request.problems.push(unknown_catalog(at, name, &catalogs)),
         }
@@ -190,20 +175,6 @@ fn request_of(by_catalog: BTreeMap<String, Vec<Value>>) -> MirrorRequest {
     }
 }
 
-/// Returns the served catalogs that the command line allows.
-async fn served(session: &ServerSession) -> Result<Vec<ServedCatalog>, CommandError> {
-    let data = session.data(CATALOG_IMAGES, &Value::Null).await?;
-    let catalogs = data["catalogs"].as_array().into_iter().flatten();
-    let catalogs = catalogs.map(|catalog| ServedCatalog {
-        name: text(catalog, "/name"),
-        image: text(catalog, "/image"),
-    });
-    let is_chosen = |catalog: &ServedCatalog| {
-        session.catalogs.is_empty() || session.catalogs.contains(&catalog.name)
-    };
-    Ok(catalogs.filter(is_chosen).collect())
-}
-
 /// Returns the references of the catalogs that a configuration names; empty if it is malformed.
 fn catalog_references(text: &str) -> Vec<String> {
     let value: Value = serde_saphyr::from_str(text).unwrap_or_default();
@@ -215,16 +186,15 @@ fn catalog_references(text: &str) -> Vec<String> {
     names.unwrap_or_default()
 }
 
-/// Finds the served catalog that a configuration names: by its name, by the reference of its image,
-/// or by the repository of that if no other one is served from it.
+/// Finds the served catalog that a configuration names: by its name, by the reference of its image
+/// with tag or digest, or by the repository of that if no other one is served from it.
 fn find<'c>(
     wanted: &str,
     catalogs: &'c [ServedCatalog],
-    args: &MirrorArgs,
+    aliases: &[CatalogAlias],
 ) -> Option<&'c ServedCatalog> {
     let wanted = without_scheme(wanted);
-    let alias = args
-        .reference
+    let alias = aliases
         .iter()
         .find(|alias| without_scheme(&alias.reference) == wanted);
     if let Some(alias) = alias {
@@ -232,7 +202,7 @@ fn find<'c>(
     }
     let exact = catalogs
         .iter()
-        .find(|catalog| catalog.name == wanted || catalog.image == wanted);
+        .find(|catalog| [&*catalog.name, &catalog.image, &catalog.reference].contains(&wanted));
     exact.or_else(|| {
         let is_same = |catalog: &&ServedCatalog| {
             !catalog.image.is_empty() && repository(&catalog.image) == repository(wanted)
@@ -240,13 +210,6 @@ fn find<'c>(
         let mut same = catalogs.iter().filter(is_same);
         same.next().filter(|_| same.next().is_none())
     })
-}
-
-fn without_scheme(reference: &str) -> &str {
-    let stripped = SCHEMES
-        .iter()
-        .find_map(|scheme| reference.strip_prefix(scheme));
-    stripped.unwrap_or(reference)
 }
 
 /// Returns a reference without its tag and digest.
@@ -283,4 +246,42 @@ fn unknown_catalog(at: usize, name: &str, catalogs: &[ServedCatalog]) -> Value {
 
 fn no_catalogs() -> CommandError {
     CommandError::new(ExitStatus::NotFound, "no catalog is served")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_names_a_catalog_by_its_name_its_tag_its_digest_or_its_repository() {
+        let served = |name: &str, tagged: &str, digest: &str| ServedCatalog {
+            name: name.to_owned(),
+            image: format!("{}@sha256:{digest}", repository(tagged)),
+            reference: tagged.to_owned(),
+        };
+        let catalogs = [
+            served("old", "quay.io/r/index:v4.17", "17"),
+            served("new", "quay.io/r/index:v4.18", "18"),
+            served("other", "quay.io:5000/c/index:latest", "00"),
+        ];
+        let aliases = [CatalogAlias {
+            name: "old".to_owned(),
+            reference: "registry.example.com/mirrored:v1".to_owned(),
+        }];
+        for (wanted, expected) in [
+            ("new", Some("new")),
+            ("quay.io/r/index:v4.17", Some("old")),
+            ("docker://quay.io/r/index:v4.18", Some("new")),
+            ("quay.io/r/index@sha256:17", Some("old")),
+            // Two catalogs are of this repository, and one is of the other.
+            ("quay.io/r/index:v4.19", None),
+            ("quay.io:5000/c/index:v4.18", Some("other")),
+            ("registry.example.com/mirrored:v1", Some("old")),
+            ("registry.example.com/mirrored:v2", None),
+        ] {
+            let found = find(wanted, &catalogs, &aliases);
+            let name = found.map(|catalog| &*catalog.name);
+            assert_eq!(name, expected, "{wanted}");
+        }
+    }
 }

@@ -8,11 +8,10 @@ use commands::output::hint;
 use commands::upgrade_plan::{InstalledObjects, upgrade_plan as plan};
 use commands::{CommandError, ExitStatus};
 
-use self::catalogs::{ServedReference, planned_steps};
+use self::catalogs::planned_steps;
 pub(crate) use self::steps::ReleaseVersion;
 use crate::args::{ClusterUpgradeArgs, CommonArgs};
-use crate::context::{ServerSession, cluster_options};
-use crate::documents::CATALOG_IMAGES;
+use crate::context::{ServerSession, cluster_options, served_catalogs};
 use crate::error::server_error;
 
 /// Prints a plan for the way from the version of the cluster to the one of the arguments.
@@ -28,7 +27,7 @@ pub(super) async fn upgrade_plan(
     };
     // Before the objects are read: a wrong version needs none of them.
     let versions = steps::versions(from, args.to).map_err(|message| refused(&message))?;
-    let served = served_references(session).await?;
+    let served = served_catalogs(session).await?;
     let steps = planned_steps(&versions, &args.catalogs, &served);
     let steps = steps.map_err(|message| {
         refused(&message).hint(
@@ -100,22 +99,6 @@ async fn present_version(cluster: &ClusterReader) -> Result<ReleaseVersion, Comm
     version
         .parse()
         .map_err(|error| refused(&format!("the version of the cluster is malformed: {error}")))
-}
-
-/// Returns the served catalogs with the references of their images.
-async fn served_references(session: &ServerSession) -> Result<Vec<ServedReference>, CommandError> {
-    let data = session
-        .data(CATALOG_IMAGES, &serde_json::Value::Null)
-        .await?;
-    let catalogs = data["catalogs"].as_array().into_iter().flatten();
-    let catalogs = catalogs.map(|catalog| ServedReference {
-        name: printing::text(catalog, "/name"),
-        reference: printing::text(catalog, "/imageReference"),
-    });
-    let is_selected = |catalog: &ServedReference| {
-        session.catalogs.is_empty() || session.catalogs.contains(&catalog.name)
-    };
-    Ok(catalogs.filter(is_selected).collect())
 }
 
 fn refused(message: &str) -> CommandError {

@@ -2,13 +2,12 @@
 
 mod catalog;
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
-use commands::mirror::{MirrorItem, MirrorRequest, check_output, mirror as print};
+use commands::file_argument::read_text;
+use commands::mirror::{MirrorItem, MirrorRequest, check_output, mirror as print, without_scheme};
 use fbc_grammar::image::ImageReference;
 use mirror::plan::PlannedProblem;
 use mirror::{CatalogSelection, MirrorConfiguration, MirrorProblem, MirrorProblemCode};
@@ -19,9 +18,6 @@ use super::local;
 use super::once;
 use super::sources::{self, SourceReference, with_name};
 use crate::args::{MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs};
-
-/// Schemes that oc-mirror allows before the reference of a catalog.
-const SCHEMES: [&str; 3] = ["docker://", "oci://", "oci:"];
 
 /// Runs a subcommand of `mirror`.
 pub(super) fn mirror(command: &MirrorCommand) -> anyhow::Result<ExitCode> {
@@ -144,11 +140,7 @@ impl Selection {
 }
 
 fn read_configuration(path: &Path) -> anyhow::Result<String> {
-    let reading = || format!("cannot read the configuration `{}`", path.display());
-    if path == Path::new("-") {
-        return io::read_to_string(io::stdin()).with_context(reading);
-    }
-    fs::read_to_string(path).with_context(reading)
+    read_text(path).with_context(|| format!("cannot read the configuration `{}`", path.display()))
 }
 
 fn load_sources(args: &MirrorSelectionArgs) -> anyhow::Result<Vec<LoadedSource>> {
@@ -210,13 +202,6 @@ fn is_same(a: &str, b: &str) -> bool {
     let b = without_scheme(b);
     let normalized = |text| ImageReference::parse(text).map(|reference| reference.to_string());
     a == b || normalized(a).is_ok_and(|a| normalized(b).is_ok_and(|b| a == b))
-}
-
-fn without_scheme(reference: &str) -> &str {
-    let stripped = SCHEMES
-        .iter()
-        .find_map(|scheme| reference.strip_prefix(scheme));
-    stripped.unwrap_or(reference)
 }
 
 fn unknown_catalog(item: &CatalogSelection, sources: &[LoadedSource]) -> MirrorProblem {

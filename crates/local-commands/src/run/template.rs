@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
+use commands::file_argument::read_bytes;
 use edit::blob::{CatalogBlob, sort};
 use edit::bundle::arrange;
 use edit::file::{SourceFile, path_of_package};
@@ -135,16 +136,8 @@ pub(super) fn migrate(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a file; `-` is standard input.
 fn input(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
-        io::copy(&mut io::stdin().lock(), &mut bytes).map(drop)
-    } else {
-        fs::read(path).map(|read| bytes = read)
-    };
-    read.with_context(|| format!("cannot read `{}`", path.display()))?;
-    Ok(bytes)
+    read_bytes(path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 fn named(path: &Path) -> String {

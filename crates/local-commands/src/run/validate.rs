@@ -66,6 +66,22 @@ pub(super) struct Finding<'a> {
     pub(super) line: Option<u32>,
 }
 
+impl<'a> Finding<'a> {
+    /// Makes a finding without a place.
+    pub(super) fn new(code: &'a str, severity: Severity, message: String) -> Self {
+        Self {
+            code,
+            severity,
+            message,
+            package: None,
+            channel: None,
+            bundle: None,
+            file: None,
+            line: None,
+        }
+    }
+}
+
 /// Code of the only problem of a catalog that cannot be read.
 const UNREADABLE: &str = "UNREADABLE";
 
@@ -144,16 +160,6 @@ fn files_prefix(reference: &SourceReference) -> String {
 }
 
 fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<Finding<'a>> {
-    let counted = |code, severity, message| Finding {
-        code,
-        severity,
-        message,
-        package: None,
-        channel: None,
-        bundle: None,
-        file: None,
-        line: None,
-    };
     let place = |file: &str| Some(format!("{prefix}{file}"));
     let catalog = match catalog {
         Ok(catalog) => catalog,
@@ -167,7 +173,7 @@ fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<F
             return vec![Finding {
                 file,
                 line,
-                ..counted(UNREADABLE, Severity::Error, message)
+                ..Finding::new(UNREADABLE, Severity::Error, message)
             }];
         }
     };
@@ -183,7 +189,7 @@ fn findings<'a>(catalog: Result<&'a Catalog, &LoadError>, prefix: &str) -> Vec<F
     });
     let unlisted = catalog.all_problems().unlisted();
     let unlisted = unlisted.iter().map(|(code, count)| {
-        counted(
+        Finding::new(
             code.as_str(),
             code.severity(),
             format!("{count} more problems of this kind"),

@@ -113,7 +113,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
     }
 
     /// Adds the names without which the channel would not be valid.
-    pub(super) fn connect(
+    fn connect(
         &self,
         graph: &ChannelGraph<'a>,
         names: &mut Vec<(&'a str, ReasonKind)>,
@@ -165,10 +165,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         let package = candidate.package;
         self.work.draw(Step::Comparison, package.bundles().len())?;
         let bundle = find_installed(package, from);
-        let installed = match bundle {
-            Some(bundle) => Installed::from_bundle(bundle),
-            None => unknown_installed(from),
-        };
+        let installed = installed(bundle, from);
         let is_allowed = |bundle: Bundle<'_>| candidate.allows(bundle.name());
         let steps = upgrade.updates.path_from_installed(
             &installed,
@@ -190,11 +187,7 @@ impl<'a, 's> Selector<'a, 's, '_> {
         from: &InstalledText,
     ) -> Result<(), WorkStopped> {
         let package = candidate.package;
-        let bundle = find_installed(package, from);
-        let installed = match bundle {
-            Some(bundle) => Installed::from_bundle(bundle),
-            None => unknown_installed(from),
-        };
+        let installed = installed(find_installed(package, from), from);
         let unreachable = upgrade.updates.unreachable(&installed, self.work)?;
         let unreachable: HashSet<&str> = unreachable.into_iter().map(Bundle::name).collect();
         let is_reached = |bundle: &Bundle<'_>| {
@@ -239,8 +232,11 @@ fn find_installed<'a>(package: Package<'a>, from: &InstalledText) -> Option<Bund
     })
 }
 
-/// Returns an installed bundle that the catalog does not have.
-fn unknown_installed(from: &InstalledText) -> Installed<'_> {
+/// Returns an installed bundle as the catalog has it, or else as it was written.
+fn installed<'i>(bundle: Option<Bundle<'i>>, from: &'i InstalledText) -> Installed<'i> {
+    if let Some(bundle) = bundle {
+        return Installed::from_bundle(bundle);
+    }
     let version = from.version.as_deref().unwrap_or_default();
     let parsed = Installed::parse(&from.name, version, None);
     parsed.unwrap_or(Installed {

@@ -5,16 +5,9 @@ use commands::upgrade_plan::PlannedStep;
 
 use super::steps::ReleaseVersion;
 use crate::args::StepCatalogsArg;
+use crate::context::ServedCatalog;
 
-/// A served catalog with the reference of its image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ServedReference {
-    pub(super) name: String,
-    /// Image reference with its tag; empty for a directory.
-    pub(super) reference: String,
-}
-
-impl ServedReference {
+impl ServedCatalog {
     /// Returns the repository and the version of a reference with a tag such as `v4.18`; `None` for
     /// others, and for those with a digest.
     fn release(&self) -> Option<(&str, ReleaseVersion)> {
@@ -43,7 +36,7 @@ impl ServedReference {
 pub(super) fn planned_steps(
     versions: &[ReleaseVersion],
     named: &[StepCatalogsArg],
-    served: &[ServedReference],
+    served: &[ServedCatalog],
 ) -> Result<Vec<PlannedStep>, String> {
     let is_step = |named: &StepCatalogsArg| {
         let minor = named.version.minor_version();
@@ -82,8 +75,8 @@ pub(super) fn planned_steps(
 }
 
 /// Returns the catalogs of the version of the cluster.
-fn present(version: ReleaseVersion, served: &[ServedReference]) -> Result<Vec<String>, String> {
-    let is_present = |catalog: &&ServedReference| version.is_kubernetes() || catalog.is_of(version);
+fn present(version: ReleaseVersion, served: &[ServedCatalog]) -> Result<Vec<String>, String> {
+    let is_present = |catalog: &&ServedCatalog| version.is_kubernetes() || catalog.is_of(version);
     let present: Vec<_> = served
         .iter()
         .filter(is_present)
@@ -102,14 +95,14 @@ fn present(version: ReleaseVersion, served: &[ServedReference]) -> Result<Vec<St
 fn following(
     first: &PlannedStep,
     version: ReleaseVersion,
-    served: &[ServedReference],
+    served: &[ServedCatalog],
 ) -> Result<Vec<String>, String> {
     if version.is_kubernetes() {
         return Ok(first.catalogs.clone());
     }
     let following = first.catalogs.iter().map(|name| {
         let present = served.iter().find(|catalog| catalog.name == *name);
-        let Some((repository, _)) = present.and_then(ServedReference::release) else {
+        let Some((repository, _)) = present.and_then(ServedCatalog::release) else {
             return Err(format!(
                 "catalog `{name}` of {} has no image with the tag of a version, which would name its successor on {version}",
                 first.version
@@ -134,16 +127,17 @@ fn following(
 mod tests {
     use super::*;
 
-    fn served(catalogs: &[(&str, &str)]) -> Vec<ServedReference> {
-        let served = catalogs.iter().map(|(name, reference)| ServedReference {
+    fn served(catalogs: &[(&str, &str)]) -> Vec<ServedCatalog> {
+        let served = catalogs.iter().map(|(name, reference)| ServedCatalog {
             name: (*name).to_owned(),
+            image: String::new(),
             reference: (*reference).to_owned(),
         });
         served.collect()
     }
 
     /// Returns the steps as `VERSION=NAME,NAME`.
-    fn steps(versions: &str, named: &[&str], served: &[ServedReference]) -> String {
+    fn steps(versions: &str, named: &[&str], served: &[ServedCatalog]) -> String {
         let versions: Vec<_> = versions
             .split(' ')
             .map(|version| version.parse().expect("it is a version"))

@@ -1,10 +1,9 @@
 //! The operations of the command line and of files.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use commands::file_argument::read_text;
 use edit::Operation;
 use edit::bundle::{Migration, RenderBudget, RenderedBundle};
 use edit::input::{BundleInput, read_batch};
@@ -43,12 +42,7 @@ pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<Render
 
 fn read_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
     let reading = || format!("cannot read the operations in `{}`", path.display());
-    let text = if path == Path::new("-") {
-        io::read_to_string(io::stdin())
-    } else {
-        fs::read_to_string(path)
-    };
-    read_batch(text.with_context(reading)?.as_bytes()).with_context(reading)
+    read_batch(read_text(path).with_context(reading)?.as_bytes()).with_context(reading)
 }
 
 fn render_bundle(

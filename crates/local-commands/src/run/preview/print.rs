@@ -89,7 +89,7 @@ pub(super) fn refusal(
         PreviewOutput::Sarif => {
             let findings: Vec<_> = errors
                 .iter()
-                .map(|error| finding("REFUSED", Severity::Error, error.message.clone()))
+                .map(|error| Finding::new("REFUSED", Severity::Error, error.message.clone()))
                 .collect();
             sarif::print(out, &findings)?;
         }
@@ -240,23 +240,10 @@ fn findings<'a>(report: &'a PreviewReport<'_>) -> Vec<Finding<'a>> {
         Finding {
             package: Some(bundle.package().name()),
             bundle: Some(bundle.name()),
-            ..finding(flag.as_str(), severity, flag.describe().to_owned())
+            ..Finding::new(flag.as_str(), severity, flag.describe().to_owned())
         }
     });
     findings.collect()
-}
-
-fn finding(code: &str, severity: Severity, message: String) -> Finding<'_> {
-    Finding {
-        code,
-        severity,
-        message,
-        package: None,
-        channel: None,
-        bundle: None,
-        file: None,
-        line: None,
-    }
 }
 
 fn joined(flags: &BTreeSet<RightsFlag>) -> String {
