@@ -229,13 +229,13 @@ async fn poll_settings(
                     is_new
                 });
                 if is_new {
-                    reloads.ok.increment();
+                    reloads.ok.inc();
                     tracing::info!("settings for registries reloaded");
                 }
             }
             Err(error) if !is_failing => {
                 is_failing = true;
-                reloads.failed.increment();
+                reloads.failed.inc();
                 let error = format!("{error:#}");
                 tracing::error!(
                     error,

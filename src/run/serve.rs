@@ -129,12 +129,12 @@ async fn serve_catalogs(parts: ServeParts) -> anyhow::Result<()> {
             },
             () = reload.triggered() => match configuration.reload() {
                 Ok(specs) => {
-                    reloads.ok.increment();
+                    reloads.ok.inc();
                     tracing::info!(catalogs = specs.len(), "configuration reloaded");
                     loader.set(specs);
                 }
                 Err(error) => {
-                    reloads.failed.increment();
+                    reloads.failed.inc();
                     tracing::error!(error = format!("{error:#}"), "cannot reload the configuration, keeping the last one");
                 }
             },

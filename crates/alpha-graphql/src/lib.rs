@@ -170,7 +170,7 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     if let Some(key) = &key
         && let Some(cached) = service.engine.cached_for_dialect(key, &codings, peer).await
     {
-        service.metrics.requests[RequestResult::Cached].increment();
+        service.metrics.requests[RequestResult::Cached].inc();
         return service.send(cached, peer);
     }
     // As upstream, errors in the document come before the one about an absent catalog.
@@ -186,12 +186,12 @@ async fn respond(State(AlphaGraphql(service)): State<AlphaGraphql>, request: Req
     };
     let response = match answer {
         Ok(text) => {
-            service.metrics.requests[RequestResult::Ok].increment();
+            service.metrics.requests[RequestResult::Ok].inc();
             GraphqlResponse::new(text, Outcome::Complete)
         }
         Err(errors) => {
             let code = errors.first().map_or(Code::Internal, |error| error.code);
-            service.metrics.requests[RequestResult::from_code(code)].increment();
+            service.metrics.requests[RequestResult::from_code(code)].inc();
             if code == Code::Overloaded {
                 return response::unavailable();
             }

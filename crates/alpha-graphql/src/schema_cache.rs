@@ -109,7 +109,7 @@ impl SchemaCache {
             ),
             Err(error) => (BuildResult::Overloaded, Err(error), false),
         };
-        self.metrics.builds[result].increment();
+        self.metrics.builds[result].inc();
         if let Ok(schema) = &built {
             log_omitted(&schema.types.omitted);
         }

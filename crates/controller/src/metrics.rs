@@ -100,7 +100,7 @@ impl ControllerMetrics {
     }
 
     pub(crate) fn reconciled(&self, result: ReconcileResult, duration: Duration) {
-        self.reconciles[result].increment();
+        self.reconciles[result].inc();
         self.durations.observe_duration(duration);
     }
 }

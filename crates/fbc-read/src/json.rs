@@ -4,6 +4,7 @@
 //! what it needs to stay inside the text; anything else is [`JsonError::Damaged`], never a panic.
 //! It visits each byte once and allocates nothing.
 
+pub mod encode;
 mod pointer;
 mod value;
 

@@ -60,7 +60,7 @@ impl TransportMetrics {
 
     /// Counts a subscription.
     pub(super) fn open(&self, transport: StreamTransport) -> CountedStream {
-        self.0.streams[transport].increment();
+        self.0.streams[transport].inc();
         CountedStream {
             metrics: self.clone(),
             transport,
@@ -71,12 +71,12 @@ impl TransportMetrics {
 impl CountedStream {
     /// Counts an event.
     pub(super) fn event(&self) {
-        self.metrics.0.events[self.transport].increment();
+        self.metrics.0.events[self.transport].inc();
     }
 }
 
 impl Drop for CountedStream {
     fn drop(&mut self) {
-        self.metrics.0.streams[self.transport].decrement();
+        self.metrics.0.streams[self.transport].dec();
     }
 }

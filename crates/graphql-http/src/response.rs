@@ -42,7 +42,7 @@ impl GraphqlService {
     /// Returns the error of a response beyond the budget, and counts it.
     pub(super) fn unread(&self) -> Error {
         let error = limit_errors::unread_responses();
-        self.engine.metrics().refused[error.code].increment();
+        self.engine.metrics().refused[error.code].inc();
         error
     }
 }

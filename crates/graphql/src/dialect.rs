@@ -37,7 +37,7 @@ impl Engine {
     ) -> Option<EncodedResponse> {
         let cached = self.look_up(key, codings, peer).await;
         if cached.is_none() {
-            self.metrics.cache_misses.increment();
+            self.metrics.cache_misses.inc();
         }
         cached
     }

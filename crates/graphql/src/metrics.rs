@@ -100,7 +100,7 @@ impl Default for EngineMetrics {
 impl EngineMetrics {
     /// Counts a request.
     pub fn count(&self, kind: OperationKind, result: RequestResult) {
-        self.requests[kind][result].increment();
+        self.requests[kind][result].inc();
         if let Some(observe) = self.observer {
             observe(kind, result);
         }
@@ -109,7 +109,7 @@ impl EngineMetrics {
     /// Counts a request that was refused with this code.
     pub fn refuse(&self, kind: OperationKind, code: Code) {
         self.count(kind, RequestResult::from_code(code));
-        self.refused[code].increment();
+        self.refused[code].inc();
     }
 
     /// Counts a request that was refused with these errors, by the first.

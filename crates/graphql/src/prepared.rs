@@ -185,7 +185,7 @@ impl<'r> PreparedRequest<'r> {
             if let Some(response) = engine.cached(validator, codings, self.peer).await {
                 return Ok(response);
             }
-            engine.metrics.cache_misses.increment();
+            engine.metrics.cache_misses.inc();
         }
         // Inline first: a short request must not wait behind long ones for a permit.
         let executed =
@@ -267,7 +267,7 @@ impl Engine {
         peer: Peer,
     ) -> Option<EncodedResponse> {
         let cached = self.response_cache.get(key)?;
-        self.metrics.cache_hits.increment();
+        self.metrics.cache_hits.inc();
         Some(self.encode_cached(key, &cached, codings, peer).await)
     }
 

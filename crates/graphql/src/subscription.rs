@@ -251,7 +251,7 @@ impl Subscription {
         let text = errors::body(&[Error::request(code, message)]).into();
         let engine = &self.operation.engine;
         let permit = engine.streams.events.acquire(&self.operation.peer).await;
-        engine.metrics.refused[code].increment();
+        engine.metrics.refused[code].inc();
         Some(SubscriptionEvent { text, permit })
     }
 

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use fbc::{Bundle, Catalog, ChannelEntry, GroupVersionKind, Property, PropertyKind};
 use fbc_read::json::JsonValue;
+use fbc_read::json::encode::{write_html_escaped, write_text};
 use fbc_read::manifest::{Manifests, read_manifest};
 
 use crate::csv;
-use crate::json::{push_escaped, quoted};
 use crate::package::deprecation_message;
 use crate::proto::{ApiMessage, BundleMessage, PropertyMessage};
 
@@ -129,9 +129,9 @@ fn dependency_message(content: &Bytes, property: Property<'_>) -> Option<Propert
         PropertyKind::PackageRequired(required) => {
             // Upstream renames the members of the property and drops others.
             let mut value = b"{\"packageName\":".to_vec();
-            value.extend_from_slice(&quoted(required.package));
+            write_text(&mut value, required.package);
             value.extend_from_slice(b",\"version\":");
-            value.extend_from_slice(&quoted(required.version_range));
+            write_text(&mut value, required.version_range);
             value.push(b'}');
             Some(PropertyMessage {
                 r#type: "olm.package".to_owned(),
@@ -183,7 +183,7 @@ impl InlineManifest {
         let is_csv = json.as_deref().is_some_and(is_csv);
         if text.first() != Some(&b'{') {
             text.clear();
-            push_escaped(&json?, &mut text);
+            write_html_escaped(&mut text, &json?);
         }
         // Clients refuse a message whose string field is not UTF-8.
         if let Cow::Owned(valid) = String::from_utf8_lossy(&text) {

@@ -9,9 +9,8 @@ use fbc::go_types::{
     STRING, STRING_MAP, STRINGS,
 };
 use fbc::{Bundle, Package};
+use fbc_read::json::encode::{write_html_escaped, write_text};
 use fbc_read::json::{JsonValue, WrongType};
-
-use crate::json::{push_escaped, quoted};
 
 /// Type of the properties with inline manifests.
 pub(crate) const OBJECT: &str = "olm.bundle.object";
@@ -91,12 +90,12 @@ fn write(bundle: Bundle<'_>, metadata: JsonValue<'_>, out: &mut Vec<u8>) -> Resu
 
     let head = r#"{"kind":"ClusterServiceVersion","apiVersion":"operators.coreos.com/v1alpha1","metadata":{"name":"#;
     out.extend_from_slice(head.as_bytes());
-    push_escaped(&quoted(bundle.name()), out);
+    write_html_escaped_text(bundle.name(), out);
     write_part(METADATA_FIELDS, out)?;
     out.extend_from_slice(
         br#"},"spec":{"install":{"strategy":"deployment","spec":{"deployments":null}},"version":"#,
     );
-    push_escaped(&quoted(bundle.version().unwrap_or_default()), out);
+    write_html_escaped_text(bundle.version().unwrap_or_default(), out);
     write_part(before_icon, out)?;
     write_icon(bundle.package(), out)?;
     write_part(after_icon, out)?;
@@ -114,14 +113,21 @@ fn write_related_images(bundle: Bundle<'_>, out: &mut Vec<u8>) {
         } else {
             br#",{"name":"#
         });
-        push_escaped(related.name.raw(), out);
+        write_html_escaped(out, related.name.raw());
         out.extend_from_slice(br#","image":"#);
-        push_escaped(related.image.raw(), out);
+        write_html_escaped(out, related.image.raw());
         out.extend_from_slice(if at + 1 == images.len() { b"}]" } else { b"}" });
     }
 }
 
 /// Writes the icon of the package, if it has one.
+/// Writes a text as Go's encoder writes it by default.
+fn write_html_escaped_text(text: &str, out: &mut Vec<u8>) {
+    let mut json = Vec::with_capacity(text.len() + 2);
+    write_text(&mut json, text);
+    write_html_escaped(out, &json);
+}
+
 fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> {
     let [icon] = package.meta().blob().fields(["icon"])?;
     let Some(icon) = icon else { return Ok(()) };
@@ -132,7 +138,7 @@ fn write_icon(package: Package<'_>, out: &mut Vec<u8>) -> Result<(), WrongType> 
         .transpose()?
         .map(|text| text.decode().replace(['\r', '\n'], ""));
     out.extend_from_slice(br#","icon":[{"base64data":"#);
-    push_escaped(&quoted(&data.unwrap_or_default()), out);
+    write_html_escaped_text(&data.unwrap_or_default(), out);
     write_field(&always("mediatype", STRING), media_type, out)?;
     out.extend_from_slice(b"}]");
     Ok(())
@@ -203,7 +209,7 @@ fn write_value(
         // Base64 is written as the text that it is.
         GoType::String(_) | GoType::InstallMode | GoType::Bytes => {
             let text = value.text()?;
-            push_escaped(text.raw(), out);
+            write_html_escaped(out, text.raw());
             text.is_empty()
         }
         GoType::Bool => {
@@ -211,11 +217,11 @@ fn write_value(
             false
         }
         GoType::Integer(_) => {
-            push_escaped(value.raw(), out);
+            write_html_escaped(out, value.raw());
             value.raw() == b"0"
         }
         GoType::Any => {
-            push_escaped(value.raw(), out);
+            write_html_escaped(out, value.raw());
             false
         }
         GoType::Map(element, _) => {
@@ -265,7 +271,7 @@ fn write_all<'t>(
         }
         is_empty = false;
         if let Some(key) = key {
-            push_escaped(key, out);
+            write_html_escaped(out, key);
             out.push(b':');
         }
         write(value, out)?;

@@ -15,7 +15,6 @@ mod codec;
 mod csv;
 mod custom_schemas;
 mod health;
-mod json;
 mod message;
 mod metrics;
 mod package;

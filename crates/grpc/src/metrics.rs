@@ -76,7 +76,7 @@ impl GrpcMetrics {
             Code::Unimplemented => CallStatus::Unimplemented,
             _ => CallStatus::Other,
         };
-        self.calls[call][outcome].increment();
+        self.calls[call][outcome].inc();
     }
 }
 

@@ -198,7 +198,7 @@ impl RequestObserver {
         let handler = (self.classify)(request.uri().path());
         let method = MethodLabel::from_method(request.method());
         let headers = request.headers();
-        self.metrics.handlers[handler.index].in_flight.increment();
+        self.metrics.handlers[handler.index].in_flight.inc();
 
         let span = self.tracer.as_ref().and_then(|tracer| {
             RequestSpan::begin(tracer, headers, method.span_name(), handler.name)
@@ -291,12 +291,13 @@ impl Drop for ObservedRequest {
     fn drop(&mut self) {
         self.observe_duration();
         let metrics = self.handler_metrics();
-        metrics.in_flight.decrement();
+        metrics.in_flight.dec();
         let by_status = &metrics.requests[self.method];
-        match self.status {
-            Some(status) => by_status.get(status).increment(),
-            None => by_status.client_left().increment(),
-        }
+        let responses = match self.status {
+            Some(status) => by_status.get(status),
+            None => by_status.client_left(),
+        };
+        responses.inc();
         if let Some(span) = self.span.take() {
             span.end(self.status, self.bytes);
         }
@@ -339,7 +340,7 @@ impl HttpBody for ObservedBody {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         if let (Poll::Ready(Some(Ok(frame))), Some(request)) = (&frame, &mut self.request) {
             let bytes = frame.data_ref().map_or(0, Bytes::len) as u64;
-            request.metrics.response_bytes.add(bytes);
+            request.metrics.response_bytes.inc_by(bytes);
             request.bytes += bytes;
         }
         frame

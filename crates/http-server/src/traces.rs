@@ -216,7 +216,7 @@ async fn export(
         } else {
             SpanResult::Failed
         }]
-        .add(count);
+        .inc_by(count);
         match &error {
             Some(error) if !is_failing => {
                 tracing::warn!(error, "cannot send spans to the collector, dropping them");
@@ -252,7 +252,7 @@ impl SpanProcessor for SpanQueue {
 
     fn on_end(&self, span: SpanData) {
         if self.spans.try_send(Some(span)).is_err() {
-            self.counts[SpanResult::Dropped].increment();
+            self.counts[SpanResult::Dropped].inc();
         }
     }
 

@@ -1,10 +1,12 @@
 //! Metrics of requests to registries, for the whole process: clients are replaced when pull secrets or
 //! settings change, and their counts must not be lost.
 
+use std::sync::LazyLock;
+
 use metrics::Counter;
 
 /// Counters of requests to registries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RegistryMetrics {
     /// Successful requests for manifests, configs and blobs.
     pub ok: Counter,
@@ -16,12 +18,7 @@ pub struct RegistryMetrics {
     pub bytes: Counter,
 }
 
-pub(crate) static METRICS: RegistryMetrics = RegistryMetrics {
-    ok: Counter::new(),
-    retried: Counter::new(),
-    failed: Counter::new(),
-    bytes: Counter::new(),
-};
+pub(crate) static METRICS: LazyLock<RegistryMetrics> = LazyLock::new(RegistryMetrics::default);
 
 /// Returns the counters of all requests of this process to registries.
 pub fn registry_metrics() -> &'static RegistryMetrics {

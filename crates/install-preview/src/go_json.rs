@@ -1,30 +1,17 @@
-//! JSON as Go's `encoding/json` writes it: `<`, `>` and `&` are escaped, and two line separators.
+//! JSON as Go's `encoding/json` writes it by default.
 
-use std::fmt::Write as _;
+use fbc_read::json::encode::{write_html_escaped, write_text};
 
-/// Writes a string.
+/// Returns a text as a JSON string.
 pub(crate) fn string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            _ => push_escaped(letter, &mut out),
-        }
-    }
-    out.push('"');
-    out
+    let mut json = Vec::with_capacity(text.len() + 2);
+    write_text(&mut json, text);
+    html_escaped(&json)
 }
 
 /// Removes the white space of a valid JSON text, and escapes what Go escapes.
 pub(crate) fn compact(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
+    let mut out = Vec::with_capacity(json.len());
     let mut is_in_string = false;
     let mut is_escaped = false;
     for letter in json.chars() {
@@ -35,24 +22,25 @@ pub(crate) fn compact(json: &str) -> String {
             is_in_string = !is_in_string;
         }
         is_escaped = is_in_string && letter == '\\' && !is_escaped;
-        push_escaped(letter, &mut out);
+        match letter {
+            '\u{2028}' => out.extend_from_slice(b"\\u2028"),
+            '\u{2029}' => out.extend_from_slice(b"\\u2029"),
+            _ => out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
     }
-    out
+    html_escaped(&out)
 }
 
-/// Serializes a value, and escapes what Go escapes.
+/// Serializes a value.
 pub(crate) fn to_string(value: &impl serde::Serialize) -> String {
     let json = serde_json::to_string(value).expect("maps have strings as keys");
     compact(&json)
 }
 
-fn push_escaped(letter: char, out: &mut String) {
-    match letter {
-        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-            let _ = write!(out, "\\u{:04x}", u32::from(letter));
-        }
-        _ => out.push(letter),
-    }
+fn html_escaped(json: &[u8]) -> String {
+    let mut out = Vec::new();
+    write_html_escaped(&mut out, json);
+    String::from_utf8(out).expect("escapes are ASCII")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+use fbc_read::json::encode::write_html_escaped;
 use fbc_read::{FileReader, ReadEvent, ReadLimits};
 
 use super::apis::{self, BundleApi};
@@ -148,7 +149,9 @@ pub(super) fn manifests(
         is_empty = false;
         if with_objects {
             // `opm` encodes manifests with Go's default encoder, which escapes HTML.
-            data.push(BASE64_STANDARD.encode(escape_html(&object.to_json())));
+            let mut json = Vec::new();
+            write_html_escaped(&mut json, object.to_json().as_bytes());
+            data.push(BASE64_STANDARD.encode(json));
         }
         defined.extend(apis::defined(&object));
         if is_csv(&object) {
@@ -208,13 +211,6 @@ fn bundle_objects(mut data: Vec<String>) -> Vec<BlobValue> {
             )
         })
         .collect()
-}
-
-/// Escapes what Go's encoder escapes in JSON for HTML.
-fn escape_html(json: &str) -> String {
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
 }
 
 #[cfg(test)]

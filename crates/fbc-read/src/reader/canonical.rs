@@ -10,13 +10,10 @@ use std::cmp::Ordering;
 use std::mem;
 use std::ops::Range;
 
-mod text;
-
 use fbc_grammar::quote::MAX_QUOTED_BYTES;
 
+use crate::json::encode::unescape;
 use crate::problem::MAX_PROBLEMS_PER_CODE;
-
-pub(super) use text::{plain_prefix, unescape, write_char, write_text};
 
 /// Type of a mapping key before its conversion to text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

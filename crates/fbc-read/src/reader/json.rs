@@ -4,10 +4,11 @@
 //! become U+FFFD. Errors are Go's too. A text that ends too early is not an error, because more
 //! input may follow.
 
-use super::canonical::{CanonicalWriter, KeyKind, plain_prefix, write_char};
+use super::canonical::{CanonicalWriter, KeyKind};
 use super::error::{ReadErrorKind, TextError};
 use super::limits::ReadLimits;
 use super::meta;
+use crate::json::encode::{plain_prefix, write_char};
 
 /// Length in bytes from which on a number without exponent may exceed a double.
 const LONG_NUMBER: usize = 300;

@@ -13,9 +13,10 @@ use std::borrow::Cow;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
-use super::canonical::{CanonicalWriter, KeyKind, write_text};
+use super::canonical::{CanonicalWriter, KeyKind};
 use super::error::{ReadErrorKind, TextError};
 use super::limits::ReadLimits;
+use crate::json::encode::write_text;
 pub use check::BYTES_PER_INDICATOR;
 
 use check::EscapedSlashes;

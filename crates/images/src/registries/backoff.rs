@@ -52,10 +52,10 @@ impl Backoff {
         &mut self,
         error: RegistryRequestError,
     ) -> Result<(), ImageError> {
-        let delay = self
-            .delay_after(error)
-            .inspect_err(|_| METRICS.failed.increment())?;
-        METRICS.retried.increment();
+        let delay = self.delay_after(error).inspect_err(|_| {
+            METRICS.failed.inc();
+        })?;
+        METRICS.retried.inc();
         tokio::time::sleep(delay).await;
         Ok(())
     }

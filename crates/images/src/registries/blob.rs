@@ -66,7 +66,7 @@ pub(super) async fn fetch(
             }
             backoff.wait_after(error).await?;
         } else {
-            METRICS.ok.increment();
+            METRICS.ok.inc();
             if partial.verify(session)? {
                 return Ok(());
             }
@@ -124,7 +124,7 @@ impl PartialBlob<'_> {
                 .map_err(|source| io_error("write", self.path, source))?;
             self.hash.update(chunk);
             self.downloaded += chunk.len() as u64;
-            METRICS.bytes.add(chunk.len() as u64);
+            METRICS.bytes.inc_by(chunk.len() as u64);
             progress(self.downloaded);
             if self.downloaded == bytes {
                 return Ok(());

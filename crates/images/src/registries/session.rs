@@ -210,8 +210,8 @@ impl RegistrySession {
         loop {
             match self.download_once(request).await {
                 Ok(downloaded) => {
-                    METRICS.ok.increment();
-                    METRICS.bytes.add(downloaded.0.len() as u64);
+                    METRICS.ok.inc();
+                    METRICS.bytes.inc_by(downloaded.0.len() as u64);
                     return Ok(downloaded);
                 }
                 Err(error) => backoff.wait_after(error).await?,

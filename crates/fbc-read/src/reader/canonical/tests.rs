@@ -1,6 +1,7 @@
 //! What a canonical line looks like: the order of its members, repeated keys, escapes.
 
 use super::*;
+use crate::json::encode::write_text;
 
 /// Writes an object from its members: name, and a number or an object of its own.
 fn member(writer: &mut CanonicalWriter, key: &str, value: &str) {
@@ -114,47 +115,4 @@ fn a_writer_begins_anew() {
     writer.open(true);
     writer.close();
     assert_eq!(line(&mut writer), "{}\n");
-}
-
-#[test]
-fn text_is_escaped_as_go_does_it() {
-    let table = [
-        ("plain", r#""plain""#),
-        ("<b>&'</b>/", r#""<b>&'</b>/""#),
-        ("\"\\", r#""\"\\""#),
-        ("\u{8}\u{c}\n\r\t", r#""\b\f\n\r\t""#),
-        ("\0\u{1f}\u{7f}", "\"\\u0000\\u001f\u{7f}\""),
-        (
-            "\u{2027}\u{2028}\u{2029}\u{202a}",
-            "\"\u{2027}\\u2028\\u2029\u{202a}\"",
-        ),
-        ("é日😀", "\"é日😀\""),
-    ];
-    for (text, expected) in table {
-        for before in 0..20 {
-            let text = "x".repeat(before) + text + "yyyyyyyyyyyyyyyyyyyy";
-            let mut out = Vec::new();
-            write_text(&mut out, &text);
-            let inner = &expected[1..expected.len() - 1];
-            let expected = format!("\"{}{inner}yyyyyyyyyyyyyyyyyyyy\"", "x".repeat(before));
-            assert_eq!(String::from_utf8(out.clone()).unwrap(), expected);
-            assert_eq!(unescape(&out[1..out.len() - 1]), text.as_bytes());
-        }
-    }
-}
-
-#[test]
-fn a_plain_prefix_ends_at_the_first_special_byte() {
-    for special in [b'"', b'\\', 0, 0x1f, 0x80, 0xff] {
-        for at in 0..200 {
-            let mut text = vec![b'x'; 230];
-            text[at] = special;
-            assert_eq!(plain_prefix(&text), at);
-            assert_eq!(plain_prefix(&text[..at]), at);
-        }
-    }
-    let all: Vec<u8> = (b' '..0x80)
-        .filter(|byte| !b"\"\\".contains(byte))
-        .collect();
-    assert_eq!(plain_prefix(&all), all.len());
 }

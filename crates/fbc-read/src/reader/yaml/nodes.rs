@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::canonical::{KeyKind, MemberSpan, write_text};
+use super::super::canonical::{KeyKind, MemberSpan};
 use super::super::error::ReadErrorKind;
 use super::super::meta;
 use super::YamlReader;
 use super::scalar::YamlScalar;
+use crate::json::encode::write_text;
 
 /// Number of nodes up to which 99 % of them may come from aliases.
 const FEW_NODES: usize = 400_000;

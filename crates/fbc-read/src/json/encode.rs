@@ -1,6 +1,8 @@
-//! Escapes and unescapes text as Go's JSON encoder does without HTML escapes.
+//! JSON text as Go's encoder writes it, with and without its escapes of HTML.
 
 use std::borrow::Cow;
+
+use memchr::memchr3_iter;
 
 /// One in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -12,7 +14,7 @@ const LONG: usize = 64;
 
 /// Counts the leading plain bytes: printable ASCII except quote and backslash.
 #[inline]
-pub(in crate::reader) fn plain_prefix(text: &[u8]) -> usize {
+pub(crate) fn plain_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
@@ -47,15 +49,32 @@ fn long_plain_prefix(text: &[u8]) -> usize {
     at
 }
 
-/// Writes a text between quotes.
-pub(in crate::reader) fn write_text(out: &mut Vec<u8>, text: &str) {
+/// Appends canonical JSON text with `<`, `>` and `&` escaped, as Go's encoder writes it by default.
+pub fn write_html_escaped(out: &mut Vec<u8>, json: &[u8]) {
+    out.reserve(json.len());
+    let mut written = 0;
+    for at in memchr3_iter(b'<', b'>', b'&', json) {
+        let escape = match json[at] {
+            b'<' => b"\\u003c",
+            b'>' => b"\\u003e",
+            _ => b"\\u0026",
+        };
+        out.extend_from_slice(&json[written..at]);
+        out.extend_from_slice(escape);
+        written = at + 1;
+    }
+    out.extend_from_slice(&json[written..]);
+}
+
+/// Appends a text as a canonical JSON string.
+pub fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     write_body(out, text);
     out.push(b'"');
 }
 
 /// Writes one character, escaped if necessary.
-pub(in crate::reader) fn write_char(out: &mut Vec<u8>, c: char) {
+pub(crate) fn write_char(out: &mut Vec<u8>, c: char) {
     let short = match c {
         '"' => b'"',
         '\\' => b'\\',
@@ -73,7 +92,7 @@ pub(in crate::reader) fn write_char(out: &mut Vec<u8>, c: char) {
 }
 
 /// Unescapes a text written by this module, without its quotes.
-pub(in crate::reader) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', body) else {
         return Cow::Borrowed(body);
     };
@@ -164,4 +183,64 @@ fn equals(word: u64, byte: u8) -> u64 {
 #[inline]
 fn controls(word: u64) -> u64 {
     word.wrapping_sub(ONES * u64::from(b' ')) & !word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_of_html_are_escaped_as_go_escapes_them() {
+        let mut json = Vec::new();
+        write_text(&mut json, "<a> & \u{2028}\u{2029}\u{1}\u{7f}\t\"é");
+        let mut out = Vec::new();
+        write_html_escaped(&mut out, &json);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\"\\u003ca\\u003e \\u0026 \\u2028\\u2029\\u0001\u{7f}\\t\\\"é\""
+        );
+    }
+
+    #[test]
+    fn text_is_escaped_as_go_does_it() {
+        let table = [
+            ("plain", r#""plain""#),
+            ("<b>&'</b>/", r#""<b>&'</b>/""#),
+            ("\"\\", r#""\"\\""#),
+            ("\u{8}\u{c}\n\r\t", r#""\b\f\n\r\t""#),
+            ("\0\u{1f}\u{7f}", "\"\\u0000\\u001f\u{7f}\""),
+            (
+                "\u{2027}\u{2028}\u{2029}\u{202a}",
+                "\"\u{2027}\\u2028\\u2029\u{202a}\"",
+            ),
+            ("é日😀", "\"é日😀\""),
+        ];
+        for (text, expected) in table {
+            for before in 0..20 {
+                let text = "x".repeat(before) + text + "yyyyyyyyyyyyyyyyyyyy";
+                let mut out = Vec::new();
+                write_text(&mut out, &text);
+                let inner = &expected[1..expected.len() - 1];
+                let expected = format!("\"{}{inner}yyyyyyyyyyyyyyyyyyyy\"", "x".repeat(before));
+                assert_eq!(String::from_utf8(out.clone()).unwrap(), expected);
+                assert_eq!(unescape(&out[1..out.len() - 1]), text.as_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_prefix_ends_at_the_first_special_byte() {
+        for special in [b'"', b'\\', 0, 0x1f, 0x80, 0xff] {
+            for at in 0..200 {
+                let mut text = vec![b'x'; 230];
+                text[at] = special;
+                assert_eq!(plain_prefix(&text), at);
+                assert_eq!(plain_prefix(&text[..at]), at);
+            }
+        }
+        let all: Vec<u8> = (b' '..0x80)
+            .filter(|byte| !b"\"\\".contains(byte))
+            .collect();
+        assert_eq!(plain_prefix(&all), all.len());
+    }
 }
