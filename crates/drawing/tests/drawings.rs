@@ -5,7 +5,7 @@
     reason = "what helpers of tests cannot do fails the test"
 )]
 
-use drawing::Drawing;
+use drawing::{Drawing, DrawnChannel, DrawnEntry};
 use fbc::Catalog;
 use fbc::work::Work;
 use fbc_graph::graph::UpdateGraph;
@@ -157,8 +157,37 @@ a (default)
 }
 
 #[test]
+fn an_entry_without_a_bundle_has_a_mark_of_its_own_in_its_lane() {
+    let expected = "\
+a (default)
+●  1.1.0  p.v1.1.0  head of a
+×         p.v1.0.0  absent
+";
+    let catalog = fixture::catalog("package p default=a\nchannel a: v1.0.0? <- v1.1.0");
+    assert_eq!(drawing(&catalog).lanes().to_string(), expected);
+}
+
+#[test]
+fn the_heads_of_entries_are_those_that_no_entry_replaces_or_skips() {
+    let entry = |name, replaces, skips: &[&'static str]| DrawnEntry {
+        name,
+        replaces,
+        skips: skips.to_vec(),
+        skip_range: None,
+    };
+    let entries = [
+        entry("a", None, &[]),
+        entry("b", Some("a"), &[]),
+        entry("c", Some("x"), &["b"]),
+        entry("d", None, &[]),
+    ];
+    assert_eq!(DrawnChannel::heads_of(&entries), ["c", "d"]);
+    assert_eq!(DrawnChannel::heads_of(&[]), [""; 0]);
+}
+
+#[test]
 fn names_from_strangers_are_text_in_every_drawing() {
-    let text = "</title><script>alert(1)</script>\"\\\u{202e}\n]];";
+    let text = "</title><script>alert(1)</script>\"\\\u{202e}\u{7}\n]];";
     let entry = json!({"name": "p.v1", "replaces": text, "skipRange": text});
     let version = json!({"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}});
     let catalog = fixture::catalog_of(&format!(
@@ -185,7 +214,10 @@ fn names_from_strangers_are_text_in_every_drawing() {
         "{svg}"
     );
     // Of DOT, a text ends at a quote that no backslash is before.
-    assert!(dot.contains(r#"</script>\"\\"#), "{dot}");
+    assert!(
+        dot.contains(r#"</script>\"\\"#) && !dot.contains('\u{7}'),
+        "{dot}"
+    );
     assert_eq!(
         mermaid.lines().count(),
         "flowchart, subgraph, direction, 2 nodes, edge, end, 4 classes"
