@@ -290,22 +290,170 @@ fn sixty_operators_of_a_cluster_get_their_verdicts_with_one_request_a_kind() {
     });
     assert_eq!(counts, kinds.map(|kind| (kind, 1)));
 
-    // Each verdict of the whole has its exit status.
-    for (removed, status) in [
-        ("unknown", 1),
-        ("blocked", 1),
-        ("switches", 0),
-        ("follows", 0),
-    ] {
-        let selector = format!("--selector=verdict={removed}");
-        let kinds = "subscriptions,clusterserviceversions,clusterextensions";
-        plane.kubectl(&["delete", kinds, "--all-namespaces", &selector]);
+    // The verdicts that remain have their exit status.
+    for (removed, status) in [("unknown", 1), ("blocked", 1)] {
+        remove(&plane, removed);
         let output = plan(&server, &planner, &arguments);
         assert_eq!(output.status, Some(status), "without {removed}: {output:?}");
         assert!(!verdicts(&output).contains_key(&removed.to_uppercase()));
     }
 
+    let output = plan(&server, &planner, &arguments);
+    let moves = carry_out(&plane, &server, &output);
+    let expected = ["SWITCH", "UPGRADE"].map(|kind| (kind.to_owned(), OPERATORS));
+    assert_eq!(moves, BTreeMap::from(expected));
+    let done = plan(
+        &server,
+        &planner,
+        &["--from", "4.16", "--to", "4.17", "-o", "json"],
+    );
+    assert_eq!(done.status, Some(0), "{done:?}");
+    let done: Value = serde_json::from_str(&done.stdout).expect("it prints JSON");
+    assert_eq!(
+        done["order"],
+        json!([{ "move": null, "package": null, "platformStep": 1 }])
+    );
+
+    for removed in ["switches", "follows"] {
+        remove(&plane, removed);
+    }
     forbidden_kinds_are_named(&plane, &server);
+}
+
+/// Deletes the operators of a verdict.
+fn remove(plane: &ControlPlane, verdict: &str) {
+    let selector = format!("--selector=verdict={verdict}");
+    let kinds = "subscriptions,clusterserviceversions,clusterextensions";
+    plane.kubectl(&["delete", kinds, "--all-namespaces", &selector]);
+}
+
+/// Carries out a plan on the cluster, move by move as it is printed, and returns the number of the
+/// moves of each kind. Each upgrade must be what `resolve` (OLM v1) or `solve` (OLM v0) chooses at that moment for
+/// what the cluster has installed.
+fn carry_out(plane: &ControlPlane, server: &Server, printed: &Output) -> BTreeMap<String, usize> {
+    let plan: Value = serde_json::from_str(&printed.stdout).expect("it prints JSON");
+    let mut moves = BTreeMap::new();
+    for item in plan["order"].as_array().expect("a plan has an order") {
+        let Some(package) = item["package"].as_u64() else {
+            continue;
+        };
+        let package = usize::try_from(package).expect("it is an index");
+        let package = plan["packages"][package]["packageName"]
+            .as_str()
+            .expect("a package has a name");
+        let is_v1 = !plane.get(&["clusterextension", package]).is_null();
+        let channel = item["move"]["channel"].as_str().expect("it has a channel");
+        let kind = item["move"]["kind"].as_str().expect("it has a kind");
+        *moves.entry(kind.to_owned()).or_insert(0) += 1;
+        if kind == "SWITCH" {
+            switch(plane, package, channel, is_v1);
+            continue;
+        }
+
+        let target = &item["move"]["to"];
+        let installed = installed_bundle(plane, package, is_v1);
+        assert_eq!(item["move"]["fromName"], installed, "{package}");
+        let catalog = target["catalog"]["name"]
+            .as_str()
+            .expect("it has a catalog");
+        let installed = format!("{installed}@1.0.0");
+        let chosen = if is_v1 {
+            let name = format!("{catalog}/{package}");
+            let question = ["resolve", &name, "--installed", &installed];
+            let answer =
+                server.run(&[&question[..], &["--channel", channel, "-o", "json"]].concat());
+            let answer: Value = serde_json::from_str(&answer.stdout).expect("it prints JSON");
+            answer["bundle"]["name"].clone()
+        } else {
+            let wanted = format!("{catalog}/{package}:{channel}");
+            let arguments = ["solve", &wanted, "--installed", &installed, "-o", "json"];
+            let answer = server.run(&arguments);
+            let answer: Value = serde_json::from_str(&answer.stdout).expect("it prints JSON");
+            assert_eq!(
+                answer["steps"].as_array().map(Vec::len),
+                Some(1),
+                "{answer}"
+            );
+            answer["steps"][0]["bundle"]["name"].clone()
+        };
+        assert_eq!(chosen, target["name"], "{package}");
+        upgrade(
+            plane,
+            package,
+            chosen.as_str().expect("it has a name"),
+            is_v1,
+        );
+    }
+    moves
+}
+
+/// Sets the channel of a package, as an administrator does.
+fn switch(plane: &ControlPlane, package: &str, channel: &str, is_v1: bool) {
+    let patch = if is_v1 {
+        json!({ "spec": { "source": { "catalog": { "channels": [channel] } } } })
+    } else {
+        json!({ "spec": { "channel": channel } })
+    };
+    patch_operator(plane, package, &patch, is_v1);
+}
+
+/// Returns the bundle that the cluster has of a package.
+fn installed_bundle(plane: &ControlPlane, package: &str, is_v1: bool) -> String {
+    let (kind, path) = if is_v1 {
+        ("clusterextension", "/status/install/bundle/name")
+    } else {
+        ("subscription", "/status/installedCSV")
+    };
+    let object = plane.get(&[kind, package, "--namespace=operators"]);
+    let name = object.pointer(path).and_then(Value::as_str);
+    name.expect("it is installed").to_owned()
+}
+
+/// Replaces the bundle of a package, as OLM does.
+fn upgrade(plane: &ControlPlane, package: &str, bundle: &str, is_v1: bool) {
+    if is_v1 {
+        let bundle = json!({ "name": bundle, "version": "1.1.0" });
+        let patch = json!({ "status": { "install": { "bundle": bundle } } });
+        return patch_operator(plane, package, &patch, is_v1);
+    }
+    let patch = json!({ "status": { "installedCSV": bundle, "currentCSV": bundle } });
+    patch_operator(plane, package, &patch, is_v1);
+    let object = plane.get(&["subscription", package, "--namespace=operators"]);
+    let former = format!("{package}.v1.0.0");
+    plane.kubectl(&[
+        "delete",
+        "clusterserviceversion",
+        &former,
+        "--namespace=operators",
+    ]);
+    let properties =
+        json!({ "properties": [{ "type": "olm.maxOpenShiftVersion", "value": "4.17" }] });
+    plane.apply(&[json!({
+        "apiVersion": V0, "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": bundle, "namespace": "operators", "labels": object["metadata"]["labels"],
+            "annotations": { "operatorframework.io/properties": properties.to_string() },
+        },
+        "spec": { "version": "1.1.0", "replaces": former }, "status": { "phase": "Succeeded" },
+    })]);
+}
+
+fn patch_operator(plane: &ControlPlane, package: &str, patch: &Value, is_v1: bool) {
+    let kind = if is_v1 {
+        "clusterextension"
+    } else {
+        "subscription"
+    };
+    let patch = patch.to_string();
+    plane.kubectl(&[
+        "patch",
+        kind,
+        package,
+        "--namespace=operators",
+        "--type=merge",
+        "--patch",
+        &patch,
+    ]);
 }
 
 /// Asserts that kinds that may not be read are said, and that nothing is made up for them.
