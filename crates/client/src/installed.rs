@@ -1,4 +1,4 @@
-//! What is installed in a cluster and which version of the platform it has, as the API server knows
+//! Operators that are installed in a cluster and the version of its platform, as the API server knows
 //! it. Each kind is listed once for all namespaces, in a bounded number of pages.
 
 use std::collections::HashMap;

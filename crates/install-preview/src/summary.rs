@@ -1,4 +1,4 @@
-//! What rendered objects mean: rights, workloads, webhooks and custom resource definitions, and how
+//! Summary of rendered objects: rights, workloads, webhooks and custom resource definitions, and how
 //! they differ from those of another bundle.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What a cluster needs of a package: upgrades from what is installed, what runs on its platform,
+//! Needs of a cluster: upgrades from what is installed, what runs on its platform,
 //! and dependencies.
 
 use fbc::{Platform, PlatformVersion};

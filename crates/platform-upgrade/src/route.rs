@@ -1,4 +1,4 @@
-//! What an installed bundle meets at each step: the catalogs that count for it, their channels, and
+//! Way of an installed bundle through the steps: the catalogs that count for it, their channels, and
 //! the upgrades from a bundle in a channel.
 
 use std::cell::{OnceCell, RefCell};

@@ -1,4 +1,4 @@
-//! What is installed: arguments, objects of a cluster as kubectl prints them, and the input of the
+//! Installed operators: arguments, objects of a cluster as kubectl prints them, and the input of the
 //! API in a file.
 
 use std::collections::BTreeMap;

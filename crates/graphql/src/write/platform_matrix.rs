@@ -14,7 +14,7 @@ struct MatrixObject<'r, 'a> {
     package: &'r PackageMatrix<'a>,
 }
 
-/// What one of the catalogs has of a package.
+/// A package in one of the catalogs.
 #[derive(Clone, Copy)]
 struct MatrixCatalogObject<'r, 'a> {
     served: &'a Served,

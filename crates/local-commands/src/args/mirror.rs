@@ -62,7 +62,7 @@ pub struct MirrorPlanArgs {
 pub struct MirrorCatalogArgs {
     #[command(flatten)]
     pub selection: MirrorSelectionArgs,
-    /// Where to write: a directory, an OCI layout, or a registry. A directory must be empty or not
+    /// Target: a directory, an OCI layout, or a registry. A directory must be empty or not
     /// exist
     #[arg(short, long, value_name = "DIR|oci:DIR[:NAME]|docker://REFERENCE")]
     pub output: String,

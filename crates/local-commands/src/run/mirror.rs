@@ -36,7 +36,7 @@ struct LoadedSource {
     content: Content,
 }
 
-/// What a command selects, with the source of each of its items.
+/// Selection of a command, with the source of each of its items.
 struct Selection {
     configuration: MirrorConfiguration,
     /// Text of the configuration, or the input of packages.

@@ -61,7 +61,7 @@ pub struct CatalogEntry {
     pub name: CatalogName,
     /// The source.
     pub reference: SourceReference,
-    /// What the user says of it.
+    /// Settings that the user gives it.
     pub metadata: CatalogMetadata,
     /// Poll interval of the image's tag, in place of `--poll`; zero is never.
     pub poll_interval: Option<Duration>,

@@ -33,7 +33,7 @@ struct NewFile {
     bytes: Vec<u8>,
 }
 
-/// Where a catalog is written to.
+/// Target that a catalog is written to.
 enum CatalogTarget {
     Directory(PathBuf),
     Layout(LayoutReference),
