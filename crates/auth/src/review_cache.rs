@@ -1,4 +1,4 @@
-//! Cache of reviews (`TokenReview`, `SubjectAccessReview`). Callers that need the same review at one time share one request to the API
+//! Cache of reviews. Callers that need the same review at one time share one request to the API
 //! server.
 
 use std::collections::HashMap;

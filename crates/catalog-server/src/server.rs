@@ -58,9 +58,9 @@ pub use store::{CatalogLoader, StoreFolder};
 /// frame, and a little more.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Time after which an idle thread of the pool for blocking work ends. The allocator returns the
+/// Time after which an unused thread of the pool for blocking work ends. The allocator returns the
 /// memory that a load has freed to the system only then.
-const IDLE_THREAD: Duration = Duration::from_secs(1);
+const BLOCKING_THREAD_KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// The sockets of a server that does not serve yet, and its TLS.
 pub struct ServerSockets {
@@ -147,7 +147,7 @@ struct MetricsListener {
 pub fn block_on(server: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<ExitCode> {
     raise_open_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .thread_keep_alive(IDLE_THREAD)
+        .thread_keep_alive(BLOCKING_THREAD_KEEP_ALIVE)
         .enable_all()
         .build()?;
     let done = runtime.block_on(server);

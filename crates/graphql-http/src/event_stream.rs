@@ -90,7 +90,7 @@ fn subscribe(
     let Some(stream_permit) = server.streams.try_acquire(&peer) else {
         return server.respond_max_streams();
     };
-    let Some(request_permit) = server.subscriptions.try_acquire(peer, request_bytes) else {
+    let Some(request_permit) = server.subscription_bytes.try_acquire(peer, request_bytes) else {
         return server.respond_max_streams();
     };
     match prepared.subscribe() {

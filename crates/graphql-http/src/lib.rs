@@ -55,7 +55,7 @@ struct GraphqlService {
     /// Budget for the bytes of queued requests and their parsed documents and variables.
     queued: ByteBudget,
     /// Budget for the bytes of the requests of subscriptions, which keep them while they run.
-    subscriptions: ByteBudget,
+    subscription_bytes: ByteBudget,
     /// Permits for event streams and operations of WebSocket connections.
     streams: FairSemaphore<Peer>,
     /// Permits for WebSocket connections.
@@ -148,7 +148,7 @@ impl GraphqlService {
             in_flight,
             reading: ByteBudget::new(READING_BYTES, READING_BYTES, 0),
             queued: ByteBudget::new(WAITING_BYTES, LARGE_REQUESTS_BYTES, SMALL_REQUEST_BYTES),
-            subscriptions: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
+            subscription_bytes: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
             streams: FairSemaphore::new(streams),
             sockets: FairSemaphore::new(streams),
             origins: origins.into(),

@@ -378,7 +378,7 @@ impl WebSocketConnection<'_> {
             .await
         {
             Ok(prepared) if prepared.is_subscription() => {
-                match server.subscriptions.try_acquire(peer, queued.bytes()) {
+                match server.subscription_bytes.try_acquire(peer, queued.bytes()) {
                     Some(request_permit) => {
                         let permits = SubscriptionPermits {
                             counted: server.metrics.open(StreamTransport::WebSocket),

@@ -160,7 +160,8 @@ impl Engine {
         })
     }
 
-    /// Estimates the cost of a plan, in objects.
+    /// Checks the estimated cost of a plan (its query complexity) against the limit, and returns
+    /// it, in objects.
     ///
     /// # Errors
     /// If it is higher than the limit.

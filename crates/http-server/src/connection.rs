@@ -225,6 +225,7 @@ fn http1(limits: ConnectionLimits) -> http1::Builder {
     let mut http = http1::Builder::new();
     // The response to a WebSocket handshake repeats it: see `ConnectionServices::http1`.
     http.preserve_header_case(true);
+    // Waiting for the headers of the next request, so that it closes idle connections too.
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout);
     // The buffer bounds the memory, and not exactly what a request may have.

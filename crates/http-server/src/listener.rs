@@ -105,13 +105,19 @@ impl Listener {
 
         // New connections are refused at once, so that clients try another replica.
         drop(self.socket);
-        open.send_replace(());
-        if timeout(limits.shutdown_grace, open.closed()).await.is_err() {
-            tracing::warn!(
-                grace_seconds = limits.shutdown_grace.as_secs_f64(),
-                "closed connections with running requests after the grace period"
-            );
-        }
+        drain(&open, limits.shutdown_grace).await;
+    }
+}
+
+/// Asks open connections to end after their running requests, and waits for the last one, at most
+/// for the grace period.
+async fn drain(open: &watch::Sender<()>, grace: Duration) {
+    open.send_replace(());
+    if timeout(grace, open.closed()).await.is_err() {
+        tracing::warn!(
+            grace_seconds = grace.as_secs_f64(),
+            "closed connections with running requests after the grace period"
+        );
     }
 }
 

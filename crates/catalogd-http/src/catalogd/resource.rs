@@ -91,7 +91,7 @@ impl<'s> Resource<'s> {
         build: &str,
         lines: Slices,
     ) -> Self {
-        let tag = metas_tag(served, parameters, build);
+        let tag = metas_etag(served, parameters, build);
         Self {
             served,
             lines,
@@ -281,7 +281,7 @@ impl<'s> Resource<'s> {
 
 /// Returns the opaque part of the entity tag of filtered blobs: a hash of the build, the content
 /// and the filter.
-fn metas_tag(served: &Served, parameters: &Parameters, build: &str) -> String {
+fn metas_etag(served: &Served, parameters: &Parameters, build: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("{build:?}"));
     hash.update(served.content.digest.hex());
