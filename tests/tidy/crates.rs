@@ -323,7 +323,7 @@ const RESERVED: [(&str, &[&str]); 34] = [
     ("comfy-table", &["printing"]),
     ("graphql_client", &["catalogql-client"]),
     // Crates count; the server writes the text, with names that the program gives.
-    ("prometheus-client", &["http-server"]),
+    ("prometheus-client", &["http-server", "metrics"]),
     // Loads and requests to registries take part in a trace; the server exports traces.
     ("opentelemetry", &["images", "loading", "http-server"]),
     ("opentelemetry_sdk", &["http-server"]),
