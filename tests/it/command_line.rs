@@ -143,3 +143,52 @@ fn an_edit_of_a_package_that_does_not_exist_names_similar_ones() {
         (Some(1), String::new(), error.to_owned())
     );
 }
+
+#[test]
+fn an_input_that_cannot_be_read_ends_every_command_with_2() {
+    let folders = folders();
+    folders.write("broken/catalog.yaml", "schema: [\n");
+    folders.write("file", "[");
+    for line in [
+        "validate @/none",
+        "validate oci:@/none",
+        "list packages @/none",
+        "list packages @/broken",
+        "show @/broken etcd",
+        "search @/none etcd",
+        "graph @/none etcd",
+        "diff @/good @/none",
+        "query @/none {catalogs{name}}",
+        "resolve @/none etcd",
+        "preview @/none etcd -n etcd",
+        "preview @/good etcd -n etcd --deployment-config @/none",
+        "solve @/none etcd",
+        "solve --request @/none",
+        "render @/none",
+        "render @/broken",
+        "render-template @/none",
+        "render-template @/file",
+        "convert-template basic @/none",
+        "convert-template basic @/file",
+        "init etcd --description @/none",
+        "migrate @/none @/out",
+        "edit @/none rm etcd",
+        "push @/none localhost:1/ns/catalog:v1",
+        "mirror plan @/none --package etcd",
+        "mirror plan @/good --config @/none",
+        "mirror catalog @/none --package etcd -o @/out",
+        "mirror catalog @/broken --package etcd -o @/out",
+        "upgrade-plan --catalogs 4.18=@/none --catalogs 4.19=@/good --installed etcd@0.9.4",
+    ] {
+        let (status, stdout, stderr) = shown(&folders, line);
+        let said = if line.starts_with("validate oci:") {
+            stdout
+        } else {
+            stderr
+        };
+        assert_eq!(status, Some(2), "{line}: {said}");
+        assert!(said.starts_with("error: "), "{line}: {said}");
+    }
+    // For `validate`, whose question is whether a catalog is valid, this is an answer.
+    assert_eq!(shown(&folders, "validate @/broken").0, Some(1));
+}

@@ -15,6 +15,8 @@ pub const CHANNELS: &str = include_str!("../documents/channels.graphql");
 pub const DIFF: &str = include_str!("../documents/diff.graphql");
 /// Update graph of a package.
 pub const GRAPH: &str = include_str!("../documents/graph.graphql");
+/// Result of the last load of each catalog, also of those that were never loaded.
+pub const LOAD_STATUSES: &str = include_str!("../documents/load_statuses.graphql");
 /// List of blobs.
 pub const METAS: &str = include_str!("../documents/metas.graphql");
 /// Part of a catalog that a disconnected cluster needs.
@@ -39,7 +41,7 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 18] = [
+pub const ALL: [&str; 19] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
@@ -47,6 +49,7 @@ pub const ALL: [&str; 18] = [
     CHANNELS,
     DIFF,
     GRAPH,
+    LOAD_STATUSES,
     METAS,
     MIRROR_SET,
     PACKAGE,

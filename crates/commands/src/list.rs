@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use crate::age::age_now;
 use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs};
-use crate::documents::{BUNDLES, CATALOGS, CHANNELS, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS};
+use crate::documents::{
+    BUNDLES, CATALOGS, CHANNELS, LOAD_STATUSES, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS,
+};
 use crate::output::{ObjectList, TableColumn, column, is_set, name, wide};
 use crate::session::no_catalog;
 use crate::similar::{question, similar_names};
@@ -14,7 +16,7 @@ use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 /// Letters of the day in a moment.
 const DAY: usize = "2026-11-21".len();
 
-const CATALOG_COLUMNS: [TableColumn; 8] = [
+const CATALOG_COLUMNS: [TableColumn; 10] = [
     column("NAME", |item| text(item, "/name")),
     column("PRIORITY", |item| text(item, "/priority")),
     column("PACKAGES", |item| text(item, "/packageCount")),
@@ -27,6 +29,10 @@ const CATALOG_COLUMNS: [TableColumn; 8] = [
             .collect()
     }),
     column("AGE", |item| age_now(&text(item, "/lastUnpacked"))),
+    column("LOAD-FAILURE", |item| {
+        text(item, "/status/lastFailure/reason")
+    }),
+    wide("MESSAGE", |item| text(item, "/status/lastFailure/message")),
     wide("DIGEST", |item| text(item, "/digest")),
     wide("IMAGE", |item| text(item, "/image")),
 ];
@@ -80,8 +86,9 @@ const PROBLEM_COLUMNS: [TableColumn; 6] = [
     column("PACKAGE", |item| text(item, "/packageName")),
     column("MESSAGE", |item| text(item, "/message")),
     wide("CATALOG", |item| text(item, "/catalog/name")),
-    wide("FILE:LINE", |item| {
-        format!("{}:{}", text(item, "/file"), text(item, "/line"))
+    wide("FILE:LINE", |item| match text(item, "/file") {
+        file if file.is_empty() => file,
+        file => format!("{file}:{}", text(item, "/line")),
     }),
 ];
 
@@ -388,6 +395,12 @@ async fn catalogs<T: GraphqlTransport>(
         .as_array_mut()
         .map(std::mem::take)
         .unwrap_or_default();
+    for status in load_statuses(session).await? {
+        match items.iter_mut().find(|item| item["name"] == status["name"]) {
+            Some(item) => item["status"] = status,
+            None => items.push(json!({ "name": status["name"], "status": status })),
+        }
+    }
     items.retain(|item| {
         session.catalogs.is_empty() || session.catalogs.iter().any(|name| item["name"] == **name)
     });
@@ -395,6 +408,32 @@ async fn catalogs<T: GraphqlTransport>(
         session.check_catalogs(&session.catalogs).await?;
     }
     Ok(items)
+}
+
+/// Returns the results of the last loads of the selected catalogs; none if they are unknown because
+/// the session is offline.
+async fn load_statuses<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+) -> Result<Vec<Value>, CommandError> {
+    let data = session.transport.served(LOAD_STATUSES).await?;
+    let mut data = data.unwrap_or_default();
+    let statuses = data["catalogStatuses"].as_array_mut();
+    let mut statuses = statuses.map(std::mem::take).unwrap_or_default();
+    statuses.retain(|status| {
+        session.catalogs.is_empty() || session.catalogs.iter().any(|name| status["name"] == **name)
+    });
+    Ok(statuses)
+}
+
+/// Returns the failure of the last load of a catalog as a problem of it.
+fn load_failure(status: &Value) -> Option<Value> {
+    let failure = status["lastFailure"].as_object()?;
+    Some(json!({
+        "severity": "ERROR",
+        "code": failure.get("reason"),
+        "message": failure.get("message"),
+        "catalog": { "name": status["name"] },
+    }))
 }
 
 /// Returns the channels of packages, each with its package.
@@ -465,13 +504,17 @@ async fn problems<T: GraphqlTransport>(
         .map(|catalog| text(catalog, "/name"))
         .filter(|name| session.catalogs.is_empty() || session.catalogs.contains(name));
 
+    let mut items = Vec::new();
+    if packages.is_empty() {
+        let statuses = load_statuses(session).await?;
+        items.extend(statuses.iter().filter_map(load_failure));
+    }
     // The connection of problems takes one package; without one it has the problems of all.
     let packages = if packages.is_empty() {
         vec![None]
     } else {
         packages.iter().map(Some).collect()
     };
-    let mut items = Vec::new();
     for catalog in catalogs {
         for package in &packages {
             let variables = json!({ "name": catalog, "package": package });

@@ -75,6 +75,20 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
     failure.hint_if(hint.map(str::to_owned))
 }
 
+/// Returns the error of a command for an error of the API server, which the kubeconfig file names.
+pub(crate) fn api_server_error(error: ClientError) -> CommandError {
+    let hint = match &error {
+        ClientError::Unreachable { .. } => Some(
+            "`kubectl cluster-info` tells whether this API server answers; --context or --kubeconfig names another",
+        ),
+        ClientError::Setup(_) => Some(
+            "--kubeconfig FILE or the variable KUBECONFIG names the kubeconfig file of a cluster",
+        ),
+        _ => None,
+    };
+    server_error(error).hint_if(hint.map(str::to_owned))
+}
+
 /// Returns `true` if the certificate of the server is not trusted. The libraries have a type each
 /// for this error, but the same words.
 fn is_certificate_error(error: &ClientError) -> bool {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use commands::mirror::print_problems;
+use commands::{CommandError, ExitStatus};
 use edit::file::{self, ChangeError, SourceFile};
 use edit::{CatalogBlob, CatalogBlobs, FileFormat};
 use fbc::Catalog;
@@ -286,9 +287,12 @@ fn validate(files: &[NewFile]) -> anyhow::Result<()> {
         .find(|problem| problem.severity() == Severity::Error);
     match error {
         None => Ok(()),
-        Some(problem) => bail!(
-            "cannot write the catalog: it would not be valid: {}",
-            problem.message
-        ),
+        Some(problem) => {
+            let message = format!(
+                "cannot write the catalog: it would not be valid: {}",
+                problem.message
+            );
+            Err(CommandError::new(ExitStatus::Negative, message).into())
+        }
     }
 }
