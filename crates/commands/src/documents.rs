@@ -13,6 +13,8 @@ pub const CATALOGS: &str = include_str!("../documents/catalogs.graphql");
 pub const CHANNELS: &str = include_str!("../documents/channels.graphql");
 /// Differences between two contents.
 pub const DIFF: &str = include_str!("../documents/diff.graphql");
+/// Values of the filters of `search`.
+pub const FACET_VALUES: &str = include_str!("../documents/facet_values.graphql");
 /// Update graph of a package.
 pub const GRAPH: &str = include_str!("../documents/graph.graphql");
 /// Result of the last load of each catalog, also of those that were never loaded.
@@ -41,13 +43,14 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 19] = [
+pub const ALL: [&str; 20] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
     CATALOGS,
     CHANNELS,
     DIFF,
+    FACET_VALUES,
     GRAPH,
     LOAD_STATUSES,
     METAS,

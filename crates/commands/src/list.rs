@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use crate::age::age_now;
 use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs};
 use crate::documents::{
-    BUNDLES, CATALOGS, CHANNELS, LOAD_STATUSES, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS,
+    BUNDLES, CATALOGS, CHANNELS, FACET_VALUES, LOAD_STATUSES, METAS, PACKAGE_NAMES, PACKAGES,
+    PROBLEMS,
 };
-use crate::output::{ObjectList, TableColumn, column, is_set, name, wide};
+use crate::output::{ObjectList, TableColumn, column, hint, is_set, name, wide};
 use crate::session::no_catalog;
 use crate::similar::{question, similar_names};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
@@ -16,7 +17,7 @@ use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 /// Letters of the day in a moment.
 const DAY: usize = "2026-11-21".len();
 
-const CATALOG_COLUMNS: [TableColumn; 10] = [
+const CATALOG_COLUMNS: [TableColumn; 11] = [
     column("NAME", |item| text(item, "/name")),
     column("PRIORITY", |item| text(item, "/priority")),
     column("PACKAGES", |item| text(item, "/packageCount")),
@@ -33,6 +34,12 @@ const CATALOG_COLUMNS: [TableColumn; 10] = [
         text(item, "/status/lastFailure/reason")
     }),
     wide("MESSAGE", |item| text(item, "/status/lastFailure/message")),
+    wide("LABELS", |item: &Value| {
+        let labels = item["labels"].as_array().into_iter().flatten();
+        let labels =
+            labels.map(|label| format!("{}={}", text(label, "/key"), text(label, "/value")));
+        labels.collect::<Vec<_>>().join(",")
+    }),
     wide("DIGEST", |item| text(item, "/digest")),
     wide("IMAGE", |item| text(item, "/image")),
 ];
@@ -183,12 +190,43 @@ pub async fn search<T: GraphqlTransport>(
         "deprecated": deprecated,
     });
     let items = packages(session, filter).await?;
+    if items.is_empty() {
+        hint_at_values(session, args).await;
+    }
     session.print_list(ObjectList {
         kind: PACKAGES_LISTED.kind,
         columns: PACKAGES_LISTED.columns,
         name: PACKAGES_LISTED.name,
         items,
     })
+}
+
+/// Prints a hint for each value of a filter that no package has, if there is a similar one. A request
+/// that fails is no error.
+async fn hint_at_values<T: GraphqlTransport>(session: &CommandSession<T>, args: &SearchArgs) {
+    let filters = [
+        ("category", "categories", &args.category),
+        ("provider", "providers", &args.provider),
+        ("keyword", "keywords", &args.keyword),
+    ];
+    if filters.iter().all(|(_, _, values)| values.is_empty()) {
+        return;
+    }
+    let variables = json!({ "catalogs": session.catalogs });
+    let data = session.data(FACET_VALUES, &variables).await;
+    let facets = data.unwrap_or_default()["packages"]["facets"].take();
+    for (flag, facet, values) in filters {
+        let known = facets[facet].as_array().into_iter().flatten();
+        let known: Vec<_> = known.map(|value| text(value, "/value")).collect();
+        for value in values.iter().filter(|value| !known.contains(value)) {
+            let similar = similar_names(value, known.iter().map(String::as_str));
+            if let Some(question) = question(&similar) {
+                hint(&format!(
+                    "hint: no package has the {flag} `{value}`: {question}"
+                ));
+            }
+        }
+    }
 }
 
 /// Prints the objects of one kind. `names` selects some of them, each as `-o name` prints it or a
@@ -233,6 +271,10 @@ async fn listing<T: GraphqlTransport>(
 ) -> Result<ListedObjects, CommandError> {
     if args.provides.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
         let message = "--provides selects packages or bundles: list one of these";
+        return Err(CommandError::new(ExitStatus::Usage, message));
+    }
+    if !args.channel.is_empty() && args.kind != ListKind::Bundles {
+        let message = "--channel selects bundles: list these";
         return Err(CommandError::new(ExitStatus::Usage, message));
     }
     let (listed, mut items) = match args.kind {
@@ -463,12 +505,19 @@ async fn bundles<T: GraphqlTransport>(
     args: &ListArgs,
     names: &[String],
 ) -> Result<Vec<Value>, CommandError> {
-    let filter = json!({ "names": last_parts(names), "provides": args.provides });
+    let filter = json!({
+        "names": last_parts(names), "channels": args.channel, "provides": args.provides,
+    });
     let variables =
         json!({ "catalogs": session.catalogs, "packages": args.package, "filter": filter });
     let items = read(session, names, BUNDLES, variables, "/bundles").await?;
     let found = items.iter().map(|item| text(item, "/package/name"));
     session.check_packages(&args.package, found).await?;
+    if let [package] = &args.package[..] {
+        session
+            .check_channels(package, &args.channel, &items)
+            .await?;
+    }
     Ok(items)
 }
 

@@ -231,7 +231,9 @@ impl ServerCommand {
                 ExitStatus::NotFound,
                 "no catalog that is served meets --catalog and --selector",
             );
-            return Err(failure.hint("`kubectl catalog get catalogs` lists them"));
+            return Err(
+                failure.hint("`kubectl catalog get catalogs -o wide` lists them with their labels")
+            );
         }
         let pinned = meant.iter().filter(|catalog| {
             self.digest

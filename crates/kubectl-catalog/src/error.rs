@@ -59,7 +59,9 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         ClientError::Unreachable { .. } if is_tls(&error) => {
             Some("the server seems to speak TLS: write its URL with https:// instead of http://")
         }
-        ClientError::Unreachable { .. } => Some("--server names another URL"),
+        ClientError::Unreachable { .. } => {
+            Some("is a server running there? --server URL or CATALOGQL_SERVER names another")
+        }
         ClientError::Ambiguous(_) => Some("name one with --namespace"),
         ClientError::NotCached => Some("run the command once without --offline"),
         _ => None,

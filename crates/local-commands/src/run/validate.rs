@@ -5,7 +5,7 @@ pub(super) mod sarif;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use commands::ExitStatus;
@@ -103,12 +103,41 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
+    if let (ValidateOutput::Table, Some(path)) = (args.output, other_file(catalog)) {
+        // A hint, not data; and nothing is left to do when it cannot be printed.
+        let _ = writeln!(
+            output::stderr(),
+            "hint: every file of the directory is read: write {path} to .indexignore if it is no part of the catalog"
+        );
+    }
     let status = match catalog {
         Ok(catalog) => ExitStatus::negative_if(count(catalog, Severity::Error) > 0),
         Err(error) if error.reason() == FailureReason::InvalidCatalog => ExitStatus::Negative,
         Err(_) => ExitStatus::Usage,
     };
     Ok(status.into())
+}
+
+/// Returns the path of a file with an error whose name is not that of JSON or YAML.
+fn other_file<'a>(catalog: Result<&'a Catalog, &'a LoadError>) -> Option<&'a str> {
+    let is_other = |path: &&str| {
+        let extension = Path::new(path).extension().unwrap_or_default();
+        !["json", "yaml", "yml"]
+            .iter()
+            .any(|known| extension == *known)
+    };
+    match catalog {
+        Ok(catalog) => {
+            let errors = catalog
+                .problems()
+                .iter()
+                .filter(|problem| problem.severity() == Severity::Error);
+            let mut files = errors.filter_map(|problem| problem.file.as_deref());
+            files.find(is_other)
+        }
+        Err(LoadError::Read(failure)) => Some(&*failure.path).filter(is_other),
+        Err(_) => None,
+    }
 }
 
 impl Finding<'_> {
