@@ -59,9 +59,6 @@ pub fn find_catalog(name: &str) -> Option<PathBuf> {
     if directory.is_dir() {
         return Some(directory);
     }
-    if name == "community" {
-        return Some(part_of_community());
-    }
     report_skipped(
         "the corpus of real catalogs",
         &format!("{} is not a directory", directory.display()),

@@ -199,7 +199,7 @@ pub(super) fn split_packages(words: &[String]) -> (&[String], &[String]) {
 
 /// Says of a word that was taken for a package that it is no source either.
 fn no_source_either(error: CommandError, word: &str) -> CommandError {
-    if error.status != ExitStatus::NotFound {
+    if error.message != format!("package `{word}` not found") {
         return error;
     }
     let hint = match &error.hint {
