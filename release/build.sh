@@ -32,7 +32,10 @@ case $machine in
   *)
     target=$machine-unknown-linux-gnu
     tools=$machine-linux-gnu-
-    packages="gcc-$machine-linux-gnu libc6-dev-arm64-cross"
+    case $machine in
+      aarch64) packages='gcc-aarch64-linux-gnu libc6-dev-arm64-cross' ;;
+      *) packages='gcc-x86-64-linux-gnu libc6-dev-amd64-cross' ;;
+    esac
     ending=
     ;;
 esac

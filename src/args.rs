@@ -220,9 +220,9 @@ fn set_variables(command: clap::Command) -> clap::Command {
         };
         let variable = VARIABLE_PREFIX.to_owned() + &name.to_uppercase().replace('-', "_");
         let arg = with_number_parser(arg.env(variable).hide_env(true));
-        // The value of `--var` is JSON, which has commas of its own.
-        let is_list =
-            matches!(arg.get_action(), ArgAction::Append) && arg.get_long() != Some("var");
+        // The value of `--var` is JSON, and that of `--step` a list: they have commas of their own.
+        let has_commas = matches!(arg.get_long(), Some("var" | "step"));
+        let is_list = matches!(arg.get_action(), ArgAction::Append) && !has_commas;
         if is_list {
             arg.value_delimiter(',')
         } else {

@@ -19,7 +19,7 @@ pub fn run(args: Args) -> ExitCode {
     let done = match args.command {
         Command::Serve(args) => serve::serve(*args),
         Command::Controller(args) => controller::controller(*args),
-        Command::Local(command) => local_commands::run::run(&command),
+        Command::Local(command) => Ok(local_commands::run::run(&command)),
         Command::Certificate(args) => certificate::certificate(&args),
         Command::Version { output } => version::version(output),
         Command::Licenses => version::licenses(),

@@ -162,7 +162,7 @@ fn a_directory_that_cannot_be_used_is_named() {
     symlink("../outside.json", folders.path("links/out.json")).unwrap();
     let error = |name: &str| {
         let output = run(catalogql().args(["validate", &folders.text(name)]));
-        assert_eq!(output.status, Some(1));
+        assert_eq!(output.status, Some(2));
         folders.shown(&output.stdout)
     };
     let link = "error: cannot read the source: the link `@/links/out.json` leads out of the catalog, to `../outside.json`\n";
@@ -196,7 +196,7 @@ fn what_the_user_may_not_read_is_named() {
         let error = format!(
             "error: cannot read the source: cannot {action} `@/{path}`: Permission denied (os error 13)\n"
         );
-        assert_eq!(validate(), (Some(1), error));
+        assert_eq!(validate(), (Some(2), error));
         fs::set_permissions(folders.path(path), before).unwrap();
     };
     denied("a/sub/catalog.json", "open");

@@ -139,7 +139,7 @@ fn a_bundle_directory_is_rendered_with_its_image_or_without() {
         "error: cannot use --image: it is for one directory with `manifests` and `metadata`\n";
     assert_eq!(
         (refused.status, refused.stderr.as_str()),
-        (Some(1), expected)
+        (Some(2), expected)
     );
 }
 
@@ -197,7 +197,7 @@ fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
         "error: cannot render `{image}`: the image has no label `{}`\n",
         BUNDLE_LABELS[1].0
     );
-    assert_eq!((half.status, half.stderr), (Some(1), expected));
+    assert_eq!((half.status, half.stderr), (Some(2), expected));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn templates_and_edits_pull_the_bundles_that_have_no_directory() {
     let expected = format!(
         "error: rendering template: cannot render bundle `{bare}`: the image has no label `{label}`\n"
     );
-    assert_eq!((refused.status, refused.stderr), (Some(1), expected));
+    assert_eq!((refused.status, refused.stderr), (Some(2), expected));
 
     let third = push_bundle(&folders, &registry, "0.9.4", 2);
     let added = command(
@@ -800,7 +800,7 @@ fn packages_templates_and_folders_are_made_as_by_opm() {
     assert_eq!(
         (again.status, again.stderr.as_str()),
         (
-            Some(1),
+            Some(2),
             "error: cannot write to `@/out`: it must be empty\n"
         )
     );

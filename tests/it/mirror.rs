@@ -194,7 +194,7 @@ fn a_catalog_of_the_selected_part_is_written_and_valid() {
     assert_eq!(valid.status, Some(0), "{}", valid.stdout);
 
     let again = mirror(&folders, "[]", &["catalog", "-o", &folders.text("small")]);
-    assert_eq!(again.status, Some(1));
+    assert_eq!(again.status, Some(2));
     assert!(again.stderr.contains("must be empty"), "{}", again.stderr);
 }
 
@@ -269,7 +269,7 @@ fn nothing_is_left_of_a_catalog_that_is_refused_or_cannot_be_written() {
     assert_eq!(refused.status, Some(1));
     let below_a_file = folders.text("file/small");
     let failed = mirror(&folders, "[]", &["catalog", "-o", &below_a_file]);
-    assert_eq!(failed.status, Some(1));
+    assert_eq!(failed.status, Some(2));
     let names = fs::read_dir(folders.path("")).expect("the folder is there");
     let mut names: Vec<_> = names
         .map(|entry| entry.expect("it can be read").file_name())
@@ -304,7 +304,7 @@ fn packages_are_selected_by_what_a_cluster_needs() {
         )
     );
     let several = plan(&["--package", "etcd", "--package", "vault", "--from", "1.0.0"]);
-    assert_eq!(several.status, Some(1));
+    assert_eq!(several.status, Some(2));
     assert!(
         several.stderr.contains("about one package"),
         "{}",

@@ -234,7 +234,7 @@ fn a_catalog_that_cannot_be_read_is_not_valid() {
             output.stdout.as_str(),
             output.stderr.as_str()
         ),
-        (Some(1), "", expected)
+        (Some(2), "", expected)
     );
 }
 

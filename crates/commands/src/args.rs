@@ -81,6 +81,9 @@ pub struct ListArgs {
     /// Only objects of this package. May be repeated
     #[arg(long, short, value_name = "NAME")]
     pub package: Vec<String>,
+    /// Only bundles in this channel. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub channel: Vec<String>,
     /// Only packages whose default channel provides this API at its head, or bundles that provide
     /// it
     #[arg(long, value_name = "GROUP/KIND", value_parser = parse_api)]
@@ -479,6 +482,12 @@ pub fn parse_api(text: &str) -> Result<ApiArg, String> {
     let (group, kind) = text
         .split_once('/')
         .ok_or("write GROUP/KIND, such as monitoring.coreos.com/Prometheus")?;
+    if kind.contains('/') {
+        let kind = kind.rsplit('/').next().unwrap_or_default();
+        return Err(format!(
+            "write GROUP/KIND without the version, such as {group}/{kind}"
+        ));
+    }
     Ok(ApiArg {
         group: group.to_owned(),
         kind: kind.to_owned(),

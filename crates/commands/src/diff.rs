@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
+use printing::text;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args::DiffArgs;
-use crate::documents::DIFF;
+use crate::documents::{DIFF, PACKAGE_NAMES};
 use crate::output::print_object;
 use crate::output::{ObjectList, OutputFormat, TableColumn, column, hint, is_structured, print};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
@@ -104,6 +105,11 @@ pub async fn diff<T: GraphqlTransport>(
     }
 
     let packages = Vec::<PackageChange>::deserialize(&found["packages"]).unwrap_or_default();
+    let unchanged = args
+        .package
+        .iter()
+        .filter(|name| packages.iter().all(|package| package.name != **name));
+    check_exist(session, sides, unchanged.cloned().collect()).await?;
     if is_structured(&session.output) {
         print_object("CatalogDiff", found, &session.output)?;
     } else if session.output == OutputFormat::Markdown {
@@ -125,6 +131,29 @@ pub async fn diff<T: GraphqlTransport>(
     Ok(ExitStatus::negative_if(
         args.exit_code && !packages.is_empty(),
     ))
+}
+
+/// Fails if one of the packages without differences is in neither content. Contents that only have
+/// a digest cannot be searched.
+async fn check_exist<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    sides: DiffSides<'_>,
+    packages: Vec<String>,
+) -> Result<(), CommandError> {
+    let side = [sides.to, sides.from];
+    let side = side.into_iter().find(|side| !side.starts_with(DIGEST));
+    let (Some(catalog), false) = (side, packages.is_empty()) else {
+        return Ok(());
+    };
+    // What is in one content alone is a difference, so that one side tells.
+    let variables = json!({ "catalogs": [catalog], "names": packages });
+    let data = session.data(PACKAGE_NAMES, &variables).await?;
+    let known = data["packages"]["nodes"].as_array().into_iter().flatten();
+    let known: Vec<_> = known.map(|package| text(package, "/name")).collect();
+    match packages.iter().find(|name| !known.contains(name)) {
+        Some(name) => Err(session.no_package(&format!("{catalog}/{name}")).await),
+        None => Ok(()),
+    }
 }
 
 fn sign(change: &str) -> String {

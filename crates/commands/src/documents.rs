@@ -13,8 +13,12 @@ pub const CATALOGS: &str = include_str!("../documents/catalogs.graphql");
 pub const CHANNELS: &str = include_str!("../documents/channels.graphql");
 /// Differences between two contents.
 pub const DIFF: &str = include_str!("../documents/diff.graphql");
+/// Values of the filters of `search`.
+pub const FACET_VALUES: &str = include_str!("../documents/facet_values.graphql");
 /// Update graph of a package.
 pub const GRAPH: &str = include_str!("../documents/graph.graphql");
+/// Result of the last load of each catalog, also of those that were never loaded.
+pub const LOAD_STATUSES: &str = include_str!("../documents/load_statuses.graphql");
 /// List of blobs.
 pub const METAS: &str = include_str!("../documents/metas.graphql");
 /// Part of a catalog that a disconnected cluster needs.
@@ -39,14 +43,16 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 18] = [
+pub const ALL: [&str; 20] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
     CATALOGS,
     CHANNELS,
     DIFF,
+    FACET_VALUES,
     GRAPH,
+    LOAD_STATUSES,
     METAS,
     MIRROR_SET,
     PACKAGE,

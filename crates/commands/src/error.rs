@@ -1,5 +1,7 @@
 //! The end of a command: its exit status and, if it failed, a message and a hint.
 
+use std::error::Error;
+use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -11,7 +13,7 @@ pub enum ExitStatus {
     /// Negative answer: no path, nothing would be installed, contents differ, `get` finds no object
     /// of a name.
     Negative = 1,
-    /// Wrong command line, or a file or source that cannot be read.
+    /// Wrong command line, or a file or source that cannot be read or written.
     Usage = 2,
     /// The server was not found, cannot be reached, or denies access.
     NoServer = 3,
@@ -112,6 +114,14 @@ impl CommandError {
         self.status
     }
 }
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for CommandError {}
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {

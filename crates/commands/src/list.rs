@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 
 use crate::age::age_now;
 use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs};
-use crate::documents::{BUNDLES, CATALOGS, CHANNELS, METAS, PACKAGE_NAMES, PACKAGES, PROBLEMS};
-use crate::output::{ObjectList, TableColumn, column, is_set, name, wide};
+use crate::documents::{
+    BUNDLES, CATALOGS, CHANNELS, FACET_VALUES, LOAD_STATUSES, METAS, PACKAGE_NAMES, PACKAGES,
+    PROBLEMS,
+};
+use crate::output::{ObjectList, TableColumn, column, hint, is_set, name, wide};
 use crate::session::no_catalog;
 use crate::similar::{question, similar_names};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
@@ -14,7 +17,7 @@ use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 /// Letters of the day in a moment.
 const DAY: usize = "2026-11-21".len();
 
-const CATALOG_COLUMNS: [TableColumn; 8] = [
+const CATALOG_COLUMNS: [TableColumn; 11] = [
     column("NAME", |item| text(item, "/name")),
     column("PRIORITY", |item| text(item, "/priority")),
     column("PACKAGES", |item| text(item, "/packageCount")),
@@ -27,6 +30,16 @@ const CATALOG_COLUMNS: [TableColumn; 8] = [
             .collect()
     }),
     column("AGE", |item| age_now(&text(item, "/lastUnpacked"))),
+    column("LOAD-FAILURE", |item| {
+        text(item, "/status/lastFailure/reason")
+    }),
+    wide("MESSAGE", |item| text(item, "/status/lastFailure/message")),
+    wide("LABELS", |item: &Value| {
+        let labels = item["labels"].as_array().into_iter().flatten();
+        let labels =
+            labels.map(|label| format!("{}={}", text(label, "/key"), text(label, "/value")));
+        labels.collect::<Vec<_>>().join(",")
+    }),
     wide("DIGEST", |item| text(item, "/digest")),
     wide("IMAGE", |item| text(item, "/image")),
 ];
@@ -80,8 +93,9 @@ const PROBLEM_COLUMNS: [TableColumn; 6] = [
     column("PACKAGE", |item| text(item, "/packageName")),
     column("MESSAGE", |item| text(item, "/message")),
     wide("CATALOG", |item| text(item, "/catalog/name")),
-    wide("FILE:LINE", |item| {
-        format!("{}:{}", text(item, "/file"), text(item, "/line"))
+    wide("FILE:LINE", |item| match text(item, "/file") {
+        file if file.is_empty() => file,
+        file => format!("{file}:{}", text(item, "/line")),
     }),
 ];
 
@@ -176,12 +190,43 @@ pub async fn search<T: GraphqlTransport>(
         "deprecated": deprecated,
     });
     let items = packages(session, filter).await?;
+    if items.is_empty() {
+        hint_at_values(session, args).await;
+    }
     session.print_list(ObjectList {
         kind: PACKAGES_LISTED.kind,
         columns: PACKAGES_LISTED.columns,
         name: PACKAGES_LISTED.name,
         items,
     })
+}
+
+/// Prints a hint for each value of a filter that no package has, if there is a similar one. A request
+/// that fails is no error.
+async fn hint_at_values<T: GraphqlTransport>(session: &CommandSession<T>, args: &SearchArgs) {
+    let filters = [
+        ("category", "categories", &args.category),
+        ("provider", "providers", &args.provider),
+        ("keyword", "keywords", &args.keyword),
+    ];
+    if filters.iter().all(|(_, _, values)| values.is_empty()) {
+        return;
+    }
+    let variables = json!({ "catalogs": session.catalogs });
+    let data = session.data(FACET_VALUES, &variables).await;
+    let facets = data.unwrap_or_default()["packages"]["facets"].take();
+    for (flag, facet, values) in filters {
+        let known = facets[facet].as_array().into_iter().flatten();
+        let known: Vec<_> = known.map(|value| text(value, "/value")).collect();
+        for value in values.iter().filter(|value| !known.contains(value)) {
+            let similar = similar_names(value, known.iter().map(String::as_str));
+            if let Some(question) = question(&similar) {
+                hint(&format!(
+                    "hint: no package has the {flag} `{value}`: {question}"
+                ));
+            }
+        }
+    }
 }
 
 /// Prints the objects of one kind. `names` selects some of them, each as `-o name` prints it or a
@@ -226,6 +271,10 @@ async fn listing<T: GraphqlTransport>(
 ) -> Result<ListedObjects, CommandError> {
     if args.provides.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
         let message = "--provides selects packages or bundles: list one of these";
+        return Err(CommandError::new(ExitStatus::Usage, message));
+    }
+    if !args.channel.is_empty() && args.kind != ListKind::Bundles {
+        let message = "--channel selects bundles: list these";
         return Err(CommandError::new(ExitStatus::Usage, message));
     }
     let (listed, mut items) = match args.kind {
@@ -388,6 +437,12 @@ async fn catalogs<T: GraphqlTransport>(
         .as_array_mut()
         .map(std::mem::take)
         .unwrap_or_default();
+    for status in load_statuses(session).await? {
+        match items.iter_mut().find(|item| item["name"] == status["name"]) {
+            Some(item) => item["status"] = status,
+            None => items.push(json!({ "name": status["name"], "status": status })),
+        }
+    }
     items.retain(|item| {
         session.catalogs.is_empty() || session.catalogs.iter().any(|name| item["name"] == **name)
     });
@@ -395,6 +450,32 @@ async fn catalogs<T: GraphqlTransport>(
         session.check_catalogs(&session.catalogs).await?;
     }
     Ok(items)
+}
+
+/// Returns the results of the last loads of the selected catalogs; none if they are unknown because
+/// the session is offline.
+async fn load_statuses<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+) -> Result<Vec<Value>, CommandError> {
+    let data = session.transport.served(LOAD_STATUSES).await?;
+    let mut data = data.unwrap_or_default();
+    let statuses = data["catalogStatuses"].as_array_mut();
+    let mut statuses = statuses.map(std::mem::take).unwrap_or_default();
+    statuses.retain(|status| {
+        session.catalogs.is_empty() || session.catalogs.iter().any(|name| status["name"] == **name)
+    });
+    Ok(statuses)
+}
+
+/// Returns the failure of the last load of a catalog as a problem of it.
+fn load_failure(status: &Value) -> Option<Value> {
+    let failure = status["lastFailure"].as_object()?;
+    Some(json!({
+        "severity": "ERROR",
+        "code": failure.get("reason"),
+        "message": failure.get("message"),
+        "catalog": { "name": status["name"] },
+    }))
 }
 
 /// Returns the channels of packages, each with its package.
@@ -424,12 +505,19 @@ async fn bundles<T: GraphqlTransport>(
     args: &ListArgs,
     names: &[String],
 ) -> Result<Vec<Value>, CommandError> {
-    let filter = json!({ "names": last_parts(names), "provides": args.provides });
+    let filter = json!({
+        "names": last_parts(names), "channels": args.channel, "provides": args.provides,
+    });
     let variables =
         json!({ "catalogs": session.catalogs, "packages": args.package, "filter": filter });
     let items = read(session, names, BUNDLES, variables, "/bundles").await?;
     let found = items.iter().map(|item| text(item, "/package/name"));
     session.check_packages(&args.package, found).await?;
+    if let [package] = &args.package[..] {
+        session
+            .check_channels(package, &args.channel, &items)
+            .await?;
+    }
     Ok(items)
 }
 
@@ -465,13 +553,17 @@ async fn problems<T: GraphqlTransport>(
         .map(|catalog| text(catalog, "/name"))
         .filter(|name| session.catalogs.is_empty() || session.catalogs.contains(name));
 
+    let mut items = Vec::new();
+    if packages.is_empty() {
+        let statuses = load_statuses(session).await?;
+        items.extend(statuses.iter().filter_map(load_failure));
+    }
     // The connection of problems takes one package; without one it has the problems of all.
     let packages = if packages.is_empty() {
         vec![None]
     } else {
         packages.iter().map(Some).collect()
     };
-    let mut items = Vec::new();
     for catalog in catalogs {
         for package in &packages {
             let variables = json!({ "name": catalog, "package": package });

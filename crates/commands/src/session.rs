@@ -317,12 +317,22 @@ impl<T: GraphqlTransport> CommandSession<T> {
             return Ok(());
         }
 
+        let known = self.channels(package).await?;
+        if known.is_empty() {
+            return Err(self.no_package(package).await);
+        }
+        match channels.iter().find(|channel| !known.contains(channel)) {
+            Some(unknown) => Err(no_channel(self.split(package).1, unknown, &known)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the names of the channels of a package, as NAME or CATALOG/NAME; none if no catalog
+    /// has it.
+    pub async fn channels(&self, package: &str) -> Result<Vec<String>, CommandError> {
         let (catalogs, name) = self.split(package);
         let variables = json!({ "catalogs": catalogs, "names": [name] });
         let packages = self.walk_all(CHANNELS, variables, "/packages").await?;
-        if packages.is_empty() {
-            return Err(self.no_package(package).await);
-        }
         let mut known: Vec<_> = packages
             .iter()
             .filter_map(|package| package["channels"].as_array())
@@ -331,10 +341,7 @@ impl<T: GraphqlTransport> CommandSession<T> {
             .collect();
         known.sort();
         known.dedup();
-        match channels.iter().find(|channel| !known.contains(channel)) {
-            Some(unknown) => Err(no_channel(name, unknown, &known)),
-            None => Ok(()),
-        }
+        Ok(known)
     }
 }
 

@@ -10,7 +10,7 @@ use self::report::PlanReport;
 use crate::args::UpgradePlanArgs;
 use crate::documents::PLATFORM_UPGRADE;
 use crate::output::{OutputFormat, hint, is_structured, lines, print, print_object};
-use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
+use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport, no_channel};
 
 /// A version of the platform with the names of its catalogs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,16 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
     args: &UpgradePlanArgs,
 ) -> Result<ExitStatus, CommandError> {
     objects.add_arguments(args)?;
+    for installed in &args.installed {
+        let Some(channel) = &installed.channel else {
+            continue;
+        };
+        let known = session.channels(&installed.package).await?;
+        // The plan itself says that no catalog has a package.
+        if !known.is_empty() && !known.contains(channel) {
+            return Err(no_channel(&installed.package, channel, &known));
+        }
+    }
     let catalogs = steps.first().map_or(&[][..], |step| &step.catalogs);
     let (installed, hints) = objects.into_input(catalogs);
     if installed.is_empty() {

@@ -23,7 +23,7 @@ use axum::extract::{DefaultBodyLimit, FromRequest as _, Request as HttpRequest, 
 use axum::handler::Handler as _;
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
@@ -311,6 +311,10 @@ async fn respond_to_get(
         Err(error) => return server.respond_not_queued(&error, context.headers),
     };
     let request = request::from_url(parameters);
+    if request.is_err() && request::is_browser(context.headers) {
+        // Whoever opens the address in a browser wants to write a document.
+        return Redirect::to("playground/").into_response();
+    }
     // Boxed, because the state of this large future would be moved with every request.
     Box::pin(respond(&server, context, request, Some(parameters), permit)).await
 }

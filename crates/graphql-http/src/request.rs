@@ -141,6 +141,16 @@ pub(super) fn accepted(headers: &HeaderMap) -> AcceptedMedia {
     accepted
 }
 
+/// Returns whether the client wants a page, as a browser does that opens a URL.
+pub(super) fn is_browser(headers: &HeaderMap) -> bool {
+    let mut ranges = headers.get_all(ACCEPT).iter();
+    ranges.any(|value| {
+        value
+            .to_str()
+            .is_ok_and(|value| value.contains("text/html"))
+    })
+}
+
 /// Returns the media type of an error, which is sent also if the client accepts no JSON.
 pub(super) fn media(headers: &HeaderMap) -> MediaType {
     accepted(headers).media.unwrap_or(MediaType::Json)

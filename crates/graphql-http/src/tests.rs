@@ -320,6 +320,17 @@ async fn a_document_may_be_named_by_its_digest_once_it_was_sent() {
 }
 
 #[tokio::test]
+async fn a_browser_that_opens_the_url_is_led_to_the_playground() {
+    let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+    let headers = [("accept", accept)];
+    let (status, headers, _) = send(Method::GET, "/graphql", &headers, "").await;
+    assert_eq!(
+        (status, &*headers["location"].to_str().unwrap()),
+        (303, "playground/")
+    );
+}
+
+#[tokio::test]
 async fn parameters_that_are_none_are_refused() {
     for (parameters, expected) in [
         ("", "the parameter `query` is missing"),

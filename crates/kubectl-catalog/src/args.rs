@@ -251,9 +251,9 @@ pub(crate) enum PluginCommand {
     Compare {
         /// Name of the package, as NAME or CATALOG/NAME
         package: String,
-        /// Name or version of a bundle
+        /// A bundle: its name, its version, or NAME@VERSION
         a: String,
-        /// Name or version of another
+        /// Another, likewise
         b: String,
     },
     /// Show the update graph of a package
@@ -365,9 +365,9 @@ pub(crate) struct VersionsArgs {
 pub(crate) struct PathArgs {
     /// Name of the package, as NAME or CATALOG/NAME
     pub(crate) package: String,
-    /// Name or version of the bundle to begin with
+    /// The bundle to begin with: its name, its version, or NAME@VERSION
     pub(crate) from: String,
-    /// Name or version of the bundle to reach [default: the head of the default channel]
+    /// The bundle to reach, likewise [default: the head of the default channel]
     pub(crate) to: Option<String>,
     /// Only entries of this channel. May be repeated
     #[arg(long, value_name = "NAME")]

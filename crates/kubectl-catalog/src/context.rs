@@ -5,8 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use catalogql_client::{Builder, Client, ClientCache, ClientError, ClusterOptions, ClusterRoute};
+use commands::args::parse_installed;
 use commands::documents::SERVED;
 use commands::output::hint;
+use commands::similar::{question, similar_names};
 use commands::{
     ChosenPackage, CommandError, CommandSession, ExitStatus, GraphqlTransport, HelpCommands,
     ListRequest,
@@ -17,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CommonArgs, SERVER_VARIABLE, Via};
 use crate::documents::{BUNDLE_NAMES, CATALOG_IMAGES};
-use crate::error::server_error;
+use crate::error::{api_server_error, server_error};
 use crate::selector::LabelSelector;
 
 /// Number of items that are printed on a terminal, unless `--limit` says otherwise.
@@ -229,7 +231,9 @@ impl ServerCommand {
                 ExitStatus::NotFound,
                 "no catalog that is served meets --catalog and --selector",
             );
-            return Err(failure.hint("`kubectl catalog get catalogs` lists them"));
+            return Err(
+                failure.hint("`kubectl catalog get catalogs -o wide` lists them with their labels")
+            );
         }
         let pinned = meant.iter().filter(|catalog| {
             self.digest
@@ -293,7 +297,7 @@ impl ServerCommand {
     }
 }
 
-/// Returns the name of a bundle that is given by its name or version.
+/// Returns the name of a bundle that is given by its name, its version, or both as NAME@VERSION.
 pub(crate) async fn bundle_name(
     session: &ServerSession,
     chosen: &ChosenPackage,
@@ -303,16 +307,39 @@ pub(crate) async fn bundle_name(
     let bundles = session
         .walk_all(BUNDLE_NAMES, variables, "/bundles")
         .await?;
+    let is_named = |bundle: &&Value| match parse_installed(named) {
+        Some(both) => bundle["name"] == both.name && bundle["version"] == both.version,
+        None => bundle["name"] == *named,
+    };
     let version = named.strip_prefix('v').unwrap_or(named);
-    let by_name = bundles.iter().find(|bundle| bundle["name"] == *named);
+    let by_name = bundles.iter().find(is_named);
     let found = by_name.or_else(|| bundles.iter().find(|bundle| bundle["version"] == *version));
-    found.map(|bundle| text(bundle, "/name")).ok_or_else(|| {
-        let message = format!("package `{}` has no bundle `{named}`", chosen.package);
-        CommandError::new(ExitStatus::NotFound, message).hint(format!(
-            "`kubectl catalog versions {}/{}` lists its bundles",
-            chosen.catalog, chosen.package
-        ))
-    })
+    if let Some(bundle) = found {
+        return Ok(text(bundle, "/name"));
+    }
+
+    let message = format!("package `{}` has no bundle `{named}`", chosen.package);
+    let list = format!(
+        "`kubectl catalog versions {}/{}` lists its bundles",
+        chosen.catalog, chosen.package
+    );
+    let names = bundles.iter().flat_map(|bundle| {
+        let name = text(bundle, "/name");
+        let version = text(bundle, "/version");
+        if named.contains('@') {
+            vec![format!("{name}@{version}")]
+        } else {
+            vec![name, version]
+        }
+    });
+    let names: Vec<_> = names.collect();
+    let similar = similar_names(named, names.iter().map(String::as_str));
+    Err(
+        CommandError::new(ExitStatus::NotFound, message).hint(match question(&similar) {
+            Some(question) => format!("{question} {list}"),
+            None => list,
+        }),
+    )
 }
 
 /// Returns the served catalogs that the command line allows.
@@ -374,7 +401,7 @@ async fn builder(args: &CommonArgs, route: ServerRoute) -> Result<Builder, Comma
     };
     let found = Client::from_kubeconfig(&options);
     found.await.map_err(|error| {
-        let failure = server_error(error);
+        let failure = api_server_error(error);
         // Who names a kubeconfig file does not mean a server by its URL.
         if failure.hint.is_some() || args.cluster.kubeconfig.is_some() {
             failure

@@ -59,7 +59,9 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         ClientError::Unreachable { .. } if is_tls(&error) => {
             Some("the server seems to speak TLS: write its URL with https:// instead of http://")
         }
-        ClientError::Unreachable { .. } => Some("--server names another URL"),
+        ClientError::Unreachable { .. } => {
+            Some("is a server running there? --server URL or CATALOGQL_SERVER names another")
+        }
         ClientError::Ambiguous(_) => Some("name one with --namespace"),
         ClientError::NotCached => Some("run the command once without --offline"),
         _ => None,
@@ -73,6 +75,20 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
     let mut failure = CommandError::from_api(status, &(chain(&error) + &code));
     failure.is_route = is_route;
     failure.hint_if(hint.map(str::to_owned))
+}
+
+/// Returns the error of a command for an error of the API server, which the kubeconfig file names.
+pub(crate) fn api_server_error(error: ClientError) -> CommandError {
+    let hint = match &error {
+        ClientError::Unreachable { .. } => Some(
+            "`kubectl cluster-info` tells whether this API server answers; --context or --kubeconfig names another",
+        ),
+        ClientError::Setup(_) => Some(
+            "--kubeconfig FILE or the variable KUBECONFIG names the kubeconfig file of a cluster",
+        ),
+        _ => None,
+    };
+    server_error(error).hint_if(hint.map(str::to_owned))
 }
 
 /// Returns `true` if the certificate of the server is not trusted. The libraries have a type each

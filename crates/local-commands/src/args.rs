@@ -30,7 +30,8 @@ pub use validate::{ValidateArgs, ValidateOutput};
 pub enum LocalCommand {
     /// List the problems of a catalog
     ///
-    /// The exit status is 1 if `opm validate` would reject the catalog, and 0 otherwise.
+    /// The exit status is 1 if `opm validate` would reject the catalog, and 2 if the catalog cannot
+    /// be read.
     Validate(ValidateArgs),
     /// Execute a GraphQL request over catalogs, without a server
     ///

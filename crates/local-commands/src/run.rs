@@ -20,10 +20,26 @@ mod validate;
 
 use std::process::ExitCode;
 
+use commands::{CommandError, ExitStatus};
+
 use crate::args::LocalCommand;
 
-/// Runs a command.
-pub fn run(command: &LocalCommand) -> anyhow::Result<ExitCode> {
+/// Runs a command. Prints its error, if any, to standard error.
+pub fn run(command: &LocalCommand) -> ExitCode {
+    let ended = execute(command);
+    ended.unwrap_or_else(|error| command_error(&error).report().into())
+}
+
+/// Returns an error with its exit status. Unless it has one of its own, an input cannot be read or
+/// an output cannot be written; 1 is for negative answers.
+fn command_error(error: &anyhow::Error) -> CommandError {
+    let inner = error.downcast_ref::<CommandError>();
+    let status = inner.map_or(ExitStatus::Usage, |inner| inner.status);
+    let hint = inner.and_then(|inner| inner.hint.clone());
+    CommandError::new(status, format!("{error:#}")).hint_if(hint)
+}
+
+fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
     match command {
         LocalCommand::Validate(args) => validate::validate(args),
         LocalCommand::Query(args) => Ok(local::query(args)),

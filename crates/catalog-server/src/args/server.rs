@@ -108,10 +108,10 @@ pub struct TlsArgs {
 pub enum MinTlsVersion {
     /// TLS 1.2 and 1.3
     #[default]
-    #[value(name = "VersionTLS12")]
+    #[value(name = "VersionTLS12", alias = "1.2")]
     Tls12,
     /// TLS 1.3 only
-    #[value(name = "VersionTLS13")]
+    #[value(name = "VersionTLS13", alias = "1.3")]
     Tls13,
 }
 

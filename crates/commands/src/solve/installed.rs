@@ -14,6 +14,7 @@ use super::request::{
 use crate::args::{InstalledArg, parse_installed};
 use crate::documents::BUNDLE_PROPERTIES;
 use crate::file_argument::{STDIN, read_bytes};
+use crate::output::hint;
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
 /// Annotation with the properties of an operator's bundle.
@@ -30,8 +31,8 @@ struct OlmObject {
     metadata: OlmMetadata,
     spec: OlmSpec,
     status: OlmStatus,
-    /// Objects of a list.
-    items: Vec<OlmObject>,
+    /// Objects of a list; `None` for another object.
+    items: Option<Vec<OlmObject>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -128,7 +129,14 @@ pub(super) async fn add_installed<T: GraphqlTransport>(
             }
         };
         let object = serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
-        add_object(request, object);
+        let before = request.installed.len() + request.wanted.len();
+        if !add_object(request, object) {
+            let expected = "expected ClusterServiceVersions and Subscriptions as `kubectl get csv,subscription -o json` prints them";
+            return Err(failed(expected.to_owned()));
+        }
+        if request.installed.len() + request.wanted.len() == before {
+            hint(&format!("hint: nothing is installed in `{argument}`"));
+        }
     }
     add_bundles(session, request, named).await
 }
@@ -167,19 +175,24 @@ async fn add_bundles<T: GraphqlTransport>(
     Ok(())
 }
 
-/// Adds an object, or those of a list. Other kinds and copied operators are skipped.
-fn add_object(request: &mut SolveRequestInput, object: OlmObject) {
+/// Adds an object, or those of a list; returns `false` for another object. Other kinds in a list and
+/// copied operators are skipped.
+fn add_object(request: &mut SolveRequestInput, object: OlmObject) -> bool {
     match object.kind.as_str() {
         // OLM copies operators to the namespaces that they watch.
         "ClusterServiceVersion" if object.status.reason == "Copied" => {}
         "ClusterServiceVersion" => request.installed.push(operator(object)),
         "Subscription" => request.wanted.push(subscription(object)),
         _ => {
-            for item in object.items {
+            let Some(items) = object.items else {
+                return false;
+            };
+            for item in items {
                 add_object(request, item);
             }
         }
     }
+    true
 }
 
 fn operator(object: OlmObject) -> InstalledOperatorInput {

@@ -81,6 +81,12 @@ impl SolveRequestInput {
             .installed
             .iter()
             .find(|operator| operator.has_package(package));
+        // An operator without properties is known by what the Subscription has installed.
+        let installed = owned.map(|operator| operator.name.clone()).or_else(|| {
+            let mut subscriptions = self.wanted.iter();
+            let replaced = subscriptions.find(|one| one.package_name == package)?;
+            replaced.installed.clone()
+        });
         let version = wanted.version.clone();
         let (version, starting_bundle) = match self.policy {
             SolvePolicyInput::OlmV0 => (None, version),
@@ -93,7 +99,7 @@ impl SolveRequestInput {
             catalog,
             version,
             starting_bundle,
-            installed: owned.map(|operator| operator.name.clone()),
+            installed,
         };
         // The command line wins over a Subscription in a file, and a request takes a name once.
         self.wanted.retain(|one| one.package_name != package);

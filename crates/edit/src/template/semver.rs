@@ -136,10 +136,16 @@ impl ChannelOptions {
             )));
         }
 
-        let is_set = |name: &str| field(template, name) == Some(&BlobValue::Bool(true));
-        let major = is_set("generateMajorChannels");
+        let is_set = |name: &str| match field(template, name) {
+            None | Some(BlobValue::Null) => Ok(false),
+            Some(BlobValue::Bool(is_set)) => Ok(*is_set),
+            Some(_) => Err(TemplateError::SemverFile(format!(
+                "{name} must be true or false"
+            ))),
+        };
+        let major = is_set("generateMajorChannels")?;
         // A template that asks for no channels gets those of minor versions.
-        let minor = is_set("generateMinorChannels") || !major;
+        let minor = is_set("generateMinorChannels")? || !major;
         let preference = field(template, "defaultChannelTypePreference")
             .and_then(BlobValue::as_str)
             .unwrap_or_default();

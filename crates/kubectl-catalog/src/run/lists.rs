@@ -160,8 +160,10 @@ pub(super) async fn images(session: &ServerSession, args: &ImagesArgs) -> Result
 /// Returns the API that a text names: GROUP/KIND, KIND.GROUP, or the kind alone if only one group
 /// has it.
 async fn find_api(session: &ServerSession, written: &str) -> Result<ApiArg, CommandError> {
-    if let Ok(api) = parse_api(written) {
-        return Ok(api);
+    if written.contains('/') {
+        return parse_api(written).map_err(|form| {
+            CommandError::new(ExitStatus::Usage, format!("`{written}` is no API: {form}"))
+        });
     }
     if let Some((kind, group)) = written.split_once('.') {
         return Ok(ApiArg {

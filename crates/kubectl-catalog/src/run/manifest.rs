@@ -78,7 +78,7 @@ async fn check(
                 "package `{}` has no bundle{place} with a version in `{range}`",
                 chosen.package
             );
-            hint(&format!("{} {message}", printing::warning()));
+            return Err(CommandError::new(ExitStatus::NotFound, message));
         }
         (ManifestKind::Subscription, Some(_)) => {
             hint("a Subscription has no range of versions: --version is left out");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CommonArgs, MirrorArgs};
 use crate::context::{ServedCatalog, ServerSession, cluster_options, served_catalogs};
-use crate::error::server_error;
+use crate::error::api_server_error;
 
 /// Prints what is selected.
 pub(super) async fn mirror(
@@ -105,7 +105,7 @@ async fn of_cluster(
 ) -> Result<MirrorRequest, CommandError> {
     let objects = installed(&cluster_options(common))
         .await
-        .map_err(server_error)?;
+        .map_err(api_server_error)?;
     if objects.is_empty() {
         let message = "cannot mirror what is installed: the cluster has neither Subscriptions nor ClusterExtensions that have installed anything";
         return Err(CommandError::new(ExitStatus::NotFound, message));

@@ -8,7 +8,7 @@ use commands::{CommandError, ExitStatus};
 
 use crate::args::CommonArgs;
 use crate::context::cluster_options;
-use crate::error::server_error;
+use crate::error::api_server_error;
 
 /// The program that shows a URL to a person.
 const BROWSER: &str = if cfg!(target_os = "macos") {
@@ -37,7 +37,7 @@ pub(super) async fn open(
     }
     let forwarded = ForwardedServer::start(&cluster_options(args))
         .await
-        .map_err(server_error)?;
+        .map_err(api_server_error)?;
     if let Some(name) = &forwarded.certificate_name {
         hint(&format!(
             "the certificate of the server is for {name}: a browser asks whether to trust it"

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::{CommonArgs, OutdatedArgs};
 use crate::context::{ServerSession, cluster_options};
 use crate::documents::UPGRADES;
-use crate::error::server_error;
+use crate::error::api_server_error;
 
 /// Number of installed packages that the server takes in one request.
 const MAX_INSTALLED: usize = 200;
@@ -52,7 +52,7 @@ pub(super) async fn outdated(
 ) -> Result<ExitStatus, CommandError> {
     let all = installed(&cluster_options(common))
         .await
-        .map_err(server_error)?;
+        .map_err(api_server_error)?;
     // One without a version would be refused, and all others with it.
     let (found, unknown): (Vec<_>, Vec<_>) = all
         .into_iter()

@@ -12,7 +12,7 @@ use self::catalogs::planned_steps;
 pub(crate) use self::steps::ReleaseVersion;
 use crate::args::{ClusterUpgradeArgs, CommonArgs};
 use crate::context::{ServerSession, cluster_options, served_catalogs};
-use crate::error::server_error;
+use crate::error::api_server_error;
 
 /// Prints a plan for the way from the version of the cluster to the one of the arguments.
 pub(super) async fn upgrade_plan(
@@ -115,7 +115,7 @@ fn cluster_error(error: catalogql_client::ClientError) -> CommandError {
         error,
         catalogql_client::ClientError::NotAllowed { status: 403, .. }
     );
-    let mut failure = server_error(error);
+    let mut failure = api_server_error(error);
     failure.is_route = false;
     if is_forbidden {
         failure.status = ExitStatus::Usage;

@@ -27,7 +27,8 @@ const SUCCESSOR_COLUMNS: [TableColumn; 5] = [
 
 /// Shows a shortest sequence of upgrades.
 pub(super) async fn path(session: &ServerSession, args: &PathArgs) -> Result<(), CommandError> {
-    let chosen = session.choose(&args.package).await?;
+    let chosen = session.choose(&args.package).await;
+    let chosen = chosen.map_err(|error| order_hint(error, &args.package))?;
     let from = bundle_name(session, &chosen, &args.from).await?;
     let to = match &args.to {
         Some(to) => Some(bundle_name(session, &chosen, to).await?),
@@ -55,6 +56,18 @@ pub(super) async fn path(session: &ServerSession, args: &PathArgs) -> Result<(),
         return Ok(());
     }
     steps(session, &STEP_COLUMNS, items)
+}
+
+/// Adds the order of the arguments to the error for a package that is named like a version.
+fn order_hint(error: CommandError, package: &str) -> CommandError {
+    let digits = package.strip_prefix('v').unwrap_or(package);
+    if error.status == ExitStatus::NotFound
+        && digits.starts_with(|first: char| first.is_ascii_digit())
+    {
+        error.hint("the order is PACKAGE FROM [TO]")
+    } else {
+        error
+    }
 }
 
 /// The failure of a bundle from which no upgrades lead to the other one.

@@ -296,14 +296,19 @@ fn a_manifest_says_what_it_will_not_do() {
     };
     let account = "the ServiceAccount `etcd-installer` needs the rights to install the package\n";
     assert_eq!(told(&["--version", ">=1.0.0"]), account);
-    let warning = "warning: package `etcd` has no bundle with a version in `>=99`\n";
-    assert_eq!(told(&["--version", ">=99"]), format!("{warning}{account}"));
-    let warning =
-        "warning: package `etcd` has no bundle in channel `candidate` with a version in `1.0.0`\n";
-    assert_eq!(
-        told(&["--channel", "candidate", "--version", "1.0.0"]),
-        format!("{warning}{account}")
-    );
+    let none = "error: package `etcd` has no bundle with a version in `>=99`\n";
+    server.ends(&["manifest", "new/etcd", "--version", ">=99"], 4, "", none);
+    let none =
+        "error: package `etcd` has no bundle in channel `candidate` with a version in `1.0.0`\n";
+    let candidate = [
+        "manifest",
+        "new/etcd",
+        "--channel",
+        "candidate",
+        "--version",
+        "1.0.0",
+    ];
+    server.ends(&candidate, 4, "", none);
     let left_out = "a Subscription has no range of versions: --version is left out\n";
     assert_eq!(
         told(&["--kind", "Subscription", "--version", "1.0.0"]),

@@ -1,5 +1,7 @@
 //! What users of kubectl write without reading a page.
 
+use serving::{FailureReason, LoadFailure};
+
 use crate::support::{Server, example};
 
 /// Runs the plugin and returns its exit status and its standard error output.
@@ -265,5 +267,94 @@ fn solve_takes_packages_as_arguments() {
     assert_eq!(
         (wanted.status, server.run(&["solve", "nightjar"])),
         (Some(0), wanted)
+    );
+}
+
+#[test]
+fn catalogs_that_could_not_be_loaded_are_listed_with_their_reasons() {
+    let server = example();
+    let failure = |reason, message: &str| LoadFailure {
+        at: jiff::Timestamp::UNIX_EPOCH,
+        reason,
+        message: message.to_owned(),
+        attempts: 3,
+    };
+    server.fail_to_load(
+        "example",
+        failure(FailureReason::InvalidCatalog, "a.yaml:1: bad"),
+    );
+    server.fail_to_load("other", failure(FailureReason::Unauthorized, "no login"));
+    let columns = "custom-columns=NAME:.name,REASON:.status.lastFailure.reason";
+    let listed = "NAME     REASON\nexample  INVALID_CATALOG\nother    UNAUTHORIZED\n";
+    prints(&server, &format!("get catalogs -o {columns}"), listed);
+    prints(&server, "get catalog other -o name", "catalog/other\n");
+    let problems = "\
+SEVERITY  CODE             PACKAGE  MESSAGE        CATALOG
+ERROR     INVALID_CATALOG  <none>   a.yaml:1: bad  example
+ERROR     UNAUTHORIZED     <none>   no login       other
+";
+    prints(&server, "get problems", problems);
+}
+
+#[test]
+fn bundles_of_a_path_are_named_in_each_form_and_similar_ones_are_suggested() {
+    let server = example();
+    let path = server.run(&["path", "quillstore", "1.0.0"]);
+    for from in ["quillstore.v1.0.0", "quillstore.v1.0.0@1.0.0", "v1.0.0"] {
+        assert_eq!(server.run(&["path", "quillstore", from]), path, "{from}");
+    }
+    let list = "`kubectl catalog versions example/quillstore` lists its bundles";
+    let partial = refused(&server, "path quillstore 1.0");
+    let expected = format!(
+        "error: package `quillstore` has no bundle `1.0`\nhint: did you mean 1.0.0? {list}\n"
+    );
+    assert_eq!(partial, (Some(4), expected));
+    let swapped = refused(&server, "path 1.0.0 quillstore");
+    let expected = "error: package `1.0.0` not found\nhint: the order is PACKAGE FROM [TO]\n";
+    assert_eq!(swapped, (Some(4), expected.to_owned()));
+}
+
+#[test]
+fn an_api_has_no_version_and_a_filter_names_values_that_there_are() {
+    let server = example();
+    let (status, stderr) = refused(&server, "providers quillstore.example.com/v1beta1/Database");
+    assert_eq!(status, Some(2));
+    assert!(
+        stderr.ends_with(
+            "write GROUP/KIND without the version, such as quillstore.example.com/Database\n"
+        ),
+        "{stderr}"
+    );
+    let none = refused(&server, "search --category database");
+    let expected =
+        "hint: no package has the category `database`: did you mean Database?\nnothing found\n";
+    assert_eq!(none, (Some(0), expected.to_owned()));
+}
+
+#[test]
+fn an_api_server_that_does_not_answer_is_not_taken_for_the_server() {
+    let server = example();
+    let kubeconfig = server.folders.path("kubeconfig");
+    let context = "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n";
+    server.folders.write("kubeconfig", context);
+    let kubeconfig = kubeconfig.to_str().expect("it is UTF-8");
+    for command in [
+        "outdated",
+        "mirror --from-cluster",
+        "upgrade-plan --to 1.34",
+    ] {
+        let (status, stderr) = refused(&server, &format!("{command} --kubeconfig {kubeconfig}"));
+        assert_eq!(status, Some(3), "{command}: {stderr}");
+        assert!(
+            stderr.contains("`kubectl cluster-info` tells whether this API server answers"),
+            "{command}: {stderr}"
+        );
+    }
+    let missing = refused(&server, "outdated --kubeconfig /nowhere/config");
+    assert!(
+        missing
+            .1
+            .contains("hint: --kubeconfig FILE or the variable KUBECONFIG"),
+        "{missing:?}"
     );
 }

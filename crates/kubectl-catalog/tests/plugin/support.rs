@@ -17,7 +17,9 @@ use graphql_http::GraphqlHttp;
 use images::{Registries, RegistrySettings};
 use loading::{Source, SourceSpec, load_once};
 use serde_json::{Value, json};
-use serving::{CatalogMetadata, CatalogsWriter, Content, Served, catalogs};
+use serving::{
+    CatalogMetadata, CatalogsWriter, Content, LoadFailure, LoadStatus, Served, catalogs,
+};
 use testing::Folders;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
@@ -206,6 +208,16 @@ impl Server {
                 ..CatalogMetadata::default()
             },
         );
+    }
+
+    /// Reports that a catalog could not be loaded.
+    pub(crate) fn fail_to_load(&self, name: &str, failure: LoadFailure) {
+        let status = LoadStatus {
+            last_failure: Some(failure),
+            ..LoadStatus::default()
+        };
+        let writer = self.writer.lock().expect("no test panics with it");
+        writer.statuses().set(name, status);
     }
 
     /// Serves a catalog no longer.

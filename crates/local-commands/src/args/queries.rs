@@ -159,7 +159,8 @@ pub struct LocalSolveArgs {
 #[derive(Debug, clap::Args)]
 pub struct LocalUpgradePlanArgs {
     /// Version of the platform with the catalogs of that version: images, oci:PATH, dir:PATH or
-    /// PATH, named after the version unless NAME says otherwise. May be repeated, in order
+    /// PATH, named after the version unless NAME says otherwise. Commas separate the catalogs of one
+    /// version. May be repeated, in order
     #[arg(
         long = "step",
         value_name = "VERSION=[NAME=]SOURCE[,…]",

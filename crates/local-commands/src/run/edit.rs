@@ -6,6 +6,7 @@ mod refusal;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use commands::{CommandError, ExitStatus};
 use edit::file::FileChange;
 use edit::summary::ChangedBlob;
 use edit::{BatchError, EditLimits};
@@ -14,9 +15,6 @@ use similar::{DiffTag, TextDiff};
 
 use super::output::{self, ignore_closed_pipe, table};
 use crate::args::{EditArgs, SummaryFormat};
-
-/// Exit status when the catalog or the operations cannot be read.
-const UNREADABLE: u8 = 2;
 
 /// Number of unchanged lines around a change in a patch.
 const CONTEXT_LINES: usize = 3;
@@ -52,12 +50,11 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        Err(error) if error.is_unreadable() => {
-            let error = anyhow::Error::from(error);
-            let _ = writeln!(output::stderr(), "{} {error:#}", output::error());
-            Ok(ExitCode::from(UNREADABLE))
+        Err(error) if error.is_unreadable() => Err(error.into()),
+        Err(error) => {
+            let message = format!("{:#}", anyhow::Error::from(error));
+            Err(CommandError::new(ExitStatus::Negative, message).into())
         }
-        Err(error) => Err(error.into()),
     }
 }
 

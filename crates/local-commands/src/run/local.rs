@@ -199,7 +199,7 @@ pub(super) fn split_packages(words: &[String]) -> (&[String], &[String]) {
 
 /// Says of a word that was taken for a package that it is no source either.
 fn no_source_either(error: CommandError, word: &str) -> CommandError {
-    if error.status != ExitStatus::NotFound {
+    if error.message != format!("package `{word}` not found") {
         return error;
     }
     let hint = match &error.hint {
@@ -296,11 +296,9 @@ fn with_output(transport: LocalTransport, output: &OutputArgs) -> CommandSession
     }
 }
 
-/// Loads catalogs into an engine. A source that cannot be read is a wrong command line, since status
-/// 1 is a negative answer.
+/// Loads catalogs into an engine.
 fn load(sources: &[String], images: &ImageArgs) -> Result<LocalTransport, CommandError> {
-    LocalTransport::load(sources, images)
-        .map_err(|error| CommandError::new(ExitStatus::Usage, format!("{error:#}")))
+    LocalTransport::load(sources, images).map_err(|error| super::command_error(&error))
 }
 
 /// Runs an operation over a session to its end; prints the error of either.

@@ -6,8 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
+use commands::args::{MirrorNeedArgs, parse_installed};
 use commands::file_argument::read_text;
 use commands::mirror::{MirrorItem, MirrorRequest, check_output, mirror as print, without_scheme};
+use commands::similar::{question, similar_names};
+use commands::{CommandError, ExitStatus};
+use fbc::Catalog;
 use fbc_grammar::image::ImageReference;
 use mirror::plan::PlannedProblem;
 use mirror::{CatalogSelection, MirrorConfiguration, MirrorProblem, MirrorProblemCode};
@@ -86,12 +90,13 @@ impl Selection {
             }
         }
         if matches!(origin, SelectionOrigin::Packages(_)) {
-            let [_] = &*sources else {
+            let [source] = &*sources else {
                 bail!(
                     "--package selects of one source, and there are {}: write a configuration",
                     sources.len()
                 );
             };
+            check_names(&source.content.catalog, &args.need)?;
             return Ok(Ok(Self {
                 configuration,
                 origin,
@@ -137,6 +142,40 @@ impl Selection {
         });
         items.collect()
     }
+}
+
+/// Fails if the catalog does not have a package that the command line names, or a bundle to upgrade
+/// from.
+fn check_names(catalog: &Catalog, need: &MirrorNeedArgs) -> Result<(), CommandError> {
+    for name in &need.package {
+        if catalog.package(name).is_none() {
+            let error =
+                CommandError::new(ExitStatus::NotFound, format!("package `{name}` not found"));
+            let names = catalog.packages().map(fbc::Package::name);
+            return Err(error.hint_if(question(&similar_names(name, names))));
+        }
+    }
+    for from in need
+        .from
+        .iter()
+        .filter(|from| parse_installed(from).is_none())
+    {
+        let version = from.strip_prefix('v').unwrap_or(from);
+        let mut bundles = need
+            .package
+            .iter()
+            .filter_map(|name| catalog.package(name))
+            .flat_map(fbc::Package::bundles);
+        let is_known =
+            bundles.any(|bundle| bundle.name() == *from || bundle.version() == Some(version));
+        if !is_known {
+            let package = need.package.join(", ");
+            let message = format!("package `{package}` has no bundle `{from}`");
+            return Err(CommandError::new(ExitStatus::NotFound, message)
+                .hint("write NAME@VERSION for a bundle that the catalog does not have"));
+        }
+    }
+    Ok(())
 }
 
 fn read_configuration(path: &Path) -> anyhow::Result<String> {

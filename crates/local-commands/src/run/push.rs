@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use commands::{CommandError, ExitStatus};
 use fbc_read::Severity;
 use images::{PackedImage, Packer, RegistryReference};
 use loading::Source;
@@ -92,10 +93,13 @@ fn validate(
     match count(&content.catalog, Severity::Error) {
         0 => Ok(()),
         _ if *skip_validation => Ok(()),
-        errors => bail!(
-            "it has {errors} errors, which `catalogql validate {}` lists; --skip-validation pushes it all the same",
-            directory.display()
-        ),
+        errors => {
+            let message = format!(
+                "it has {errors} errors, which `catalogql validate {}` lists; --skip-validation pushes it all the same",
+                directory.display()
+            );
+            Err(CommandError::new(ExitStatus::Negative, message).into())
+        }
     }
 }
 

@@ -25,9 +25,16 @@ use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs
 /// Prints the blobs of a template.
 pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitCode> {
     let template = parse(&input(&args.template)?).with_context(|| named(&args.template))?;
-    let kind = match args.kind.or(args.r#type) {
-        Some(kind) => kind.into(),
-        None => TemplateKind::detect(&template).with_context(|| named(&args.template))?,
+    let detected = TemplateKind::detect(&template);
+    let kind = match (args.kind.or(args.r#type).map(TemplateKind::from), detected) {
+        // opm renders it to nothing.
+        (Some(kind), Ok(detected)) if kind != detected => bail!(
+            "{}: its schema is `{}`: leave the type out",
+            named(&args.template),
+            template.str("schema")
+        ),
+        (Some(kind), _) => kind,
+        (None, detected) => detected.with_context(|| named(&args.template))?,
     };
     let directories: BTreeMap<&str, &str> = args
         .bundle
@@ -61,6 +68,13 @@ pub(super) fn convert_template(args: &ConvertTemplateArgs) -> anyhow::Result<Exi
         .iter()
         .map(|line| BlobValue::parse(line))
         .collect::<Result<_, _>>()?;
+    let blobs: Vec<BlobValue> = blobs;
+    if let Some(template) = blobs.iter().find(|blob| TemplateKind::detect(blob).is_ok()) {
+        bail!(
+            "cannot convert `{path}`: it is a template, of the schema `{}`, and no catalog",
+            template.str("schema")
+        );
+    }
     let template = TemplateKind::from(args.r#type)
         .convert(blobs)
         .ok_or_else(|| {

@@ -5,14 +5,16 @@ pub(super) mod sarif;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
+use commands::ExitStatus;
 use console::{Style, StyledObject, style};
 use fbc::Catalog;
 use fbc_read::{Problem, Severity};
 use loading::{LoadError, Source};
 use serde::Serialize;
+use serving::FailureReason;
 
 use super::once;
 use super::output::{self, count, ignore_closed_pipe};
@@ -85,8 +87,8 @@ impl<'a> Finding<'a> {
 /// Code of the only problem of a catalog that cannot be read.
 const UNREADABLE: &str = "UNREADABLE";
 
-/// Prints the problems of a catalog. The exit status says whether `opm validate` rejects it,
-/// even if the reader closes the output early.
+/// Prints the problems of a catalog. The exit status says whether `opm validate` rejects it, even if
+/// the reader closes the output early; a source that cannot be read is neither valid nor invalid.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?;
@@ -101,12 +103,41 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
-    let valid = catalog.is_ok_and(|catalog| count(catalog, Severity::Error) == 0);
-    Ok(if valid {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    if let (ValidateOutput::Table, Some(path)) = (args.output, other_file(catalog)) {
+        // A hint, not data; and nothing is left to do when it cannot be printed.
+        let _ = writeln!(
+            output::stderr(),
+            "hint: every file of the directory is read: write {path} to .indexignore if it is no part of the catalog"
+        );
+    }
+    let status = match catalog {
+        Ok(catalog) => ExitStatus::negative_if(count(catalog, Severity::Error) > 0),
+        Err(error) if error.reason() == FailureReason::InvalidCatalog => ExitStatus::Negative,
+        Err(_) => ExitStatus::Usage,
+    };
+    Ok(status.into())
+}
+
+/// Returns the path of a file with an error whose name is not that of JSON or YAML.
+fn other_file<'a>(catalog: Result<&'a Catalog, &'a LoadError>) -> Option<&'a str> {
+    let is_other = |path: &&str| {
+        let extension = Path::new(path).extension().unwrap_or_default();
+        !["json", "yaml", "yml"]
+            .iter()
+            .any(|known| extension == *known)
+    };
+    match catalog {
+        Ok(catalog) => {
+            let errors = catalog
+                .problems()
+                .iter()
+                .filter(|problem| problem.severity() == Severity::Error);
+            let mut files = errors.filter_map(|problem| problem.file.as_deref());
+            files.find(is_other)
+        }
+        Err(LoadError::Read(failure)) => Some(&*failure.path).filter(is_other),
+        Err(_) => None,
+    }
 }
 
 impl Finding<'_> {

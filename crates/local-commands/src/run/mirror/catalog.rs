@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use commands::mirror::print_problems;
+use commands::{CommandError, ExitStatus};
 use edit::file::{self, ChangeError, SourceFile};
 use edit::{CatalogBlob, CatalogBlobs, FileFormat};
 use fbc::Catalog;
@@ -46,7 +47,15 @@ impl CatalogTarget {
         if let Some(reference) = text.strip_prefix("docker://") {
             return Ok(Self::Registry(RegistryReference::parse(reference)?));
         }
+        if let Some(path) = text.strip_prefix("dir:") {
+            return Ok(Self::Directory(path.into()));
+        }
         let Some(layout) = text.strip_prefix("oci:") else {
+            if is_like_an_image(text) {
+                bail!(
+                    "cannot write to `{text}`: write docker://{text} to push an image, or dir:{text} for a directory"
+                );
+            }
             return Ok(Self::Directory(text.into()));
         };
         let layout = LayoutReference::parse(layout, Path::new(""))?;
@@ -100,6 +109,15 @@ impl CatalogTarget {
             }
         }
     }
+}
+
+/// Returns `true` for what names no directory, and has a registry and a tag or digest, as `push`
+/// takes it.
+fn is_like_an_image(text: &str) -> bool {
+    let has_registry = text.split_once('/').is_some_and(|(host, _)| {
+        host.contains(['.', ':']) && !host.starts_with('.') || host == "localhost"
+    });
+    has_registry && !Path::new(text).exists() && RegistryReference::parse(text).is_ok()
 }
 
 fn scratch() -> anyhow::Result<TempDir> {
@@ -286,9 +304,12 @@ fn validate(files: &[NewFile]) -> anyhow::Result<()> {
         .find(|problem| problem.severity() == Severity::Error);
     match error {
         None => Ok(()),
-        Some(problem) => bail!(
-            "cannot write the catalog: it would not be valid: {}",
-            problem.message
-        ),
+        Some(problem) => {
+            let message = format!(
+                "cannot write the catalog: it would not be valid: {}",
+                problem.message
+            );
+            Err(CommandError::new(ExitStatus::Negative, message).into())
+        }
     }
 }
