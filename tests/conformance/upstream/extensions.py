@@ -108,7 +108,7 @@ def catalogs(registry):
     twice = Package(registry, 'twice').bundle('1.0.0').channel('stable', '1.0.0').end()
     main = sum(packages.values(), []) + deprecated + needing + gone + twice
     moved = Package(registry, 'plain').bundle('2.0.0').bundle('2.1.0').channel('stable', '2.0.0', '2.1.0 replaces 2.0.0').end()
-    rest = [blob for blob in main if 'plain' not in (blob.get('package'), blob['name'])]
+    rest = [blob for blob in main if 'plain' not in (blob.get('package'), blob.get('name'))]
     return {'main': main, 'other': shared + twice, 'weak': newer, 'next': rest + moved}
 
 

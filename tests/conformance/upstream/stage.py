@@ -190,7 +190,10 @@ class Cluster:
         empty = stage.folder / f'{name}-empty'
         empty.mkdir()
         (empty / 'catalog.json').write_text('{"schema": "x", "name": "x"}')
-        self.process = stage.start(f'{name}-cluster', [program, empty], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # It finds the programs of the control plane in the user's cache.
+        self.process = stage.start(
+            f'{name}-cluster', [program, empty], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={'HOME': str(Path.home())}
+        )
         line = self.process.stdout.readline()
         if not line:
             sys.exit(f'error: the cluster does not start: {stage.log(f"{name}-cluster")}')

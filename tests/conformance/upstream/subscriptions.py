@@ -11,7 +11,6 @@ Bundles have their manifests in the catalog, because nothing runs Jobs that unpa
 import base64
 import json
 import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -22,6 +21,9 @@ from stage import DEADLINE, Cluster, Stage, Table, eventually, free_port
 GROUP = 'example.com'
 SOURCES = ['base', 'extra']
 NAMESPACE = 'operators'
+
+# A bundle with an image is unpacked from it, although its manifests are in the catalog.
+NO_IMAGE = {'olm.bundle': {'image': ''}}
 
 # Port of catalogql's gRPC.
 GRPC = 50051
@@ -123,7 +125,19 @@ def write(folder, contents, packages):
         part.write_text(''.join(json.dumps(blob) + '\n' for blob in contents[name]))
         part.rename(folder / name / 'catalog.json')
     for each in packages:
-        shutil.copytree(each, folder / 'extra' / each.name, dirs_exist_ok=True)
+        (folder / 'extra' / each.name).mkdir(exist_ok=True)
+        text = ''.join(json.dumps(blob | NO_IMAGE.get(blob['schema'], {})) + '\n' for blob in blobs(each))
+        (folder / 'extra' / each.name / 'catalog.json').write_text(text)
+
+
+def blobs(folder):
+    """The blobs of a package of the corpus, which has one file of JSON."""
+    decoder, at, text = json.JSONDecoder(), 0, (folder / 'catalog.json').read_text()
+    while at < len(text):
+        blob, at = decoder.raw_decode(text, at)
+        yield blob
+        while at < len(text) and text[at].isspace():
+            at += 1
 
 
 def subscription(namespace, name, source, **spec):
@@ -315,8 +329,8 @@ def go(program, cluster_program):
         for side in sides:
             side.cluster.apply(*SUBSCRIPTIONS.values())
         for each in real:
-            head = json.loads(stage.run(program, 'list', 'channels', folder / 'extra' / each.name, '--output', 'json'))[0]
-            channel = next(one['name'] for one in head['channels'] if one['isDefault'])
+            listed = json.loads(stage.run(program, 'list', 'channels', folder / 'extra' / each.name, '--output', 'json'))
+            channel = next(one['name'] for one in listed['items'] if one['isDefault'])
             for side in sides:
                 side.cluster.apply(subscription(each.name, each.name, 'extra', channel=channel))
         for name, bundles in {
