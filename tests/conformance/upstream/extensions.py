@@ -8,12 +8,9 @@ CATALOGQL is the program, CLUSTER the example `cluster` of the crate `testing`. 
 """
 
 import json
-import re
-import ssl
-import subprocess
 import sys
 import time
-import urllib.request
+from collections import Counter
 from pathlib import Path
 
 import yaml
@@ -26,6 +23,9 @@ ACCOUNT = 'operator-controller-controller-manager'
 
 # Where operator-controller reads which ServiceAccount it has, in whatever process it runs.
 TOKEN = Path('/run/secrets/kubernetes.io/serviceaccount')
+
+# Ports of both servers: that of the Service, and another one beside it.
+OUR_PORT, THEIR_PORT = 443, 8444
 
 PACKAGE = 'olm.package'
 NAME_LABEL = 'olm.operatorframework.io/metadata.name'
@@ -156,8 +156,8 @@ EXTENSIONS = [
 class Side:
     """A cluster with one server of catalogs and an operator-controller."""
 
-    def __init__(self, on, cluster, tools, server):
-        self.stage, self.cluster, self.tools, self.start_server = on, cluster, tools, server
+    def __init__(self, on, cluster, tools, server, port):
+        self.stage, self.cluster, self.tools, self.start_server, self.port = on, cluster, tools, server, port
         self.server = self.controller = None
         self.probes = free_port()
 
@@ -190,13 +190,14 @@ class Side:
         self.server = self.start_server(self.cluster)
 
     def restart(self):
-        """Kills the server in the middle, and starts it and operator-controller again, whose cache is empty then."""
+        """Kills the server and starts it again, and then operator-controller, whose cache is empty then: it asks for every
+        catalog again."""
         self.server.kill()
         self.server.wait()
+        self.serve()
+        eventually('the server does not listen again', lambda: stage.listens(self.port))
         stage.end(self.controller)
         self.start_controller()
-        time.sleep(5)
-        self.serve()
 
     def apply(self, *objects):
         self.cluster.apply(*objects)
@@ -226,12 +227,12 @@ def settled(extension_):
     return {'bundle': status.get('install', {}).get('bundle'), **said}
 
 
-def ours(on, program, tools):
+def ours(on, program):
     """Starts catalogql as deploy/overlays/drop-in does, on loopback's port of HTTPS."""
 
     def start(cluster):
         command = [
-            program, 'controller', '--listen=:443', f'--tls-cert-file={on.folder}/tls.crt',
+            program, 'controller', f'--listen=:{OUR_PORT}', f'--tls-cert-file={on.folder}/tls.crt',
             f'--tls-private-key-file={on.folder}/tls.key', '--namespace=catalogql', '--service-account=catalogql',
             '--kubeconfig', cluster.facts['kubeconfig'], f'--store={on.folder}/store', f'--external-address={OURS}', '--access-log',
             '--leader-elect-lease-duration=4s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=500ms',
@@ -243,7 +244,7 @@ def ours(on, program, tools):
 
 def theirs(on, tools):
     """Starts catalogd and its webhook, which labels catalogs by their names."""
-    ports = {'content': 8444, 'probes': free_port(), 'metrics': free_port(), 'webhook': free_port()}
+    ports = {'content': THEIR_PORT, 'probes': free_port(), 'metrics': free_port(), 'webhook': free_port()}
 
     def start(cluster):
         command = [
@@ -311,15 +312,9 @@ def certificate_names():
 
 
 def requests(on):
-    """What operator-controller asked catalogql for: status and path, with how often."""
-    counted = {}
-    for line in on.log('catalogql').splitlines():
-        if not line.startswith('{') or '"/catalogs/' not in line:
-            continue
-        entry = json.loads(line)
-        key = f'{entry.get("status")} {entry.get("path")}'
-        counted[key] = counted.get(key, 0) + 1
-    return counted
+    """What operator-controller asked catalogql for: handler and status, with how often."""
+    lines = [json.loads(line) for line in on.log('catalogql').splitlines() if line.startswith('{')]
+    return dict(Counter(f'{line["handler"]} {line["status"]}' for line in lines if line.get('message') == 'request'))
 
 
 def go(program, cluster_program):
@@ -331,7 +326,9 @@ def go(program, cluster_program):
         clusters = [Cluster(on, cluster_program, name) for name in ['ours', 'theirs']]
         registry = clusters[0].facts['registry']
         on.trust_registry(registry)
-        sides = [Side(on, clusters[0], tools, ours(on, program, tools)), Side(on, clusters[1], tools, theirs(on, tools))]
+        sides = [
+            Side(on, clusters[0], tools, ours(on, program), OUR_PORT), Side(on, clusters[1], tools, theirs(on, tools), THEIR_PORT)
+        ]
         contents = catalogs(registry)
         for name in ['main', 'other', 'weak']:
             stage.push_catalog(registry, f'catalogs/{name}', contents[name])

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -45,16 +46,16 @@ def alone():
     """Starts this program again in namespaces of its own: upstream's programs listen on every address, and on ports that other
     programs may have; operator-controller reads its token from a fixed path."""
     if os.environ.get(INSIDE):
+        # What was started ends with this program.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit('error: terminated'))
         return
-    command = 'ip link set lo up && mount -t tmpfs tmpfs /run && mount --bind "$1" /etc/hosts && shift && exec "$@"'
-    with tempfile.NamedTemporaryFile('w', suffix='.hosts') as hosts:
-        hosts.write(f'127.0.0.1 localhost {OURS} {THEIRS} {" ".join(SOURCES)}\n')
-        hosts.flush()
-        inner = ['sh', '-c', command, 'sh', hosts.name, sys.executable, *sys.argv]
-        done = subprocess.run(
-            ['unshare', '--user', '--map-root-user', '--net', '--mount', *inner], env={**os.environ, INSIDE: '1'}, check=False
-        )
-    sys.exit(done.returncode)
+    command = (
+        'ip link set lo up && mount -t tmpfs tmpfs /run && echo "$1" >/run/hosts && mount --bind /run/hosts /etc/hosts'
+        ' && shift && exec "$@"'
+    )
+    hosts = f'127.0.0.1 localhost {OURS} {THEIRS} {" ".join(SOURCES)}'
+    namespaces = ['unshare', '--user', '--map-root-user', '--net', '--mount']
+    os.execvpe('unshare', [*namespaces, 'sh', '-c', command, 'sh', hosts, sys.executable, *sys.argv], {**os.environ, INSIDE: '1'})
 
 
 def programs(*names):

@@ -174,6 +174,12 @@ class Side:
                 'apiVersion': 'operators.coreos.com/v1', 'kind': 'OperatorGroup', 'metadata': {'name': 'all', 'namespace': name},
                 'spec': {},
             })
+            # What olm-operator would say, which does not run: the group is of all namespaces.
+            status = {'namespaces': [''], 'lastUpdated': '2026-01-01T00:00:00Z'}
+            self.cluster.kubectl(
+                'patch', 'operatorgroup', 'all', '--namespace', name, '--subresource=status', '--type=merge', '--patch',
+                json.dumps({'status': status}),
+            )
         for name, address in self.addresses.items():
             self.cluster.apply({
                 'apiVersion': 'operators.coreos.com/v1alpha1', 'kind': 'CatalogSource',
