@@ -208,11 +208,11 @@ class Side:
 
     def status(self):
         """What is said of each extension: its bundle, its conditions."""
-        found = self.cluster.get('clusterextensions')['items']
+        found = self.cluster.items('clusterextensions')
         return {each['metadata']['name']: settled(each) for each in found}
 
     def deployments(self):
-        found = self.cluster.get('deployments', '--namespace', 'operators')['items']
+        found = self.cluster.items('deployments', '--namespace', 'operators')
         return sorted(each['spec']['template']['spec']['containers'][0]['image'] for each in found)
 
 
@@ -347,7 +347,7 @@ def go(program, cluster_program):
         for side in sides:
             side.ready('main', 'other', 'weak')
         resolved = [
-            {each['metadata']['name']: each['status']['resolvedSource'] for each in side.cluster.get('clustercatalogs')['items']
+            {each['metadata']['name']: each['status']['resolvedSource'] for each in side.cluster.items('clustercatalogs')
              if each['metadata']['name'] != 'churn'} for side in sides
         ]
         table.row('the digests of the catalogs', *resolved)

@@ -209,9 +209,10 @@ class Cluster:
         items = {'apiVersion': 'v1', 'kind': 'List', 'items': objects}
         self.kubectl('apply', '--server-side', '--force-conflicts', '-f', '-', text=json.dumps(items))
 
-    def get(self, *arguments):
+    def items(self, *arguments):
+        """The objects of a kind. kubectl prints nothing where there is none."""
         text = self.kubectl('get', '--ignore-not-found', '-o', 'json', *arguments)
-        return json.loads(text) if text else None
+        return json.loads(text)['items'] if text else []
 
     def environment(self):
         return {'KUBECONFIG': self.facts['adminKubeconfig']}

@@ -192,7 +192,7 @@ class Side:
         self.stage.start(f'{self.cluster.name}-catalog-operator', command, env=self.cluster.environment())
 
     def states(self):
-        found = self.cluster.get('catalogsources', '--namespace', 'olm')['items']
+        found = self.cluster.items('catalogsources', '--namespace', 'olm')
         state = {
             each['metadata']['name']: each.get('status', {}).get('connectionState', {}).get('lastObservedState') for each in found
         }
@@ -200,11 +200,13 @@ class Side:
 
     def plans(self, namespace):
         """The InstallPlans of a namespace, each as the names of its bundles, its phase and its steps."""
-        found = self.cluster.get('installplans', '--namespace', namespace)['items']
-        return sorted(([each['spec']['clusterServiceVersionNames'], phase(each), steps(each)] for each in found), key=json.dumps)
+        found = self.cluster.items('installplans', '--namespace', namespace)
+        # Upstream has the bundles in no order.
+        made = ([sorted(each['spec']['clusterServiceVersionNames']), phase(each), steps(each)] for each in found)
+        return sorted(made, key=json.dumps)
 
     def conditions(self, namespace):
-        found = self.cluster.get('subscriptions', '--namespace', namespace)['items']
+        found = self.cluster.items('subscriptions', '--namespace', namespace)
         return [
             [each['status'].get('currentCSV'), *said(condition)]
             for each in found if 'status' in each
