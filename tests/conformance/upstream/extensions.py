@@ -21,9 +21,6 @@ from stage import DEADLINE, OURS, REGISTRY, REPOSITORY, THEIRS, Cluster, Stage, 
 NAMESPACE = 'olmv1-system'
 ACCOUNT = 'operator-controller-controller-manager'
 
-# Where operator-controller reads which ServiceAccount it has, in whatever process it runs.
-TOKEN = Path('/run/secrets/kubernetes.io/serviceaccount')
-
 # Ports of both servers: that of the Service, and another one beside it.
 OUR_PORT, THEIR_PORT = 443, 8444
 
@@ -334,10 +331,7 @@ def go(program, cluster_program):
             stage.push_catalog(registry, f'catalogs/{name}', contents[name])
         for side in sides:
             side.prepare()
-        TOKEN.mkdir(parents=True)
-        token = clusters[0].kubectl('create', 'token', ACCOUNT, '--namespace', NAMESPACE)
-        (TOKEN / 'token').write_text(token.strip())
-        (TOKEN / 'namespace').write_text(NAMESPACE)
+        clusters[0].become(ACCOUNT, NAMESPACE)
         for side in sides:
             side.serve()
             side.apply(

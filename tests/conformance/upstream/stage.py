@@ -2,6 +2,7 @@
 processes, and the table that a run prints.
 """
 
+import base64
 import contextlib
 import gzip
 import hashlib
@@ -33,6 +34,9 @@ OURS, THEIRS = 'catalogql.olmv1-system.svc', 'catalogd-service.olmv1-system.svc'
 
 # Names of Services that a CatalogSource of OLM v0 names, each like its catalog.
 SOURCES = ['base.catalogql.svc', 'extra.catalogql.svc']
+
+# Where a pod has its token. Upstream's programs read it there, in whatever process they run.
+TOKEN = Path('/run/secrets/kubernetes.io/serviceaccount')
 
 MANIFEST, CONFIG, LAYER = [
     f'application/vnd.oci.image.{kind}' for kind in ['manifest.v1+json', 'config.v1+json', 'layer.v1.tar+gzip']
@@ -139,9 +143,10 @@ class Stage:
         self.stack.close()
 
     def start(self, name, command, **options):
-        environment = {**os.environ, 'HOME': str(self.home), **options.pop('env', {})}
+        environment = {**os.environ, 'HOME': str(self.home)}
         for variable in ['XDG_CACHE_HOME', 'KUBERNETES_SERVICE_HOST']:
             environment.pop(variable, None)
+        environment |= options.pop('env', {})
         with (self.folder / f'{name}.log').open('ab') as log:
             streams = {'stdin': subprocess.DEVNULL, 'stdout': log, 'stderr': log} | options
             process = subprocess.Popen([str(part) for part in command], env=environment, **streams)
@@ -216,6 +221,17 @@ class Cluster:
 
     def environment(self):
         return {'KUBECONFIG': self.facts['adminKubeconfig']}
+
+    def become(self, account, namespace):
+        """Gives all processes the token of a ServiceAccount as a pod has it. Returns the variables of a pod."""
+        TOKEN.mkdir(parents=True, exist_ok=True)
+        (TOKEN / 'token').write_text(self.kubectl('create', 'token', account, '--namespace', namespace).strip())
+        (TOKEN / 'namespace').write_text(namespace)
+        config = json.loads(self.kubectl('config', 'view', '--raw', '--flatten', '-o', 'json'))
+        server = config['clusters'][0]['cluster']
+        (TOKEN / 'ca.crt').write_bytes(base64.b64decode(server['certificate-authority-data']))
+        host, _, port = server['server'].removeprefix('https://').partition(':')
+        return {'KUBERNETES_SERVICE_HOST': host, 'KUBERNETES_SERVICE_PORT': port}
 
 
 def archive(files):

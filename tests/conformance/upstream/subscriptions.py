@@ -273,7 +273,6 @@ def start_opm(on, tools, folder, ports):
 def manifests(on, cluster, tools, addresses):
     """The PackageManifests that packageserver makes of both servers, by server."""
     port = free_port()
-    config = cluster.facts['adminKubeconfig']
     for server, by_name in addresses.items():
         for name, address in by_name.items():
             cluster.apply({
@@ -282,12 +281,11 @@ def manifests(on, cluster, tools, addresses):
                 'spec': {'sourceType': 'grpc', 'address': address, 'displayName': name, 'publisher': 'p'},
             })
     command = [
-        tools / 'packageserver', '--secure-port', str(port), '--global-namespace=manifests', '--kubeconfig', config,
-        '--authentication-kubeconfig', config, '--authorization-kubeconfig', config, '--tls-cert-file', on.folder / 'tls.crt',
-        '--tls-private-key-file', on.folder / 'tls.key', '--interval=5s',
+        tools / 'packageserver', '--secure-port', str(port), '--global-namespace=manifests', '--interval=5s',
+        '--tls-cert-file', on.folder / 'tls.crt', '--tls-private-key-file', on.folder / 'tls.key',
     ]
-    on.start('packageserver', command, env=cluster.environment())
-    token = cluster.kubectl('create', 'token', 'reader', '--namespace', 'manifests').strip()
+    on.start('packageserver', command, env=cluster.become('reader', 'manifests'))
+    token = (stage.TOKEN / 'token').read_text()
     address = f'https://localhost:{port}/apis/packages.operators.coreos.com/v1/namespaces/manifests/packagemanifests'
 
     def read():
