@@ -7,6 +7,7 @@ usage: extensions.py CATALOGQL CLUSTER
 CATALOGQL is the program, CLUSTER the example `cluster` of the crate `testing`. README.md says how the programs of upstream are built.
 """
 
+import hashlib
 import json
 import sys
 import time
@@ -150,6 +151,14 @@ EXTENSIONS = [
 ]
 
 
+# Paths below `/catalogs`, as consoles and scripts read them.
+CONSOLE = [
+    'main/api/v1/all', 'other/api/v1/all', 'weak/api/v1/all', 'none/api/v1/all', 'main/api/v1/metas?schema=olm.package',
+    'main/api/v1/metas?package=plain', 'main/api/v1/metas?schema=olm.bundle&package=plain&name=plain.v1.0.0',
+    'main/api/v1/metas?schema=olm.deprecations', 'main/api/v1/metas?schema=none',
+]
+
+
 class Side:
     """A cluster with one server of catalogs and an operator-controller."""
 
@@ -203,6 +212,15 @@ class Side:
         for name in names:
             self.cluster.kubectl('wait', '--for=condition=Serving', f'--timeout={DEADLINE}s', f'clustercatalog/{name}')
 
+    def read(self, path):
+        """The status, the type and the body of a path of `status.urls.base`."""
+        name, _, rest = path.partition('/')
+        base = 'https://' + (OURS if self.port == OUR_PORT else f'{THEIRS}:{self.port}')
+        authority = self.stage.folder / 'cas/ca.crt'
+        form = '\n%{http_code} %{content_type}'
+        body, _, head = run('curl', '--silent', '--cacert', authority, '-w', form, f'{base}/catalogs/{name}/{rest}').rpartition('\n')
+        return f'{head} {hashlib.sha256(body.encode()).hexdigest()} {body}'
+
     def status(self):
         """What is said of each extension: its bundle, its conditions."""
         found = self.cluster.items('clusterextensions')
@@ -249,7 +267,7 @@ def theirs(on, tools):
             f'--health-probe-bind-address=127.0.0.1:{ports["probes"]}', f'--metrics-bind-address=127.0.0.1:{ports["metrics"]}',
             f'--webhook-server-port={ports["webhook"]}', f'--cache-dir={on.folder}/catalogd', f'--tls-cert={on.folder}/tls.crt',
             f'--tls-key={on.folder}/tls.key', f'--system-namespace={NAMESPACE}', f'--external-address={THEIRS}:{ports["content"]}',
-            f'--pull-cas-dir={on.folder}/cas',
+            f'--pull-cas-dir={on.folder}/cas', '--feature-gates=APIV1MetasHandler=true',
         ]
         process = on.start('catalogd', command, env=cluster.environment())
         eventually('catalogd has no webhook', lambda: stage.listens(ports['webhook']))
@@ -345,6 +363,8 @@ def go(program, cluster_program):
              if each['metadata']['name'] != 'churn'} for side in sides
         ]
         table.row('the digests of the catalogs', *resolved)
+        for query in CONSOLE:
+            table.row(f'what a console reads: {query}', *(side.read(query) for side in sides))
         for side in sides:
             side.apply(*EXTENSIONS)
         agree(table, 'installed', sides, INSTALLED)

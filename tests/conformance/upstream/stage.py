@@ -51,7 +51,7 @@ def alone():
     programs may have; operator-controller reads its token from a fixed path."""
     if os.environ.get(INSIDE):
         # What was started ends with this program.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit('error: terminated'))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         return
     command = (
         'ip link set lo up && mount -t tmpfs tmpfs /run && echo "$1" >/run/hosts && mount --bind /run/hosts /etc/hosts'

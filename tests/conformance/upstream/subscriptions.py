@@ -270,8 +270,8 @@ def start_opm(on, tools, folder, ports):
     return started
 
 
-def manifests(on, cluster, tools, addresses):
-    """The PackageManifests that packageserver makes of both servers, by server."""
+def manifests(on, cluster, tools, addresses, expected):
+    """The PackageManifests that packageserver makes of both servers, by server, once it has the expected ones of both."""
     port = free_port()
     for server, by_name in addresses.items():
         for name, address in by_name.items():
@@ -301,7 +301,7 @@ def manifests(on, cluster, tools, addresses):
             made[server][f'{name}/{item["metadata"]["name"]}'] = json.loads(
                 json.dumps(item).replace(f'"{server}-{name}"', f'"{name}"'), object_hook=without_time
             )
-        return made if made['ours'] and made['ours'].keys() == made['theirs'].keys() else None
+        return made if made['ours'].keys() == made['theirs'].keys() == expected else None
 
     return eventually('packageserver does not have the packages of both', read)
 
@@ -381,8 +381,12 @@ def go(program, cluster_program):
         clusters['ours'].kubectl(
             'create', 'clusterrolebinding', 'reader', '--clusterrole=cluster-admin', '--serviceaccount=manifests:reader'
         )
-        made = manifests(on, clusters['ours'], tools, addresses)
-        for name in made['theirs']:
+        expected = {
+            f'{source}/{blob["name"]}' for source, content in catalogs(True).items() for blob in content
+            if blob['schema'] == 'olm.package'
+        } | {f'extra/{each.name}' for each in real}
+        made = manifests(on, clusters['ours'], tools, addresses, expected)
+        for name in sorted(expected):
             table.row(f'PackageManifest {name} of packageserver', made['ours'][name], made['theirs'][name])
         seconds, peak = stage.spent(server)
         print(f'catalogql took {seconds:.1f} s of CPU time and {peak} MiB at most since its restart')
