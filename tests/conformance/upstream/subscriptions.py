@@ -299,15 +299,17 @@ def manifests(on, cluster, tools, addresses, expected):
         for item in items:
             server, _, name = item['status']['catalogSource'].partition('-')
             made[server][f'{name}/{item["metadata"]["name"]}'] = json.loads(
-                json.dumps(item).replace(f'"{server}-{name}"', f'"{name}"'), object_hook=without_time
+                json.dumps(item).replace(f'"{server}-{name}"', f'"{name}"'), object_hook=comparable
             )
         return made if made['ours'].keys() == made['theirs'].keys() == expected else None
 
     return eventually('packageserver does not have the packages of both', read)
 
 
-def without_time(members):
-    return {key: value for key, value in members.items() if key != 'creationTimestamp'}
+def comparable(members):
+    """The members of an object of JSON without the time of its reading, and with images sorted, which packageserver has in no order."""
+    kept = {key: value for key, value in members.items() if key != 'creationTimestamp'}
+    return kept | {key: sorted(kept[key]) for key in ['relatedImages'] if kept.get(key)}
 
 
 def go(program, cluster_program):
