@@ -89,7 +89,9 @@ soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and wat
 	cargo build --locked --package testing --example cluster
 	python3 benches/http/soak.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $(MINUTES)
 
-conformance: tests/js/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, opm and catalogd
+conformance: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
+conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, and upstream's programs as clients
+	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	cargo build --locked
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
 	CATALOGQL_ALL_FAULTS=1 cargo test --locked --test cluster prometheus -- --nocapture
@@ -102,6 +104,11 @@ conformance: tests/js/node_modules ## The long form of what make test does brief
 	cargo build --locked --package testing --example cluster
 	tests/conformance/publish/publish.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/oauth2-proxy/oauth2_proxy.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
+	tests/conformance/upstream/extensions.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
+	tests/conformance/upstream/subscriptions.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
+	CATALOGQL_CHAOS=$${CATALOGQL_CHAOS:-38:50:60} cargo test --locked --test cluster chaos -- --nocapture
+	tests/conformance/federation/federation.mjs $(BUILT)/debug/catalogql
+	@tests/skipped.sh $(SKIPPED)
 
 image: ## Build the image of a release for this machine (needs zstd); release/image.py says for others
 	release/image.py $(BUILT)/catalogql.tar $$(uname -m)="$$(release/build.sh)"

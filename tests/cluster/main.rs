@@ -2,6 +2,7 @@
 //! what it is about.
 
 mod access;
+mod chaos;
 mod chart;
 mod conditions;
 mod control_plane;

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -230,19 +229,6 @@ fn writes(cluster: &Cluster) -> (usize, usize) {
     (status.len(), metadata.len())
 }
 
-/// The memory of a process that is not of files, in KiB.
-fn memory_kib(id: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("the process runs");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .expect("Linux says so");
-    line.trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .expect("a number")
-}
-
 /// Seed, catalogs, rounds and seconds.
 fn scale() -> (u64, usize, usize, Duration) {
     let text = env::var("CATALOGQL_CHURN").unwrap_or_else(|_| CHURN.to_owned());
@@ -286,7 +272,7 @@ fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
         churn.round();
         churn.disturb(round, &link, at_least / CUTS);
         if round == rounds / 2 {
-            memory = memory_kib(replica.id());
+            memory = replica.memory_kib();
         }
     }
     link.mend();
@@ -294,7 +280,7 @@ fn what_is_served_is_what_is_wanted_whatever_happens_to_the_api_server() {
     churn.status_is_true();
     let answered = load.finish();
     let elapsed = started.elapsed();
-    let at_end = memory_kib(replica.id());
+    let at_end = replica.memory_kib();
     let (status, metadata) = writes(&churn.cluster);
     let changes = churn.changes;
     println!(

@@ -41,21 +41,32 @@ impl RequestedCatalog {
     }
 
     /// Finds the catalog: the one that the listener or the metadata names, or else the one of the
-    /// host's first label, or else the only one that is served.
+    /// host's first label, or else the only one that is configured. While that one is not loaded
+    /// yet, the call is `UNAVAILABLE`, which clients repeat, rather than about another catalog.
     pub(crate) fn find(&self, snapshot: &Snapshot) -> Result<Arc<Served>, Status> {
         if let Some(name) = &self.named {
-            let served = snapshot.get(name).map(Arc::clone);
-            return served
-                .ok_or_else(|| refused(&format!("the catalog `{name}` is not served"), snapshot));
+            return match snapshot.get(name) {
+                Some(served) => Ok(Arc::clone(served)),
+                None if snapshot.awaits(name) => Err(not_loaded(name)),
+                None => Err(refused(
+                    &format!("the catalog `{name}` is not served"),
+                    snapshot,
+                )),
+            };
         }
-        if let Some(served) = self.label.as_deref().and_then(|label| snapshot.get(label)) {
-            return Ok(Arc::clone(served));
+        let configured = snapshot.statuses();
+        if let Some(label) = &self.label {
+            match snapshot.get(label) {
+                Some(served) => return Ok(Arc::clone(served)),
+                None if configured.contains_key(label) => return Err(not_loaded(label)),
+                None => (),
+            }
         }
         let mut all = snapshot.by_name();
-        match (all.next(), all.next()) {
-            (Some(only), None) => Ok(Arc::clone(only)),
+        match (all.next(), configured.len()) {
             (None, _) => Err(Status::unavailable("no catalog is served")),
-            (Some(_), Some(_)) => Err(refused(
+            (Some(only), 1) => Ok(Arc::clone(only)),
+            (Some(_), _) => Err(refused(
                 "the call does not say which catalog it is about",
                 snapshot,
             )),
@@ -63,11 +74,12 @@ impl RequestedCatalog {
     }
 }
 
+fn not_loaded(name: &str) -> Status {
+    Status::unavailable(format!("the catalog `{name}` is not loaded yet"))
+}
+
 fn refused(why: &str, snapshot: &Snapshot) -> Status {
-    let names: Vec<_> = snapshot
-        .by_name()
-        .map(|served| served.name.as_str())
-        .collect();
+    let names: Vec<_> = snapshot.statuses().into_keys().collect();
     let names = names.join(", ");
     Status::failed_precondition(format!(
         "{why}: name one in the metadata `{CATALOG_METADATA}`, or connect to a host whose name begins with it ({names})"

@@ -128,6 +128,20 @@ impl Replica {
         self.child.id()
     }
 
+    /// The memory of the replica that is not of files, in KiB.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.id());
+        let status = fs::read_to_string(path).expect("the process runs");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"))
+            .expect("Linux says so");
+        line.trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .expect("a number")
+    }
+
     /// Asks the replica to end, and waits until it has.
     pub(crate) fn end(mut self) {
         let sent = Command::new("sh")

@@ -113,12 +113,13 @@ def check_files(program, opm, catalog, scratch):
     copy, edited = scratch / 'copy', scratch / 'migrated-yaml' if catalog.is_relative_to(REPOSITORY) else catalog
     former = files(edited)
     shutil.copytree(edited, copy)
-    packages = json.loads(run(program, 'list', 'channels', catalog, '--output', 'json'))
+    channels = json.loads(run(program, 'list', 'channels', catalog, '--output', 'json'))['items']
+    channels = [channel for channel in channels if channel['isDefault']]
+    if any(channel['package']['name'] in BUNDLE for channel in channels):
+        sys.exit('error: the catalog has a package of the name of the added bundle')
     count = 0
-    for package in packages[:: max(1, len(packages) // 10)]:
-        channel = next(channel for channel in package['channels'] if channel['isDefault'])
-        if any(package['name'] in BUNDLE for package in packages):
-            sys.exit('error: the catalog has a package of the name of the added bundle')
+    for channel in channels[:: max(1, len(channels) // 10)]:
+        package = channel['package']
         directory = scratch / f'bundle-{count}'
         bundle_directory(directory, package['name'], channel['name'], channel['head']['name'])
         run(program, 'edit', copy, 'add', f'registry.example.com/{BUNDLE}:v1={directory}')

@@ -5,7 +5,9 @@ use futures_util::StreamExt as _;
 use grpc::Grpc;
 use prost::Message as _;
 use serde_json::json;
-use serving::{CatalogMetadata, CatalogsWriter, Content, Served, Visibility, catalogs};
+use serving::{
+    CatalogMetadata, CatalogsWriter, Content, LoadStatus, Served, Visibility, catalogs,
+};
 
 use crate::client::{self, Answer, Call};
 
@@ -98,6 +100,50 @@ async fn a_call_is_about_the_catalog_of_its_metadata_or_of_its_host_or_the_only_
         list(&grpc, Some("c"), Some("b")).await,
         refused("the catalog `c` is not served")
     );
+}
+
+#[tokio::test]
+async fn a_call_about_a_catalog_that_is_not_loaded_yet_is_unavailable_and_never_about_another() {
+    let (mut writer, reader) = catalogs();
+    let grpc = Grpc::new(reader.clone());
+    let unavailable = |text: &str| (vec![], "Unavailable", text.to_owned());
+    writer.statuses().set_awaits_names(true);
+    assert_eq!(
+        list(&grpc, Some("b"), None).await,
+        unavailable("the catalog `b` is not loaded yet"),
+        "it may be configured"
+    );
+
+    for name in ["a", "b"] {
+        writer.statuses().set(name, LoadStatus::default());
+    }
+    writer.statuses().set_awaits_names(false);
+    publish(&mut writer, "a");
+    let own = grpc.listener(Some("b"), reader);
+    for (grpc, catalog, host) in [
+        (&grpc, Some("b"), None),
+        (&grpc, None, Some("b.olm.svc")),
+        (&own, None, None),
+    ] {
+        assert_eq!(
+            list(grpc, catalog, host).await,
+            unavailable("the catalog `b` is not loaded yet"),
+            "{catalog:?} {host:?}"
+        );
+    }
+    assert_eq!(
+        list(&grpc, None, Some("c")).await.1,
+        "FailedPrecondition",
+        "one of two is loaded, and the call names none"
+    );
+
+    writer.statuses().forget("b");
+    assert_eq!(
+        list(&grpc, Some("b"), None).await.1,
+        "FailedPrecondition",
+        "it is not configured"
+    );
+    assert_eq!(list(&grpc, None, Some("c")).await.0, ["in-a"]);
 }
 
 #[tokio::test]
