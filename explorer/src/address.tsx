@@ -81,6 +81,41 @@ export interface ResolveAddress {
   architecture?: string | undefined;
 }
 
+/** What happens to what is installed when the platform is upgraded. */
+export interface PlanAddress {
+  page: "upgrade-plan";
+  /** Versions of the platform; without `from`, that of the reader's cluster. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Catalogs of a version that are not those it seems to have: `VERSION=NAME,NAME`. */
+  step: readonly string[];
+  /** What is installed beside what the browser was told: `PACKAGE@VERSION[:CHANNEL]`. */
+  installed: readonly string[];
+  /** Whether what the browser was told is left out. */
+  mine?: "no" | undefined;
+}
+
+/** Packages of several catalogs side by side. */
+export interface MatrixAddress {
+  page: "matrix";
+  in: readonly string[];
+  q?: string | undefined;
+  /** Only packages with this mark. */
+  mark?: string | undefined;
+}
+
+/** The part of a catalog that a disconnected cluster needs. */
+export interface MirrorAddress {
+  page: "mirror";
+  catalog?: string | undefined;
+  /** What is wanted of each package: see `mirror/picks.ts`. */
+  pick: readonly string[];
+  /** Whether all entries of the channels are wanted. */
+  full?: "yes" | undefined;
+  /** The registry to copy to. */
+  to?: string | undefined;
+}
+
 export interface CatalogsAddress {
   page: "catalogs";
 }
@@ -114,7 +149,10 @@ export type Address =
   | CatalogsAddress
   | CatalogAddress
   | DiffAddress
-  | ApiAddress;
+  | ApiAddress
+  | PlanAddress
+  | MatrixAddress
+  | MirrorAddress;
 
 /** A list of packages without any condition. */
 export const EVERYTHING: ListAddress = {
@@ -142,6 +180,11 @@ export function parseAddress(search: string): Address {
     const olm = choice("olm", ["v0"]);
     return { page: "resolve", name: one("name"), olm, channel: all("channel"), in: all("in"), ...request, ...cluster };
   }
+  if (parameters.has("upgrade-plan")) {
+    return { page: "upgrade-plan", from: one("from"), to: one("to"), step: all("step"), installed: all("installed"), mine: choice("mine", ["no"]) };
+  }
+  if (parameters.has("matrix")) return { page: "matrix", in: all("in"), q: one("q"), mark: one("mark") };
+  if (parameters.has("mirror")) return { page: "mirror", catalog, pick: all("pick"), full: choice("full", ["yes"]), to: one("to") };
   if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to") };
   const api = one("api");
   if (api) {
@@ -176,11 +219,14 @@ export function parseAddress(search: string): Address {
   };
 }
 
+/** Pages that an address names by a key of their own. */
+const FLAGS: readonly string[] = ["resolve", "diff", "upgrade-plan", "matrix", "mirror"];
+
 /** The relative URL of an address. */
 export function href(address: Address): string {
   const { page, ...values } = address;
   const parameters = new URLSearchParams();
-  if (page === "resolve" || page === "diff") parameters.append(page, "1");
+  if (FLAGS.includes(page)) parameters.append(page, "1");
   if (page === "catalogs" || page === "catalog") parameters.append("catalogs", "1");
   if (address.page === "api") {
     parameters.append("api", `${address.group}/${address.kind}`);
@@ -193,7 +239,7 @@ export function href(address: Address): string {
   const named = page === "resolve" ? {} : cluster.get();
   for (const key of CLUSTER_KEYS) if (named[key]) parameters.append(key, named[key]);
   // A slash or a comma in a value needs no escape, and names of APIs are legible without.
-  const search = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@");
+  const search = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@").replaceAll("%3A", ":");
   return search ? `?${search}` : "./";
 }
 
