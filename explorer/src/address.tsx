@@ -112,6 +112,8 @@ export interface MirrorAddress {
   pick: readonly string[];
   /** Whether all entries of the channels are wanted. */
   full?: "yes" | undefined;
+  /** Whether only what runs on the reader's cluster is wanted. */
+  fits?: "yes" | undefined;
   /** The registry to copy to. */
   to?: string | undefined;
 }
@@ -184,7 +186,7 @@ export function parseAddress(search: string): Address {
     return { page: "upgrade-plan", from: one("from"), to: one("to"), step: all("step"), installed: all("installed"), mine: choice("mine", ["no"]) };
   }
   if (parameters.has("matrix")) return { page: "matrix", in: all("in"), q: one("q"), mark: one("mark") };
-  if (parameters.has("mirror")) return { page: "mirror", catalog, pick: all("pick"), full: choice("full", ["yes"]), to: one("to") };
+  if (parameters.has("mirror")) return { page: "mirror", catalog, pick: all("pick"), full: choice("full", ["yes"]), fits: choice("fits", ["yes"]), to: one("to") };
   if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to") };
   const api = one("api");
   if (api) {

@@ -43,7 +43,7 @@ export function platformName(version: string): string {
 }
 
 /** A minor version as a number to compare. 4.23 and 5.0 of OpenShift are one version. */
-function minorOf({ major, minor }: Release): number {
+export function minorOf({ major, minor }: Release): number {
   return major === 4 && minor === 23 ? minorOf({ major: 5, minor: 0 }) : major * 10_000 + minor;
 }
 
