@@ -20,6 +20,9 @@ export interface ListAddress {
   level: readonly string[];
   mode: readonly string[];
   feature: readonly string[];
+  /** Architectures that its author names. The key `architecture` is that of the reader's cluster. */
+  arch: readonly string[];
+  certified?: "yes" | "no" | undefined;
   deprecated?: "no" | "only" | undefined;
   sort?: "best" | "name" | "new" | undefined;
   /** Whether a package that several catalogs have is a tile for each of them. */
@@ -133,6 +136,9 @@ export interface DiffAddress {
   page: "diff";
   from?: string | undefined;
   to?: string | undefined;
+  /** Only packages whose name has this in it, and that changed so. */
+  q?: string | undefined;
+  change?: string | undefined;
 }
 
 export interface ApiAddress {
@@ -166,6 +172,7 @@ export const EVERYTHING: ListAddress = {
   level: [],
   mode: [],
   feature: [],
+  arch: [],
 };
 
 /** What a query string shows. Unknown keys are ignored; what makes no sense is the list. */
@@ -187,7 +194,7 @@ export function parseAddress(search: string): Address {
   }
   if (parameters.has("matrix")) return { page: "matrix", in: all("in"), q: one("q"), mark: one("mark") };
   if (parameters.has("mirror")) return { page: "mirror", catalog, pick: all("pick"), full: choice("full", ["yes"]), fits: choice("fits", ["yes"]), to: one("to") };
-  if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to") };
+  if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to"), q: one("q"), change: one("change") };
   const api = one("api");
   if (api) {
     const slash = api.lastIndexOf("/");
@@ -215,6 +222,8 @@ export function parseAddress(search: string): Address {
     level: all("level"),
     mode: all("mode"),
     feature: all("feature"),
+    arch: all("arch"),
+    certified: choice("certified", ["yes", "no"]),
     deprecated: choice("deprecated", ["no", "only"]),
     sort: choice("sort", ["best", "name", "new"]),
     each: choice("each", ["catalog"]),

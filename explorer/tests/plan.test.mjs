@@ -10,6 +10,7 @@ const { installedText, namedInput, operatorInput, parseInstalled } = await load(
 const { parsePick, pickInput, pickText } = await load("src/mirror/picks.ts");
 const { planPicks } = await load("src/plan/mirror-picks.ts");
 const { markOf } = await load("src/matrix/marks.ts");
+const { matrixCsv } = await load("src/matrix/csv.ts");
 const { parseObjects } = await load("src/cluster/objects.ts");
 
 /** The versions of a way, or why there is none. @param {string} from @param {string} to */
@@ -62,7 +63,7 @@ test("catalogs whose references differ in the tag of the version alone follow on
 
 test("without a tag of a version, the name of a catalog says of which version it is", () => {
   const named = served({ "certified-v4.16": null, "certified-v4.17": null, "certified-4.18-mirror": null, "v4.18": `${INDEX}@sha256:00` });
-  assert.deepEqual(planSteps(["4.16", "4.17", "4.18"], [], named).map(({ catalogs }) => catalogs), [["certified-v4.16"], ["certified-v4.17"], []]);
+  assert.deepEqual(planSteps(["4.16", "4.17", "4.18"], [], named).map((/** @type {any} */ { catalogs }) => catalogs), [["certified-v4.16"], ["certified-v4.17"], []]);
   assert.equal(catalogRelease({ name: "release-1.2.3", displayName: "", imageReference: null }), undefined);
   assert.deepEqual(sideBySide([...named].reverse()), ["certified-v4.16", "certified-v4.17"]);
   assert.deepEqual(sideBySide(served({ one: null, other: null })), ["one", "other"]);
@@ -71,9 +72,9 @@ test("without a tag of a version, the name of a catalog says of which version it
 test("catalogs that the address names are not guessed, and on Kubernetes every version reads all", () => {
   const named = withCatalogs(withCatalogs([], "4.16", ["own", "redhat-old"]), "4.17", ["own"]);
   assert.deepEqual(named, ["4.16=own,redhat-old", "4.17=own"]);
-  assert.deepEqual(planSteps(["4.16", "4.17"], named, SERVED).map(({ catalogs }) => catalogs), [["own", "redhat-old"], ["own"]]);
+  assert.deepEqual(planSteps(["4.16", "4.17"], named, SERVED).map((/** @type {any} */ { catalogs }) => catalogs), [["own", "redhat-old"], ["own"]]);
   const all = SERVED.map(({ name }) => name);
-  assert.deepEqual(planSteps(["1.31", "1.32"], [], SERVED).map(({ catalogs }) => catalogs), [all, all]);
+  assert.deepEqual(planSteps(["1.31", "1.32"], [], SERVED).map((/** @type {any} */ { catalogs }) => catalogs), [all, all]);
 });
 
 test("a package by hand is read as the command line reads it, and written alike", () => {
@@ -180,4 +181,13 @@ test("a mark says what happens to a package from catalog to catalog", () => {
   ])) {
     assert.equal(markOf(row(catalogs), versions), mark, JSON.stringify(catalogs));
   }
+});
+
+test("packages side by side are saved with a line for each channel, and no cell is a formula", () => {
+  const channels = [{ name: "stable", headVersion: "1.0.0", headName: "a.v1.0.0", maxOpenShiftVersion: "4.17" }, { name: '=1,"x"', headVersion: null, headName: null, maxOpenShiftVersion: null }];
+  const catalogs = [{ catalog: "c", defaultChannel: "stable", channels }, { catalog: "d", defaultChannel: null, channels: [] }];
+  assert.equal(
+    matrixCsv([{ row: { name: "a", catalogs }, mark: "gone" }]),
+    'package,mark,catalog,channel,default,head,maxOpenShiftVersion\r\na,gone,c,stable,true,1.0.0,4.17\r\na,gone,c,"\'=1,""x""",false,,\r\n',
+  );
 });

@@ -13,9 +13,11 @@ import { CatalogReferences, PlatformMatrix } from "../generated/documents";
 import { Empty, Loading, OpenInPlayground, Result } from "../parts";
 import { counted, number } from "../parts/format";
 import { Glyph } from "../parts/glyph";
+import { saveFile } from "../parts/save";
 import { Mark } from "../plan/mark";
 import { catalogRelease, MAX_STEPS, minorOf, type ServedCatalog, sideBySide } from "../plan/steps";
 import { useQuery } from "../use-query";
+import { matrixCsv } from "./csv";
 import { bars, isMark, MARK_NAMES, MARKS, markOf, type MatrixRow, type Minor } from "./marks";
 
 export default function MatrixPage({ address }: { address: MatrixAddress }) {
@@ -114,6 +116,10 @@ function Rows({ address, rows, served }: RowsProps) {
           </select>
         </label>
         <p role="status">{counted(found.length, "package")}</p>
+        <button type="button" onClick={() => saveFile({ name: "packages.csv", type: "text/csv", text: matrixCsv(found) })}>
+          <Glyph name="download" />
+          Download as CSV
+        </button>
       </div>
       {found.length === 0 ? (
         <Empty title="No package matches" />
