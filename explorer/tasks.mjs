@@ -79,7 +79,8 @@ const TASKS = {
     await reader.click(page.getByRole("button", { name: "Done" }));
     await reader.search("postgresql");
     await reader.click(page.getByRole("radio", { name: "Without deprecated" }));
-    await page.waitForURL(/deprecated=no/);
+    await page.waitForURL(/q=postgresql.*deprecated=no/);
+    await page.waitForFunction(() => !document.querySelector(".tiles.stale, main .loading"));
     return reader.read(page.locator('.summary-row [role="status"]').filter({ hasText: /package/ }));
   },
   "b: what changed between two versions of Argo CD": async (reader) => {
@@ -87,7 +88,7 @@ const TASKS = {
     await reader.search("argocd");
     await reader.open("argocd-operator");
     await reader.click(page.getByRole("navigation", { name: /./ }).getByRole("link", { name: /^Versions/ }));
-    await reader.click(page.locator("main").getByRole("link", { name: /^compare with/i }));
+    await reader.click(page.locator("main").getByRole("link", { name: /Compare with/ }));
     return reader.read(page.getByRole("region", { name: "Summary" }));
   },
   "c: from Strimzi 0.45.0 to the newest, and what blocks": async (reader) => {
