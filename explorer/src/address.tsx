@@ -20,6 +20,9 @@ export interface ListAddress {
   level: readonly string[];
   mode: readonly string[];
   feature: readonly string[];
+  /** Architectures that its author names. The key `architecture` is that of the reader's cluster. */
+  arch: readonly string[];
+  certified?: "yes" | "no" | undefined;
   deprecated?: "no" | "only" | undefined;
   sort?: "best" | "name" | "new" | undefined;
   /** Whether a package that several catalogs have is a tile for each of them. */
@@ -81,6 +84,43 @@ export interface ResolveAddress {
   architecture?: string | undefined;
 }
 
+/** What happens to what is installed when the platform is upgraded. */
+export interface PlanAddress {
+  page: "upgrade-plan";
+  /** Versions of the platform; without `from`, that of the reader's cluster. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Catalogs of a version that are not those it seems to have: `VERSION=NAME,NAME`. */
+  step: readonly string[];
+  /** What is installed beside what the browser was told: `PACKAGE@VERSION[:CHANNEL]`. */
+  installed: readonly string[];
+  /** Whether what the browser was told is left out. */
+  mine?: "no" | undefined;
+}
+
+/** Packages of several catalogs side by side. */
+export interface MatrixAddress {
+  page: "matrix";
+  in: readonly string[];
+  q?: string | undefined;
+  /** Only packages with this mark. */
+  mark?: string | undefined;
+}
+
+/** The part of a catalog that a disconnected cluster needs. */
+export interface MirrorAddress {
+  page: "mirror";
+  catalog?: string | undefined;
+  /** What is wanted of each package: see `mirror/picks.ts`. */
+  pick: readonly string[];
+  /** Whether all entries of the channels are wanted. */
+  full?: "yes" | undefined;
+  /** Whether only what runs on the reader's cluster is wanted. */
+  fits?: "yes" | undefined;
+  /** The registry to copy to. */
+  to?: string | undefined;
+}
+
 export interface CatalogsAddress {
   page: "catalogs";
 }
@@ -96,6 +136,9 @@ export interface DiffAddress {
   page: "diff";
   from?: string | undefined;
   to?: string | undefined;
+  /** Only packages whose name has this in it, and that changed so. */
+  q?: string | undefined;
+  change?: string | undefined;
 }
 
 export interface ApiAddress {
@@ -114,7 +157,10 @@ export type Address =
   | CatalogsAddress
   | CatalogAddress
   | DiffAddress
-  | ApiAddress;
+  | ApiAddress
+  | PlanAddress
+  | MatrixAddress
+  | MirrorAddress;
 
 /** A list of packages without any condition. */
 export const EVERYTHING: ListAddress = {
@@ -126,6 +172,7 @@ export const EVERYTHING: ListAddress = {
   level: [],
   mode: [],
   feature: [],
+  arch: [],
 };
 
 /** What a query string shows. Unknown keys are ignored; what makes no sense is the list. */
@@ -142,7 +189,12 @@ export function parseAddress(search: string): Address {
     const olm = choice("olm", ["v0"]);
     return { page: "resolve", name: one("name"), olm, channel: all("channel"), in: all("in"), ...request, ...cluster };
   }
-  if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to") };
+  if (parameters.has("upgrade-plan")) {
+    return { page: "upgrade-plan", from: one("from"), to: one("to"), step: all("step"), installed: all("installed"), mine: choice("mine", ["no"]) };
+  }
+  if (parameters.has("matrix")) return { page: "matrix", in: all("in"), q: one("q"), mark: one("mark") };
+  if (parameters.has("mirror")) return { page: "mirror", catalog, pick: all("pick"), full: choice("full", ["yes"]), fits: choice("fits", ["yes"]), to: one("to") };
+  if (parameters.has("diff")) return { page: "diff", from: one("from"), to: one("to"), q: one("q"), change: one("change") };
   const api = one("api");
   if (api) {
     const slash = api.lastIndexOf("/");
@@ -170,17 +222,22 @@ export function parseAddress(search: string): Address {
     level: all("level"),
     mode: all("mode"),
     feature: all("feature"),
+    arch: all("arch"),
+    certified: choice("certified", ["yes", "no"]),
     deprecated: choice("deprecated", ["no", "only"]),
     sort: choice("sort", ["best", "name", "new"]),
     each: choice("each", ["catalog"]),
   };
 }
 
+/** Pages that an address names by a key of their own. */
+const FLAGS: readonly string[] = ["resolve", "diff", "upgrade-plan", "matrix", "mirror"];
+
 /** The relative URL of an address. */
 export function href(address: Address): string {
   const { page, ...values } = address;
   const parameters = new URLSearchParams();
-  if (page === "resolve" || page === "diff") parameters.append(page, "1");
+  if (FLAGS.includes(page)) parameters.append(page, "1");
   if (page === "catalogs" || page === "catalog") parameters.append("catalogs", "1");
   if (address.page === "api") {
     parameters.append("api", `${address.group}/${address.kind}`);
@@ -193,7 +250,7 @@ export function href(address: Address): string {
   const named = page === "resolve" ? {} : cluster.get();
   for (const key of CLUSTER_KEYS) if (named[key]) parameters.append(key, named[key]);
   // A slash or a comma in a value needs no escape, and names of APIs are legible without.
-  const search = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@");
+  const search = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%40", "@").replaceAll("%3A", ":");
   return search ? `?${search}` : "./";
 }
 

@@ -19,6 +19,9 @@ const LAZY = {
   catalogs: () => import("./catalogs/catalogs-page"),
   catalog: () => import("./catalogs/catalog-page"),
   diff: () => import("./catalogs/diff-page"),
+  "upgrade-plan": () => import("./plan/plan-page"),
+  matrix: () => import("./matrix/matrix-page"),
+  mirror: () => import("./mirror/mirror-page"),
 } as const;
 
 type LazyPage = keyof typeof LAZY;
@@ -61,6 +64,9 @@ function identity(address: Address): string {
     case "resolve":
     case "compare":
     case "diff":
+    case "upgrade-plan":
+    case "matrix":
+    case "mirror":
       return address.page;
     default:
       return href(address);

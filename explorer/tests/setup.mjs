@@ -94,13 +94,14 @@ const THEMES = /** @type {const} */ (["light", "dark"]);
  *
  * @param {import("playwright-core").Page} page
  * @param {string} name Of the screenshots.
+ * @param {readonly number[]} [widths]
  * @returns {Promise<string[]>}
  */
-export async function lookAt(page, name) {
+export async function lookAt(page, name, widths = WIDTHS) {
   mkdirSync(SCREENSHOTS, { recursive: true });
   /** @type {string[]} */
   const found = [];
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme });

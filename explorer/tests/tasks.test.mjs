@@ -206,6 +206,28 @@ test("the advisor says of a version that no channel has that it has none", async
   await page.getByText("No channel of this catalog has none.").waitFor();
 });
 
+test("packages are filtered by what their authors say of certificates and architectures", async () => {
+  await open("?in=example");
+  const certified = page.getByRole("group", { name: "Certified" });
+  await certified.getByText("4 say nothing.").waitFor();
+  await certified.getByRole("radio", { name: "Not certified" }).check();
+  await page.waitForURL("**/?in=example&certified=no");
+  await page.getByRole("link", { name: "Remove the filter Certified: no" }).click();
+  await page.getByRole("group", { name: "Architecture" }).getByRole("checkbox", { name: "amd64" }).check();
+  await page.waitForURL("**/?in=example&arch=amd64");
+  await page.getByRole("link", { name: "Remove the filter Architecture: amd64" }).waitFor();
+});
+
+test("a comparison of contents is filtered by name and by kind of change", async () => {
+  await open("?diff=1&from=example&to=hostile");
+  await page.getByLabel("Filter").fill("plain-00");
+  await page.getByLabel("Show").selectOption({ label: "Only removed (0)" });
+  await page.getByRole("heading", { name: "No package matches" }).waitFor();
+  await page.getByLabel("Show").selectOption({ label: "Only added (10)" });
+  await page.waitForURL("**/?diff=1&from=example&to=hostile&q=plain-00&change=added");
+  assert.equal(await page.locator(".differences > li").count(), 10);
+});
+
 test("a comparison begins with what changed and what did not", async () => {
   await open("?catalog=example&package=quillstore&from=quillstore.v1.2.1&to=quillstore.v1.4.0");
   const summary = page.getByRole("region", { name: "Summary" });

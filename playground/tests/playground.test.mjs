@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 test("the first query answers", async () => {
-  const answer = await run("WhatWouldBeInstalled");
+  const answer = await run("HeadsOfDefaultChannels");
   const names = answer.data.packages.nodes.map((/** @type {{ name: string }} */ { name }) => name);
   assert.deepEqual(names, ["lampglow", "nightjar", "quillstore", "relaybox", "sealwright"]);
   await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
@@ -194,7 +194,7 @@ test("an example is opened once", async () => {
   await example("Tiles");
   await example("Images");
   await example("Tiles");
-  assert.deepEqual(await tabs(), ["WhatWouldBeInstalled", "Tiles", "Images"]);
+  assert.deepEqual(await tabs(), ["HeadsOfDefaultChannels", "Tiles", "Images"]);
 });
 
 test("tabs are there again after a reload", async () => {
@@ -202,7 +202,7 @@ test("tabs are there again after a reload", async () => {
   await stored("GetBundle");
   await page.reload();
   await settled();
-  assert.deepEqual(await tabs(), ["WhatWouldBeInstalled", "GetBundle"]);
+  assert.deepEqual(await tabs(), ["HeadsOfDefaultChannels", "GetBundle"]);
   const answer = await run("GetBundle");
   assert.equal(answer.errors, undefined);
 });

@@ -31,6 +31,11 @@ export default function CatalogPage({ address }: { address: CatalogAddress }) {
             {counted(catalog.packageCount, "package")}
           </Link>
         )}
+        {catalog && (
+          <Link class="button" to={{ page: "mirror", catalog: name, pick: [] }}>
+            Mirror a part
+          </Link>
+        )}
         <OpenInPlayground document={Catalog} variables={variables} />
       </div>
       <Result of={result} document={Catalog} variables={variables}>

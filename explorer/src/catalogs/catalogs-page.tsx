@@ -19,6 +19,9 @@ export default function CatalogsPage() {
         <Link class="button" to={{ page: "diff" }}>
           Compare contents
         </Link>
+        <Link class="button" to={{ page: "matrix", in: [] }}>
+          Packages side by side
+        </Link>
         <OpenInPlayground document={Catalogs} variables={{}} />
       </div>
       <Result of={result} document={Catalogs} variables={{}}>

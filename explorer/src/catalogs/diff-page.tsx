@@ -5,7 +5,7 @@ import "./catalogs.css";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-import { type DiffAddress, Heading, Link, navigate } from "../address";
+import { type DiffAddress, Heading, Link, navigate, replace } from "../address";
 import { type CatalogRef, type Change, Diff, type DiffData, DiffSides, type DiffSidesData, PackageDiff } from "../generated/documents";
 import { Empty, Loading, OpenInPlayground, Result } from "../parts";
 import { counted, day, number, shortDigest } from "../parts/format";
@@ -37,7 +37,7 @@ export default function DiffPage({ address }: { address: DiffAddress }) {
         )}
       </Result>
       {variables ? (
-        <Comparison variables={variables} />
+        <Comparison variables={variables} address={address} />
       ) : (
         <Empty title="Choose two contents">
           <p>Two catalogs, or an earlier content of one and what it serves now.</p>
@@ -88,7 +88,7 @@ interface Compared {
   to: CatalogRef;
 }
 
-function Comparison({ variables }: { variables: Compared }) {
+function Comparison({ variables, address }: { variables: Compared; address: DiffAddress }) {
   const result = useQuery(Diff, variables);
   return (
     <Result of={result} document={Diff} variables={variables} loading={<Loading boxes={10} />}>
@@ -101,7 +101,7 @@ function Comparison({ variables }: { variables: Compared }) {
           );
         }
         if (diff.packages.length === 0) return <Empty title="The contents are equal" />;
-        return <Packages diff={diff} variables={variables} />;
+        return <Packages diff={diff} variables={variables} address={address} />;
       }}
     </Result>
   );
@@ -110,9 +110,12 @@ function Comparison({ variables }: { variables: Compared }) {
 /** So many packages are shown until somebody wants to see them all. */
 const SHORT = 200;
 
-function Packages({ diff, variables }: { diff: Differences; variables: Compared }) {
+function Packages({ diff, variables, address }: { diff: Differences; variables: Compared; address: DiffAddress }) {
   const [isLong, setLong] = useState(false);
-  const shown = isLong ? diff.packages : diff.packages.slice(0, SHORT);
+  const text = address.q?.trim().toLowerCase() ?? "";
+  const named = diff.packages.filter(({ name }) => name.toLowerCase().includes(text));
+  const found = named.filter(({ change }) => WORDS[change] === address.change || !KINDS.some((word) => word === address.change));
+  const shown = isLong ? found : found.slice(0, SHORT);
   return (
     <section class="diff" aria-label="Differences">
       <p class="counts" role="status">
@@ -121,15 +124,42 @@ function Packages({ diff, variables }: { diff: Differences; variables: Compared 
         <ChangeCount change="REMOVED" count={diff.bundlesRemoved} />
         <ChangeCount change="CHANGED" count={diff.bundlesChanged} />
       </p>
-      <ul role="list" class="differences">
+      <div class="diff-tools">
+        <label>
+          Filter{" "}
+          <input
+            type="search"
+            id="search"
+            aria-keyshortcuts="/"
+            placeholder="Name of a package"
+            spellcheck={false}
+            autocomplete="off"
+            value={address.q ?? ""}
+            onInput={({ currentTarget }) => replace({ ...address, q: currentTarget.value || undefined })}
+          />
+        </label>
+        <label>
+          Show{" "}
+          <select value={address.change ?? ""} onChange={({ currentTarget }) => navigate({ ...address, change: currentTarget.value || undefined }, { stay: true })}>
+            <option value="">All ({number(named.length)})</option>
+            {KINDS.map((word) => (
+              <option key={word} value={word}>
+                Only {word} ({number(named.filter(({ change }) => WORDS[change] === word).length)})
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {found.length === 0 && <Empty title="No package matches" />}
+      <ul role="list" class="differences" hidden={found.length === 0}>
         {shown.map((each) => (
           <Row key={each.name} of={each} variables={variables} />
         ))}
       </ul>
-      {shown.length < diff.packages.length && (
+      {shown.length < found.length && (
         <p>
           <button type="button" onClick={() => setLong(true)}>
-            Show all {number(diff.packages.length)}
+            Show all {number(found.length)}
           </button>
         </p>
       )}
@@ -138,6 +168,8 @@ function Packages({ diff, variables }: { diff: Differences; variables: Compared 
 }
 
 const WORDS: Record<Change, string> = { ADDED: "added", REMOVED: "removed", CHANGED: "changed" };
+
+const KINDS = Object.values(WORDS);
 
 function ChangeCount({ change, count }: { change: Change; count: number }) {
   if (count === 0) return null;

@@ -2,12 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import { createStore, useStore } from "../store";
+import { useStore } from "../store";
 import { useModule } from "../use-module";
-import { cluster, clusterText, installed } from "./cluster";
+import { cluster, clusterIsOpen, clusterText, installed } from "./cluster";
 import type { ClusterDialog } from "./cluster-dialog";
-
-const isOpen = createStore(false);
 
 let dialog: typeof ClusterDialog | undefined;
 
@@ -20,7 +18,7 @@ export function ClusterButton() {
   const text = clusterText(useStore(cluster));
   const count = useStore(installed).length;
   return (
-    <button type="button" class="plain cluster" aria-haspopup="dialog" onClick={() => isOpen.set(true)}>
+    <button type="button" class="plain cluster" aria-haspopup="dialog" onClick={() => clusterIsOpen.set(true)}>
       {text || (count > 0 ? `My cluster: ${count} installed` : "My cluster")}
     </button>
   );
@@ -28,12 +26,12 @@ export function ClusterButton() {
 
 /** The dialog, once it was opened. */
 export function MyCluster() {
-  const open = useStore(isOpen);
+  const open = useStore(clusterIsOpen);
   const [isWanted, setWanted] = useState(open);
   useEffect(() => {
     if (open) setWanted(true);
   }, [open]);
-  return isWanted ? <LoadedDialog open={open} onClose={() => isOpen.set(false)} /> : null;
+  return isWanted ? <LoadedDialog open={open} onClose={() => clusterIsOpen.set(false)} /> : null;
 }
 
 function LoadedDialog(props: { open: boolean; onClose: () => void }) {

@@ -13,7 +13,7 @@ import { InstalledBadges } from "./installed-badges";
 import { parseObjects } from "./objects";
 import { useInstalled } from "./use-installed";
 
-const COMMAND = "kubectl get csv,clusterextension -A -o json";
+const COMMAND = "kubectl get csv,subscription,clusterextension -A -o json";
 
 const ARCHITECTURES = ["amd64", "arm64", "ppc64le", "s390x"];
 
@@ -24,6 +24,11 @@ export function ClusterDialog({ open, onClose }: { open: boolean; onClose: () =>
       <Objects />
       <Installed onLeave={onClose} />
       <p class="actions">
+        <span onClick={onClose}>
+          <Link class="button" to={{ page: "upgrade-plan", step: [], installed: [] }}>
+            Plan an upgrade of the platform
+          </Link>
+        </span>
         <button type="button" class="primary" onClick={onClose}>
           Done
         </button>

@@ -23,6 +23,18 @@ export interface InstalledOperator {
   packageName: string;
   /** Where it is installed; empty for an extension, which has no namespace of its own. */
   namespace: string;
+  /** Channels that the cluster names for it. */
+  channels?: readonly string[];
+  /** The catalog that its Subscription names. */
+  source?: string;
+  /** Range of versions that the extension allows. */
+  versionRange?: string;
+  /** Whether a user approves each upgrade. */
+  isManual?: boolean;
+  /** Whether OLM installed it because another one requires it. */
+  isDependency?: boolean;
+  /** Values of `olm.maxOpenShiftVersion` in its annotation, if it has the annotation. */
+  limits?: readonly unknown[];
 }
 
 const CLUSTER_KEY = "catalogql:cluster";
@@ -57,6 +69,9 @@ export const cluster = createStore<Cluster>(initialCluster());
 
 /** What the browser was told; see `parseObjects`. */
 export const installed = createStore<readonly InstalledOperator[]>(storedOperators());
+
+/** Whether the dialog of the cluster is open. */
+export const clusterIsOpen = createStore(false);
 
 /** The cluster of the address, or else the one of the last visit. That of the page that resolves is of a request. */
 function initialCluster(): Cluster {

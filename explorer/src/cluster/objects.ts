@@ -1,4 +1,4 @@
-// Reads what `kubectl get csv,clusterextension -A -o json` prints. Pure: a text comes in, operators or a fault come out.
+// Reads what `kubectl get csv,subscription,clusterextension -A -o json` prints. Pure: a text comes in, operators or a fault come out.
 
 import type { InstalledOperator } from "./cluster";
 
@@ -26,10 +26,14 @@ export function parseObjects(text: string): ParsedObjects {
   }
   const root = record(value);
   const items = Array.isArray(value) ? value : Array.isArray(root["items"]) ? root["items"] : [value];
+  const objects = items.map(record);
+  const subscribed = subscribedOf(objects);
   const found = new Map<string, InstalledOperator>();
   let left = 0;
-  for (const item of items) {
-    const operator = operatorOf(record(item));
+  for (const item of objects) {
+    // It says how an operator is kept, which is counted by itself.
+    if (item["kind"] === "Subscription") continue;
+    const operator = operatorOf(item, subscribed);
     if (operator && found.size < MAX_INSTALLED) found.set(`${operator.packageName} ${operator.name} ${operator.namespace}`, operator);
     else left++;
   }
@@ -37,7 +41,29 @@ export function parseObjects(text: string): ParsedObjects {
   return { operators: [...found.values()], left };
 }
 
-function operatorOf(object: Record<string, unknown>): InstalledOperator | undefined {
+/** What Subscriptions say of operators, by namespace and name of the ClusterServiceVersion. */
+type Subscribed = ReadonlyMap<string, Pick<InstalledOperator, "channels" | "source" | "isManual" | "isDependency">>;
+
+function subscribedOf(objects: readonly Record<string, unknown>[]): Subscribed {
+  const subscribed = objects.filter(({ kind }) => kind === "Subscription").map((object) => {
+    const [metadata, spec, status] = [record(object["metadata"]), record(object["spec"]), record(object["status"])];
+    const [channel, source] = [text(spec["channel"]), text(spec["source"])];
+    const isDependency = [metadata["annotations"], metadata["labels"]].some((marks) => GENERATED_BY in record(marks));
+    const kept = {
+      ...(channel && { channels: [channel] }),
+      ...(source && { source }),
+      ...(spec["installPlanApproval"] === "Manual" && { isManual: true }),
+      ...(isDependency && { isDependency }),
+    };
+    return [`${text(metadata["namespace"])} ${text(status["installedCSV"])}`, kept] as const;
+  });
+  return new Map(subscribed);
+}
+
+/** Mark of a Subscription that OLM made for a dependency. */
+const GENERATED_BY = "olm.generated-by";
+
+function operatorOf(object: Record<string, unknown>, subscribed: Subscribed): InstalledOperator | undefined {
   const metadata = record(object["metadata"]);
   if (object["kind"] === "ClusterServiceVersion") {
     const labels = record(metadata["labels"]);
@@ -45,14 +71,21 @@ function operatorOf(object: Record<string, unknown>): InstalledOperator | undefi
     // Operators that watch every namespace have a copy in each.
     if ("olm.copiedFrom" in labels) return undefined;
     const label = Object.keys(labels).find((key) => key.startsWith(COMPONENT) && key.endsWith(`.${namespace}`));
-    const packageName = label?.slice(COMPONENT.length, -namespace.length - 1) ?? packageOf(metadata);
-    return checked({ kind: "CSV", name: text(metadata["name"]), version: text(record(object["spec"])["version"]), packageName, namespace });
+    const properties = propertiesOf(metadata);
+    const own = properties?.find(({ type }) => type === "olm.package");
+    const packageName = label?.slice(COMPONENT.length, -namespace.length - 1) ?? text(record(own?.["value"])["packageName"]);
+    const limits = properties?.filter(({ type }) => type === MAX_OPENSHIFT).map(({ value }) => value);
+    const name = text(metadata["name"]);
+    const version = text(record(object["spec"])["version"]);
+    return checked({ kind: "CSV", name, version, packageName, namespace, ...subscribed.get(`${namespace} ${name}`), ...(limits && { limits }) });
   }
   if (object["kind"] === "ClusterExtension") {
     const source = record(record(object["spec"])["source"]);
     const bundle = record(record(record(object["status"])["install"])["bundle"]);
-    const packageName = text(record(source["catalog"])["packageName"]);
-    return checked({ kind: "ClusterExtension", name: text(bundle["name"]), version: text(bundle["version"]), packageName, namespace: "" });
+    const { packageName, channels, version: range } = record(source["catalog"]);
+    const chosen = Array.isArray(channels) ? channels.map(text).filter(Boolean) : [];
+    const rest = { ...(chosen.length > 0 && { channels: chosen }), ...(text(range) && { versionRange: text(range) }) };
+    return checked({ kind: "ClusterExtension", name: text(bundle["name"]), version: text(bundle["version"]), packageName: text(packageName), namespace: "", ...rest });
   }
   return undefined;
 }
@@ -60,14 +93,16 @@ function operatorOf(object: Record<string, unknown>): InstalledOperator | undefi
 /** Beginning of the label that OLM v0 gives the objects of an operator, before `PACKAGE.NAMESPACE`. */
 const COMPONENT = "operators.coreos.com/";
 
-/** The package by the properties that OLM v0 writes into an annotation. */
-function packageOf(metadata: Record<string, unknown>): string {
+/** Property of a bundle with the last version of OpenShift that it supports. */
+export const MAX_OPENSHIFT = "olm.maxOpenShiftVersion";
+
+/** The properties that OLM v0 writes into an annotation, if it is there. */
+function propertiesOf(metadata: Record<string, unknown>): Record<string, unknown>[] | undefined {
   try {
-    const { properties } = record(JSON.parse(text(record(metadata["annotations"])["operatorframework.io/properties"]))) as { properties?: unknown };
-    const own = Array.isArray(properties) ? properties.map(record).find(({ type }) => type === "olm.package") : undefined;
-    return text(record(own?.["value"])["packageName"]);
+    const { properties } = record(JSON.parse(text(record(metadata["annotations"])["operatorframework.io/properties"])));
+    return Array.isArray(properties) ? properties.map(record) : undefined;
   } catch {
-    return "";
+    return undefined;
   }
 }
 

@@ -9,7 +9,7 @@ import { installMode, level } from "../parts/format";
 export const PAGE_SIZE = 60;
 
 /** Conditions that are lists of values, by their key in the address. */
-export type ListKey = "in" | "category" | "provider" | "keyword" | "level" | "mode" | "feature";
+export type ListKey = "in" | "category" | "provider" | "keyword" | "level" | "mode" | "feature" | "arch";
 
 const LEVELS: readonly CapabilityLevel[] = ["BASIC_INSTALL", "SEAMLESS_UPGRADES", "FULL_LIFECYCLE", "DEEP_INSIGHTS", "AUTO_PILOT"];
 const MODES: readonly InstallModeType[] = ["OWN_NAMESPACE", "SINGLE_NAMESPACE", "MULTI_NAMESPACE", "ALL_NAMESPACES"];
@@ -31,6 +31,8 @@ export function filterOf(address: ListAddress): PackageFilter {
     ...(levels.length > 0 && { capabilityLevels: levels }),
     ...(modes.length > 0 && { installModes: modes }),
     ...(address.feature.length > 0 && { infrastructureFeatures: address.feature }),
+    ...(address.arch.length > 0 && { architectures: address.arch }),
+    ...(address.certified && { certified: address.certified === "yes" }),
     ...(platform && { compatibleWith: platform }),
     ...(address.deprecated && { deprecated: address.deprecated === "only" }),
   };
@@ -81,10 +83,12 @@ export function chipsOf(address: ListAddress, catalogName: (name: string) => str
     ["level", "Level", level],
     ["mode", "Install mode", installMode],
     ["feature", "Feature", same],
+    ["arch", "Architecture", same],
   ];
   const chips = lists.flatMap(([key, label, name]) =>
     address[key].map((value) => ({ label, value: name(value), without: toggled(address, key, value) })),
   );
+  if (address.certified) chips.push({ label: "Certified", value: address.certified, without: { ...address, certified: undefined } });
   if (address.deprecated) {
     const value = address.deprecated === "only" ? "only" : "hidden";
     chips.push({ label: "Deprecated", value, without: { ...address, deprecated: undefined } });

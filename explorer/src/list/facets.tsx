@@ -1,5 +1,6 @@
 // The facets at the side of the list, each with the number of packages for each of its values.
 
+import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 
 import { type ListAddress, navigate } from "../address";
@@ -21,7 +22,14 @@ interface Value {
 /** So many values are shown until somebody wants to see them all. */
 const SHORT = 8;
 
-export function Facets({ address, counts }: { address: ListAddress; counts: Counts }) {
+export interface FacetsProps {
+  address: ListAddress;
+  counts: Counts;
+  /** Packages of the list. */
+  total: number;
+}
+
+export function Facets({ address, counts, total }: FacetsProps) {
   const { catalogs, categories, providers, keywords } = counts;
   return (
     <div class="facets">
@@ -32,6 +40,8 @@ export function Facets({ address, counts }: { address: ListAddress; counts: Coun
       <Deprecation address={address} counts={counts} />
       <Facet title="Install mode" of="mode" values={counts.installModes} address={address} />
       <Facet title="Feature" of="feature" values={counts.infrastructureFeatures} address={address} />
+      <Certified address={address} counts={counts} total={total} />
+      <Facet title="Architecture" of="arch" values={counts.architectures} address={address} />
       <Facet title="Keyword" of="keyword" values={keywords} address={address} isSearched />
     </div>
   );
@@ -111,35 +121,64 @@ function Search({ title, of, address }: { title: string; of: ListKey; address: L
   );
 }
 
-function Deprecation({ address, counts }: { address: ListAddress; counts: Counts }) {
+type Answers = Counts["certified"];
+
+/** Choices of which one is taken: all, or those that meet a condition, or those that do not. */
+interface OneOfProps {
+  title: string;
+  of: "certified" | "deprecated";
+  address: ListAddress;
+  choices: readonly (readonly [label: string, value: string | undefined, count: number])[];
+  children?: ComponentChildren;
+}
+
+function OneOf({ title, of, address, choices, children }: OneOfProps) {
   const name = useId();
-  const count = (wanted: boolean) => counts.deprecated.find(({ value }) => value === wanted)?.count ?? 0;
-  if (count(true) + count(false) === 0 && !address.deprecated) return null;
-  const choices = [
-    { label: "All", value: undefined, count: count(true) + count(false) },
-    { label: "Without deprecated", value: "no", count: count(false) },
-    { label: "Only deprecated", value: "only", count: count(true) },
-  ] as const;
   return (
     <fieldset>
-      <legend>Deprecation</legend>
+      <legend>{title}</legend>
       <ul role="list">
-        {choices.map(({ label, value, count }) => (
+        {choices.map(([label, value, count]) => (
           <li key={label}>
             <label>
-              <input
-                type="radio"
-                name={name}
-                checked={address.deprecated === value}
-                onChange={() => navigate({ ...address, deprecated: value }, { stay: true })}
-              />
+              <input type="radio" name={name} checked={address[of] === value} onChange={() => navigate({ ...address, [of]: value }, { stay: true })} />
               {label}
               <span class="number">{number(count)}</span>
             </label>
           </li>
         ))}
       </ul>
+      {children}
     </fieldset>
+  );
+}
+
+function countsOf(answers: Answers): [yes: number, no: number] {
+  const count = (wanted: boolean) => answers.find(({ value }) => value === wanted)?.count ?? 0;
+  return [count(true), count(false)];
+}
+
+function Deprecation({ address, counts }: { address: ListAddress; counts: Counts }) {
+  const [yes, no] = countsOf(counts.deprecated);
+  if (yes + no === 0 && !address.deprecated) return null;
+  const choices = [["All", undefined, yes + no] as const, ["Without deprecated", "no", no] as const, ["Only deprecated", "only", yes] as const];
+  return (
+    <OneOf title="Deprecation" of="deprecated" address={address} choices={choices}>
+      <p class="none">By the marks of the catalog, not by names.</p>
+    </OneOf>
+  );
+}
+
+/** Most packages may say nothing, which is neither yes nor no. */
+function Certified({ address, counts, total }: { address: ListAddress; counts: Counts; total: number }) {
+  const [yes, no] = countsOf(counts.certified);
+  if (yes + no === 0 && !address.certified) return null;
+  const silent = total - yes - no;
+  const choices = [["Any", undefined, address.certified ? yes + no : total] as const, ["Certified", "yes", yes] as const, ["Not certified", "no", no] as const];
+  return (
+    <OneOf title="Certified" of="certified" address={address} choices={choices}>
+      {!address.certified && silent > 0 && <p class="none">{number(silent)} say nothing.</p>}
+    </OneOf>
   );
 }
 

@@ -30,7 +30,7 @@ export function ListPage({ address }: { address: ListAddress }) {
   const [filtersAreOpen, openFilters] = useState(false);
   const catalogName = (name: string) => found?.facets?.catalogs?.find(({ value }) => value === name)?.displayName ?? name;
   const chips = chipsOf(address, catalogName);
-  const facets = useFacets(address, found?.facets ?? undefined);
+  const facets = useFacets(address, found);
   const setLeaving = useLeaving(result);
   return (
     <div class="list">
@@ -91,11 +91,11 @@ function Meanings({ address, total }: { address: ListAddress & { q: string }; to
 }
 
 /** The facets. They are rendered after the tiles are painted, which they would hold up. */
-function useFacets(address: ListAddress, counts: Found["facets"] | undefined) {
-  const current = useMemo(() => ({ address, counts }), [href(address), counts]);
-  const [{ address: painted, counts: shown }, setPainted] = useState<Partial<typeof current>>({});
+function useFacets(address: ListAddress, found: Found | undefined) {
+  const current = useMemo(() => ({ address, found }), [href(address), found]);
+  const [{ address: painted, found: shown }, setPainted] = useState<Partial<typeof current>>({});
   useEffect(() => setPainted(current), [current]);
-  return useMemo(() => painted && shown && <Facets address={painted} counts={shown} />, [painted, shown]);
+  return useMemo(() => painted && shown?.facets && <Facets address={painted} counts={shown.facets} total={shown.totalCount} />, [painted, shown]);
 }
 
 /**

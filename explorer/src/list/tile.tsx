@@ -57,10 +57,11 @@ export function Tile({ of, matched, installed, catalogs }: TileProps) {
         {deprecation ? (
           <Deprecated message={deprecation.message} />
         ) : (
-          defaultChannel?.deprecation && (
-            // The filter without deprecated packages shows it all the same.
+          // The filter without deprecated packages shows these all the same.
+          (defaultChannel?.deprecation && (
             <Deprecated label="Deprecated channel" message={`Channel ${defaultChannel.name}: ${defaultChannel.deprecation.message}`} />
-          )
+          )) ||
+          (/deprecat/i.test(displayName) && <span class="badge warning">its name says deprecated</span>)
         )}
       </p>
     </li>

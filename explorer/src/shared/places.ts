@@ -10,8 +10,10 @@ export const CATALOGS: Place = { label: "Catalogs", search: "?catalogs=1" };
 export const RESOLVE: Place = { label: "Resolve", search: "?resolve=1" };
 export const CONTENTS: Place = { label: "Compare contents", search: "?diff=1" };
 
+export const UPGRADE: Place = { label: "Upgrade", search: "?upgrade-plan=1" };
+
 /** Those in the head of both pages, before the playground. */
-export const MAIN_PLACES: readonly Place[] = [PACKAGES, CATALOGS, RESOLVE];
+export const MAIN_PLACES: readonly Place[] = [PACKAGES, CATALOGS, RESOLVE, UPGRADE];
 
 /** The name of the whole, in the head of both pages. */
 export const SITE = "Operator catalogs";

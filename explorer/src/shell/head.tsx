@@ -5,7 +5,7 @@ import { hasPlayground, token } from "../client";
 import { cluster, platformInput } from "../cluster/cluster";
 import { ClusterButton } from "../cluster/cluster-button";
 import { Glyph, type GlyphName } from "../parts/glyph";
-import { CATALOGS, MAIN_PLACES, PACKAGES, type Place, PLAYGROUND, RESOLVE, SITE } from "../shared/places";
+import { CATALOGS, MAIN_PLACES, PACKAGES, type Place, PLAYGROUND, RESOLVE, SITE, UPGRADE } from "../shared/places";
 import { useStore } from "../store";
 import { helpIsOpen } from "./help";
 import { THEMES, theme } from "./theme";
@@ -21,6 +21,9 @@ const PLACE: Record<Address["page"], Place> = {
   catalog: CATALOGS,
   diff: CATALOGS,
   resolve: RESOLVE,
+  "upgrade-plan": UPGRADE,
+  matrix: UPGRADE,
+  mirror: CATALOGS,
 };
 
 export function Head() {

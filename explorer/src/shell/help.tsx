@@ -16,6 +16,7 @@ const KEYS: readonly [string, string][] = [
   ["g l", "Packages"],
   ["g c", "Catalogs"],
   ["g r", "Resolve"],
+  ["g u", "Upgrade of the platform"],
   ["j k", "Next and previous tile or row"],
   ["Enter", "Open"],
   ["[ ]", "Previous and next tab"],

@@ -1,6 +1,7 @@
 // Single keys, for those who want them: none does anything while something is typed, and all can be switched off.
 
-import { EVERYTHING, navigate } from "../address";
+import { EVERYTHING, navigate, parseAddress } from "../address";
+import { UPGRADE } from "../shared/places";
 import { createStore } from "../store";
 import { helpIsOpen } from "./help";
 
@@ -67,6 +68,7 @@ function gone(key: string): boolean {
   if (key === "l") navigate(EVERYTHING);
   else if (key === "c") navigate({ page: "catalogs" });
   else if (key === "r") navigate({ page: "resolve", channel: [], in: [] });
+  else if (key === "u") navigate(parseAddress(UPGRADE.search));
   else return false;
   return true;
 }

@@ -3,10 +3,12 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 
+import { Link } from "../address";
 import { cluster } from "../cluster/cluster";
 import { endpoint } from "../client";
 import { Package } from "../generated/documents";
 import { minified } from "../minified.mjs";
+import { pickText } from "../mirror/picks";
 import { compatibleNames } from "../package/compatible";
 import type { TabProps } from "../package/package-page";
 import { packageVariables } from "../package/variables";
@@ -232,6 +234,9 @@ function Commands({ address, found, bundle }: TabProps) {
       <Snippet label="Commands of kubectl catalog" text={`${lines.join("\n")}\n`}>
         With the plugin kubectl-catalog: the package, its versions, its images for a mirror, and its manifest.
       </Snippet>
+      <p>
+        Without internet: <Link to={{ page: "mirror", catalog: address.catalog, pick: [pickText({ name: found.name, channels: channel.slice(1) })] }}>the mirror set of this package</Link>.
+      </p>
       <details>
         <summary>The data of this page with curl</summary>
         <Snippet label="curl" text={curl(endpoint().href, minified(Package.text), packageVariables(address))} />

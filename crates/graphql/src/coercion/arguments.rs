@@ -117,12 +117,23 @@ pub(crate) fn arguments(
             }
             None => default_of(schema, argument),
         };
-        coerced.extend(value.map(|value| (argument.name.clone(), as_set(&argument.ty, value))));
+        let is_ordered = ORDERED == (definition.name.as_str(), argument.name.as_str());
+        let value = value.map(|value| {
+            if is_ordered {
+                value
+            } else {
+                as_set(&argument.ty, value)
+            }
+        });
+        coerced.extend(value.map(|value| (argument.name.clone(), value)));
     }
     Ok(Arguments((!coerced.is_empty()).then(|| coerced.into())))
 }
 
-/// Sorts a list of strings and removes duplicates: every argument of that type is a set.
+/// Field and argument of the only list of strings whose order counts.
+const ORDERED: (&str, &str) = ("platformMatrix", "catalogs");
+
+/// Sorts a list of strings and removes duplicates: every other argument of that type is a set.
 fn as_set(ty: &Type, mut value: Value) -> Value {
     if let Value::Array(items) = &mut value
         && ty.inner_named_type() == "String"

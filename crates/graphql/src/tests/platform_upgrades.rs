@@ -127,6 +127,11 @@ fn the_matrix_compares_channels_of_catalogs() {
     ]}]);
     assert_eq!(body["data"]["platformMatrix"].take(), expected);
 
+    let query = "{ platformMatrix(catalogs: [\"beta\", \"alpha\"], packages: [\"etcd\"]) { catalogs { catalog } } }";
+    let body = ask_with(&engine(Limits::default()), query, &json!({}));
+    let expected = json!([{"catalogs": [{"catalog": "beta"}, {"catalog": "alpha"}]}]);
+    assert_eq!(body["data"]["platformMatrix"], expected, "the order counts");
+
     let names: Vec<_> = (0..11).map(|at| format!("\"c{at}\"")).collect();
     let query = format!(
         "{{ platformMatrix(catalogs: [{}]) {{ name }} }}",
