@@ -338,6 +338,14 @@ pub enum ImageError {
         /// Names and digests of the images of the layout.
         names: String,
     },
+    /// Too many images are to be copied together.
+    #[error("cannot copy {images} images at a time: the limit is {limit}")]
+    TooManyImages {
+        /// Number of images.
+        images: usize,
+        /// Maximum number of images.
+        limit: usize,
+    },
     /// An image has too many manifests, with those of its signatures and other referrers.
     #[error("cannot copy `{image}`: it has more than {limit} manifests with those that refer to it")]
     TooManyManifests {

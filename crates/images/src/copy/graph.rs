@@ -106,12 +106,6 @@ impl ImageGraph {
         all.map(|blob| (blob.digest, blob.bytes)).collect()
     }
 
-    /// Returns the number of bytes of all manifests.
-    pub(super) fn manifest_bytes(&self) -> u64 {
-        let all = self.manifests.values();
-        all.map(|manifest| manifest.bytes.len() as u64).sum()
-    }
-
     /// Tells whether the repository of the image needs the tag of an index of referrers for it.
     pub(super) fn has_referrers_index(&self) -> bool {
         self.parts.iter().any(|part| {

@@ -19,6 +19,9 @@ use crate::{ImageError, LayoutReference, PackedImage, PullLimits, Registries, Re
 /// in memory.
 pub const MAX_PLANNED_MANIFEST_BYTES: u64 = 512 << 20;
 
+/// Maximum number of images that are copied together.
+pub const MAX_COPIED_IMAGES: usize = 50_000;
+
 /// Beginning of the tag that is made of a digest.
 const DIGEST_TAG_PREFIX: &str = "sha256-";
 
@@ -248,12 +251,18 @@ impl Registries {
     /// Reads the manifests of images, and returns those that cannot be read beside.
     ///
     /// # Errors
-    /// If the layout cannot be opened.
+    /// If there are too many images, or the layout cannot be opened.
     pub async fn plan_copies(
         &self,
         images: Vec<ImageToCopy>,
         origin: &CopyOrigin,
     ) -> Result<(CopyPlan, Vec<CopyFailure>), ImageError> {
+        if images.len() > MAX_COPIED_IMAGES {
+            return Err(ImageError::TooManyImages {
+                images: images.len(),
+                limit: MAX_COPIED_IMAGES,
+            });
+        }
         let layout = match origin {
             CopyOrigin::Registries => None,
             CopyOrigin::Layout(layout) => {

@@ -36,7 +36,7 @@ const SHOWN_ERROR_CHARS: usize = 200;
 /// A client of one repository.
 #[derive(Debug)]
 pub(crate) struct RegistrySession {
-    pub(crate) transport: Arc<RegistryTransport>,
+    pub(super) transport: Arc<RegistryTransport>,
     pub(crate) location: RepositoryLocation,
     access: RepositoryAccess,
     /// Another repository of the registry, from which a blob is mounted.
