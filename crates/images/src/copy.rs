@@ -15,8 +15,8 @@ mod verify;
 pub use copier::{CopiedBlobs, CopyOutcome, MAX_CONCURRENT_COPIES, MAX_COPIES_PER_REGISTRY};
 pub use graph::{MAX_COPIED_BLOB_BYTES, MAX_IMAGE_MANIFESTS, MAX_REFERRER_DEPTH};
 pub use plan::{
-    CopyFailure, CopyOrigin, CopyPlan, ImageToCopy, MAX_COPIED_IMAGES, MAX_PLANNED_MANIFEST_BYTES, PlannedSize,
-    layout_images,
+    CopyFailure, CopyOrigin, CopyPlan, ImageToCopy, MAX_COPIED_IMAGES, MAX_PLANNED_MANIFEST_BYTES,
+    PlannedSize, layout_images,
 };
 pub use target::{CopyTarget, MAX_MOUNT_CANDIDATES};
 pub use verify::{ExpectedImage, MirrorCheck, MirrorFinding, MirrorState};

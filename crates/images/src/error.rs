@@ -347,7 +347,9 @@ pub enum ImageError {
         limit: usize,
     },
     /// An image has too many manifests, with those of its signatures and other referrers.
-    #[error("cannot copy `{image}`: it has more than {limit} manifests with those that refer to it")]
+    #[error(
+        "cannot copy `{image}`: it has more than {limit} manifests with those that refer to it"
+    )]
     TooManyManifests {
         /// The image.
         image: String,

@@ -28,9 +28,9 @@ pub use metrics::{RegistryMetrics, registry_metrics};
 pub use pack::{PackedImage, Packer};
 pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryReference};
 pub use registries::{
-    HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES, MAX_REDIRECTS,
-    MAX_TOKEN_RESPONSE_BYTES, Registries, RegistriesConf, RegistryCredentials, RegistrySettings,
-    ResolvedImage,
+    HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES,
+    MAX_REDIRECTS, MAX_TOKEN_RESPONSE_BYTES, Registries, RegistriesConf, RegistryCredentials,
+    RegistrySettings, ResolvedImage,
 };
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {

@@ -267,10 +267,11 @@ fn copies(
 
 impl ImageCopy {
     fn new(reference: &str, target: &MirrorTarget) -> Result<Self, MirrorOutputError> {
-        let parsed = ImageReference::parse(reference).map_err(|error| MirrorOutputError::Invalid {
-            reference: reference.to_owned(),
-            why: error.to_string(),
-        })?;
+        let parsed =
+            ImageReference::parse(reference).map_err(|error| MirrorOutputError::Invalid {
+                reference: reference.to_owned(),
+                why: error.to_string(),
+            })?;
         let path = parsed.path();
         let repository = format!("{}/{path}", parsed.domain());
         let (source, tag) = match (parsed.digest(), parsed.tag()) {

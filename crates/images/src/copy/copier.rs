@@ -8,7 +8,7 @@ use fbc_grammar::Digest;
 use tokio::task::JoinSet;
 
 use super::graph::{GraphPart, PartName};
-use super::plan::{CopyFailure, CopyJob, CopyPlan, CopyPermits};
+use super::plan::{CopyFailure, CopyJob, CopyPermits, CopyPlan};
 use super::source::GraphSource;
 use super::target::{BlobArrival, CopyTarget, OpenTarget, TargetPlace};
 use crate::manifest::BlobDescriptor;

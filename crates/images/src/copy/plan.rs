@@ -125,10 +125,7 @@ impl SessionCache {
             access,
             attempts,
         };
-        let mut sessions = self
-            .sessions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let session = sessions
             .entry(key)
             .or_insert_with(|| Arc::new(registries.session(location, access, attempts)));

@@ -84,7 +84,9 @@ impl OpenTarget {
 
     pub(super) fn place(&self, job: &CopyJob) -> Result<TargetPlace<'_>, ImageError> {
         match self {
-            Self::Registry { .. } => self.repository(&job.image.target).map(TargetPlace::Registry),
+            Self::Registry { .. } => self
+                .repository(&job.image.target)
+                .map(TargetPlace::Registry),
             Self::Layout(writer) => Ok(TargetPlace::Layout {
                 writer,
                 repository: job.image.source.repository(),

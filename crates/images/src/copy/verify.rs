@@ -186,7 +186,11 @@ impl MirrorVerifier<'_> {
         let root = expected
             .digest
             .map_or_else(|| tag.clone(), |digest| digest.to_string());
-        if source.manifest(&root, &self.limits).await.is_ok_and(|found| found.is_none()) {
+        if source
+            .manifest(&root, &self.limits)
+            .await
+            .is_ok_and(|found| found.is_none())
+        {
             self.find(MirrorState::Missing, shown, String::new());
             return Ok(());
         }
@@ -352,7 +356,11 @@ impl MirrorVerifier<'_> {
             let digest = Digest::parse(&format!("sha256:{}", name.to_string_lossy()));
             if digest.is_none_or(|digest| !self.needed.contains(&digest)) {
                 let image = format!("blobs/sha256/{}", name.to_string_lossy());
-                self.find(MirrorState::Extra, image, "no image needs this file".to_owned());
+                self.find(
+                    MirrorState::Extra,
+                    image,
+                    "no image needs this file".to_owned(),
+                );
             }
         }
         Ok(())
