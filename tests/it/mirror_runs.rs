@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use testing::{SeededRandom, TEST_TIMEOUT};
@@ -120,15 +120,13 @@ impl Fixture {
 
     /// A command of `mirror` for the package, with images from registries at these addresses.
     fn command(&self, name: &str, sources: [SocketAddr; 2], to: &str) -> Command {
-        let conf: String = HOSTS
-            .iter()
-            .zip(sources)
-            .map(|(host, address)| {
-                format!(
-                    "[[registry]]\nlocation = \"{host}\"\n[[registry.mirror]]\nlocation = \"{address}\"\ninsecure = true\n"
-                )
-            })
-            .collect();
+        let [first, second] = sources;
+        let [quay, other] = HOSTS;
+        let conf = format!(
+            "[[registry]]\nprefix = \"{quay}\"\nlocation = \"{first}\"\ninsecure = true\n\
+             [[registry]]\nlocation = \"{other}\"\n\
+             [[registry.mirror]]\nlocation = \"{second}\"\ninsecure = true\n"
+        );
         self.folders.write("registries.conf", conf);
         let mut command = catalogql();
         command
@@ -207,11 +205,11 @@ fn what_is_selected_and_what_belongs_to_it_arrives_and_nothing_else_and_once() {
         .collect();
     let digest = fixture.operator.digest();
     assert!(
-        plan[2].starts_with(&format!("quay.example.com/ns/operator@{digest} 7 3 11 ")),
+        plan[2].starts_with(&format!("quay.example.com/ns/operator@{digest} 7 3 10 ")),
         "{plan:?}"
     );
     assert!(
-        plan[5].starts_with("4 images, 13 manifests, 18 blobs, "),
+        plan[5].starts_with("4 images, 13 manifests, 17 blobs, "),
         "{plan:?}"
     );
     assert_eq!(target.requests(), []);
@@ -226,7 +224,7 @@ fn what_is_selected_and_what_belongs_to_it_arrives_and_nothing_else_and_once() {
     );
     // The sidecar has the blobs of the bundle, which are mounted.
     assert!(
-        copied.stdout.contains("\nblobs copied: 18 "),
+        copied.stdout.contains("\nblobs copied: 17 "),
         "{}",
         copied.stdout
     );
@@ -281,24 +279,41 @@ fn what_is_selected_and_what_belongs_to_it_arrives_and_nothing_else_and_once() {
     );
 }
 
-/// A proxy that hangs at one request, and counts those that the registry has not answered yet.
-fn hanging(upstream: SocketAddr, step: usize) -> (Proxy, Receiver<()>, Arc<AtomicUsize>) {
+/// A proxy that hangs from one request on.
+struct HangingProxy {
+    proxy: Proxy,
+    reached: Receiver<()>,
+    /// Requests that the registry answered.
+    answered: Arc<Mutex<Vec<RecordedRequest>>>,
+    /// Number of requests that the registry has not answered yet.
+    open: Arc<AtomicUsize>,
+}
+
+fn hanging(upstream: SocketAddr, step: usize) -> HangingProxy {
     let (sender, reached) = channel();
     let count = AtomicUsize::new(0);
     let open = Arc::new(AtomicUsize::new(0));
-    let in_flight = open.clone();
+    let answered: Arc<Mutex<Vec<RecordedRequest>>> = Arc::default();
+    let (in_flight, log) = (open.clone(), answered.clone());
     let proxy = Proxy::start(upstream, move |request| {
+        in_flight.fetch_add(1, Ordering::SeqCst);
         if count.fetch_add(1, Ordering::SeqCst) >= step {
+            in_flight.fetch_sub(1, Ordering::SeqCst);
             // The test may have killed the program already.
             let _ = sender.send(());
             return ProxyAction::Hang;
         }
-        in_flight.fetch_add(1, Ordering::SeqCst);
         let response = request.forward();
+        log.lock().unwrap().push(request.clone());
         in_flight.fetch_sub(1, Ordering::SeqCst);
         ProxyAction::Respond(response)
     });
-    (proxy, reached, open)
+    HangingProxy {
+        proxy,
+        reached,
+        answered,
+        open,
+    }
 }
 
 /// The blobs and manifests that were written, without those that a kill kept from the registry.
@@ -325,7 +340,12 @@ fn a_run_that_is_killed_anywhere_goes_on_where_it_was_and_copies_nothing_twice()
     for _ in 0..KILLS {
         let step = random.below(requests);
         let registry = Registry::start();
-        let (proxy, reached, open) = hanging(registry.address, step);
+        let HangingProxy {
+            proxy,
+            reached,
+            answered,
+            open,
+        } = hanging(registry.address, step);
         let to = format!("docker://{}/site", proxy.address);
         let mut command = fixture.command("run", fixture.addresses(), &to);
         command
@@ -338,7 +358,7 @@ fn a_run_that_is_killed_anywhere_goes_on_where_it_was_and_copies_nothing_twice()
         child.kill().expect("it runs");
         eventually(|| child.try_wait().expect("it is a child"));
         eventually(|| (open.load(Ordering::SeqCst) == 0).then_some(()));
-        let first = written(&proxy.requests()[..step]);
+        let first = written(&answered.lock().unwrap());
 
         let next = Proxy::start(registry.address, |_| ProxyAction::Forward);
         let resumed = fixture.mirror("run", fixture.addresses(), next.address);
@@ -377,7 +397,7 @@ fn a_run_that_is_killed_anywhere_goes_on_where_it_was_and_copies_nothing_twice()
 #[test]
 fn a_registry_that_lies_is_refused() {
     let fixture = Fixture::new();
-    let lies: [(Script, &str); 4] = [
+    let lies: [(Script, &str); 3] = [
         (
             |request| {
                 let mut response = request.forward();
@@ -409,13 +429,6 @@ fn a_registry_that_lies_is_refused() {
             },
             "its digest is",
         ),
-        (
-            |request| match request.is_blob() {
-                true => respond(307, &[("location", "http://127.0.0.1:1/blob")], ""),
-                false => ProxyAction::Forward,
-            },
-            "cannot reach",
-        ),
     ];
     for (lie, message) in lies {
         let liar = Proxy::start(fixture.sources[0].address, lie);
@@ -428,9 +441,10 @@ fn a_registry_that_lies_is_refused() {
             "{message}: {}",
             refused.stderr
         );
+        // Blobs that an honest registry has too may come from there.
         let named = tags(target.address);
         assert!(
-            !named.contains_key("site/ns/bundle") && !named.contains_key("site/ns/operator"),
+            !named.contains_key("site/ns/operator"),
             "{message}: {named:?}"
         );
     }
