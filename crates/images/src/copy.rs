@@ -20,3 +20,6 @@ pub use plan::{
 };
 pub use target::{CopyTarget, MAX_MOUNT_CANDIDATES};
 pub use verify::{ExpectedImage, MirrorCheck, MirrorFinding, MirrorState};
+
+#[cfg(test)]
+mod tests;
