@@ -12,6 +12,7 @@ the CPU time and the memory that a few configurations over `community` take: of 
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -161,8 +162,8 @@ class Server:
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         for line in self.child.stdout:
-            if 'http://' in line:
-                self.url = 'http://' + line.split('http://')[1].split()[0].strip('"/,').split('/')[0]
+            if found := re.search(r'http://[0-9.]+:[0-9]+', line):
+                self.url = found[0]
                 break
 
     def cpu(self):
