@@ -294,7 +294,8 @@ fn hanging(upstream: SocketAddr, step: usize) -> HangingProxy {
     let count = AtomicUsize::new(0);
     let open = Arc::new(AtomicUsize::new(0));
     let answered: Arc<Mutex<Vec<RecordedRequest>>> = Arc::default();
-    let (in_flight, log) = (open.clone(), answered.clone());
+    let in_flight = open.clone();
+    let log = answered.clone();
     let proxy = Proxy::start(upstream, move |request| {
         in_flight.fetch_add(1, Ordering::SeqCst);
         if count.fetch_add(1, Ordering::SeqCst) >= step {

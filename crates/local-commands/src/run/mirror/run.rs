@@ -102,13 +102,10 @@ impl CopyRun {
             plan.add_packed(catalog.packed, catalog.image).await?;
             folders.push(catalog.folder);
         }
-        let mut text = plan_text(&plan);
+        ignore_closed_pipe(stdout().write_all(plan_text(&plan).as_bytes()))?;
         if self.is_dry {
-            ignore_closed_pipe(stdout().write_all(text.as_bytes()))?;
             return Ok(ExitCode::SUCCESS);
         }
-        ignore_closed_pipe(stdout().write_all(text.as_bytes()))?;
-        ignore_closed_pipe(stdout().flush())?;
 
         let scratch = scratch()?;
         let target = self.destination.target();
@@ -117,7 +114,7 @@ impl CopyRun {
             .copy(&self.registries, &target, scratch.path(), progress)
             .await?;
         print_failures(&outcome.failures)?;
-        text = outcome_text(&outcome);
+        let mut text = outcome_text(&outcome);
         if matches!(self.destination, Destination::Registry(_)) {
             let catalogs = plan.targets().skip(plan.targets().count() - folders.len());
             for catalog in catalogs {
