@@ -126,16 +126,15 @@ impl<P: Fn(&str, u64) + Send + Sync> ImageCopier<P> {
     async fn copy_image(&self, job: &CopyJob) -> Result<(), ImageError> {
         let place = self.target.place(job)?;
         for part in &job.graph.parts {
+            if let PartName::ReferrersIndex { subject, .. } = &part.name
+                && place.lists_referrers(*subject).await?
+            {
+                continue;
+            }
             let tag = match &part.name {
                 PartName::Image => Some(job.tag()),
-                PartName::Tag(tag) => Some(tag.clone()),
+                PartName::Tag(tag) | PartName::ReferrersIndex { tag, .. } => Some(tag.clone()),
                 PartName::Referrer => None,
-                PartName::ReferrersIndex { subject, .. }
-                    if place.lists_referrers(*subject).await? =>
-                {
-                    continue;
-                }
-                PartName::ReferrersIndex { tag, .. } => Some(tag.clone()),
             };
             self.copy_part(job, &place, part, tag).await?;
         }
