@@ -90,7 +90,7 @@ soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and wat
 	python3 benches/http/soak.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $(MINUTES)
 
 conformance: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
-conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, and upstream's programs as clients
+conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, and upstream's programs as clients
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	cargo build --locked
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
@@ -101,6 +101,8 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/clairvoyance.sh $(BUILT)/debug/catalogql
 	tests/conformance/collector.sh $(BUILT)/debug/catalogql
 	tests/conformance/systemd.sh $(BUILT)/debug/catalogql
+	tests/conformance/mirror/mirror.py $(BUILT)/debug/catalogql
+	tests/conformance/mirror/mirror.py $(BUILT)/debug/catalogql measure
 	cargo build --locked --package testing --example cluster
 	tests/conformance/publish/publish.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/oauth2-proxy/oauth2_proxy.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster

@@ -33,6 +33,7 @@ mod layers;
 mod metadata;
 mod metrics;
 mod mirror;
+mod mirror_runs;
 mod mirror_sets;
 mod monitoring;
 mod operations;

@@ -338,6 +338,47 @@ pub enum ImageError {
         /// Names and digests of the images of the layout.
         names: String,
     },
+    /// Too many images are to be copied together.
+    #[error("cannot copy {images} images at a time: the limit is {limit}")]
+    TooManyImages {
+        /// Number of images.
+        images: usize,
+        /// Maximum number of images.
+        limit: usize,
+    },
+    /// An image has too many manifests, with those of its signatures and other referrers.
+    #[error(
+        "cannot copy `{image}`: it has more than {limit} manifests with those that refer to it"
+    )]
+    TooManyManifests {
+        /// The image.
+        image: String,
+        /// Maximum number of manifests.
+        limit: usize,
+    },
+    /// The manifests of all images that are copied together are too long.
+    #[error(
+        "cannot copy `{image}`: the manifests of all images have more than {limit} bytes; copy fewer images at a time"
+    )]
+    TooManyManifestBytes {
+        /// The image that exceeds the limit.
+        image: String,
+        /// Maximum number of bytes.
+        limit: u64,
+    },
+    /// A list of a registry is not valid.
+    #[error("cannot read {resource} of `{location}`: {reason}")]
+    InvalidList {
+        /// The list.
+        resource: String,
+        /// The repository.
+        location: String,
+        /// The cause.
+        reason: &'static str,
+    },
+    /// Another process writes to the layout.
+    #[error("cannot write to the layout `{}`: another process writes to it", .0.display())]
+    LayoutInUse(PathBuf),
     /// An operation on a file failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {

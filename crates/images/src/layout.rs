@@ -23,6 +23,9 @@ pub(crate) const INDEX_FILE: &str = "index.json";
 /// Annotation with the name of an index entry.
 pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
+/// Maximum length in bytes of the list of the images of a layout that images are copied from or to.
+pub const MAX_LAYOUT_INDEX_BYTES: u64 = 64 << 20;
+
 /// Maximum number of entries of a tar archive, whose table of files is held in memory.
 pub const MAX_LAYOUT_ENTRIES: usize = 10_000;
 
@@ -97,6 +100,32 @@ impl OpenLayout {
             platform = selected.platform.or(platform);
         }
         Err(ImageError::NestedIndexes(layout.to_string()))
+    }
+
+    /// Returns the digests of the images and other manifests that have a name, by name.
+    pub(super) fn names(&self) -> Result<BTreeMap<String, Digest>, ImageError> {
+        let entries = self.entries()?.into_iter();
+        let mut names = BTreeMap::new();
+        for entry in entries {
+            let name = entry
+                .annotations
+                .and_then(|mut annotations| annotations.remove(REF_NAME));
+            if let Some(name) = name {
+                names.insert(name, manifest::parse_digest(&entry.digest)?);
+            }
+        }
+        Ok(names)
+    }
+
+    fn entries(&self) -> Result<Vec<ImageIndexEntry>, ImageError> {
+        let Some(index) = self.open_file(INDEX_FILE)? else {
+            return Err(ImageError::NotALayout(self.path.clone()));
+        };
+        let resource = format!("`{}`", self.path.join(INDEX_FILE).display());
+        let index = read_limited(index, MAX_LAYOUT_INDEX_BYTES, &resource, &self.path)?;
+        let error = |source| ImageError::Manifest { resource, source };
+        let index: OciImageIndex = serde_json::from_slice(&index).map_err(error)?;
+        Ok(index.manifests)
     }
 
     /// Returns the path of the directory or archive.
@@ -197,7 +226,7 @@ impl OpenLayout {
     }
 
     /// Reads and verifies a blob of at most `limit` bytes.
-    fn read_verified(&self, digest: Digest, limit: u64) -> Result<Vec<u8>, ImageError> {
+    pub(super) fn read_verified(&self, digest: Digest, limit: u64) -> Result<Vec<u8>, ImageError> {
         let (name, file) = self.open_blob(digest)?;
         let resource = format!("`{name}` of `{}`", self.path.display());
         let bytes = read_limited(file, limit, &resource, &self.path)?;

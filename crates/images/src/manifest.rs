@@ -283,7 +283,7 @@ impl ImageManifest {
 }
 
 impl BlobDescriptor {
-    fn new(descriptor: &OciDescriptor) -> Result<Self, ImageError> {
+    pub(super) fn new(descriptor: &OciDescriptor) -> Result<Self, ImageError> {
         Self::parse(&descriptor.digest, descriptor.size)
     }
 

@@ -7,8 +7,9 @@ mod blob;
 mod conf;
 mod credentials;
 mod helper;
+mod listing;
 mod login;
-mod push;
+pub(crate) mod push;
 mod response;
 mod secret;
 mod session;
@@ -29,13 +30,16 @@ use super::manifest::{
 };
 use super::{ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference};
 
+pub(crate) use blob::fetch as fetch_blob;
 pub use conf::RegistriesConf;
+pub(crate) use conf::RepositoryLocation;
 pub use credentials::RegistryCredentials;
 pub use helper::{HELPER_TIMEOUT, MAX_HELPER_OUTPUT_BYTES};
+pub use listing::{MAX_LIST_BYTES, MAX_LIST_PAGES};
 pub use login::MAX_TOKEN_RESPONSE_BYTES;
-use login::RepositoryAccess;
+pub(crate) use login::RepositoryAccess;
 pub use session::MAX_ERROR_BODY_BYTES;
-use session::RegistrySession;
+pub(crate) use session::RegistrySession;
 pub use transport::MAX_REDIRECTS;
 
 use transport::RegistryTransport;
@@ -184,6 +188,42 @@ impl Registries {
         Ok(format!("{}@{}", to.repository(), image.digest))
     }
 
+    /// Creates a client of one repository.
+    pub(crate) fn session(
+        &self,
+        location: RepositoryLocation,
+        access: RepositoryAccess,
+        attempts: u32,
+    ) -> RegistrySession {
+        RegistrySession::new(self.transport.clone(), location, access, attempts)
+    }
+
+    /// Returns the mirrors of an image, and its own location.
+    pub(crate) fn locations(
+        &self,
+        image: &RegistryReference,
+    ) -> Result<(Vec<RepositoryLocation>, RepositoryLocation), ImageError> {
+        self.transport.settings.conf.locations(image)
+    }
+
+    /// Returns where an image is pushed to.
+    pub(crate) fn push_location(
+        &self,
+        image: &RegistryReference,
+    ) -> Result<RepositoryLocation, ImageError> {
+        self.transport.settings.conf.push_location(image)
+    }
+
+    /// Returns the limits of images.
+    pub(crate) fn limits(&self) -> PullLimits {
+        self.transport.settings.limits
+    }
+
+    /// Returns the maximum number of attempts of a request.
+    pub(crate) fn max_attempts(&self) -> u32 {
+        self.transport.settings.retry.max_attempts
+    }
+
     /// Resolves an image at its mirrors, one after the other, and then at its own location.
     async fn resolve_image(&self, image: &RegistryReference) -> Result<ResolvedImage, ImageError> {
         let retry = self.transport.settings.retry;
@@ -279,7 +319,7 @@ async fn resolve_at(
 }
 
 /// Runs blocking work on a thread pool.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
 ) -> Result<T, ImageError> {
     match spawn_blocking(work).await {

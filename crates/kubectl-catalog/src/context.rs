@@ -301,24 +301,24 @@ impl ServerCommand {
 pub(crate) async fn bundle_name(
     session: &ServerSession,
     chosen: &ChosenPackage,
-    named: &str,
+    wanted: &str,
 ) -> Result<String, CommandError> {
     let variables = json!({ "catalogs": [chosen.catalog], "packages": [chosen.package] });
     let bundles = session
         .walk_all(BUNDLE_NAMES, variables, "/bundles")
         .await?;
-    let is_named = |bundle: &&Value| match parse_installed(named) {
+    let is_named = |bundle: &&Value| match parse_installed(wanted) {
         Some(both) => bundle["name"] == both.name && bundle["version"] == both.version,
-        None => bundle["name"] == *named,
+        None => bundle["name"] == *wanted,
     };
-    let version = named.strip_prefix('v').unwrap_or(named);
+    let version = wanted.strip_prefix('v').unwrap_or(wanted);
     let by_name = bundles.iter().find(is_named);
     let found = by_name.or_else(|| bundles.iter().find(|bundle| bundle["version"] == *version));
     if let Some(bundle) = found {
         return Ok(text(bundle, "/name"));
     }
 
-    let message = format!("package `{}` has no bundle `{named}`", chosen.package);
+    let message = format!("package `{}` has no bundle `{wanted}`", chosen.package);
     let list = format!(
         "`kubectl catalog versions {}/{}` lists its bundles",
         chosen.catalog, chosen.package
@@ -326,14 +326,14 @@ pub(crate) async fn bundle_name(
     let names = bundles.iter().flat_map(|bundle| {
         let name = text(bundle, "/name");
         let version = text(bundle, "/version");
-        if named.contains('@') {
+        if wanted.contains('@') {
             vec![format!("{name}@{version}")]
         } else {
             vec![name, version]
         }
     });
     let names: Vec<_> = names.collect();
-    let similar = similar_names(named, names.iter().map(String::as_str));
+    let similar = similar_names(wanted, names.iter().map(String::as_str));
     Err(
         CommandError::new(ExitStatus::NotFound, message).hint(match question(&similar) {
             Some(question) => format!("{question} {list}"),

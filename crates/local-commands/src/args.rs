@@ -16,7 +16,10 @@ pub use self::edit::{
     TemplateType,
 };
 pub use images::{ImageArgs, RegistryArgs};
-pub use mirror::{MirrorCatalogArgs, MirrorCommand, MirrorPlanArgs, MirrorSelectionArgs};
+pub use mirror::{
+    MirrorCatalogArgs, MirrorCommand, MirrorDestinationArgs, MirrorLoadArgs, MirrorPlanArgs,
+    MirrorRunArgs, MirrorSelectionArgs, MirrorVerifyArgs,
+};
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{
     CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,

@@ -26,10 +26,36 @@ pub struct MirrorTargetError(String);
 
 /// An image cannot be copied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{reference}` is not a valid image reference: {why}")]
-pub struct MirrorOutputError {
-    reference: String,
-    why: String,
+pub enum MirrorOutputError {
+    /// A text is not a reference.
+    #[error("`{reference}` is not a valid image reference: {why}")]
+    Invalid {
+        /// The text.
+        reference: String,
+        /// The cause.
+        why: String,
+    },
+    /// Images of different registries have the same path and tag.
+    #[error(
+        "cannot copy both `{first}` and `{second}` to `{target}`: copy them to different paths, with two configurations"
+    )]
+    SameTarget {
+        /// An image.
+        first: String,
+        /// Another image.
+        second: String,
+        /// The place of both.
+        target: String,
+    },
+}
+
+/// An image and its place at a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageTarget {
+    /// Reference to pull: by digest, if the image has one.
+    pub source: String,
+    /// Reference to push, with a tag.
+    pub target: String,
 }
 
 /// Source and destination of the copy of an image.
@@ -70,8 +96,13 @@ impl MirrorTarget {
         })
     }
 
+    /// Returns the registry, and the path before those of the images.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// Returns the repository for a path of a source.
-    fn repository(&self, path: &str) -> String {
+    pub fn repository(&self, path: &str) -> String {
         let (host, before) = self.prefix.split_once('/').unwrap_or((&self.prefix, ""));
         let parts: Vec<&str> = before
             .split('/')
@@ -183,6 +214,46 @@ pub fn mirror_sets(
     Ok(text)
 }
 
+/// Returns the place of each image at a registry, sorted by source. Images by digest whose tags are
+/// the same get tags of their digests.
+///
+/// # Errors
+/// If an image has no valid reference, or two images by tag have one place.
+pub fn image_targets(
+    images: &[PlannedImage],
+    target: &MirrorTarget,
+) -> Result<Vec<ImageTarget>, MirrorOutputError> {
+    let copies = copies(images, target)?;
+    let mut by_target: BTreeMap<String, BTreeSet<&ImageCopy>> = BTreeMap::new();
+    for copy in &copies {
+        let sources = by_target.entry(copy.target_url()).or_default();
+        sources.insert(copy);
+    }
+    let mut targets = Vec::new();
+    for copy in &copies {
+        let same = &by_target[&copy.target_url()];
+        let other = same.iter().find(|other| other.source != copy.source);
+        let digest = copy.source.split_once('@').map(|(_, digest)| digest);
+        let tag = match (other, digest) {
+            (None, _) => copy.tag.clone(),
+            (Some(_), Some(digest)) => digest.replace(':', "-"),
+            (Some(other), None) if other.is_by_digest => copy.tag.clone(),
+            (Some(other), None) => {
+                return Err(MirrorOutputError::SameTarget {
+                    first: copy.source.clone(),
+                    second: other.source.clone(),
+                    target: copy.target_url(),
+                });
+            }
+        };
+        targets.push(ImageTarget {
+            source: copy.source.clone(),
+            target: format!("{}:{tag}", copy.target),
+        });
+    }
+    Ok(targets)
+}
+
 /// Returns the copies of images, sorted by source.
 fn copies(
     images: &[PlannedImage],
@@ -196,10 +267,11 @@ fn copies(
 
 impl ImageCopy {
     fn new(reference: &str, target: &MirrorTarget) -> Result<Self, MirrorOutputError> {
-        let parsed = ImageReference::parse(reference).map_err(|error| MirrorOutputError {
-            reference: reference.to_owned(),
-            why: error.to_string(),
-        })?;
+        let parsed =
+            ImageReference::parse(reference).map_err(|error| MirrorOutputError::Invalid {
+                reference: reference.to_owned(),
+                why: error.to_string(),
+            })?;
         let path = parsed.path();
         let repository = format!("{}/{path}", parsed.domain());
         let (source, tag) = match (parsed.digest(), parsed.tag()) {

@@ -219,6 +219,45 @@ impl RegistryImage {
         }
     }
 
+    /// Creates an artifact that refers to an image, such as a signature, with these bytes.
+    #[must_use]
+    pub fn referrer(subject: &Self, kind: &str, bytes: &[u8]) -> Self {
+        let mut artifact = Self::from_parts(
+            "application/vnd.oci.image.manifest.v1+json",
+            "application/vnd.oci.empty.v1+json",
+            b"{}".to_vec(),
+            kind,
+            vec![bytes.to_vec()],
+        );
+        let mut manifest: Value =
+            serde_json::from_slice(&artifact.manifest).expect("it is a manifest");
+        manifest["artifactType"] = kind.into();
+        manifest["subject"] = descriptor(&subject.media_type, &subject.manifest);
+        artifact.manifest = manifest.to_string().into_bytes();
+        artifact
+    }
+
+    /// Creates the index of artifacts that refer to an image, for registries that do not list them.
+    #[must_use]
+    pub fn referrers(artifacts: &[&Self]) -> Self {
+        let entries = artifacts
+            .iter()
+            .map(|artifact| descriptor(&artifact.media_type, &artifact.manifest));
+        let media_type = "application/vnd.oci.image.index.v1+json".to_owned();
+        let text = json!({
+            "schemaVersion": 2, "mediaType": media_type, "manifests": entries.collect::<Vec<_>>(),
+        });
+        Self {
+            media_type,
+            manifest: text.to_string().into_bytes(),
+            blobs: Vec::new(),
+            manifests: artifacts
+                .iter()
+                .map(|artifact| (*artifact).clone())
+                .collect(),
+        }
+    }
+
     /// Creates an index of images, each with its platform, such as `linux/amd64`.
     pub fn index(images: &[(&str, &Self)]) -> Self {
         let manifests = images.iter().map(|(platform, image)| {

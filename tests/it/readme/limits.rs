@@ -6,7 +6,7 @@ use fbc_read::{ReadLimits, problem};
 use graphql::StreamLimits;
 use graphql::limits::Limits;
 use http_content::coding;
-use images::unpack;
+use images::{copy, unpack};
 use install_preview::{bundle, rights};
 
 use super::{row_name, row_value};
@@ -158,6 +158,29 @@ fn mirror_limits() -> Vec<(&'static str, String)> {
         ("solved bundles", mirror::MAX_SOLVED_BUNDLES.to_string()),
         ("dependency work", mirror::MAX_DEPENDENCY_WORK.to_string()),
         ("mirror problems", mirror::problem::MAX_PROBLEMS.to_string()),
+        ("copied images", copy::MAX_COPIED_IMAGES.to_string()),
+        (
+            "manifests of an image",
+            copy::MAX_IMAGE_MANIFESTS.to_string(),
+        ),
+        (
+            "planned manifests",
+            copy::MAX_PLANNED_MANIFEST_BYTES.to_string(),
+        ),
+        ("copied blob", copy::MAX_COPIED_BLOB_BYTES.to_string()),
+        (
+            "referrers of referrers",
+            copy::MAX_REFERRER_DEPTH.to_string(),
+        ),
+        (
+            "copies from a registry",
+            copy::MAX_COPIES_PER_REGISTRY.to_string(),
+        ),
+        ("copies", copy::MAX_CONCURRENT_COPIES.to_string()),
+        ("mount candidates", copy::MAX_MOUNT_CANDIDATES.to_string()),
+        ("list pages", images::MAX_LIST_PAGES.to_string()),
+        ("list bytes", images::MAX_LIST_BYTES.to_string()),
+        ("layout index", images::MAX_LAYOUT_INDEX_BYTES.to_string()),
     ]
 }
 

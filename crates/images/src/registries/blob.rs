@@ -38,7 +38,7 @@ struct PartialBlob<'a> {
 
 /// Downloads a blob into a new file. `progress` is called with the number of bytes that are
 /// downloaded.
-pub(super) async fn fetch(
+pub(crate) async fn fetch(
     session: &RegistrySession,
     blob: BlobDescriptor,
     path: &Path,

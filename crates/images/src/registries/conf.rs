@@ -21,12 +21,12 @@ pub struct RegistriesConf {
 
 /// The location of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RepositoryLocation {
+pub(crate) struct RepositoryLocation {
     /// Name of the registry in references.
-    pub(super) registry: String,
+    pub(crate) registry: String,
     /// Host that requests are sent to, with its port.
-    pub(super) host: String,
-    pub(super) repository: String,
+    pub(crate) host: String,
+    pub(crate) repository: String,
     pub(super) trust: Trust,
 }
 
@@ -97,7 +97,7 @@ impl RegistriesConf {
 
     /// Returns the mirrors of an image in the order of trying them, and its own location, which is
     /// tried last.
-    pub(super) fn locations(
+    pub(crate) fn locations(
         &self,
         image: &RegistryReference,
     ) -> Result<(Vec<RepositoryLocation>, RepositoryLocation), ImageError> {
@@ -134,7 +134,7 @@ impl RegistriesConf {
 
     /// Returns where an image is pushed to: its own name, whatever locations and mirrors it is
     /// pulled from.
-    pub(super) fn push_location(
+    pub(crate) fn push_location(
         &self,
         image: &RegistryReference,
     ) -> Result<RepositoryLocation, ImageError> {

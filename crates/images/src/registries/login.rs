@@ -22,8 +22,8 @@ pub const MAX_TOKEN_RESPONSE_BYTES: u64 = 1024 * 1024;
 const CLIENT_ID: &str = "catalogql";
 
 /// Access to a repository that a session needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RepositoryAccess {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RepositoryAccess {
     Pull,
     Push,
 }
@@ -69,7 +69,7 @@ struct TokenResponse {
 pub(super) async fn log_in(
     transport: &RegistryTransport,
     location: &RepositoryLocation,
-    access: RepositoryAccess,
+    scopes: Vec<String>,
     headers: &HeaderMap,
 ) -> Result<Login, RegistryRequestError> {
     let challenge = Challenge::find(headers).ok_or_else(|| location.unauthorized(None))?;
@@ -85,7 +85,7 @@ pub(super) async fn log_in(
             let token = TokenRequest {
                 transport,
                 location,
-                access,
+                scopes,
                 realm,
                 service,
                 secret,
@@ -110,11 +110,11 @@ pub(super) async fn log_in(
     })
 }
 
-/// A request for an access token to one repository.
+/// A request for an access token.
 struct TokenRequest<'a> {
     transport: &'a RegistryTransport,
     location: &'a RepositoryLocation,
-    access: RepositoryAccess,
+    scopes: Vec<String>,
     realm: String,
     service: Option<String>,
     secret: Option<RegistrySecret>,
@@ -124,13 +124,9 @@ struct TokenRequest<'a> {
 impl TokenRequest<'_> {
     async fn send(self) -> Result<String, RegistryRequestError> {
         let (url, host, trust) = self.token_service()?;
-        let scope = format!(
-            "repository:{}:{}",
-            self.location.repository,
-            self.access.actions()
-        );
         let service = self.service.iter().map(|service| ("service", &**service));
-        let parameters = service.chain([("scope", &*scope)]);
+        let scopes = self.scopes.iter().map(|scope| ("scope", &**scope));
+        let parameters = service.chain(scopes);
         let request = match &self.secret {
             Some(RegistrySecret::IdentityToken(token)) => {
                 let grant = [

@@ -13,13 +13,13 @@ use bytes::Bytes;
 use fbc_grammar::Digest;
 use http_body::{Frame, SizeHint};
 use oci_client::manifest::{OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE};
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
-use reqwest::{Body, Response, Url};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Body, Response, StatusCode, Url};
 
 use super::backoff::{Backoff, RegistryRequestError};
-use super::session::{CONTENT_DIGEST, MANIFESTS, RegistrySession};
+use super::session::{CONTENT_DIGEST, MANIFESTS, REFERRERS, RegistrySession};
 use super::transport::Trust;
-use crate::manifest::digest;
+use crate::manifest::{MEDIA_TYPES, digest};
 use crate::pack::PackedImage;
 use crate::{ImageError, io_error};
 
@@ -28,17 +28,18 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 /// Location of the bytes of a blob.
 #[derive(Clone, Copy)]
-enum BlobSource<'a> {
+pub(crate) enum BlobSource<'a> {
     File(&'a Path),
     Memory(&'a [u8]),
 }
 
 /// A blob to push.
-struct BlobUpload<'a> {
-    resource: String,
-    digest: Digest,
-    bytes: u64,
-    source: BlobSource<'a>,
+pub(crate) struct BlobUpload<'a> {
+    /// Name of the blob for errors.
+    pub(crate) resource: String,
+    pub(crate) digest: Digest,
+    pub(crate) bytes: u64,
+    pub(crate) source: BlobSource<'a>,
 }
 
 /// Pushes an image under a tag.
@@ -97,7 +98,10 @@ pub(super) async fn push(
 }
 
 /// Pushes a blob unless the repository has it.
-async fn push_blob(session: &RegistrySession, blob: &BlobUpload<'_>) -> Result<(), ImageError> {
+pub(crate) async fn push_blob(
+    session: &RegistrySession,
+    blob: &BlobUpload<'_>,
+) -> Result<(), ImageError> {
     let mut backoff = session.backoff();
     loop {
         match push_blob_once(session, blob).await {
@@ -111,16 +115,7 @@ async fn push_blob_once(
     session: &RegistrySession,
     blob: &BlobUpload<'_>,
 ) -> Result<(), RegistryRequestError> {
-    let path = format!("blobs/{}", blob.digest);
-    let check = |scheme: &str| {
-        Ok(session
-            .push_client()?
-            .head(session.url(scheme, &path))
-            .timeout(session.request_timeout(0)))
-    };
-    let found = session.exchange(check).await?;
-    // Some registries redirect to the storage that has the blob.
-    if found.status().is_success() || found.status().is_redirection() {
+    if find_blob_once(session, blob.digest).await? {
         return Ok(());
     }
     let start = |scheme: &str| {
@@ -150,7 +145,121 @@ async fn push_blob_once(
     Ok(())
 }
 
-async fn push_manifest(
+/// Returns whether the repository has a blob.
+pub(crate) async fn find_blob(
+    session: &RegistrySession,
+    digest: Digest,
+) -> Result<bool, ImageError> {
+    let mut backoff = session.backoff();
+    loop {
+        match find_blob_once(session, digest).await {
+            Ok(found) => return Ok(found),
+            Err(error) => backoff.wait_after(error).await?,
+        }
+    }
+}
+
+async fn find_blob_once(
+    session: &RegistrySession,
+    digest: Digest,
+) -> Result<bool, RegistryRequestError> {
+    let resource = format!("the blob {digest}");
+    let found = head(session, &format!("blobs/{digest}"), &resource).await?;
+    // Some registries redirect to the storage that has the blob.
+    Ok(found.status().is_success() || found.status().is_redirection())
+}
+
+/// Returns the digest of the manifest that a tag or a digest names; `None` if the repository does
+/// not have it, or does not say.
+pub(crate) async fn manifest_digest(
+    session: &RegistrySession,
+    name: &str,
+) -> Result<Option<Digest>, ImageError> {
+    let path = format!("{MANIFESTS}{name}");
+    let resource = format!("the manifest `{name}`");
+    let mut backoff = session.backoff();
+    loop {
+        match head(session, &path, &resource).await {
+            Ok(found) if found.status().is_success() => {
+                let digest = found.headers().get(CONTENT_DIGEST);
+                return Ok(digest.and_then(|value| Digest::parse(value.to_str().ok()?)));
+            }
+            Ok(_) => return Ok(None),
+            Err(error) => backoff.wait_after(error).await?,
+        }
+    }
+}
+
+/// Returns whether the registry lists the referrers of manifests. Others need an index of them
+/// under a tag (OCI distribution specification, "Referrers Tag Schema").
+pub(crate) async fn lists_referrers(
+    session: &RegistrySession,
+    digest: Digest,
+) -> Result<bool, ImageError> {
+    let path = format!("{REFERRERS}{digest}");
+    let request = |scheme: &str| {
+        let request = session.push_client()?.get(session.url(scheme, &path));
+        Ok(request
+            .header(ACCEPT, OCI_IMAGE_INDEX_MEDIA_TYPE)
+            .timeout(session.request_timeout(0)))
+    };
+    let mut backoff = session.backoff();
+    loop {
+        match session.exchange(request).await {
+            Ok(response) => return Ok(response.status().is_success()),
+            Err(error) => backoff.wait_after(error).await?,
+        }
+    }
+}
+
+/// Makes a blob of another repository of the registry one of this repository, without copying it.
+/// Returns whether the registry did.
+pub(crate) async fn mount_blob(
+    session: &RegistrySession,
+    digest: Digest,
+    from: &str,
+) -> Result<bool, ImageError> {
+    let session = session.mounting(from);
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("mount", &digest.to_string())
+        .append_pair("from", from)
+        .finish();
+    let path = format!("blobs/uploads/?{query}");
+    let request = |scheme: &str| {
+        let request = session.push_client()?.post(session.url(scheme, &path));
+        Ok(request
+            .header(CONTENT_LENGTH, 0)
+            .timeout(session.request_timeout(0)))
+    };
+    // A registry that does not mount starts an upload, or refuses; then the blob is copied.
+    match session.exchange(request).await {
+        Ok(response) => Ok(response.status() == StatusCode::CREATED),
+        Err(RegistryRequestError::Transient(..)) => Ok(false),
+        Err(RegistryRequestError::Permanent(error)) => Err(error),
+    }
+}
+
+async fn head(
+    session: &RegistrySession,
+    path: &str,
+    resource: &str,
+) -> Result<Response, RegistryRequestError> {
+    let request = |scheme: &str| {
+        let mut request = session.push_client()?.head(session.url(scheme, path));
+        if path.starts_with(MANIFESTS) {
+            request = request.header(ACCEPT, MEDIA_TYPES.join(", "));
+        }
+        Ok(request.timeout(session.request_timeout(0)))
+    };
+    let response = session.exchange(request).await?;
+    let status = response.status();
+    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+        return Err(session.error_for_status(resource, response).await);
+    }
+    Ok(response)
+}
+
+pub(crate) async fn push_manifest(
     session: &RegistrySession,
     resource: &str,
     name: &str,

@@ -24,6 +24,9 @@ pub(super) const CONTENT_DIGEST: &str = "docker-content-digest";
 /// Prefix of the paths of manifests.
 pub(super) const MANIFESTS: &str = "manifests/";
 
+/// Prefix of the paths of lists of referrers.
+pub(super) const REFERRERS: &str = "referrers/";
+
 /// Maximum number of bytes that are read of the body of an error response.
 pub const MAX_ERROR_BODY_BYTES: u64 = 16 * 1024;
 
@@ -34,8 +37,10 @@ const SHOWN_ERROR_CHARS: usize = 200;
 #[derive(Debug)]
 pub(crate) struct RegistrySession {
     pub(super) transport: Arc<RegistryTransport>,
-    pub(super) location: RepositoryLocation,
+    pub(crate) location: RepositoryLocation,
     access: RepositoryAccess,
+    /// Another repository of the registry, from which a blob is mounted.
+    mounted_repository: Option<String>,
     /// Maximum number of attempts for manifests and configs.
     max_attempts: u32,
     state: Mutex<SessionState>,
@@ -92,8 +97,23 @@ impl RegistrySession {
             transport,
             location,
             access,
+            mounted_repository: None,
             max_attempts,
             state: Mutex::default(),
+        }
+    }
+
+    /// Creates a client that may also read another repository of the registry. Tokens are for the
+    /// repositories that they name.
+    pub(super) fn mounting(&self, from: &str) -> Self {
+        Self {
+            mounted_repository: Some(from.to_owned()),
+            ..Self::new(
+                self.transport.clone(),
+                self.location.clone(),
+                self.access,
+                self.max_attempts,
+            )
         }
     }
 
@@ -139,6 +159,23 @@ impl RegistrySession {
             .await?;
         self.verify(&resource, &bytes, Some(blob.digest), &headers)?;
         Ok(bytes)
+    }
+
+    /// Downloads a manifest by its tag or digest; `None` if the repository does not have it.
+    pub(crate) async fn find_manifest(
+        &self,
+        name: &str,
+    ) -> Result<Option<(Vec<u8>, Digest)>, ImageError> {
+        let digest = Digest::parse(name);
+        let resource = match digest {
+            Some(_) => format!("the manifest {name}"),
+            None => format!("the tag `{name}`"),
+        };
+        match self.verified_manifest(&resource, name, digest).await {
+            Ok(found) => Ok(Some(found)),
+            Err(ImageError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn verified_manifest(
@@ -202,7 +239,7 @@ impl RegistrySession {
     //
     // oci-client's client is not used: it reads manifests, tokens and errors of any size, so that a
     // registry can fill the memory, and it reports neither `Retry-After` nor the status of an error.
-    async fn download(
+    pub(super) async fn download(
         &self,
         request: ResourceRequest<'_>,
     ) -> Result<(Vec<u8>, HeaderMap), ImageError> {
@@ -269,7 +306,7 @@ impl RegistrySession {
         let login = log_in(
             &self.transport,
             &self.location,
-            self.access,
+            self.scopes(),
             response.headers(),
         )
         .await?;
@@ -279,6 +316,30 @@ impl RegistrySession {
             state.credentials = login.credentials;
         }
         self.send(&build).await
+    }
+
+    /// Creates a client of another repository of the registry.
+    pub(crate) fn beside(&self, repository: &str) -> Self {
+        let location = RepositoryLocation {
+            repository: repository.to_owned(),
+            ..self.location.clone()
+        };
+        Self::new(
+            self.transport.clone(),
+            location,
+            self.access,
+            self.max_attempts,
+        )
+    }
+
+    /// Returns the scopes of the token that the session needs.
+    fn scopes(&self) -> Vec<String> {
+        let own = (&*self.location.repository, self.access);
+        let mounted = self.mounted_repository.as_deref();
+        let mounted = mounted.map(|repository| (repository, RepositoryAccess::Pull));
+        let all = [Some(own), mounted].into_iter().flatten();
+        all.map(|(repository, access)| format!("repository:{repository}:{}", access.actions()))
+            .collect()
     }
 
     async fn send(
@@ -329,7 +390,7 @@ impl RegistrySession {
         let mut builder = client
             .get(self.url(scheme, request.path))
             .timeout(self.request_timeout(rest));
-        if request.path.starts_with(MANIFESTS) {
+        if request.path.starts_with(MANIFESTS) || request.path.starts_with(REFERRERS) {
             builder = builder.header(ACCEPT, MEDIA_TYPES.join(", "));
         }
         if request.from > 0 {
@@ -338,12 +399,16 @@ impl RegistrySession {
         Ok(builder)
     }
 
-    /// Returns the URL of a path within the repository.
+    /// Returns the URL of a path within the repository, or within the registry if it begins with a
+    /// slash.
     pub(super) fn url(&self, scheme: &str, path: &str) -> String {
         let RepositoryLocation {
             host, repository, ..
         } = &self.location;
-        format!("{scheme}://{host}/v2/{repository}/{path}")
+        match path.strip_prefix('/') {
+            Some(path) => format!("{scheme}://{host}/v2/{path}"),
+            None => format!("{scheme}://{host}/v2/{repository}/{path}"),
+        }
     }
 
     /// Returns the time-out of a request that transfers this number of bytes.

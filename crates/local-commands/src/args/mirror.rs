@@ -8,7 +8,7 @@ use commands::args::{
     parse_catalog_alias,
 };
 
-use super::{CatalogArgs, ImageArgs};
+use super::{CatalogArgs, ImageArgs, RegistryArgs};
 
 /// A subcommand of `mirror`.
 #[derive(Debug, Subcommand)]
@@ -24,6 +24,23 @@ pub enum MirrorCommand {
     /// Selected blobs keep their formatting. A catalog that `opm validate` would reject is not
     /// written. The exit status is 1 if the configuration is refused.
     Catalog(MirrorCatalogArgs),
+    /// Copy the selected images, and the catalog that has only these, to a registry or an OCI
+    /// layout
+    ///
+    /// The sizes are printed before anything is copied. Signatures and other artifacts that refer
+    /// to the images are copied too. What is there already is not copied: a run that was killed
+    /// goes on where it was. The exit status is 1 if the configuration is refused, or if an image
+    /// cannot be copied.
+    Run(MirrorRunArgs),
+    /// Copy everything of an OCI layout that `mirror run` wrote to a registry
+    ///
+    /// The exit status is 1 if an image cannot be copied.
+    Load(MirrorLoadArgs),
+    /// Compare what `mirror run` copied with what is selected: what is missing, broken or too much
+    ///
+    /// Reads every blob of the mirror, and asks no other registry. The exit status is 1 if there is
+    /// a difference.
+    Verify(MirrorVerifyArgs),
 }
 
 /// Sources and the configuration of `mirror`.
@@ -66,4 +83,51 @@ pub struct MirrorCatalogArgs {
     /// exist
     #[arg(short, long, value_name = "DIR|oci:DIR[:NAME]|docker://REFERENCE")]
     pub output: String,
+}
+
+/// Where images are copied to.
+#[derive(Debug, clap::Args)]
+pub struct MirrorDestinationArgs {
+    /// Registry, and a path in it, or an OCI layout
+    #[arg(long, value_name = "docker://HOST[:PORT][/PATH]|oci:DIR")]
+    pub to: String,
+    /// Maximum number of parts of a path in the registry; further parts are joined with `-`
+    #[arg(long, value_name = "COUNT")]
+    pub max_nested_paths: Option<usize>,
+}
+
+/// Flags of `mirror run`.
+#[derive(Debug, clap::Args)]
+pub struct MirrorRunArgs {
+    #[command(flatten)]
+    pub selection: MirrorSelectionArgs,
+    #[command(flatten)]
+    pub destination: MirrorDestinationArgs,
+    /// Print the images with their sizes, and copy nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Flags of `mirror load`.
+#[derive(Debug, clap::Args)]
+pub struct MirrorLoadArgs {
+    /// OCI layout that `mirror run` wrote
+    #[arg(value_name = "oci:DIR")]
+    pub layout: String,
+    #[command(flatten)]
+    pub destination: MirrorDestinationArgs,
+    /// Print the images with their sizes, and copy nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub registries: RegistryArgs,
+}
+
+/// Flags of `mirror verify`.
+#[derive(Debug, clap::Args)]
+pub struct MirrorVerifyArgs {
+    #[command(flatten)]
+    pub selection: MirrorSelectionArgs,
+    #[command(flatten)]
+    pub destination: MirrorDestinationArgs,
 }

@@ -1,6 +1,9 @@
 //! `catalogql mirror`: the part of catalogs that a disconnected cluster needs.
 
 mod catalog;
+mod run;
+mod set;
+mod verify;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,6 +31,9 @@ pub(super) fn mirror(command: &MirrorCommand) -> anyhow::Result<ExitCode> {
     match command {
         MirrorCommand::Plan(args) => print_plan(args),
         MirrorCommand::Catalog(args) => catalog::write(args),
+        MirrorCommand::Run(args) => run::run(args),
+        MirrorCommand::Load(args) => run::load(args),
+        MirrorCommand::Verify(args) => verify::verify(args),
     }
 }
 

@@ -20,7 +20,7 @@ use images::{LayoutReference, LayoutSelector, PackedImage, Packer, RegistryRefer
 use loading::Source;
 use loading::directory;
 use mirror::filtered::filtered_blobs;
-use mirror::{MirrorRules, select};
+use mirror::{CatalogSelection, MirrorRules, MirrorSet, select};
 use tempfile::TempDir;
 
 use super::{LoadedSource, Selection, as_values};
@@ -29,7 +29,7 @@ use crate::run::output::{ignore_closed_pipe, stdout};
 use crate::run::push::push_image;
 
 /// A file to write.
-struct NewFile {
+pub(super) struct NewFile {
     path: String,
     bytes: Vec<u8>,
 }
@@ -120,7 +120,8 @@ fn is_like_an_image(text: &str) -> bool {
     has_registry && !Path::new(text).exists() && RegistryReference::parse(text).is_ok()
 }
 
-fn scratch() -> anyhow::Result<TempDir> {
+/// Creates a temporary folder.
+pub(super) fn scratch() -> anyhow::Result<TempDir> {
     tempfile::tempdir().context("cannot create a temporary folder")
 }
 
@@ -128,7 +129,8 @@ fn print_reference(reference: &str) -> anyhow::Result<()> {
     Ok(ignore_closed_pipe(writeln!(stdout(), "{reference}"))?)
 }
 
-fn pack(files: &[NewFile], scratch: &Path) -> anyhow::Result<PackedImage> {
+/// Packs files into an image; its layer is in the folder `scratch`.
+pub(super) fn pack(files: &[NewFile], scratch: &Path) -> anyhow::Result<PackedImage> {
     let mut packer = Packer::new(scratch)?;
     for file in files {
         packer.add(&file.path, file.bytes.len() as u64, &*file.bytes)?;
@@ -185,15 +187,32 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
         );
     };
     let source = &selection.sources[*at];
-    let catalog = &*source.content.catalog;
-    let set = select(catalog, item, MirrorRules::Catalogql, &Work::unlimited())
-        .expect("an account without limit stops nothing");
-    let is_refused = set.is_refused();
-    print_problems(&as_values(set.problems));
-    if is_refused {
+    let set = select_of(source, item);
+    print_problems(&as_values(set.problems.clone()));
+    if set.is_refused() {
         return Ok(ExitCode::FAILURE);
     }
+    target.write(&selected_files(source, &set)?, args)?;
+    Ok(ExitCode::SUCCESS)
+}
 
+/// Applies an item of a configuration to its catalog.
+pub(super) fn select_of<'a>(source: &'a LoadedSource, item: &CatalogSelection) -> MirrorSet<'a> {
+    select(
+        &source.content.catalog,
+        item,
+        MirrorRules::Catalogql,
+        &Work::unlimited(),
+    )
+    .expect("an account without limit stops nothing")
+}
+
+/// Returns the files of the catalog that has only what is selected, which is valid.
+pub(super) fn selected_files(
+    source: &LoadedSource,
+    set: &MirrorSet<'_>,
+) -> anyhow::Result<Vec<NewFile>> {
+    let catalog = &*source.content.catalog;
     let blobs = filtered_blobs(catalog, &set.packages);
     let lines: Vec<Arc<str>> = content_lines(catalog)?;
     let stays = blobs.into_iter().map(|blob| {
@@ -208,8 +227,7 @@ pub(super) fn write(args: &MirrorCatalogArgs) -> anyhow::Result<ExitCode> {
         Source::Image(_) => new_files(&filtered)?,
     };
     validate(&files)?;
-    target.write(&files, args)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(files)
 }
 
 fn content_lines(catalog: &Catalog) -> anyhow::Result<Vec<Arc<str>>> {
