@@ -95,7 +95,8 @@ impl Reads {
                 Ok((503, _)) => failures.push(format!("{}: 503", NAMES[at])),
                 Ok((status, body)) => {
                     let text = String::from_utf8_lossy(&body).into_owned();
-                    self.wrong.push(format!("{name} of {}: {status} {text}", NAMES[at]));
+                    self.wrong
+                        .push(format!("{name} of {}: {status} {text}", NAMES[at]));
                     return;
                 }
                 Err(error) => failures.push(format!("{}: {error}", NAMES[at])),
@@ -120,7 +121,10 @@ fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), Error> {
     let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n");
     let end = end.ok_or_else(cut_off)?;
     let head = String::from_utf8_lossy(&response[..end]).to_ascii_lowercase();
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
     let length = head
         .lines()
         .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
@@ -217,10 +221,7 @@ fn a_reader_that_repeats_what_fails_elsewhere_never_fails_and_never_reads_anythi
     assert_eq!(reads.failed, Vec::<String>::new());
     assert!(reads.answered > kills, "{} reads", reads.answered);
     for (before, after) in before.iter().zip(&after) {
-        assert!(
-            *after <= before + GROWTH_KIB,
-            "{before} KiB became {after}"
-        );
+        assert!(*after <= before + GROWTH_KIB, "{before} KiB became {after}");
     }
     for name in contents.keys() {
         let status = cluster.wait_for(name, "Serving", "Available");

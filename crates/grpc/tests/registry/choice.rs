@@ -5,9 +5,7 @@ use futures_util::StreamExt as _;
 use grpc::Grpc;
 use prost::Message as _;
 use serde_json::json;
-use serving::{
-    CatalogMetadata, CatalogsWriter, Content, LoadStatus, Served, Visibility, catalogs,
-};
+use serving::{CatalogMetadata, CatalogsWriter, Content, LoadStatus, Served, Visibility, catalogs};
 
 use crate::client::{self, Answer, Call};
 
