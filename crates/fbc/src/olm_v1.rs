@@ -147,6 +147,12 @@ impl<'a> Bundle<'a> {
         Ok(judging.finish())
     }
 
+    /// Judges the bundle by its properties and metadata alone, as [`Bundle::olm_v1`] does for one
+    /// without manifests.
+    pub fn judge_olm_v1(self, metadata: Option<&CsvMetadata<'_>>) -> OlmV1Judgement {
+        self.judging(metadata).finish()
+    }
+
     /// Returns whether OLM v1 can install the bundle, as [`Bundle::olm_v1`] does.
     ///
     /// The first call on a catalog decodes the metadata of all bundles, and the first call on a
