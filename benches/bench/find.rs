@@ -76,7 +76,11 @@ fn olm_v1(served: &Served) {
         })
         .count()
     });
-    report("  with decoding their metadata", &format!("{whole:.1?}"), None);
+    report(
+        "  with decoding their metadata",
+        &format!("{whole:.1?}"),
+        None,
+    );
 }
 
 fn search(engine: &Engine, served: &Served) {

@@ -286,7 +286,12 @@ pub(crate) enum PluginCommand {
         range: Option<String>,
         /// Release of OLM v1 (operator-controller) that the manifest is for. Up to 1.10, a
         /// `ClusterExtension` names a `ServiceAccount`; later releases ignore it
-        #[arg(long, value_name = "VERSION", default_value_t, hide_default_value = true)]
+        #[arg(
+            long,
+            value_name = "VERSION",
+            default_value_t,
+            hide_default_value = true
+        )]
         olm_v1_release: OlmV1Release,
     },
     /// Print which bundles and images a disconnected cluster needs, by a configuration of oc-mirror,

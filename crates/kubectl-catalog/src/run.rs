@@ -20,8 +20,8 @@ use commands::resolve::resolve;
 use commands::solve::solve;
 use commands::{CommandError, ExitStatus};
 
-pub(crate) use self::upgrade_plan::ReleaseVersion;
 use self::manifest::WantedManifest;
+pub(crate) use self::upgrade_plan::ReleaseVersion;
 use crate::args::{GetArgs, PluginArgs, PluginCommand};
 use crate::context::{ServerCommand, ServerRoute, ServerSession};
 use crate::documents;

@@ -3,11 +3,11 @@
 //! Each package is tested against every condition and gets a bit for each that it fails. It matches
 //! when it has no bit; a facet counts it when it has at most the bit of the facet's own condition.
 
+use crate::bundle::Bundle;
 use crate::catalog::Catalog;
 use crate::find::facet_counts::{Facet, FacetCounts, FacetValue};
 use crate::find::filter::PackageFilter;
 use crate::gvk::ApiFilter;
-use crate::bundle::Bundle;
 use crate::ids::id;
 use crate::olm_v1::OlmV1Installability;
 use crate::package::Package;
@@ -180,10 +180,7 @@ impl Catalog {
     }
 
     /// Returns whether OLM v1 can install each package: the only head of its default channel.
-    fn olm_v1_of_packages(
-        &self,
-        work: &Work<'_>,
-    ) -> Result<Vec<OlmV1Installability>, WorkStopped> {
+    fn olm_v1_of_packages(&self, work: &Work<'_>) -> Result<Vec<OlmV1Installability>, WorkStopped> {
         let packages = 0..id(self.index.packages.len());
         packages
             .map(|package| match self.default_head(package) {

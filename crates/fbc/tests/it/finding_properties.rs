@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fbc::work::Work;
 use fbc::{
     ApiFilter, Bundle, BundleFilter, Catalog, CsvMetadata, Facet, FacetCounts, FacetValue,
-    GroupVersionKind, Head, MetaFilter, OlmV1Installability, Package, PackageFilter, SearchField, SearchMatch,
+    GroupVersionKind, Head, MetaFilter, OlmV1Installability, Package, PackageFilter, SearchField,
+    SearchMatch,
 };
 use fbc_grammar::range::MastermindsRange;
 use fbc_grammar::version::Version;

@@ -42,7 +42,11 @@ fn judged(properties: &[Value]) -> OlmV1Judgement {
     // Twice, because the first call on manifests makes the verdict final.
     for _ in 0..2 {
         let installability = bundle.olm_v1_installability(&Work::unlimited());
-        assert_eq!(installability, Ok(judgement.installability), "{judgement:?}");
+        assert_eq!(
+            installability,
+            Ok(judgement.installability),
+            "{judgement:?}"
+        );
     }
     judgement
 }
@@ -67,7 +71,12 @@ fn codes(properties: &[Value]) -> (OlmV1Installability, Vec<String>) {
 }
 
 fn modes(supported: &[&str]) -> Value {
-    let all = ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"];
+    let all = [
+        "OwnNamespace",
+        "SingleNamespace",
+        "MultiNamespace",
+        "AllNamespaces",
+    ];
     all.map(|name| json!({"type": name, "supported": supported.contains(&name)}))
         .into_iter()
         .collect()
@@ -106,7 +115,8 @@ fn owned(values: &[(&str, bool, &str)]) -> Vec<(String, bool, String)> {
 
 #[test]
 fn a_bundle_for_all_namespaces_without_dependencies_is_installable() {
-    let property = json!({"type": "olm.gvk", "value": {"group": "a.io", "version": "v1", "kind": "A"}});
+    let property =
+        json!({"type": "olm.gvk", "value": {"group": "a.io", "version": "v1", "kind": "A"}});
     assert_eq!(
         judged(&[all_namespaces(), property]),
         OlmV1Judgement {
@@ -130,7 +140,11 @@ fn each_dependency_is_a_hard_blocker() {
         (
             No,
             owned(&[
-                ("DEPENDENCY", true, "requires package `q` in version `>=1.0.0`"),
+                (
+                    "DEPENDENCY",
+                    true,
+                    "requires package `q` in version `>=1.0.0`"
+                ),
                 ("DEPENDENCY", true, "requires the API `a.io/v1`, kind `A`"),
                 ("DEPENDENCY", true, "has a property `olm.constraint`"),
             ])
@@ -151,7 +165,10 @@ fn install_modes_decide_between_yes_technology_preview_and_no() {
         (&["AllNamespaces", "OwnNamespace", "MultiNamespace"], Yes),
         (&["OwnNamespace"], TechPreview),
         (&["SingleNamespace"], TechPreview),
-        (&["OwnNamespace", "SingleNamespace", "MultiNamespace"], TechPreview),
+        (
+            &["OwnNamespace", "SingleNamespace", "MultiNamespace"],
+            TechPreview,
+        ),
         (&["MultiNamespace"], No),
         (none, No),
     ] {
@@ -198,7 +215,11 @@ fn an_aggregated_api_is_a_hard_blocker_and_a_required_one_is_not() {
     let service = json!([{"name": "v1.m.io", "group": "m.io", "version": "v1", "kind": "M", "deploymentName": "d"}]);
     let blocked = (
         No,
-        owned(&[("API_SERVICE", true, "provides the aggregated API `m.io/v1`, kind `M`")]),
+        owned(&[(
+            "API_SERVICE",
+            true,
+            "provides the aggregated API `m.io/v1`, kind `M`",
+        )]),
     );
     let modes = modes(&["AllNamespaces"]);
     let value = json!({"installModes": modes, "apiServiceDefinitions": {"owned": service}});
@@ -226,16 +247,34 @@ fn rights_on_apis_of_olm_v0_are_told_unless_there_are_some_on_those_of_olm_v1() 
     let v1 = "olm.operatorframework.io";
     let blocked = (Yes, vec!["OLM_V0_API".to_owned()]);
     let free = (Yes, vec![]);
-    for resource in ["subscriptions", "installplans", "clusterserviceversions", "catalogsources", "*"] {
-        assert_eq!(codes(&[permitted(&[(&[v0], &[resource])])]), blocked, "{resource}");
+    for resource in [
+        "subscriptions",
+        "installplans",
+        "clusterserviceversions",
+        "catalogsources",
+        "*",
+    ] {
+        assert_eq!(
+            codes(&[permitted(&[(&[v0], &[resource])])]),
+            blocked,
+            "{resource}"
+        );
     }
-    assert_eq!(codes(&[permitted(&[(&[v0], &["operatorconditions"])])]), free);
+    assert_eq!(
+        codes(&[permitted(&[(&[v0], &["operatorconditions"])])]),
+        free
+    );
     assert_eq!(codes(&[permitted(&[(&["*"], &["subscriptions"])])]), free);
     assert_eq!(codes(&[permitted(&[(&["apps"], &["*"])])]), free);
-    let both: &[(&[&str], &[&str])] = &[(&[v0], &["subscriptions"]), (&[v1], &["clusterextensions"])];
+    let both: &[(&[&str], &[&str])] =
+        &[(&[v0], &["subscriptions"]), (&[v1], &["clusterextensions"])];
     assert_eq!(codes(&[permitted(both)]), free);
     assert_eq!(
-        shown(&[permitted(&[(&[v0], &["subscriptions", "catalogsources"]), (&[v0], &["subscriptions"])])]).1,
+        shown(&[permitted(&[
+            (&[v0], &["subscriptions", "catalogsources"]),
+            (&[v0], &["subscriptions"])
+        ])])
+        .1,
         owned(&[(
             "OLM_V0_API",
             false,
@@ -244,7 +283,9 @@ fn rights_on_apis_of_olm_v0_are_told_unless_there_are_some_on_those_of_olm_v1() 
     );
     // Rights in the namespaces that it watches do not count.
     let rule = json!({"apiGroups": [v0], "resources": ["*"], "verbs": ["get"]});
-    let namespaced = csv(&json!({"install": {"spec": {"permissions": [{"serviceAccountName": "s", "rules": [rule]}]}}}));
+    let namespaced = csv(
+        &json!({"install": {"spec": {"permissions": [{"serviceAccountName": "s", "rules": [rule]}]}}}),
+    );
     assert_eq!(codes(&[namespaced]), free);
 }
 
@@ -279,9 +320,16 @@ fn webhooks_need_certificates_and_conversions_only_all_namespaces() {
         (
             "ConversionWebhook",
             &more,
-            (No, vec![note.clone(), "WEBHOOK_WITH_OTHER_MODES".to_owned()]),
+            (
+                No,
+                vec![note.clone(), "WEBHOOK_WITH_OTHER_MODES".to_owned()],
+            ),
         ),
-        ("ValidatingAdmissionWebhook", &more, (Yes, vec![note.clone()])),
+        (
+            "ValidatingAdmissionWebhook",
+            &more,
+            (Yes, vec![note.clone()]),
+        ),
     ] {
         let properties = [csv(&with_webhook(kind, modes)), definition(false)];
         assert_eq!(codes(&properties), expected, "{kind} {modes}");
@@ -303,7 +351,10 @@ fn the_renderers_reasons_are_hard_blockers_with_its_messages() {
         (No, vec!["RENDERER:UNSUPPORTED_KIND".to_owned()])
     );
     let preserving = [
-        csv(&with_webhook("ConversionWebhook", &modes(&["AllNamespaces"]))),
+        csv(&with_webhook(
+            "ConversionWebhook",
+            &modes(&["AllNamespaces"]),
+        )),
         definition(true),
     ];
     assert_eq!(
@@ -320,7 +371,8 @@ fn the_renderers_reasons_are_hard_blockers_with_its_messages() {
 
 #[test]
 fn manifests_say_more_than_metadata_if_the_csv_is_among_them() {
-    let service = object(&json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}));
+    let service =
+        object(&json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}));
     let judgement = judged(&[all_namespaces(), service.clone()]);
     assert_eq!(judgement.evidence, OlmV1Evidence::Metadata);
     assert_eq!(judgement.installability, Yes);
@@ -379,7 +431,11 @@ fn filters_select_what_olm_v1_can_install() {
     for (wanted, bundles, packages) in [
         (vec![Yes], &["free.v2.0.0"][..], &["free"][..]),
         (vec![TechPreview], &["free.v1.0.0"], &[]),
-        (vec![No, Unknown], &["tied.v1.0.0", "vague.v1.0.0"], &["tied", "vague"]),
+        (
+            vec![No, Unknown],
+            &["tied.v1.0.0", "vague.v1.0.0"],
+            &["tied", "vague"],
+        ),
     ] {
         let filter = BundleFilter {
             olm_v1: wanted.clone(),

@@ -294,8 +294,12 @@ facet_value!(
 facet_value!(InstallMode, InstallModeFacetValueField, |value, writer| {
     writer.static_string(filter::word(&INSTALL_MODES, &value));
 });
-facet_value!(OlmV1Installability, OlmV1FacetValueField, |value, writer| {
-    writer.static_string(filter::word(&OLM_V1_VALUES, &value));
-});
+facet_value!(
+    OlmV1Installability,
+    OlmV1FacetValueField,
+    |value, writer| {
+        writer.static_string(filter::word(&OLM_V1_VALUES, &value));
+    }
+);
 facet_value!(bool, BooleanFacetValueField, |value, writer| writer
     .boolean(value));
