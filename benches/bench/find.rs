@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fbc::OlmV1Installability;
+use fbc::work::Work;
+use fbc_read::manifest::Manifests;
 use graphql::{Engine, Request};
 use serde_json::{Map, Value, json};
 use serving::Served;
 
 use crate::execute::{engine, roomy};
 use crate::look_up::among_fifty;
-use crate::measure::{once, percentile, report, within};
+use crate::measure::{least, once, percentile, report, within};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -41,6 +44,43 @@ pub(crate) fn bench(served: &Arc<Served>) {
     search(&one, served);
     provides(&one, served);
     images(&one, served);
+    olm_v1(served);
+}
+
+/// Measures judging every bundle by its properties, without rendering manifests.
+fn olm_v1(served: &Served) {
+    let catalog = &served.content.catalog;
+    let mut manifests = Manifests::default();
+    let decoded: Vec<_> = catalog
+        .bundles()
+        .map(|bundle| (bundle, bundle.metadata_by(&mut manifests)))
+        .collect();
+    let judge = || {
+        let judgements = decoded
+            .iter()
+            .map(|(bundle, metadata)| bundle.judge_olm_v1(metadata.as_ref()));
+        judgements
+            .filter(|judgement| judgement.installability == OlmV1Installability::Yes)
+            .count()
+    };
+    within(
+        "judging all bundles for OLM v1 by their metadata",
+        least(5, judge),
+        20 * MS,
+    );
+    let whole = least(3, || {
+        let all = catalog.bundles();
+        all.filter(|bundle| {
+            let judgement = bundle.olm_v1(&mut manifests, &Work::unlimited());
+            judgement.is_ok_and(|judgement| judgement.installability == OlmV1Installability::Yes)
+        })
+        .count()
+    });
+    report(
+        "  with decoding their metadata",
+        &format!("{whole:.1?}"),
+        None,
+    );
 }
 
 fn search(engine: &Engine, served: &Served) {

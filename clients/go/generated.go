@@ -30,6 +30,8 @@ type BundleFilter struct {
 	RequiresPackage *string `json:"requiresPackage"`
 	// Compatible with this cluster.
 	CompatibleWith *PlatformInput `json:"compatibleWith"`
+	// OLM v1 can install it in one of these senses, as `Bundle.olmV1` says.
+	OlmV1 []OlmV1Installability `json:"olmV1"`
 	// Only bundles that are the head of a channel, or only those that are not.
 	ChannelHead *bool `json:"channelHead"`
 	// Only deprecated bundles, or only those that are not.
@@ -62,6 +64,9 @@ func (v *BundleFilter) GetRequiresPackage() *string { return v.RequiresPackage }
 
 // GetCompatibleWith returns BundleFilter.CompatibleWith, and is useful for accessing the field via an interface.
 func (v *BundleFilter) GetCompatibleWith() *PlatformInput { return v.CompatibleWith }
+
+// GetOlmV1 returns BundleFilter.OlmV1, and is useful for accessing the field via an interface.
+func (v *BundleFilter) GetOlmV1() []OlmV1Installability { return v.OlmV1 }
 
 // GetChannelHead returns BundleFilter.ChannelHead, and is useful for accessing the field via an interface.
 func (v *BundleFilter) GetChannelHead() *bool { return v.ChannelHead }
@@ -577,6 +582,27 @@ func (v *InstalledBundle) GetVersion() string { return v.Version }
 // GetRelease returns InstalledBundle.Release, and is useful for accessing the field via an interface.
 func (v *InstalledBundle) GetRelease() *string { return v.Release }
 
+// Whether OLM v1 can install a bundle.
+type OlmV1Installability string
+
+const (
+	// No hard blocker is known.
+	OlmV1InstallabilityYes OlmV1Installability = "YES"
+	// With the feature gate `SingleOwnNamespaceInstallSupport`, which is off by default.
+	OlmV1InstallabilityTechPreview OlmV1Installability = "TECH_PREVIEW"
+	// A hard blocker is known.
+	OlmV1InstallabilityNo OlmV1Installability = "NO"
+	// The catalog does not say which install modes the bundle supports, or its manifests are too large.
+	OlmV1InstallabilityUnknown OlmV1Installability = "UNKNOWN"
+)
+
+var AllOlmV1Installability = []OlmV1Installability{
+	OlmV1InstallabilityYes,
+	OlmV1InstallabilityTechPreview,
+	OlmV1InstallabilityNo,
+	OlmV1InstallabilityUnknown,
+}
+
 // Conditions on packages. All must be met; a list is met by any of its items.
 type PackageFilter struct {
 	// Words that must all be found in name, display name, keywords, provider or
@@ -608,6 +634,9 @@ type PackageFilter struct {
 	Provides *GroupVersionKindInput `json:"provides"`
 	// Has a bundle that is compatible with this cluster, in whatever channel.
 	CompatibleWith *PlatformInput `json:"compatibleWith"`
+	// OLM v1 can install the only head of its default channel in one of these senses;
+	// `UNKNOWN` also without such a head.
+	OlmV1 []OlmV1Installability `json:"olmV1"`
 	// Only deprecated packages, or only those that are not.
 	Deprecated *bool `json:"deprecated"`
 	// Has a problem of at least this severity, among those that `Catalog.problems` lists.
@@ -655,6 +684,9 @@ func (v *PackageFilter) GetProvides() *GroupVersionKindInput { return v.Provides
 
 // GetCompatibleWith returns PackageFilter.CompatibleWith, and is useful for accessing the field via an interface.
 func (v *PackageFilter) GetCompatibleWith() *PlatformInput { return v.CompatibleWith }
+
+// GetOlmV1 returns PackageFilter.OlmV1, and is useful for accessing the field via an interface.
+func (v *PackageFilter) GetOlmV1() []OlmV1Installability { return v.OlmV1 }
 
 // GetDeprecated returns PackageFilter.Deprecated, and is useful for accessing the field via an interface.
 func (v *PackageFilter) GetDeprecated() *bool { return v.Deprecated }

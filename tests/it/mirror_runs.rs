@@ -104,7 +104,7 @@ impl Fixture {
                 ],
             }),
         ];
-        let lines: String = blobs.iter().map(|blob| format!("{blob}\n")).collect();
+        let lines = blobs.map(|blob| blob.to_string()).join("\n");
         folders.write("main/catalog.json", lines);
         Self {
             folders,
@@ -467,7 +467,7 @@ fn credentials_are_sent_to_their_host_alone() {
         });
         let place = storage.address;
         let registry = Proxy::start(upstream, move |request| {
-            let expected = format!("Basic {}", CREDENTIALS);
+            let expected = format!("Basic {CREDENTIALS}");
             if request.authorization.as_ref() != Some(&expected) {
                 return respond(401, &[("www-authenticate", "Basic realm=\"registry\"")], "");
             }

@@ -165,6 +165,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
         "find-providers",
         "look-into-a-catalog",
         "mirror-a-catalog",
+        "move-to-olm-v1",
         "plan-an-upgrade",
         "preview-an-install",
         "publish-a-catalog",
@@ -185,7 +186,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 33, "commands in the README and the how-to pages");
+    assert_eq!(commands, 36, "commands in the README and the how-to pages");
 }
 
 #[test]

@@ -90,6 +90,7 @@ const unmodelled = new Set([
   'Package.requiredBy',
   'Bundle.requirements',
   'Bundle.requiredBy',
+  'Bundle.olmV1',
   'GroupVersionKind.providers',
   'PackageRequirement.package',
   'PackageRequirement.providers',

@@ -14,7 +14,8 @@ const ALLOWED: [(&str, &[&str]); 40] = [
     ("drawing", &[]),
     ("fbc-grammar", &[]),
     ("fbc-read", &["fbc-grammar"]),
-    ("fbc", &["fbc-grammar", "fbc-read"]),
+    // It judges bundles by the rules of the renderer.
+    ("fbc", &["fbc-grammar", "fbc-read", "install-preview"]),
     ("fbc-graph", &["fbc", "fbc-grammar"]),
     ("install-preview", &["fbc-grammar", "fbc-read"]),
     ("http-content", &[]),

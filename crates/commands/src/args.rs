@@ -91,6 +91,35 @@ pub struct ListArgs {
     /// Only blobs of this schema
     #[arg(long, value_name = "NAME")]
     pub schema: Option<String>,
+    /// Show whether OLM v1 can install bundles, or the heads of the default channels of packages,
+    /// with the codes of blockers; with values, list only those
+    #[arg(long, value_enum, num_args = 0.., require_equals = true, value_delimiter = ',')]
+    pub olm_v1: Option<Vec<OlmV1Arg>>,
+}
+
+/// Whether OLM v1 can install a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OlmV1Arg {
+    /// No hard blocker is known
+    Yes,
+    /// With a feature gate that is off by default
+    TechPreview,
+    /// A hard blocker is known
+    No,
+    /// The catalog does not say
+    Unknown,
+}
+
+impl OlmV1Arg {
+    /// Returns the name in the schema.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "YES",
+            Self::TechPreview => "TECH_PREVIEW",
+            Self::No => "NO",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
 }
 
 /// Kind of objects that are listed.

@@ -32,7 +32,7 @@ const PACKAGE_ROWS: [(&str, &str); 14] = [
 ];
 
 /// Rows of the description of a bundle, likewise.
-pub const BUNDLE_ROWS: [(&str, &str); 13] = [
+pub const BUNDLE_ROWS: [(&str, &str); 14] = [
     ("Version", "/version"),
     ("Release", "/release"),
     ("Channels", "/channelNames"),
@@ -44,6 +44,7 @@ pub const BUNDLE_ROWS: [(&str, &str); 13] = [
     ("Max. OpenShift", "/maxOpenShiftVersion"),
     ("Install modes", "/metadata/installModes"),
     ("Architectures", "/metadata/architectures"),
+    ("OLM v1", "/olmV1/installable"),
     ("Repository", "/metadata/repository"),
     ("Image", "/image"),
 ];
@@ -119,6 +120,9 @@ fn bundle_text(bundle: &Value) -> String {
     out += &list("Provides", &bundle["providedApis"], api);
     out += &list("Requires", &bundle["requirements"], |item| {
         text(item, "/text")
+    });
+    out += &list("OLM v1 blockers", &bundle["olmV1"]["blockers"], |item| {
+        format!("{}: {}", text(item, "/code"), text(item, "/detail"))
     });
     out + &list("Related images", &bundle["relatedImages"], |image| {
         pair(&text(image, "/name"), &text(image, "/image"))
@@ -200,7 +204,7 @@ fn shown_value(item: &Value, pointer: &str) -> String {
     let value = text(item, pointer);
     match pointer.rsplit('/').next() {
         Some("installModes") => enum_words(&value, ""),
-        Some("capabilityLevel") => enum_words(&value, " "),
+        Some("capabilityLevel" | "installable") => enum_words(&value, " "),
         _ => value,
     }
 }

@@ -59,6 +59,25 @@ const PACKAGE_COLUMNS: [TableColumn; 10] = [
     wide("CREATED", |item| day(item, "/metadata/createdAt")),
 ];
 
+/// Columns of `--olm-v1`.
+const PACKAGE_OLM_V1_COLUMNS: [TableColumn; 6] = [
+    column("NAME", |item| text(item, "/name")),
+    column("CATALOG", |item| text(item, "/catalog/name")),
+    column("CHANNEL", |item| text(item, "/defaultChannel/name")),
+    column("HEAD", |item| text(item, "/defaultChannel/head/name")),
+    column("OLM-V1", |item| {
+        let judgement = package_judgement(item);
+        // A package without a single head counts as unknown, as in the filter.
+        let word = text(judgement, "/installable");
+        if word.is_empty() {
+            "UNKNOWN".to_owned()
+        } else {
+            word
+        }
+    }),
+    column("BLOCKERS", |item| blocker_codes(package_judgement(item))),
+];
+
 const CHANNEL_COLUMNS: [TableColumn; 8] = [
     column("PACKAGE", |item| text(item, "/package/name")),
     column("CHANNEL", |item| text(item, "/name")),
@@ -78,6 +97,16 @@ const BUNDLE_COLUMNS: [TableColumn; 7] = [
     column("CREATED", |item| day(item, "/metadata/createdAt")),
     wide("CATALOG", |item| text(item, "/catalog/name")),
     wide("IMAGE", |item| text(item, "/image")),
+];
+
+/// Columns of `--olm-v1`.
+const BUNDLE_OLM_V1_COLUMNS: [TableColumn; 6] = [
+    column("BUNDLE", |item| text(item, "/name")),
+    column("VERSION", |item| text(item, "/version")),
+    column("CHANNELS", |item| text(item, "/channelNames")),
+    column("OLM-V1", |item| text(item, "/olmV1/installable")),
+    column("BLOCKERS", |item| blocker_codes(&item["olmV1"])),
+    wide("CATALOG", |item| text(item, "/catalog/name")),
 ];
 
 const META_COLUMNS: [TableColumn; 4] = [
@@ -102,6 +131,19 @@ const PROBLEM_COLUMNS: [TableColumn; 6] = [
 /// Returns the day of the moment at a JSON pointer.
 pub fn day(item: &Value, pointer: &str) -> String {
     text(item, pointer).chars().take(DAY).collect()
+}
+
+/// Returns the judgement of the head of a package's default channel.
+fn package_judgement(item: &Value) -> &Value {
+    &item["defaultChannel"]["head"]["bundle"]["olmV1"]
+}
+
+/// Returns the distinct codes of the blockers in a judgement.
+fn blocker_codes(judgement: &Value) -> String {
+    let blockers = judgement["blockers"].as_array().into_iter().flatten();
+    let mut codes: Vec<_> = blockers.map(|blocker| text(blocker, "/code")).collect();
+    codes.dedup();
+    codes.join(", ")
 }
 
 /// Returns the name of a channel for `-o name`.
@@ -189,7 +231,7 @@ pub async fn search<T: GraphqlTransport>(
         "provides": args.provides,
         "deprecated": deprecated,
     });
-    let items = packages(session, filter).await?;
+    let items = packages(session, filter, false).await?;
     if items.is_empty() {
         hint_at_values(session, args).await;
     }
@@ -277,12 +319,18 @@ async fn listing<T: GraphqlTransport>(
         let message = "--channel selects bundles: list these";
         return Err(CommandError::new(ExitStatus::Usage, message));
     }
-    let (listed, mut items) = match args.kind {
+    if args.olm_v1.is_some() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
+        let message = "--olm-v1 judges packages or bundles: list one of these";
+        return Err(CommandError::new(ExitStatus::Usage, message));
+    }
+    let (mut listed, mut items) = match args.kind {
         ListKind::Catalogs => (CATALOGS_LISTED, catalogs(session).await?),
         ListKind::Packages => {
             let bare = [last_parts(names), args.package.clone()].concat();
-            let filter = json!({ "names": bare, "provides": args.provides });
-            let items = packages(session, filter).await?;
+            let filter = json!({
+                "names": bare, "provides": args.provides, "olmV1": olm_v1_filter(args),
+            });
+            let items = packages(session, filter, args.olm_v1.is_some()).await?;
             let found = items.iter().map(|item| text(item, "/name"));
             session.check_packages(&args.package, found).await?;
             (PACKAGES_LISTED, items)
@@ -297,6 +345,12 @@ async fn listing<T: GraphqlTransport>(
         ListKind::Metas => (METAS_LISTED, metas(session, args, names).await?),
         ListKind::Problems => (PROBLEMS_LISTED, problems(session, &args.package).await?),
     };
+    if args.olm_v1.is_some() {
+        listed.columns = match args.kind {
+            ListKind::Packages => &PACKAGE_OLM_V1_COLUMNS,
+            _ => &BUNDLE_OLM_V1_COLUMNS,
+        };
+    }
     let read = items.iter().map(|item| text(item, "/name")).collect();
     let is_named = |item: &Value| {
         let full = (listed.name)(item);
@@ -421,11 +475,20 @@ pub(crate) async fn bundle_hint<T: GraphqlTransport>(
         .hint_if(question(&similar))
 }
 
+/// Returns the condition of `--olm-v1`; `None` if it only shows a column.
+fn olm_v1_filter(args: &ListArgs) -> Option<Vec<&'static str>> {
+    let values = args.olm_v1.as_ref().filter(|values| !values.is_empty())?;
+    Some(values.iter().map(|value| value.name()).collect())
+}
+
 async fn packages<T: GraphqlTransport>(
     session: &CommandSession<T>,
     filter: Value,
+    with_olm_v1: bool,
 ) -> Result<Vec<Value>, CommandError> {
-    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
+    let variables = json!({
+        "catalogs": session.catalogs, "filter": filter, "withOlmV1": with_olm_v1,
+    });
     session.walk(PACKAGES, variables, "/packages").await
 }
 
@@ -507,9 +570,12 @@ async fn bundles<T: GraphqlTransport>(
 ) -> Result<Vec<Value>, CommandError> {
     let filter = json!({
         "names": last_parts(names), "channels": args.channel, "provides": args.provides,
+        "olmV1": olm_v1_filter(args),
     });
-    let variables =
-        json!({ "catalogs": session.catalogs, "packages": args.package, "filter": filter });
+    let variables = json!({
+        "catalogs": session.catalogs, "packages": args.package, "filter": filter,
+        "withOlmV1": args.olm_v1.is_some(),
+    });
     let items = read(session, names, BUNDLES, variables, "/bundles").await?;
     let found = items.iter().map(|item| text(item, "/package/name"));
     session.check_packages(&args.package, found).await?;

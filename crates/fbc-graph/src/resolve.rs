@@ -14,7 +14,7 @@ mod outcome;
 mod request;
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
-use fbc::{Bundle, Deprecation, Property};
+use fbc::{Bundle, Deprecation, Property, UNRESOLVED_TYPES};
 use fbc_grammar::range::MastermindsRange;
 
 use candidate::{Candidate, Criteria, compare_catalogs, evaluate_package};
@@ -24,9 +24,6 @@ pub use outcome::{
     Considered, FailureCode, MAX_CONSIDERED, Rejection, Resolution, ResolutionFailure,
 };
 pub use request::{InstalledBundle, Offer, ResolutionRequest, UpgradePolicy};
-
-/// Types of properties that declare dependencies, which the controller cannot install.
-const DEPENDENCIES: [&str; 3] = ["olm.package.required", "olm.gvk.required", "olm.constraint"];
 
 /// Picks the bundle to install from the offered catalogs, which must be sorted by name, as upstream
 /// lists them.
@@ -142,7 +139,7 @@ fn check_installable<'a>(
             message::version_error(best.bundle, error),
         ));
     }
-    let is_dependency = |name: &&str| DEPENDENCIES.contains(name);
+    let is_dependency = |name: &&str| UNRESOLVED_TYPES.contains(name);
     if let Some(property) = best
         .bundle
         .properties()

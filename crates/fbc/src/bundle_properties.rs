@@ -1,4 +1,5 @@
-//! Platforms and times of creation of bundles, which the metadata of all bundles is decoded for once.
+//! Platforms, times of creation and verdicts of OLM v1 of bundles, which the metadata of all bundles is
+//! decoded for once.
 
 use std::sync::Arc;
 
@@ -12,7 +13,9 @@ use crate::lifecycle::VersionLifecycle;
 use crate::metadata::CsvMetadata;
 use crate::platform::{Platform, PlatformVersion};
 use crate::property::PropertyKind;
-use crate::tables::properties::{BundleProperties, BundlePropertiesBuilder, PlatformStatement};
+use crate::tables::properties::{
+    BundleProperties, BundlePropertiesBuilder, DecodedBundle, PlatformStatement,
+};
 use crate::work::{Step, Work, WorkStopped};
 
 /// Maximum number of versions of `OpenShift` that a life cycle lists; further ones are ignored.
@@ -84,11 +87,11 @@ fn decode_bundle_properties(catalog: &Catalog) -> BundleProperties {
             OpenshiftVersions::new(&package.lifecycle(&Work::unlimited()).unwrap_or_default());
         for bundle in package.bundles() {
             let metadata = bundle.metadata_by(&mut manifests);
-            let platforms = platform_statement(bundle, metadata.as_ref(), &openshift);
-            builder.add(
-                platforms,
-                metadata.and_then(|metadata| metadata.created_at()),
-            );
+            builder.add(DecodedBundle {
+                platforms: platform_statement(bundle, metadata.as_ref(), &openshift),
+                verdict: bundle.first_verdict(metadata.as_ref(), &mut manifests),
+                created_at: metadata.and_then(|metadata| metadata.created_at()),
+            });
         }
     }
     builder.finish()

@@ -36,6 +36,7 @@
 //! | `tables` | inverted indexes, orders and summaries, made on first use |
 //! | `catalog`, `bundle`, `package`, `property`, `deprecation` | the catalog and its handles |
 //! | `metadata`, `summary`, `lifecycle`, `platform`, `bundle_properties` | display metadata of bundles and packages |
+//! | `olm_v1` | whether OLM v1 can install a bundle |
 //! | `check` | the rules of `opm validate` |
 //! | `find`, `requirement` | bundles, packages and blobs that meet conditions, facets, completions |
 //! | `build` | builds a catalog of lines |
@@ -138,6 +139,7 @@ mod lifecycle;
 mod link;
 mod metadata;
 mod names;
+mod olm_v1;
 pub mod outline;
 mod package;
 mod platform;
@@ -169,6 +171,10 @@ pub use metadata::{
     ApiServiceDescription, CrdDescription, CsvMetadata, FieldDescriptor, Link, Maintainer,
     PolicyRule, ResourceReference, ServiceAccountPermissions, WebhookDescription, WebhookRule,
     WebhookType, first_sentence, short_name,
+};
+pub use olm_v1::{
+    OlmV1Blocker, OlmV1BlockerCode, OlmV1Evidence, OlmV1Installability, OlmV1Judgement,
+    UNRESOLVED_TYPES,
 };
 pub use outline::Outline;
 pub use package::{Channel, ChannelEntry, Head, Package};

@@ -1,8 +1,8 @@
 //! Filters: the arguments of a field as conditions on the objects of a catalog.
 
 use fbc::{
-    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter, Platform,
-    PlatformVersionError,
+    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, OlmV1Installability,
+    PackageFilter, Platform, PlatformVersionError,
 };
 use fbc_grammar::range::{MastermindsRange, VersionRangeError};
 use fbc_read::Severity;
@@ -51,6 +51,22 @@ pub(super) const INSTALL_MODE_NAMES: [(InstallMode, &str); 4] = [
     (InstallMode::AllNamespaces, "All namespaces"),
 ];
 
+/// What OLM v1 can install, with the enum values in the schema.
+pub(super) const OLM_V1_VALUES: [(OlmV1Installability, &str); 4] = [
+    (OlmV1Installability::Yes, "YES"),
+    (OlmV1Installability::TechPreview, "TECH_PREVIEW"),
+    (OlmV1Installability::No, "NO"),
+    (OlmV1Installability::Unknown, "UNKNOWN"),
+];
+
+/// What OLM v1 can install, with display names.
+pub(super) const OLM_V1_NAMES: [(OlmV1Installability, &str); 4] = [
+    (OlmV1Installability::Yes, "Installable"),
+    (OlmV1Installability::TechPreview, "Technology preview"),
+    (OlmV1Installability::No, "Not installable"),
+    (OlmV1Installability::Unknown, "Unknown"),
+];
+
 /// Severities with their enum values in the schema, most severe first.
 pub(super) const SEVERITIES: [(Severity, &str); 2] =
     [(Severity::Error, "ERROR"), (Severity::Warning, "WARNING")];
@@ -89,6 +105,7 @@ pub(super) fn packages(arguments: &Arguments) -> Result<Option<PackageFilter<'_>
             .and_then(|word| value(&SEVERITIES, word)),
         provides: filter.provides.map(api),
         platform: platform(filter.compatible_with)?,
+        olm_v1: values(&OLM_V1_VALUES, filter.olm_v1),
         deprecated: filter.deprecated,
     }))
 }
@@ -116,6 +133,7 @@ pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>,
         requires: filter.requires.map(api),
         requires_package: filter.requires_package,
         platform: platform(filter.compatible_with)?,
+        olm_v1: values(&OLM_V1_VALUES, filter.olm_v1),
         channel_head: filter.channel_head,
         deprecated: filter.deprecated,
     }))

@@ -33,6 +33,8 @@ pub(super) struct PackageFilterInput<'a> {
     pub(super) certified: Option<bool>,
     pub(super) provides: Option<ApiInput<'a>>,
     pub(super) compatible_with: Option<PlatformInput<'a>>,
+    #[serde(rename = "olmV1")]
+    pub(super) olm_v1: Option<Vec<&'a str>>,
     pub(super) deprecated: Option<bool>,
     pub(super) problem_severity: Option<&'a str>,
 }
@@ -51,6 +53,8 @@ pub(super) struct BundleFilterInput<'a> {
     pub(super) requires: Option<ApiInput<'a>>,
     pub(super) requires_package: Option<&'a str>,
     pub(super) compatible_with: Option<PlatformInput<'a>>,
+    #[serde(rename = "olmV1")]
+    pub(super) olm_v1: Option<Vec<&'a str>>,
     pub(super) channel_head: Option<bool>,
     pub(super) deprecated: Option<bool>,
 }

@@ -23,6 +23,7 @@ mod meta;
 mod metadata;
 mod mirror_set;
 mod node;
+mod olm_v1;
 mod package;
 mod packages;
 mod platform_matrix;

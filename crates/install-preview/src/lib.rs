@@ -57,6 +57,7 @@ pub use bundle::{BundleManifestFile, RegistryBundle, package_name};
 pub use csv::RbacRule;
 pub use error::{PreviewError, PreviewErrorCode};
 pub use render::{
-    CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, render,
+    CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, refusals,
+    render,
 };
 pub use rights::{RightsFlag, RightsScope};

@@ -112,6 +112,18 @@ pub fn render<'a>(
     })
 }
 
+/// Returns every reason for which the OLM v1 controller refuses to install the bundle, whatever
+/// namespaces it is installed for.
+pub fn refusals(bundle: &RegistryBundle) -> Vec<PreviewError> {
+    let mut errors = validate(bundle);
+    let converted = bundle.definitions.iter().filter(|definition| {
+        let mut webhooks = bundle.csv.webhooks_of(CsvWebhook::CONVERSION);
+        webhooks.any(|webhook| webhook.conversion_crds.contains(&definition.name))
+    });
+    errors.extend(converted.filter_map(preserved_fields));
+    errors
+}
+
 impl RenderInput<'_, '_> {
     /// Tells whether the operator watches all namespaces.
     fn is_for_all_namespaces(&self) -> bool {
@@ -195,15 +207,8 @@ fn render_definition<'a>(
             json: Cow::Borrowed(&definition.json),
         });
     };
-    if definition.preserves_unknown_fields {
-        let message = format!(
-            "custom resource definition '{}' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion",
-            definition.name
-        );
-        return Err(PreviewError::new(
-            PreviewErrorCode::PreservesUnknownFields,
-            message,
-        ));
+    if let Some(error) = preserved_fields(definition) {
+        return Err(error);
     }
 
     let names = WebhookNames::new(&webhook.deployment_name);
@@ -278,4 +283,15 @@ fn set_annotation(object: &mut Value, key: &str, value: String) {
 /// Converts a value, all of whose maps have strings as keys, to JSON.
 fn to_value(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("maps have strings as keys")
+}
+
+/// Returns the reason against a converted definition that preserves unknown fields.
+fn preserved_fields(definition: &DefinitionManifest) -> Option<PreviewError> {
+    definition.preserves_unknown_fields.then(|| {
+        let message = format!(
+            "custom resource definition '{}' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion",
+            definition.name
+        );
+        PreviewError::new(PreviewErrorCode::PreservesUnknownFields, message)
+    })
 }

@@ -1,7 +1,9 @@
 //! Commands and flags: what a user may write. Flags that kubectl and `catalogql` have mean the same
 //! here.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -282,6 +284,15 @@ pub(crate) enum PluginCommand {
         /// Version or range of versions
         #[arg(long = "version", value_name = "RANGE")]
         range: Option<String>,
+        /// Release of OLM v1 (operator-controller) that the manifest is for. Up to 1.10, a
+        /// `ClusterExtension` names a `ServiceAccount`; later releases ignore it
+        #[arg(
+            long,
+            value_name = "VERSION",
+            default_value_t,
+            hide_default_value = true
+        )]
+        olm_v1_release: OlmV1Release,
     },
     /// Print which bundles and images a disconnected cluster needs, by a configuration of oc-mirror,
     /// by packages, or by what is installed in a cluster, and copy nothing
@@ -453,6 +464,50 @@ pub(crate) struct MirrorArgs {
     pub(crate) target: MirrorTargetArgs,
 }
 
+/// A minor release of OLM v1; what is behind its numbers does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OlmV1Release {
+    minor: u32,
+}
+
+/// The first release that ignores the service account of a `ClusterExtension`.
+const WITHOUT_ACCOUNT: OlmV1Release = OlmV1Release { minor: 11 };
+
+impl OlmV1Release {
+    /// Returns whether a `ClusterExtension` must name a `ServiceAccount`.
+    pub(crate) fn needs_service_account(self) -> bool {
+        self.minor < WITHOUT_ACCOUNT.minor
+    }
+}
+
+impl Default for OlmV1Release {
+    /// Returns the newest release.
+    fn default() -> Self {
+        WITHOUT_ACCOUNT
+    }
+}
+
+impl fmt::Display for OlmV1Release {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "1.{}", self.minor)
+    }
+}
+
+impl FromStr for OlmV1Release {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = text.strip_prefix('v').unwrap_or(text);
+        let mut numbers = plain.split('.');
+        let major = numbers.next().unwrap_or_default();
+        let minor = numbers.next().and_then(|minor| minor.parse().ok());
+        minor
+            .filter(|_| major == "1")
+            .map(|minor| Self { minor })
+            .ok_or_else(|| "expected a release of OLM v1, such as 1.10".to_owned())
+    }
+}
+
 /// Kind of object that `manifest` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "PascalCase")]
@@ -538,6 +593,9 @@ mod tests {
             "x query {a} --var n=1",
             "x manifest p --kind Subscription",
             "x get Package etcd -A",
+            "x manifest p --olm-v1-release 1.10",
+            "x get packages --olm-v1",
+            "x get bundles --olm-v1=yes,tech-preview",
             "x get bundle -w --sort-by .version",
             "x help get",
             "x completions bash",
@@ -560,6 +618,8 @@ mod tests {
             "x describe a b c",
             "x get packages -A --catalog a",
             "x query {a} --var n",
+            "x manifest p --olm-v1-release 2.0",
+            "x get packages --olm-v1=maybe",
             "x upgrade-plan",
             "x upgrade-plan --to latest",
             "x upgrade-plan --to 4.18 --catalogs 4.17",

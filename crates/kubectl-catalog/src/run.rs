@@ -20,6 +20,7 @@ use commands::resolve::resolve;
 use commands::solve::solve;
 use commands::{CommandError, ExitStatus};
 
+use self::manifest::WantedManifest;
 pub(crate) use self::upgrade_plan::ReleaseVersion;
 use crate::args::{GetArgs, PluginArgs, PluginCommand};
 use crate::context::{ServerCommand, ServerRoute, ServerSession};
@@ -108,15 +109,15 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
             kind,
             channel,
             range,
+            olm_v1_release,
         } => {
-            manifest::manifest(
-                session,
-                package,
-                *kind,
-                channel.as_deref(),
-                range.as_deref(),
-            )
-            .await?;
+            let wanted = WantedManifest {
+                kind: *kind,
+                channel: channel.as_deref(),
+                range: range.as_deref(),
+                release: *olm_v1_release,
+            };
+            manifest::manifest(session, package, wanted).await?;
         }
         PluginCommand::Outdated(outdated_args) => {
             return outdated::outdated(session, &args.common, outdated_args).await;

@@ -1,7 +1,10 @@
 //! Random catalogs of few names and words, and random filters with the same, so that they meet
 //! often.
 
-use fbc::{ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, PackageFilter};
+use fbc::{
+    ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, OlmV1Installability,
+    PackageFilter,
+};
 use fbc_read::Severity;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -185,6 +188,10 @@ fn rarely<T: Clone + std::fmt::Debug + 'static>(
     prop::option::weighted(0.3, select(values))
 }
 
+fn olm_v1() -> impl Strategy<Value = Vec<OlmV1Installability>> {
+    rarely(OlmV1Installability::ALL.to_vec()).prop_map(Vec::from_iter)
+}
+
 /// Generates filters of packages, most of whose conditions are absent.
 pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
     let levels = rarely(LEVELS.map(|(_, level)| level).to_vec()).prop_map(Vec::from_iter);
@@ -198,7 +205,7 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
             list(&WORDS).boxed(),
         ],
         list(&FEATURES),
-        (levels, modes),
+        (levels, modes, olm_v1()),
         api(),
         (
             rarely(vec![true, false]),
@@ -212,7 +219,7 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
                 search,
                 [names, categories, providers, keywords],
                 features,
-                (levels, modes),
+                (levels, modes, olm_v1),
                 provides,
                 (deprecated, certified, problem_severity),
                 architectures,
@@ -234,6 +241,7 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
                     certified,
                     problem_severity,
                     platform: None,
+                    olm_v1,
                 }
             },
         )
@@ -253,7 +261,11 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
         rarely(vec![">=1.0.0", "<2", "*", ">=0.1.0-0"]),
         (api(), api()),
         rarely(PACKAGES.to_vec()),
-        (rarely(vec![true, false]), rarely(vec![true, false])),
+        (
+            rarely(vec![true, false]),
+            rarely(vec![true, false]),
+            olm_v1(),
+        ),
     )
         .prop_map(
             |(
@@ -262,7 +274,7 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
                 range,
                 (provides, requires),
                 needs,
-                (head, deprecated),
+                (head, deprecated, olm_v1),
             )| {
                 let filter = BundleFilter {
                     packages,
@@ -277,6 +289,7 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
                     channel_head: head,
                     deprecated,
                     platform: None,
+                    olm_v1,
                 };
                 (filter, range)
             },

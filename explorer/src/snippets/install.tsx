@@ -116,7 +116,7 @@ function Extension({ address, found, bundle }: TabProps) {
           </select>
         </label>
         <Check label="With its Namespace" isOn={withNamespace} onChange={setWithNamespace} />
-        <Check label="Service account, for older clusters" isOn={hasAccount} onChange={setAccount} />
+        <Check label="Service account, for OLM v1 before 1.11" isOn={hasAccount} onChange={setAccount} />
       </div>
       <InstallsNow
         address={{ page: "resolve", name: found.name, in: [catalog], channel: channels, version: range || undefined }}

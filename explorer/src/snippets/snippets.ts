@@ -14,7 +14,7 @@ export interface Install {
   channels: readonly string[];
   /** A version or a range; the highest allowed version when empty. */
   version: string;
-  /** For clusters whose OLM v1 does not yet ignore it. */
+  /** For releases of OLM v1 before 1.11, which do not ignore it. */
   serviceAccount?: string;
   /** Whether the namespace is created too. */
   withNamespace?: boolean;

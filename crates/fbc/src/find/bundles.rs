@@ -133,6 +133,11 @@ impl Catalog {
         {
             return Ok(false);
         }
+        if !filter.olm_v1.is_empty()
+            && !filter.olm_v1.contains(&bundle.olm_v1_installability(work)?)
+        {
+            return Ok(false);
+        }
         if filter.channel_head == Some(false) {
             work.draw(Step::Edge, record.placements.len())?;
             if self.is_head(place) {

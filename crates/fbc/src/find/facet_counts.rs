@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::csv_enums::{CapabilityLevel, InstallMode};
+use crate::olm_v1::OlmV1Installability;
 use crate::tables::search::fold::fold_text;
 use crate::work::{Step, Work, WorkStopped};
 
@@ -32,6 +33,8 @@ pub enum Facet {
     Certified,
     /// Counts packages that are deprecated and those that are not.
     Deprecated,
+    /// Counts by whether OLM v1 can install the head of the default channel.
+    OlmV1,
 }
 
 /// A value of a facet, as the filter accepts it.
@@ -43,6 +46,8 @@ pub enum FacetValue<'c> {
     CapabilityLevel(CapabilityLevel),
     /// An install mode.
     InstallMode(InstallMode),
+    /// Whether OLM v1 can install the package.
+    OlmV1(OlmV1Installability),
     /// `true` for packages that meet a condition, `false` for those that do not.
     Boolean(bool),
 }

@@ -5,6 +5,7 @@ use fbc_read::problem::Severity;
 
 use crate::csv_enums::{CapabilityLevel, InstallMode};
 use crate::gvk::ApiFilter;
+use crate::olm_v1::OlmV1Installability;
 use crate::platform::Platform;
 
 /// Conditions on packages; the default matches every package.
@@ -63,6 +64,10 @@ pub struct PackageFilter<'f> {
     /// Matches packages with a bundle that runs on this platform, as
     /// [`Bundle::runs_on`](crate::Bundle::runs_on) says.
     pub platform: Option<Platform<'f>>,
+    /// Matches packages whose default channel has exactly one head, and OLM v1 can install it in
+    /// one of these senses; a package without such a head is
+    /// [`OlmV1Installability::Unknown`].
+    pub olm_v1: Vec<OlmV1Installability>,
     /// Matches packages that are (`true`) or are not (`false`) deprecated themselves; deprecations
     /// of channels and bundles do not count.
     pub deprecated: Option<bool>,
@@ -94,6 +99,9 @@ pub struct BundleFilter<'f> {
     /// Matches bundles that run on this platform, as [`Bundle::runs_on`](crate::Bundle::runs_on)
     /// says.
     pub platform: Option<Platform<'f>>,
+    /// Matches bundles that OLM v1 can install in one of these senses, as
+    /// [`Bundle::olm_v1_installability`](crate::Bundle::olm_v1_installability) says.
+    pub olm_v1: Vec<OlmV1Installability>,
     /// Matches bundles that are (`true`) or are not (`false`) the only head of a channel.
     pub channel_head: Option<bool>,
     /// Matches bundles that are (`true`) or are not (`false`) deprecated themselves; deprecations

@@ -3,11 +3,13 @@
 //! Each package is tested against every condition and gets a bit for each that it fails. It matches
 //! when it has no bit; a facet counts it when it has at most the bit of the facet's own condition.
 
+use crate::bundle::Bundle;
 use crate::catalog::Catalog;
 use crate::find::facet_counts::{Facet, FacetCounts, FacetValue};
 use crate::find::filter::PackageFilter;
 use crate::gvk::ApiFilter;
 use crate::ids::id;
+use crate::olm_v1::OlmV1Installability;
 use crate::package::Package;
 use crate::platform::Platform;
 use crate::record::{HeadRecord, NONE};
@@ -177,6 +179,19 @@ impl Catalog {
         Ok(found)
     }
 
+    /// Returns whether OLM v1 can install each package: the only head of its default channel.
+    fn olm_v1_of_packages(&self, work: &Work<'_>) -> Result<Vec<OlmV1Installability>, WorkStopped> {
+        let packages = 0..id(self.index.packages.len());
+        packages
+            .map(|package| match self.default_head(package) {
+                Some(bundle) if bundle != NONE => {
+                    Bundle::new(self, bundle).olm_v1_installability(work)
+                }
+                _ => Ok(OlmV1Installability::Unknown),
+            })
+            .collect()
+    }
+
     /// Returns the bundle at the only head of a package's default channel.
     fn default_head(&self, package: u32) -> Option<u32> {
         let channel = self.index.packages[package as usize].default_channel;
@@ -219,6 +234,10 @@ impl<'c> FoundPackages<'c> {
     ) -> Result<(), WorkStopped> {
         let own = facet.bit();
         work.draw(Step::Package, self.failed.len())?;
+        let installabilities = match facet {
+            Facet::OlmV1 => self.catalog.olm_v1_of_packages(work)?,
+            _ => Vec::new(),
+        };
         for (place, failed) in self.failed.iter().enumerate() {
             if place.is_multiple_of(CHUNK) {
                 work.draw(Step::FacetValue, CHUNK)?;
@@ -250,6 +269,7 @@ impl<'c> FoundPackages<'c> {
                 Facet::ValidSubscriptions => {
                     counts.add(summary.valid_subscriptions().map(FacetValue::Text));
                 }
+                Facet::OlmV1 => counts.add([FacetValue::OlmV1(installabilities[place])]),
                 Facet::Certified => counts.add(summary.certified().map(FacetValue::Boolean)),
                 Facet::Deprecated => {
                     counts.add([FacetValue::Boolean(
@@ -334,6 +354,12 @@ impl<'c> Filtering<'_, 'c> {
                 compatible.binary_search(&id(package.place())).is_ok()
             })?;
         }
+        if !filter.olm_v1.is_empty() {
+            let installabilities = self.found.catalog.olm_v1_of_packages(self.work)?;
+            self.mark_failing(Facet::OlmV1.bit(), |package| {
+                filter.olm_v1.contains(&installabilities[package.place()])
+            })?;
+        }
         if let Some(wanted) = filter.deprecated {
             self.mark_failing(Facet::Deprecated.bit(), |package| {
                 package.deprecation().is_some() == wanted
@@ -391,6 +417,7 @@ impl Facet {
             Self::ValidSubscriptions => 256,
             Self::Certified => 512,
             Self::Deprecated => 1024,
+            Self::OlmV1 => 2048,
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct CsvMetadata<'a> {
     text: Cow<'a, [u8]>,
     fields: MetadataFields,
     /// `true` when the text is a `ClusterServiceVersion`.
-    pub(super) is_manifest: bool,
+    pub(crate) is_manifest: bool,
 }
 
 /// A named link.
@@ -71,11 +71,17 @@ impl<'a> Bundle<'a> {
     /// Returns its display metadata as [`Bundle::metadata`] does, but reuses the buffers of a
     /// decoder.
     pub fn metadata_by(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
-        self.properties().find_map(Property::metadata).or_else(|| {
-            let positions = self.catalog().csv_positions();
-            positions.read_or_find(self.place(), self.properties(), |property| {
-                property.manifest_metadata(manifests)
-            })
+        self.properties()
+            .find_map(Property::metadata)
+            .or_else(|| self.manifest_metadata_by(manifests))
+    }
+
+    /// Returns the metadata of its first inline manifest that is a `ClusterServiceVersion`; `None`
+    /// when the catalog has none.
+    pub(crate) fn manifest_metadata_by(self, manifests: &mut Manifests) -> Option<CsvMetadata<'a>> {
+        let positions = self.catalog().csv_positions();
+        positions.read_or_find(self.place(), self.properties(), |property| {
+            property.manifest_metadata(manifests)
         })
     }
 
@@ -204,6 +210,11 @@ impl CsvMetadata<'_> {
         self.value(MetadataField::InstallModes)
             .map(lists::install_modes)
             .unwrap_or_default()
+    }
+
+    /// Tells whether it lists install modes, supported or not.
+    pub fn lists_install_modes(&self) -> bool {
+        self.value(MetadataField::InstallModes).is_some()
     }
 
     /// Returns the supported platform features, such as `fips-compliant`, sorted by name: the union

@@ -1,4 +1,4 @@
-//! Platforms and times of creation of all bundles, for filters and orders.
+//! Platforms, times of creation and verdicts of OLM v1 of all bundles, for filters and orders.
 
 use std::sync::Arc;
 
@@ -6,12 +6,14 @@ use hashbrown::HashMap;
 use jiff::Timestamp;
 
 use crate::ids::id;
+use crate::olm_v1::{Verdict, Verdicts};
 use crate::platform::{Platform, PlatformVersion};
 
 /// Properties of all bundles that their metadata decides, by bundle id.
 pub(crate) struct BundleProperties {
     times: CreationTimes,
     platforms: Platforms,
+    pub(crate) verdicts: Verdicts,
 }
 
 /// Times of creation in microseconds since 1970; [`UNKNOWN`] where the metadata has none.
@@ -51,6 +53,14 @@ pub(crate) struct BundlePropertiesBuilder {
     times: CreationTimes,
     statements: HashMap<PlatformStatement, u32>,
     of_bundles: Vec<u32>,
+    verdicts: Verdicts,
+}
+
+/// Properties of one bundle.
+pub(crate) struct DecodedBundle {
+    pub(crate) platforms: PlatformStatement,
+    pub(crate) created_at: Option<Timestamp>,
+    pub(crate) verdict: Verdict,
 }
 
 impl BundleProperties {
@@ -70,14 +80,14 @@ impl BundleProperties {
 }
 
 impl BundlePropertiesBuilder {
-    /// Adds the platforms and the time of creation of the next bundle.
-    pub(crate) fn add(&mut self, platforms: PlatformStatement, created_at: Option<Timestamp>) {
+    /// Adds the next bundle.
+    pub(crate) fn add(&mut self, bundle: DecodedBundle) {
         let next = id(self.statements.len());
         self.of_bundles
-            .push(*self.statements.entry(platforms).or_insert(next));
-        self.times
-            .0
-            .push(created_at.map_or(UNKNOWN, Timestamp::as_microsecond));
+            .push(*self.statements.entry(bundle.platforms).or_insert(next));
+        let time = bundle.created_at.map(Timestamp::as_microsecond);
+        self.times.0.push(time.unwrap_or(UNKNOWN));
+        self.verdicts.push(bundle.verdict);
     }
 
     pub(crate) fn finish(mut self) -> BundleProperties {
@@ -86,6 +96,7 @@ impl BundlePropertiesBuilder {
         self.times.0.shrink_to_fit();
         BundleProperties {
             times: self.times,
+            verdicts: self.verdicts,
             platforms: Platforms {
                 statements: statements
                     .into_iter()

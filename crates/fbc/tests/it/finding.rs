@@ -3,7 +3,8 @@
 use fbc::work::Work;
 use fbc::{
     ApiFilter, Bundle, BundleFilter, BundleSort, CapabilityLevel, Catalog, Facet, FacetCounts,
-    FacetValue, InstallMode, MetaFilter, PackageFilter, Platform, SortDirection,
+    FacetValue, InstallMode, MetaFilter, OlmV1Installability, PackageFilter, Platform,
+    SortDirection,
 };
 use fbc_grammar::range::MastermindsRange;
 use serde_json::json;
@@ -67,6 +68,7 @@ fn text(value: FacetValue<'_>) -> String {
         FacetValue::Text(text) => text.to_owned(),
         FacetValue::CapabilityLevel(level) => format!("{level:?}"),
         FacetValue::InstallMode(mode) => format!("{mode:?}"),
+        FacetValue::OlmV1(value) => format!("{value:?}"),
         FacetValue::Boolean(is) => is.to_string(),
     }
 }
@@ -361,6 +363,7 @@ fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
             architecture: Some("amd64"),
             ..Platform::default()
         }),
+        olm_v1: vec![OlmV1Installability::No],
         deprecated: Some(true),
     };
     assert_eq!(packages(&catalog, &filter), ["etcd"]);
@@ -406,6 +409,10 @@ fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
         },
         PackageFilter {
             provides: Some(api("argo.io/App")),
+            ..filter.clone()
+        },
+        PackageFilter {
+            olm_v1: vec![OlmV1Installability::Yes, OlmV1Installability::Unknown],
             ..filter.clone()
         },
         PackageFilter {
@@ -693,6 +700,7 @@ fn conditions_on_bundles_must_all_hold() {
             architecture: Some("amd64"),
             ..Platform::default()
         }),
+        olm_v1: vec![OlmV1Installability::No],
         channel_head: Some(true),
         deprecated: Some(false),
     };
@@ -707,6 +715,10 @@ fn conditions_on_bundles_must_all_hold() {
                 architecture: Some("arm64"),
                 ..Platform::default()
             }),
+            ..filter.clone()
+        },
+        BundleFilter {
+            olm_v1: vec![OlmV1Installability::Yes, OlmV1Installability::Unknown],
             ..filter.clone()
         },
         BundleFilter {

@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use fbc::work::Work;
 use fbc::{
     ApiFilter, Bundle, BundleFilter, Catalog, CsvMetadata, Facet, FacetCounts, FacetValue,
-    GroupVersionKind, Head, MetaFilter, Package, PackageFilter, SearchField, SearchMatch,
+    GroupVersionKind, Head, MetaFilter, OlmV1Installability, Package, PackageFilter, SearchField,
+    SearchMatch,
 };
 use fbc_grammar::range::MastermindsRange;
 use fbc_grammar::version::Version;
 use fbc_read::Severity;
+use fbc_read::manifest::Manifests;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use testing::fixture;
@@ -45,12 +47,7 @@ fn failures(
     filter: &PackageFilter<'_>,
 ) -> (Vec<Facet>, bool) {
     let summary = package.summary();
-    let head = package
-        .default_channel()
-        .and_then(|channel| match channel.head() {
-            Head::One(entry) => entry.bundle(),
-            Head::None | Head::Several => None,
-        });
+    let head = default_head(package);
     let provides =
         |wanted| head.is_some_and(|bundle| bundle.provided_apis().any(|api| is_api(api, wanted)));
     let features: Vec<_> = summary.infrastructure_features().collect();
@@ -104,6 +101,10 @@ fn failures(
                 || modes
                     .iter()
                     .any(|&mode| summary.install_modes().contains(mode)),
+        ),
+        (
+            Facet::OlmV1,
+            filter.olm_v1.is_empty() || filter.olm_v1.contains(&installability(head)),
         ),
         (
             Facet::CapabilityLevels,
@@ -290,9 +291,28 @@ fn is_found(bundle: Bundle<'_>, filter: &BundleFilter<'_>) -> bool {
                 .any(|need| need.package == wanted)
         })
         && filter.channel_head.is_none_or(|wanted| is_head == wanted)
+        && (filter.olm_v1.is_empty() || filter.olm_v1.contains(&installability(Some(bundle))))
         && filter
             .deprecated
             .is_none_or(|wanted| bundle.deprecation().is_some() == wanted)
+}
+
+/// Whether OLM v1 can install a bundle, by the whole judgement.
+fn installability(bundle: Option<Bundle<'_>>) -> OlmV1Installability {
+    bundle.map_or(OlmV1Installability::Unknown, |bundle| {
+        let judgement = bundle.olm_v1(&mut Manifests::default(), &Work::unlimited());
+        judgement.unwrap().installability
+    })
+}
+
+/// The only head of the default channel.
+fn default_head(package: Package<'_>) -> Option<Bundle<'_>> {
+    package
+        .default_channel()
+        .and_then(|channel| match channel.head() {
+            Head::One(entry) => entry.bundle(),
+            Head::None | Head::Several => None,
+        })
 }
 
 fn values(package: Package<'_>, facet: Facet) -> BTreeSet<FacetValue<'_>> {
@@ -331,6 +351,7 @@ fn values(package: Package<'_>, facet: Facet) -> BTreeSet<FacetValue<'_>> {
             .into_iter()
             .collect(),
         Facet::Deprecated => [FacetValue::Boolean(package.deprecation().is_some())].into(),
+        Facet::OlmV1 => [FacetValue::OlmV1(installability(default_head(package)))].into(),
     }
 }
 
@@ -365,7 +386,7 @@ proptest! {
             for facet in [
                 Facet::Categories, Facet::Providers, Facet::Keywords, Facet::CapabilityLevels, Facet::InstallModes,
                 Facet::InfrastructureFeatures, Facet::Architectures, Facet::OperatingSystems, Facet::ValidSubscriptions,
-                Facet::Certified, Facet::Deprecated,
+                Facet::Certified, Facet::Deprecated, Facet::OlmV1,
             ] {
                 let mut counts = FacetCounts::default();
                 found.count(facet, &mut counts, &Work::unlimited()).unwrap();

@@ -11,6 +11,7 @@ mod icons;
 mod index;
 mod lifecycles;
 mod metadata;
+mod olm_v1;
 mod outlines;
 mod requirements;
 mod searching;

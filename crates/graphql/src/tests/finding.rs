@@ -53,6 +53,8 @@ fn packages_are_filtered_by_each_condition() {
         ("{deprecated: true}", &["etcd"]),
         ("{deprecated: false}", &["etcd", "minio", "zoo"]),
         ("{provides: {group: \"etcd.io\", kind: \"Etcd\"}}", &[]),
+        ("{olmV1: [UNKNOWN, NO]}", &["etcd", "etcd", "minio", "zoo"]),
+        ("{olmV1: [YES, TECH_PREVIEW, NO]}", &[]),
         ("{search: \"keys\"}", &["etcd"]),
         ("{search: \"etcd\", names: [\"minio\"]}", &[]),
     ] {
@@ -80,6 +82,35 @@ fn packages_are_filtered_by_each_condition() {
 }
 
 #[test]
+fn bundles_and_facets_say_what_olm_v1_can_install() {
+    let engine = engine(Limits::default());
+    let body = data(
+        &engine,
+        r#"{ bundle(catalog: "alpha", package: "etcd", name: "etcd.v1.0.0") {
+            olmV1 { installable judgedFrom blockers { code detail hard } } }
+            packages { facets { olmV1 { value displayName count } } } }"#,
+    );
+    let blocker = |detail| json!({ "code": "DEPENDENCY", "detail": detail, "hard": true });
+    assert_eq!(
+        body["bundle"]["olmV1"],
+        json!({
+            "installable": "NO",
+            "judgedFrom": "METADATA",
+            "blockers": [
+                blocker("requires the API `cert.io/v2`, kind `Issuer`"),
+                blocker("requires package `cert` in version `>=1.0.0`"),
+                blocker("has a property `olm.constraint`"),
+                blocker("has a property `olm.constraint`"),
+            ],
+        })
+    );
+    assert_eq!(
+        body["packages"]["facets"]["olmV1"],
+        json!([{ "value": "UNKNOWN", "displayName": "Unknown", "count": 4 }])
+    );
+}
+
+#[test]
 fn bundles_are_filtered_by_each_condition() {
     let engine = engine(Limits::default());
     for (filter, expected) in [
@@ -99,6 +130,8 @@ fn bundles_are_filtered_by_each_condition() {
             &["etcd.v1.0.0"],
         ),
         ("{channels: [\"beta\"]}", &["etcd.v1.1.0", "etcd.v1.0.0"]),
+        ("{olmV1: [NO]}", &["etcd.v1.0.0"]),
+        ("{olmV1: [YES, TECH_PREVIEW]}", &[]),
         (
             "{versionRange: \">=1.0.5\"}",
             &["etcd.v1.1.0", "etcd.v1.1.0"],

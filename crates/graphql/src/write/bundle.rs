@@ -82,6 +82,10 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 let lifecycle = bundle.lifecycle(writer.work)?;
                 return writer.optional_object(lifecycle.as_ref(), field);
             }
+            BundleField::OlmV1 => {
+                let judgement = bundle.olm_v1(&mut writer.manifests, writer.work)?;
+                return writer.object(&judgement, field);
+            }
             BundleField::RelatedImages => {
                 return writer.object_list(bundle.related_images(), field);
             }

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use fbc::work::{Step, Work, WorkStopped};
 use fbc::{
-    CapabilityLevel, Facet, FacetCounts, FacetValue, FoundPackages, InstallMode, PackageFilter,
+    CapabilityLevel, Facet, FacetCounts, FacetValue, FoundPackages, InstallMode,
+    OlmV1Installability, PackageFilter,
 };
 use serving::Served;
 
@@ -13,9 +14,11 @@ use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::fields::{
     BooleanFacetValueField, CapabilityLevelFacetValueField, CatalogFacetValueField,
-    InstallModeFacetValueField, PackageFacetsField, TextFacetValueField,
+    InstallModeFacetValueField, OlmV1FacetValueField, PackageFacetsField, TextFacetValueField,
 };
-use crate::filter::{self, CAPABILITY_LEVELS, INSTALL_MODE_NAMES, INSTALL_MODES};
+use crate::filter::{
+    self, CAPABILITY_LEVELS, INSTALL_MODE_NAMES, INSTALL_MODES, OLM_V1_NAMES, OLM_V1_VALUES,
+};
 
 /// The type `PackageFacets`.
 pub(super) struct PackageFacets<'a> {
@@ -135,6 +138,7 @@ fn facet(name: PackageFacetsField) -> Option<Facet> {
         PackageFacetsField::ValidSubscriptions => Facet::ValidSubscriptions,
         PackageFacetsField::Certified => Facet::Certified,
         PackageFacetsField::Deprecated => Facet::Deprecated,
+        PackageFacetsField::OlmV1 => Facet::OlmV1,
     })
 }
 
@@ -225,6 +229,17 @@ impl<'a> ResponseWriter<'a> {
                     field,
                 )
             }
+            FacetValue::OlmV1(value) => {
+                let display_name = filter::word(&OLM_V1_NAMES, &value);
+                writer.complete_object(
+                    ValueCount {
+                        value,
+                        count,
+                        display_name,
+                    },
+                    field,
+                )
+            }
             FacetValue::Boolean(is_met) => {
                 let display_name = condition_name(name, is_met);
                 writer.complete_object(
@@ -279,5 +294,12 @@ facet_value!(
 facet_value!(InstallMode, InstallModeFacetValueField, |value, writer| {
     writer.static_string(filter::word(&INSTALL_MODES, &value));
 });
+facet_value!(
+    OlmV1Installability,
+    OlmV1FacetValueField,
+    |value, writer| {
+        writer.static_string(filter::word(&OLM_V1_VALUES, &value));
+    }
+);
 facet_value!(bool, BooleanFacetValueField, |value, writer| writer
     .boolean(value));

@@ -6,23 +6,30 @@ use commands::{ChosenPackage, CommandError, ExitStatus, ListRequest};
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::ManifestKind;
+use crate::args::{ManifestKind, OlmV1Release};
 use crate::context::ServerSession;
 use crate::documents::MANIFEST;
 
 /// Label of a `ClusterCatalog` with its name, which OLM sets.
 const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
 
+/// The manifest that is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct WantedManifest<'a> {
+    pub(super) kind: ManifestKind,
+    pub(super) channel: Option<&'a str>,
+    pub(super) range: Option<&'a str>,
+    pub(super) release: OlmV1Release,
+}
+
 /// Prints a manifest.
 pub(super) async fn manifest(
     session: &ServerSession,
     package: &str,
-    kind: ManifestKind,
-    channel: Option<&str>,
-    range: Option<&str>,
+    wanted: WantedManifest<'_>,
 ) -> Result<(), CommandError> {
     let chosen = session.choose(package).await?;
-    check(session, &chosen, kind, channel, range).await?;
+    check(session, &chosen, wanted).await?;
     let data = session
         .data(
             MANIFEST,
@@ -30,9 +37,9 @@ pub(super) async fn manifest(
         )
         .await?;
     let package = &data["package"];
-    let object = match kind {
-        ManifestKind::ClusterExtension => cluster_extension(package, channel, range),
-        ManifestKind::Subscription => subscription(package, channel),
+    let object = match wanted.kind {
+        ManifestKind::ClusterExtension => cluster_extension(package, wanted),
+        ManifestKind::Subscription => subscription(package, wanted.channel),
         ManifestKind::ClusterCatalog => cluster_catalog(package)?,
     };
     match &session.output {
@@ -47,10 +54,14 @@ pub(super) async fn manifest(
 async fn check(
     session: &ServerSession,
     chosen: &ChosenPackage,
-    kind: ManifestKind,
-    channel: Option<&str>,
-    range: Option<&str>,
+    wanted: WantedManifest<'_>,
 ) -> Result<(), CommandError> {
+    let WantedManifest {
+        kind,
+        channel,
+        range,
+        ..
+    } = wanted;
     let channels: Vec<_> = channel.map(str::to_owned).into_iter().collect();
     let mut found = Vec::new();
     if let Some(range) = range.filter(|_| kind == ManifestKind::ClusterExtension) {
@@ -134,27 +145,28 @@ fn namespace(package: &Value) -> String {
     }
 }
 
-fn cluster_extension(package: &Value, channel: Option<&str>, range: Option<&str>) -> Value {
+fn cluster_extension(package: &Value, wanted: WantedManifest<'_>) -> Value {
     let name = text(package, "/name");
     let labels = json!({ NAME_LABEL: package["catalog"]["name"] });
     let mut catalog = json!({ "packageName": name, "selector": { "matchLabels": labels } });
-    if let Some(channel) = channel {
+    if let Some(channel) = wanted.channel {
         catalog["channels"] = json!([channel]);
     }
-    if let Some(range) = range {
+    if let Some(range) = wanted.range {
         catalog["version"] = json!(range);
     }
-    hint(&format!(
-        "the ServiceAccount `{name}-installer` needs the rights to install the package"
-    ));
+    let mut spec = json!({ "namespace": namespace(package) });
+    if wanted.release.needs_service_account() {
+        hint(&format!(
+            "the ServiceAccount `{name}-installer` needs the rights to install the package"
+        ));
+        spec["serviceAccount"] = json!({ "name": format!("{name}-installer") });
+    }
+    spec["source"] = json!({ "sourceType": "Catalog", "catalog": catalog });
     json!({
         "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterExtension",
         "metadata": { "name": name },
-        "spec": {
-            "namespace": namespace(package),
-            "serviceAccount": { "name": format!("{name}-installer") },
-            "source": { "sourceType": "Catalog", "catalog": catalog },
-        },
+        "spec": spec,
     })
 }
 

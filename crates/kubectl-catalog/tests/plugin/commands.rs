@@ -294,8 +294,7 @@ fn a_manifest_says_what_it_will_not_do() {
         );
         output.stderr
     };
-    let account = "the ServiceAccount `etcd-installer` needs the rights to install the package\n";
-    assert_eq!(told(&["--version", ">=1.0.0"]), account);
+    assert_eq!(told(&["--version", ">=1.0.0"]), "");
     let none = "error: package `etcd` has no bundle with a version in `>=99`\n";
     server.ends(&["manifest", "new/etcd", "--version", ">=99"], 4, "", none);
     let none =
@@ -314,6 +313,49 @@ fn a_manifest_says_what_it_will_not_do() {
         told(&["--kind", "Subscription", "--version", "1.0.0"]),
         left_out
     );
+}
+
+#[test]
+fn a_manifest_names_a_service_account_for_releases_of_olm_v1_that_want_one() {
+    let server = two(0, 0);
+    let manifest = |account: &str| {
+        format!(
+            "\
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterExtension
+metadata:
+  name: etcd
+spec:
+  namespace: etcd
+{account}  source:
+    catalog:
+      packageName: etcd
+      selector:
+        matchLabels:
+          olm.operatorframework.io/metadata.name: new
+    sourceType: Catalog
+"
+        )
+    };
+    let account = "  serviceAccount:\n    name: etcd-installer\n";
+    let told = "the ServiceAccount `etcd-installer` needs the rights to install the package\n";
+    let command = ["manifest", "new/etcd"];
+    server.ends(&command, 0, &manifest(""), "");
+    for (release, account, told) in [
+        ("1.11", "", ""),
+        ("v1.12.3", "", ""),
+        ("1.10", account, told),
+        ("v1.2.0", account, told),
+    ] {
+        let arguments = [&command[..], &["--olm-v1-release", release]].concat();
+        server.ends(&arguments, 0, &manifest(account), told);
+    }
+    for wrong in ["", "1", "0.18", "2.0", "1.x"] {
+        let output = server.run(&[&command[..], &["--olm-v1-release", wrong]].concat());
+        assert_eq!(output.status, Some(2), "{wrong}");
+        let reason = "expected a release of OLM v1, such as 1.10";
+        assert!(output.stderr.contains(reason), "{output:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,6 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use commands::ExitStatus;
 use fbc::{Bundle, Catalog};
-use fbc_read::manifest::read_manifest;
 use install_preview::summary::{InstallDifference, InstallSummary};
 use install_preview::{
     BundleManifestFile, DeploymentConfig, PreviewError, PreviewErrorCode, RegistryBundle,
@@ -23,9 +22,6 @@ use super::once;
 use super::output::{ignore_closed_pipe, stdout};
 use super::sources::SourceReference;
 use crate::args::PreviewArgs;
-
-/// Property with a manifest.
-const BUNDLE_OBJECT: &str = "olm.bundle.object";
 
 /// The preview of one bundle.
 struct BundlePreview<'a> {
@@ -138,30 +134,9 @@ impl<'a> BundlePreview<'a> {
     }
 }
 
-/// Decodes the manifests that the catalog has of a bundle.
+/// Decodes the manifests that the catalog has of a bundle; fails if it has none.
 fn inline_manifests(bundle: Bundle<'_>) -> Result<Vec<BundleManifestFile<'static>>, PreviewError> {
-    let mut files = Vec::new();
-    for property in bundle.properties() {
-        if property.type_name() != BUNDLE_OBJECT {
-            continue;
-        }
-        let name = format!("{:04}.yaml", files.len());
-        let mut bytes = Vec::new();
-        let read = property
-            .value()
-            .and_then(|value| read_manifest(value.raw(), &mut bytes));
-        if read.is_none() {
-            let message = format!("cannot decode manifest {name:?}: its data is not base64");
-            return Err(PreviewError::new(
-                PreviewErrorCode::UnreadableManifest,
-                message,
-            ));
-        }
-        files.push(BundleManifestFile {
-            name: name.into(),
-            bytes: bytes.into(),
-        });
-    }
+    let files = bundle.inline_manifests()?;
     if files.is_empty() {
         let message = format!(
             "the catalog has no manifests of bundle `{}`: they are in its image {}",
