@@ -16,7 +16,7 @@ use install_preview::{
 
 use crate::bundle::Bundle;
 use crate::csv_enums::{InstallMode, InstallModes};
-use crate::metadata::CsvMetadata;
+use crate::metadata::{CsvMetadata, ServiceAccountPermissions};
 use crate::property::{Property, PropertyKind};
 use crate::record::Payload;
 use crate::work::{Step, Work, WorkStopped};
@@ -350,7 +350,10 @@ impl Judging {
     fn permissions(&mut self, metadata: &CsvMetadata<'_>) {
         let accounts = metadata.cluster_permissions().unwrap_or_default();
         let mut used = Vec::new();
-        for rule in accounts.into_iter().flat_map(|account| account.rules()) {
+        for rule in accounts
+            .into_iter()
+            .flat_map(ServiceAccountPermissions::rules)
+        {
             let groups = rule.api_groups();
             if groups.iter().any(|group| group.decode() == OLM_V1_GROUP) {
                 return;

@@ -325,7 +325,7 @@ async fn a_browser_that_opens_the_url_is_led_to_the_playground() {
     let headers = [("accept", accept)];
     let (status, headers, _) = send(Method::GET, "/graphql", &headers, "").await;
     assert_eq!(
-        (status, &*headers["location"].to_str().unwrap()),
+        (status, headers["location"].to_str().unwrap()),
         (303, "playground/")
     );
 }
