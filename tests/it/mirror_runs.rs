@@ -398,7 +398,7 @@ fn a_run_that_is_killed_anywhere_goes_on_where_it_was_and_copies_nothing_twice()
 #[test]
 fn a_registry_that_lies_is_refused() {
     let fixture = Fixture::new();
-    let lies: [(Script, &str); 3] = [
+    let lies: [(Script, &str, i32); 3] = [
         (
             |request| {
                 let mut response = request.forward();
@@ -408,6 +408,7 @@ fn a_registry_that_lies_is_refused() {
                 ProxyAction::Respond(response)
             },
             "bytes instead of",
+            1,
         ),
         (
             |request| {
@@ -419,6 +420,7 @@ fn a_registry_that_lies_is_refused() {
                 ProxyAction::Respond(response)
             },
             "its digest is",
+            1,
         ),
         (
             |request| {
@@ -429,14 +431,16 @@ fn a_registry_that_lies_is_refused() {
                 ProxyAction::Respond(response)
             },
             "its digest is",
+            // A manifest is read for the plan, before anything is copied.
+            2,
         ),
     ];
-    for (lie, message) in lies {
+    for (lie, message, status) in lies {
         let liar = Proxy::start(fixture.sources[0].address, lie);
         let sources = [liar.address, fixture.sources[1].address];
         let target = Registry::start();
         let refused = fixture.mirror("run", sources, target.address);
-        assert_eq!(refused.status, Some(1), "{message}");
+        assert_eq!(refused.status, Some(status), "{message}");
         assert!(
             refused.stderr.contains(message),
             "{message}: {}",
@@ -668,7 +672,7 @@ fn an_image_that_cannot_be_read_keeps_everything_from_being_copied() {
         [fixture.sources[0].address, empty.address],
         fixture.target.address,
     );
-    assert_eq!(refused.status, Some(1));
+    assert_eq!(refused.status, Some(2));
     assert!(
         refused
             .stderr

@@ -72,7 +72,7 @@ fn every_command_takes_an_image() {
     let resolved: Value = serde_json::from_str(&resolved.stdout).unwrap();
     assert_eq!(resolved["bundle"]["name"], "etcd.v0.9.4");
     let elsewhere = run(catalogql().args(["validate", "--configs-dir=/other", &source]));
-    assert_eq!(elsewhere.status, Some(1));
+    assert_eq!(elsewhere.status, Some(2));
     assert!(elsewhere.stdout.contains("/other"), "{}", elsewhere.stdout);
 }
 

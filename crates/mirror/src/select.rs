@@ -33,6 +33,9 @@ const PACKAGE_PRICE: usize = 30;
 /// it.
 const BUNDLE_PRICE: usize = 20;
 
+/// Steps that an entry or a skip of a selected channel is charged as, for the checks of the result.
+const CHECKED_EDGE_PRICE: usize = 3;
+
 /// The rules that a selection follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MirrorRules {
@@ -191,6 +194,7 @@ pub fn select<'a>(
     let packages = match packages {
         Some(mut packages) => {
             if rules == MirrorRules::Catalogql {
+                charge_checks(&packages, work)?;
                 validity::check(catalog, selection, &mut packages, &mut selector.problems);
             }
             packages
@@ -205,6 +209,15 @@ pub fn select<'a>(
         set.packages.clear();
     }
     Ok(set)
+}
+
+/// Charges the checks of selected channels, which visit each entry and each skip.
+fn charge_checks(packages: &[MirroredPackage<'_>], work: &Work<'_>) -> Result<(), WorkStopped> {
+    let channels = packages.iter().flat_map(|package| &package.channels);
+    for entry in channels.flat_map(|channel| &channel.entries) {
+        work.draw(Step::Edge, CHECKED_EDGE_PRICE * (1 + entry.skips().len()))?;
+    }
+    Ok(())
 }
 
 struct Selector<'a, 's, 'w> {

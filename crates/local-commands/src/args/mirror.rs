@@ -30,7 +30,7 @@ pub enum MirrorCommand {
     /// The sizes are printed before anything is copied. Signatures and other artifacts that refer
     /// to the images are copied too. What is there already is not copied: a run that was killed
     /// goes on where it was. The exit status is 1 if the configuration is refused, or if an image
-    /// cannot be copied.
+    /// cannot be copied, and 2 if one cannot be read: then nothing is copied.
     Run(MirrorRunArgs),
     /// Copy everything of an OCI layout that `mirror run` wrote to a registry
     ///
