@@ -57,7 +57,7 @@ test("both pages have the same places in their heads, which lead to the same pag
   const explorer = await openPage(context, server.explorer);
   await explorer.page.locator("header.head a").last().waitFor();
   assert.deepEqual(await places(page), await places(explorer.page));
-  assert.equal((await places(page)).length, 5);
+  assert.equal((await places(page)).length, 6);
   assert.deepEqual(explorer.faults, []);
 });
 
