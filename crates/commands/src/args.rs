@@ -97,7 +97,7 @@ pub struct ListArgs {
     pub olm_v1: Option<Vec<OlmV1Arg>>,
 }
 
-/// Whether OLM v1 can install a bundle.
+/// Installability of a bundle by OLM v1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OlmV1Arg {
     /// No hard blocker is known

@@ -3,12 +3,11 @@
 
 use std::fmt::Write as _;
 
-use printing::text;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args::DiffArgs;
-use crate::documents::{DIFF, PACKAGE_NAMES};
+use crate::documents::DIFF;
 use crate::output::print_object;
 use crate::output::{ObjectList, OutputFormat, TableColumn, column, hint, is_structured, print};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
@@ -109,7 +108,7 @@ pub async fn diff<T: GraphqlTransport>(
         .package
         .iter()
         .filter(|name| packages.iter().all(|package| package.name != **name));
-    check_exist(session, sides, unchanged.cloned().collect()).await?;
+    check_exist(session, sides, unchanged.collect()).await?;
     if is_structured(&session.output) {
         print_object("CatalogDiff", found, &session.output)?;
     } else if session.output == OutputFormat::Markdown {
@@ -138,19 +137,16 @@ pub async fn diff<T: GraphqlTransport>(
 async fn check_exist<T: GraphqlTransport>(
     session: &CommandSession<T>,
     sides: DiffSides<'_>,
-    packages: Vec<String>,
+    packages: Vec<&String>,
 ) -> Result<(), CommandError> {
     let side = [sides.to, sides.from];
     let side = side.into_iter().find(|side| !side.starts_with(DIGEST));
     let (Some(catalog), false) = (side, packages.is_empty()) else {
         return Ok(());
     };
-    // What is in one content alone is a difference, so that one side tells.
-    let variables = json!({ "catalogs": [catalog], "names": packages });
-    let data = session.data(PACKAGE_NAMES, &variables).await?;
-    let known = data["packages"]["nodes"].as_array().into_iter().flatten();
-    let known: Vec<_> = known.map(|package| text(package, "/name")).collect();
-    match packages.iter().find(|name| !known.contains(name)) {
+    // One side is enough: a package that only the other has would be a difference.
+    let catalogs = [catalog.to_owned()];
+    match session.unknown_package(&catalogs, packages).await? {
         Some(name) => Err(session.no_package(&format!("{catalog}/{name}")).await),
         None => Ok(()),
     }

@@ -285,18 +285,24 @@ impl<T: GraphqlTransport> CommandSession<T> {
             return Ok(());
         }
         // A filter may have excluded packages that exist.
-        let variables = json!({ "catalogs": self.catalogs, "names": missing });
-        let data = self.data(PACKAGE_NAMES, &variables).await?;
-        let known: Vec<_> = data["packages"]["nodes"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|package| text(package, "/name"))
-            .collect();
-        match missing.into_iter().find(|name| !known.contains(name)) {
+        match self.unknown_package(&self.catalogs, missing).await? {
             Some(name) => Err(self.no_package(name).await),
             None => Ok(()),
         }
+    }
+
+    /// Returns the first of these packages that none of the catalogs has; without names of catalogs,
+    /// each counts.
+    pub(crate) async fn unknown_package<'n>(
+        &self,
+        catalogs: &[String],
+        names: Vec<&'n String>,
+    ) -> Result<Option<&'n String>, CommandError> {
+        let variables = json!({ "catalogs": catalogs, "names": names });
+        let data = self.data(PACKAGE_NAMES, &variables).await?;
+        let known = data["packages"]["nodes"].as_array().into_iter().flatten();
+        let known: Vec<_> = known.map(|package| text(package, "/name")).collect();
+        Ok(names.into_iter().find(|name| !known.contains(name)))
     }
 
     /// Fails if a package, as NAME or CATALOG/NAME, does not have one of these channels. `found`

@@ -1,4 +1,4 @@
-//! Whether OLM v1 can install a bundle, judged from what its catalog says.
+//! Installability of bundles by OLM v1, judged from what their catalog says.
 //!
 //! The rules are those of upstream's migration library (`operator-framework/library-olm` at
 //! 4bfca30f, checks C1a, C2, C3 and C5) and of the controller's renderer, which `install-preview`
@@ -39,7 +39,7 @@ const OLM_V0_RESOURCES: [&str; 5] = [
 /// API group of OLM v1: an operator that names it is prepared.
 const OLM_V1_GROUP: &str = "olm.operatorframework.io";
 
-/// Whether OLM v1 can install a bundle.
+/// Installability of a bundle by OLM v1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OlmV1Installability {
     /// No hard blocker is known.
@@ -52,7 +52,7 @@ pub enum OlmV1Installability {
     Unknown,
 }
 
-/// What a judgement was made from.
+/// Evidence of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OlmV1Evidence {
     /// Properties of the bundle.
@@ -64,9 +64,9 @@ pub enum OlmV1Evidence {
 /// A judgement of a bundle with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OlmV1Judgement {
-    /// Whether OLM v1 can install it.
+    /// Installability of the bundle.
     pub installability: OlmV1Installability,
-    /// Evidence of the judgement.
+    /// Metadata or manifests.
     pub evidence: OlmV1Evidence,
     /// Blockers, and notes that do not prevent an install.
     pub blockers: Vec<OlmV1Blocker>,
@@ -104,15 +104,15 @@ pub enum OlmV1BlockerCode {
 
 /// The verdict on a bundle; a preliminary one becomes final when its manifests are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct InstallVerdict {
     installability: OlmV1Installability,
     is_preliminary: bool,
 }
 
-/// Verdicts on all bundles by id, a byte each. They depend on the content alone, so that making
+/// The verdicts on all bundles by id, a byte each. They depend on the content alone, so that making
 /// one final cannot be observed.
 #[derive(Default)]
-pub(crate) struct Verdicts(Vec<AtomicU8>);
+pub(crate) struct InstallVerdicts(Vec<AtomicU8>);
 
 /// Bit of a preliminary verdict.
 const PRELIMINARY: u8 = 1 << 7;
@@ -139,18 +139,18 @@ impl<'a> Bundle<'a> {
         if let Some(metadata) = &metadata {
             work.draw(Step::JsonByte, 3 * metadata.install_bytes())?;
         }
-        let mut judging = self.judging(metadata.as_ref());
-        if judging.evidence == OlmV1Evidence::Manifests {
+        let mut judgement = self.judgement_builder(metadata.as_ref());
+        if judgement.evidence == OlmV1Evidence::Manifests {
             work.draw(Step::ParsedByte, self.manifest_bytes())?;
-            judging.refuse(self.renderer_refusals());
+            judgement.refuse(self.renderer_refusals());
         }
-        Ok(judging.finish())
+        Ok(judgement.finish())
     }
 
     /// Judges the bundle by its properties and metadata alone, as [`Bundle::olm_v1`] does for one
     /// without manifests.
     pub fn judge_olm_v1(self, metadata: Option<&CsvMetadata<'_>>) -> OlmV1Judgement {
-        self.judging(metadata).finish()
+        self.judgement_builder(metadata).finish()
     }
 
     /// Returns whether OLM v1 can install the bundle, as [`Bundle::olm_v1`] does.
@@ -219,38 +219,38 @@ impl<'a> Bundle<'a> {
         self,
         metadata: Option<&CsvMetadata<'_>>,
         manifests: &mut Manifests,
-    ) -> Verdict {
+    ) -> InstallVerdict {
         // A catalog may have both kinds of metadata: then the manifests say more.
         let csv = match metadata {
             Some(metadata) if metadata.is_manifest => None,
             _ => self.manifest_metadata_by(manifests),
         };
-        let judging = self.judging(csv.as_ref().or(metadata));
-        let is_preliminary = judging.evidence == OlmV1Evidence::Manifests && !judging.is_hard();
-        Verdict {
-            installability: judging.finish().installability,
+        let judgement = self.judgement_builder(csv.as_ref().or(metadata));
+        let is_preliminary = judgement.evidence == OlmV1Evidence::Manifests && !judgement.is_hard();
+        InstallVerdict {
+            installability: judgement.finish().installability,
             is_preliminary,
         }
     }
 
     /// Judges all but what the renderer decides.
-    fn judging(self, metadata: Option<&CsvMetadata<'_>>) -> Judging {
-        let mut judging = Judging {
+    fn judgement_builder(self, metadata: Option<&CsvMetadata<'_>>) -> JudgementBuilder {
+        let mut judgement = JudgementBuilder {
             evidence: OlmV1Evidence::Metadata,
             blockers: Vec::new(),
             is_known: false,
         };
-        judging.dependencies(self);
+        judgement.dependencies(self);
         if let Some(metadata) = metadata {
             if metadata.is_manifest {
-                judging.evidence = OlmV1Evidence::Manifests;
+                judgement.evidence = OlmV1Evidence::Manifests;
             }
-            judging.install_modes(metadata);
-            judging.api_services(metadata);
-            judging.permissions(metadata);
-            judging.webhooks(metadata);
+            judgement.install_modes(metadata);
+            judgement.api_services(metadata);
+            judgement.permissions(metadata);
+            judgement.webhooks(metadata);
         }
-        judging
+        judgement
     }
 
     /// Returns the reasons for which the renderer of the controller refuses the manifests.
@@ -277,15 +277,15 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// A judgement in the making.
-struct Judging {
+/// Collects the reasons of a judgement.
+struct JudgementBuilder {
     evidence: OlmV1Evidence,
     blockers: Vec<OlmV1Blocker>,
-    /// Whether everything that decides is known.
+    /// `true` if everything that decides is known.
     is_known: bool,
 }
 
-impl Judging {
+impl JudgementBuilder {
     fn add(&mut self, code: OlmV1BlockerCode, is_hard: bool, detail: String) {
         self.blockers.push(OlmV1Blocker {
             code,
@@ -448,8 +448,8 @@ impl fmt::Display for OlmV1BlockerCode {
     }
 }
 
-impl Verdicts {
-    pub(crate) fn push(&mut self, verdict: Verdict) {
+impl InstallVerdicts {
+    pub(crate) fn push(&mut self, verdict: InstallVerdict) {
         let bit = if verdict.is_preliminary {
             PRELIMINARY
         } else {
@@ -459,10 +459,10 @@ impl Verdicts {
             .push(AtomicU8::new(verdict.installability as u8 | bit));
     }
 
-    fn get(&self, bundle: usize) -> Verdict {
+    fn get(&self, bundle: usize) -> InstallVerdict {
         // Relaxed, because a verdict guards no other memory, and every thread finds the same one.
         let byte = self.0[bundle].load(Ordering::Relaxed);
-        Verdict {
+        InstallVerdict {
             installability: OlmV1Installability::ALL[usize::from(byte & !PRELIMINARY)],
             is_preliminary: byte & PRELIMINARY != 0,
         }

@@ -288,6 +288,10 @@ async fn respond_to_get(
         return websocket::open(server, request);
     }
     let parameters = request.uri().query().unwrap_or_default();
+    if parameters.is_empty() && request::is_browser(request.headers()) {
+        // A person who opens the bare URL wants to write a document.
+        return Redirect::to("playground/").into_response();
+    }
     let maximum = server.engine.limits().url_bytes;
     if parameters.len() > maximum {
         let message = format!(
@@ -311,10 +315,6 @@ async fn respond_to_get(
         Err(error) => return server.respond_not_queued(&error, context.headers),
     };
     let request = request::from_url(parameters);
-    if request.is_err() && request::is_browser(context.headers) {
-        // Whoever opens the address in a browser wants to write a document.
-        return Redirect::to("playground/").into_response();
-    }
     // Boxed, because the state of this large future would be moved with every request.
     Box::pin(respond(&server, context, request, Some(parameters), permit)).await
 }

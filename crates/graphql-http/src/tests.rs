@@ -323,11 +323,15 @@ async fn a_document_may_be_named_by_its_digest_once_it_was_sent() {
 async fn a_browser_that_opens_the_url_is_led_to_the_playground() {
     let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
     let headers = [("accept", accept)];
-    let (status, headers, _) = send(Method::GET, "/graphql", &headers, "").await;
+    let (status, answered, _) = send(Method::GET, "/graphql", &headers, "").await;
     assert_eq!(
-        (status, headers["location"].to_str().unwrap()),
+        (status, answered["location"].to_str().unwrap()),
         (303, "playground/")
     );
+    // A parameter that is wrong is told.
+    let (status, _, body) = send(Method::GET, "/graphql?documentId=x", &headers, "").await;
+    let is_told = body.contains("`documentId` must be sha256:");
+    assert_eq!((status, is_told), (200, true), "{body}");
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ pub(super) const INSTALL_MODE_NAMES: [(InstallMode, &str); 4] = [
     (InstallMode::AllNamespaces, "All namespaces"),
 ];
 
-/// What OLM v1 can install, with the enum values in the schema.
+/// Installability by OLM v1, with the enum values in the schema.
 pub(super) const OLM_V1_VALUES: [(OlmV1Installability, &str); 4] = [
     (OlmV1Installability::Yes, "YES"),
     (OlmV1Installability::TechPreview, "TECH_PREVIEW"),
@@ -59,7 +59,7 @@ pub(super) const OLM_V1_VALUES: [(OlmV1Installability, &str); 4] = [
     (OlmV1Installability::Unknown, "UNKNOWN"),
 ];
 
-/// What OLM v1 can install, with display names.
+/// Installability by OLM v1, with display names.
 pub(super) const OLM_V1_NAMES: [(OlmV1Installability, &str); 4] = [
     (OlmV1Installability::Yes, "Installable"),
     (OlmV1Installability::TechPreview, "Technology preview"),

@@ -2,8 +2,8 @@
 //!
 //! First the manifests are read (`graph`), so that all sizes are known before anything is copied
 //! (`plan`). Then what the target (`target`) does not have is copied (`copier`): blobs, manifests,
-//! and the tag last, so that a tag means that everything is there. A copy that was killed goes on
-//! where it was. `verify` compares what is at the target.
+//! and the tag last, so that a tag means that everything is there. A copy that was killed is
+//! resumed. `verify` compares what is at the target.
 
 mod copier;
 mod graph;

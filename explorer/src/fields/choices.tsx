@@ -17,7 +17,7 @@ export interface ChoicesProps {
   onChoose: (chosen: readonly string[]) => void;
 }
 
-/** Boxes to check; what the address names and nobody has is among them. */
+/** Boxes to check; names of the address that are not known are among them. */
 export function Choices({ title, none, items, chosen, names = false, onChoose }: ChoicesProps) {
   const unknown = chosen.filter((value) => !items.some((item) => item.value === value));
   const all = [...items, ...unknown.map((value) => ({ value, label: `${value} · unknown` }))];

@@ -62,14 +62,13 @@ function Chosen({ address, served }: { address: MatrixAddress; served: readonly 
 /** The lowest version of the platform first; catalogs that say none come last, in the order in which they were chosen. */
 function ordered(names: readonly string[], served: readonly ServedCatalog[]): string[] {
   const place = (name: string) => {
-    const catalog = served.find((each) => each.name === name);
-    const release = catalog && catalogRelease(catalog)?.release;
+    const release = versionOf(name, served);
     return release ? minorOf(release) : Infinity;
   };
   return [...names].sort((one, other) => Math.sign(place(one) - place(other)) || 0);
 }
 
-/** So many packages are shown until somebody wants to see them all. */
+/** So many packages are shown at first. */
 const SHORT = 100;
 
 interface RowsProps {

@@ -20,7 +20,7 @@ import { reasonText } from "./reasons";
 
 type MirrorSet = NonNullable<NonNullable<MirrorData["catalog"]>["mirrorSet"]>;
 
-/** Bundles and images that are shown until somebody wants to see them all. */
+/** Bundles and images that are shown at first. */
 const SHORT = 40;
 
 export default function MirrorPage({ address }: { address: MirrorAddress }) {

@@ -46,7 +46,7 @@ pub enum FacetValue<'c> {
     CapabilityLevel(CapabilityLevel),
     /// An install mode.
     InstallMode(InstallMode),
-    /// Whether OLM v1 can install the package.
+    /// Installability of the package by OLM v1.
     OlmV1(OlmV1Installability),
     /// `true` for packages that meet a condition, `false` for those that do not.
     Boolean(bool),

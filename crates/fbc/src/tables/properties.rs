@@ -6,14 +6,14 @@ use hashbrown::HashMap;
 use jiff::Timestamp;
 
 use crate::ids::id;
-use crate::olm_v1::{Verdict, Verdicts};
+use crate::olm_v1::{InstallVerdict, InstallVerdicts};
 use crate::platform::{Platform, PlatformVersion};
 
 /// Properties of all bundles that their metadata decides, by bundle id.
 pub(crate) struct BundleProperties {
     times: CreationTimes,
     platforms: Platforms,
-    pub(crate) verdicts: Verdicts,
+    pub(crate) verdicts: InstallVerdicts,
 }
 
 /// Times of creation in microseconds since 1970; [`UNKNOWN`] where the metadata has none.
@@ -53,14 +53,14 @@ pub(crate) struct BundlePropertiesBuilder {
     times: CreationTimes,
     statements: HashMap<PlatformStatement, u32>,
     of_bundles: Vec<u32>,
-    verdicts: Verdicts,
+    verdicts: InstallVerdicts,
 }
 
 /// Properties of one bundle.
 pub(crate) struct DecodedBundle {
     pub(crate) platforms: PlatformStatement,
     pub(crate) created_at: Option<Timestamp>,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: InstallVerdict,
 }
 
 impl BundleProperties {

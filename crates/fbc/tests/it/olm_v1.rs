@@ -1,4 +1,4 @@
-//! Whether OLM v1 can install bundles: each rule both ways, from metadata and from manifests.
+//! Installability of bundles by OLM v1: each rule both ways, from metadata and from manifests.
 //!
 //! Cases of checks C1a, C2, C3 and C5 are those of the unit tests of upstream's migration library.
 

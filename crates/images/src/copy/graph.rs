@@ -130,6 +130,15 @@ impl GraphPart {
 impl GraphReader<'_> {
     /// Reads everything, from the manifest with this tag or digest.
     pub(super) async fn read(self, root: &str) -> Result<ImageGraph, ImageError> {
+        let missing = || ImageError::NotFound {
+            resource: format!("`{root}`"),
+            location: self.source.location(),
+        };
+        self.find(root).await?.ok_or_else(missing)
+    }
+
+    /// Reads everything, as [`Self::read`] does; `None` if there is no such manifest.
+    pub(super) async fn find(&self, root: &str) -> Result<Option<ImageGraph>, ImageError> {
         let mut graph = ImageGraph {
             name: self.name.to_owned(),
             digest: Digest::new([0; 32]),
@@ -138,10 +147,7 @@ impl GraphReader<'_> {
             source: self.source.clone(),
         };
         let Some((bytes, found)) = self.source.manifest(root, self.limits).await? else {
-            return Err(ImageError::NotFound {
-                resource: format!("`{root}`"),
-                location: self.source.location(),
-            });
+            return Ok(None);
         };
         graph.digest = found;
         let image = self.add_tree(&mut graph, bytes, found).await?;
@@ -153,7 +159,7 @@ impl GraphReader<'_> {
             order: image,
         });
         self.check_sizes(&graph)?;
-        Ok(graph)
+        Ok(Some(graph))
     }
 
     /// Adds what refers to manifests of the image.

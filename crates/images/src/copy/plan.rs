@@ -1,4 +1,4 @@
-//! What is copied, with its sizes, before anything is.
+//! The plan of a copy: images with all their manifests and sizes, before anything is copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
@@ -25,7 +25,7 @@ pub const MAX_COPIED_IMAGES: usize = 50_000;
 /// Beginning of the tag that is made of a digest.
 const DIGEST_TAG_PREFIX: &str = "sha256-";
 
-/// Where images are copied from.
+/// Origin of the images.
 #[derive(Clone, Debug)]
 pub enum CopyOrigin {
     /// Registries that references name, or their mirrors.

@@ -1,4 +1,4 @@
-//! Where an image is copied from.
+//! Source of an image: a registry, an OCI layout, or a packed image.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) struct NamedLayout {
     pub(crate) names: BTreeMap<String, Digest>,
 }
 
-/// Where the manifests and blobs of one image are.
+/// Source of the manifests and blobs of one image.
 #[derive(Clone, Debug)]
 pub(crate) enum GraphSource {
     Registry(Arc<RegistrySession>),

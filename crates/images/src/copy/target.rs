@@ -1,4 +1,4 @@
-//! Where images are copied to: a registry, or an OCI layout on disk.
+//! Target of copies: a registry, or an OCI layout on disk.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ pub const MAX_MOUNT_CANDIDATES: usize = 8;
 /// Member of an index with its entries.
 const MANIFESTS: &str = "manifests";
 
-/// Where images are copied to.
+/// Target of images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopyTarget {
     /// The registry of the targets of the images.
@@ -54,7 +54,7 @@ pub(super) enum TargetPlace<'a> {
     },
 }
 
-/// How a blob came to the target.
+/// Way in which a blob came to the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlobArrival {
     Present,

@@ -186,22 +186,18 @@ impl MirrorVerifier<'_> {
         let root = expected
             .digest
             .map_or_else(|| tag.clone(), |digest| digest.to_string());
-        if source
-            .manifest(&root, &self.limits)
-            .await
-            .is_ok_and(|found| found.is_none())
-        {
-            self.find(MirrorState::Missing, shown, String::new());
-            return Ok(());
-        }
         let reader = GraphReader {
             name: &shown,
             source: source.clone(),
             limits: &self.limits,
             total: &AtomicU64::new(0),
         };
-        let graph = match reader.read(&root).await {
-            Ok(graph) => graph,
+        let graph = match reader.find(&root).await {
+            Ok(Some(graph)) => graph,
+            Ok(None) => {
+                self.find(MirrorState::Missing, shown, String::new());
+                return Ok(());
+            }
             Err(error @ ImageError::Unreachable { .. }) => return Err(error),
             Err(error) => {
                 self.find(MirrorState::Broken, shown, error.to_string());

@@ -29,7 +29,7 @@ pub enum MirrorCommand {
     ///
     /// The sizes are printed before anything is copied. Signatures and other artifacts that refer
     /// to the images are copied too. What is there already is not copied: a run that was killed
-    /// goes on where it was. The exit status is 1 if the configuration is refused, or if an image
+    /// resumes. The exit status is 1 if the configuration is refused, or if an image
     /// cannot be copied, and 2 if one cannot be read: then nothing is copied.
     Run(MirrorRunArgs),
     /// Copy everything of an OCI layout that `mirror run` wrote to a registry
@@ -85,7 +85,7 @@ pub struct MirrorCatalogArgs {
     pub output: String,
 }
 
-/// Where images are copied to.
+/// Target of images.
 #[derive(Debug, clap::Args)]
 pub struct MirrorDestinationArgs {
     /// Registry, and a path in it, or an OCI layout

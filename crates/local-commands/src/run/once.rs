@@ -1,14 +1,21 @@
 //! Loads catalogs for a command that answers and ends: nothing of them is stored.
 
+use std::io;
 use std::sync::Arc;
 
 use loading::{LoadError, RefreshPolicy, load_once};
 use serving::Content;
+use tokio::runtime::{Builder, Runtime};
 
 use super::registries::{RegistryAccess, needs_registry};
 use super::sources::SourceReference;
 use super::terminal::Terminal;
 use crate::args::ImageArgs;
+
+/// Creates the runtime of a command, which needs one thread.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
 
 /// Loads each of these sources, one after another, under the names that progress is shown by.
 pub(super) fn load<'a>(
@@ -24,9 +31,7 @@ pub(super) fn load<'a>(
     let registries = RegistryAccess::default().update(&images.registries, needs_registry)?;
     let terminal = Arc::new(Terminal::default());
     let folder = std::env::temp_dir();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let load = |(name, reference): (&str, &SourceReference)| {
         let shown = Arc::clone(&terminal);
         let shown_as = name.to_owned();

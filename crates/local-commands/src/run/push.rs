@@ -39,10 +39,7 @@ pub(super) fn push_image(
     registries: &RegistryArgs,
 ) -> anyhow::Result<String> {
     let registries = RegistryAccess::default().update(registries, true)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    Ok(runtime.block_on(registries.push(to, image))?)
+    Ok(once::runtime()?.block_on(registries.push(to, image))?)
 }
 
 /// Packs the files that `.indexignore` leaves in, if they are a valid catalog.

@@ -114,10 +114,14 @@ impl CatalogTarget {
 /// Returns `true` for what names no directory, and has a registry and a tag or digest, as `push`
 /// takes it.
 fn is_like_an_image(text: &str) -> bool {
-    let has_registry = text.split_once('/').is_some_and(|(host, _)| {
-        host.contains(['.', ':']) && !host.starts_with('.') || host == "localhost"
-    });
+    let has_registry = begins_with_registry(text) || text.starts_with("localhost/");
     has_registry && !Path::new(text).exists() && RegistryReference::parse(text).is_ok()
+}
+
+/// Returns `true` if a text has a host with a domain or a port before its first slash.
+pub(super) fn begins_with_registry(text: &str) -> bool {
+    text.split_once('/')
+        .is_some_and(|(host, _)| host.contains(['.', ':']) && !host.starts_with('.'))
 }
 
 /// Creates a temporary folder.

@@ -19,11 +19,12 @@ use mirror::PlannedImage;
 use super::catalog::scratch;
 use super::set::{Destination, MirroredCatalog, MirroredSet};
 use crate::args::{MirrorLoadArgs, MirrorRunArgs};
+use crate::run::once::runtime;
 use crate::run::output::{error, ignore_closed_pipe, stderr, stdout, table};
 use crate::run::registries::RegistryAccess;
 use crate::run::terminal::Terminal;
 
-/// What is copied, and where to.
+/// A copy that a command makes.
 struct CopyRun {
     registries: Registries,
     destination: Destination,
@@ -46,7 +47,7 @@ pub(super) fn run(args: &MirrorRunArgs) -> anyhow::Result<ExitCode> {
         is_dry: args.dry_run,
         catalogs: set.catalogs,
     };
-    block_on(run.copy(set.images))
+    runtime()?.block_on(run.copy(set.images))
 }
 
 /// Copies everything of a layout.
@@ -75,26 +76,17 @@ pub(super) fn load(args: &MirrorLoadArgs) -> anyhow::Result<ExitCode> {
         is_dry: args.dry_run,
         catalogs: Vec::new(),
     };
-    block_on(run.copy(images))
-}
-
-fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(work)
+    runtime()?.block_on(run.copy(images))
 }
 
 impl CopyRun {
     /// Prints the plan, copies, and prints what was done.
     async fn copy(self, images: Vec<images::copy::ImageToCopy>) -> anyhow::Result<ExitCode> {
         let (mut plan, failures) = self.registries.plan_copies(images, &self.origin).await?;
-        if !failures.is_empty() {
-            print_failures(&failures)?;
-            bail!(
-                "nothing was copied, because {} images cannot be read",
-                failures.len()
-            );
+        let unreadable = failures.len();
+        print_failures(failures)?;
+        if unreadable > 0 {
+            bail!("nothing was copied, because {unreadable} images cannot be read");
         }
         // The layers stay until they are copied.
         let mut folders = Vec::new();
@@ -113,8 +105,9 @@ impl CopyRun {
         let outcome = plan
             .copy(&self.registries, &target, scratch.path(), progress)
             .await?;
-        print_failures(&outcome.failures)?;
         let mut text = outcome_text(&outcome);
+        let is_complete = outcome.failures.is_empty();
+        print_failures(outcome.failures)?;
         if matches!(self.destination, Destination::Registry(_)) {
             let catalogs = plan.targets().skip(plan.targets().count() - folders.len());
             for catalog in catalogs {
@@ -122,7 +115,7 @@ impl CopyRun {
             }
         }
         ignore_closed_pipe(stdout().write_all(text.as_bytes()))?;
-        if outcome.failures.is_empty() {
+        if is_complete {
             Ok(ExitCode::SUCCESS)
         } else {
             Ok(ExitCode::FAILURE)
@@ -130,21 +123,14 @@ impl CopyRun {
     }
 }
 
-fn print_failures(failures: &[CopyFailure]) -> anyhow::Result<()> {
-    for failure in failures {
-        let mut causes = String::new();
-        let mut cause = std::error::Error::source(&failure.error);
-        while let Some(source) = cause {
-            let _ = write!(causes, ": {source}");
-            cause = source.source();
-        }
-        writeln!(
-            stderr(),
-            "{} `{}`: {}{causes}",
-            error(),
-            failure.image,
-            failure.error
-        )?;
+fn print_failures(failures: Vec<CopyFailure>) -> anyhow::Result<()> {
+    for CopyFailure {
+        image,
+        error: cause,
+    } in failures
+    {
+        let cause = anyhow::Error::from(cause);
+        writeln!(stderr(), "{} `{image}`: {cause:#}", error())?;
     }
     Ok(())
 }

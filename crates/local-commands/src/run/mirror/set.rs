@@ -13,7 +13,7 @@ use mirror::output::{MirrorTarget, image_targets};
 use mirror::{CatalogSelection, MirrorRules, PlannedImage, plan};
 use tempfile::TempDir;
 
-use super::catalog::{pack, scratch, select_of, selected_files};
+use super::catalog::{begins_with_registry, pack, scratch, select_of, selected_files};
 use super::{LoadedSource, Selection, as_values};
 use crate::args::{MirrorDestinationArgs, MirrorSelectionArgs};
 
@@ -23,7 +23,7 @@ const LOCAL: &str = "localhost";
 /// Number of digits of a digest in the tag of a catalog.
 const TAG_DIGITS: usize = 12;
 
-/// Where a set is copied to.
+/// Target of a set.
 pub(super) enum Destination {
     Registry(MirrorTarget),
     Layout(PathBuf),
@@ -187,11 +187,9 @@ fn catalog_reference(
     let named = [Some(&*item.catalog), source.content.image.as_deref()];
     let mut references = named.into_iter().flatten().filter_map(|text| {
         let text = without_scheme(text);
-        let host = text.split('/').next()?;
         // Otherwise it is a path, or the name of a source.
-        let has_host = text.contains('/') && host.contains(['.', ':']) && !host.starts_with('.');
         let reference = ImageReference::parse(text).ok()?;
-        has_host.then_some(reference)
+        begins_with_registry(text).then_some(reference)
     });
     let Some(reference) = references.next() else {
         return Ok(RegistryReference::parse(&format!(

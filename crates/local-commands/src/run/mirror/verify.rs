@@ -9,6 +9,7 @@ use indicatif::HumanBytes;
 use super::catalog::scratch;
 use super::set::{Destination, MirroredSet};
 use crate::args::MirrorVerifyArgs;
+use crate::run::once::runtime;
 use crate::run::output::{ignore_closed_pipe, stderr, stdout, table, warning};
 use crate::run::registries::RegistryAccess;
 
@@ -29,10 +30,7 @@ pub(super) fn verify(args: &MirrorVerifyArgs) -> anyhow::Result<ExitCode> {
     let expected: Vec<_> = images.chain(catalogs).collect();
     let registries = RegistryAccess::default().update(&args.selection.images.registries, true)?;
     let scratch = scratch()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let check = runtime.block_on(registries.verify_copies(
+    let check = runtime()?.block_on(registries.verify_copies(
         &expected,
         &destination.target(),
         destination.prefix(),

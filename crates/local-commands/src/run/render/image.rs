@@ -11,9 +11,10 @@ use images::unpack::{
 use images::{ImageKind, ImageSource, Registries};
 use loading::Source;
 use tempfile::TempDir;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::args::RegistryArgs;
+use crate::run::once;
 use crate::run::registries::{RegistryAccess, needs_registry};
 
 /// Labels with the directories of a bundle in its image.
@@ -39,7 +40,7 @@ impl<'a> BundleImages<'a> {
     /// Prepares pulling bundles. No file of settings is read before an image of a registry is
     /// pulled.
     pub(in crate::run) fn new(registries: &'a RegistryArgs) -> anyhow::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = once::runtime()?;
         Ok(Self {
             registries,
             access: RegistryAccess::default(),
