@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::output::{OutputFormat, parse_output};
+use crate::output::{OutputFormat, TableColumn, parse_output, with_column};
 use crate::sorting::ListOrder;
 use crate::{CommandError, ExitStatus};
 
@@ -95,6 +95,38 @@ pub struct ListArgs {
     /// with the codes of blockers; with values, list only those
     #[arg(long, value_enum, num_args = 0.., require_equals = true, value_delimiter = ',')]
     pub olm_v1: Option<Vec<OlmV1Arg>>,
+    #[command(flatten)]
+    pub support: SupportArgs,
+}
+
+/// Day on which phases of support are shown.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SupportArgs {
+    /// Also show the phase of support on a day, such as 2026-11-26
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    pub support_on: Option<String>,
+}
+
+impl SupportArgs {
+    /// Returns `true` if phases of support are shown.
+    pub fn is_shown(&self) -> bool {
+        self.support_on.is_some()
+    }
+
+    /// Adds the variables of documents that ask for a phase of support.
+    pub fn add_to(&self, variables: &mut Value) {
+        variables["on"] = self.support_on.as_deref().unwrap_or_default().into();
+        variables["withSupport"] = self.is_shown().into();
+    }
+
+    /// Returns the columns of a table, with that of the phase of support if it is shown.
+    pub fn columns(&self, columns: &[TableColumn], support: TableColumn) -> Vec<TableColumn> {
+        if self.is_shown() {
+            with_column(columns, support)
+        } else {
+            columns.to_vec()
+        }
+    }
 }
 
 /// Installability of a bundle by OLM v1.
@@ -234,9 +266,8 @@ pub struct UpgradePlanArgs {
     /// CPU architecture of the nodes: upgrades go only to bundles for it
     #[arg(long, value_name = "NAME")]
     pub architecture: Option<String>,
-    /// Also show the phase of support on a day, such as 2026-11-26
-    #[arg(long, value_name = "DATE", value_parser = parse_day)]
-    pub support_on: Option<String>,
+    #[command(flatten)]
+    pub support: SupportArgs,
 }
 
 /// Packages of `mirror`, in place of a configuration.
@@ -533,7 +564,7 @@ pub fn parse_installed(text: &str) -> Option<InstalledArg> {
 }
 
 /// Checks that a text is a day.
-pub fn parse_day(text: &str) -> Result<String, String> {
+fn parse_day(text: &str) -> Result<String, String> {
     match jiff::civil::Date::strptime("%Y-%m-%d", text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err("write a day as YEAR-MONTH-DAY, such as 2026-11-26".to_owned()),

@@ -5,9 +5,10 @@ use console::style;
 use printing::text;
 use serde_json::{Value, json};
 
+use crate::args::SupportArgs;
 use crate::documents::{BUNDLE, PACKAGE};
 use crate::list::bundle_hint;
-use crate::output::{OutputFormat, is_structured, print, print_object};
+use crate::output::{OutputFormat, is_structured, print, print_object, support_phase};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
 /// Width of the labels with the space behind them, in letters.
@@ -53,9 +54,11 @@ pub const BUNDLE_ROWS: [(&str, &str); 14] = [
 pub async fn package<T: GraphqlTransport>(
     session: &CommandSession<T>,
     named: &str,
+    support: &SupportArgs,
 ) -> Result<(), CommandError> {
     let (catalogs, name) = session.split(named);
-    let variables = json!({ "catalogs": catalogs, "names": [name] });
+    let mut variables = json!({ "catalogs": catalogs, "names": [name] });
+    support.add_to(&mut variables);
     let data = session.data(PACKAGE, &variables).await?;
     let items = data["packages"]["nodes"]
         .as_array()
@@ -72,6 +75,7 @@ pub async fn bundle<T: GraphqlTransport>(
     session: &CommandSession<T>,
     name: &str,
     package: Option<&str>,
+    support: &SupportArgs,
 ) -> Result<(), CommandError> {
     let (catalogs, packages) = match package {
         Some(package) => {
@@ -80,7 +84,8 @@ pub async fn bundle<T: GraphqlTransport>(
         }
         None => (session.catalogs.clone(), vec![]),
     };
-    let variables = json!({ "catalogs": catalogs, "packages": packages, "names": [name] });
+    let mut variables = json!({ "catalogs": catalogs, "packages": packages, "names": [name] });
+    support.add_to(&mut variables);
     let data = session.data(BUNDLE, &variables).await?;
     let items = data["bundles"]["nodes"]
         .as_array()
@@ -102,6 +107,7 @@ fn package_text(package: &Value) -> String {
     out += &row("Catalog", &text(package, "/catalog/name"));
     out += &deprecation(package);
     out += &rows(package, &PACKAGE_ROWS);
+    out += &support_row(&package["latest"]);
     out += &list("Maintainers", &package["metadata"]["maintainers"], |item| {
         pair(&text(item, "/name"), &text(item, "/email"))
     });
@@ -117,6 +123,7 @@ fn bundle_text(bundle: &Value) -> String {
     out += &row("Catalog", &text(bundle, "/catalog/name"));
     out += &deprecation(bundle);
     out += &rows(bundle, &BUNDLE_ROWS);
+    out += &support_row(bundle);
     out += &list("Provides", &bundle["providedApis"], api);
     out += &list("Requires", &bundle["requirements"], |item| {
         text(item, "/text")
@@ -188,6 +195,20 @@ fn deprecation(item: &Value) -> String {
     }
     // The label is padded before its colour, whose escape sequences count as letters.
     row("Deprecated", &message).replacen("Deprecated", &style("Deprecated").yellow().to_string(), 1)
+}
+
+/// Returns the row with the phase of support of a bundle; nothing if it was not asked for.
+fn support_row(bundle: &Value) -> String {
+    let Some(lifecycle) = bundle.get("lifecycle") else {
+        return String::new();
+    };
+    let phase = support_phase(lifecycle);
+    let shown = if phase.is_empty() {
+        "unknown, the catalog has no life cycle of the version"
+    } else {
+        &phase
+    };
+    row("Support", shown)
 }
 
 /// Returns the rows that have a value.

@@ -121,7 +121,7 @@ pub async fn diff<T: GraphqlTransport>(
     } else {
         let list = ObjectList {
             kind: "Change",
-            columns: &CHANGE_COLUMNS,
+            columns: CHANGE_COLUMNS.into(),
             name: |row: &ChangeRow| format!("{}/{}/{}", row.kind, row.package, row.name),
             items: packages.iter().flat_map(rows).collect(),
         };

@@ -9,7 +9,7 @@ use crate::documents::{
     BUNDLES, CATALOGS, CHANNELS, FACET_VALUES, LOAD_STATUSES, METAS, PACKAGE_NAMES, PACKAGES,
     PROBLEMS,
 };
-use crate::output::{ObjectList, TableColumn, column, hint, is_set, name, wide};
+use crate::output::{ObjectList, TableColumn, column, hint, is_set, name, support_phase, wide};
 use crate::session::no_catalog;
 use crate::similar::{question, similar_names};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
@@ -58,6 +58,14 @@ const PACKAGE_COLUMNS: [TableColumn; 10] = [
     wide("CATEGORIES", |item| text(item, "/metadata/categories")),
     wide("CREATED", |item| day(item, "/metadata/createdAt")),
 ];
+
+/// Phase of support of the version that the table of packages shows.
+const PACKAGE_SUPPORT: TableColumn = column("SUPPORT", |item| {
+    support_phase(&item["latest"]["lifecycle"])
+});
+
+/// Phase of support of a bundle.
+pub const BUNDLE_SUPPORT: TableColumn = column("SUPPORT", |item| support_phase(&item["lifecycle"]));
 
 /// Columns of `--olm-v1`.
 const PACKAGE_OLM_V1_COLUMNS: [TableColumn; 6] = [
@@ -231,13 +239,14 @@ pub async fn search<T: GraphqlTransport>(
         "provides": args.provides,
         "deprecated": deprecated,
     });
-    let items = packages(session, filter, false).await?;
+    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
+    let items = session.walk(PACKAGES, variables, "/packages").await?;
     if items.is_empty() {
         hint_at_values(session, args).await;
     }
     session.print_list(ObjectList {
         kind: PACKAGES_LISTED.kind,
-        columns: PACKAGES_LISTED.columns,
+        columns: PACKAGES_LISTED.columns.to_vec(),
         name: PACKAGES_LISTED.name,
         items,
     })
@@ -323,18 +332,13 @@ async fn listing<T: GraphqlTransport>(
         let message = "--olm-v1 judges packages or bundles: list one of these";
         return Err(CommandError::new(ExitStatus::Usage, message));
     }
+    if args.support.is_shown() && !matches!(args.kind, ListKind::Packages | ListKind::Bundles) {
+        let message = "--support-on shows the support of packages or bundles: list one of these";
+        return Err(CommandError::new(ExitStatus::Usage, message));
+    }
     let (mut listed, mut items) = match args.kind {
         ListKind::Catalogs => (CATALOGS_LISTED, catalogs(session).await?),
-        ListKind::Packages => {
-            let bare = [last_parts(names), args.package.clone()].concat();
-            let filter = json!({
-                "names": bare, "provides": args.provides, "olmV1": olm_v1_filter(args),
-            });
-            let items = packages(session, filter, args.olm_v1.is_some()).await?;
-            let found = items.iter().map(|item| text(item, "/name"));
-            session.check_packages(&args.package, found).await?;
-            (PACKAGES_LISTED, items)
-        }
+        ListKind::Packages => (PACKAGES_LISTED, packages(session, args, names).await?),
         ListKind::Channels => {
             let items = channels(session, session.catalogs.clone(), args.package.clone()).await?;
             let found = items.iter().map(|item| text(item, "/package/name"));
@@ -351,6 +355,10 @@ async fn listing<T: GraphqlTransport>(
             _ => &BUNDLE_OLM_V1_COLUMNS,
         };
     }
+    let columns = match args.kind {
+        ListKind::Packages => args.support.columns(listed.columns, PACKAGE_SUPPORT),
+        _ => args.support.columns(listed.columns, BUNDLE_SUPPORT),
+    };
     let read = items.iter().map(|item| text(item, "/name")).collect();
     let is_named = |item: &Value| {
         let full = (listed.name)(item);
@@ -361,7 +369,7 @@ async fn listing<T: GraphqlTransport>(
     items.retain(|item| names.is_empty() || is_named(item));
     let list = ObjectList {
         kind: listed.kind,
-        columns: listed.columns,
+        columns,
         name: listed.name,
         items,
     };
@@ -483,13 +491,21 @@ fn olm_v1_filter(args: &ListArgs) -> Option<Vec<&'static str>> {
 
 async fn packages<T: GraphqlTransport>(
     session: &CommandSession<T>,
-    filter: Value,
-    with_olm_v1: bool,
+    args: &ListArgs,
+    names: &[String],
 ) -> Result<Vec<Value>, CommandError> {
-    let variables = json!({
-        "catalogs": session.catalogs, "filter": filter, "withOlmV1": with_olm_v1,
+    let names = [last_parts(names), args.package.clone()].concat();
+    let filter = json!({
+        "names": names, "provides": args.provides, "olmV1": olm_v1_filter(args),
     });
-    session.walk(PACKAGES, variables, "/packages").await
+    let mut variables = json!({
+        "catalogs": session.catalogs, "filter": filter, "withOlmV1": args.olm_v1.is_some(),
+    });
+    args.support.add_to(&mut variables);
+    let items = session.walk(PACKAGES, variables, "/packages").await?;
+    let found = items.iter().map(|item| text(item, "/name"));
+    session.check_packages(&args.package, found).await?;
+    Ok(items)
 }
 
 async fn catalogs<T: GraphqlTransport>(
@@ -572,10 +588,11 @@ async fn bundles<T: GraphqlTransport>(
         "names": last_parts(names), "channels": args.channel, "provides": args.provides,
         "olmV1": olm_v1_filter(args),
     });
-    let variables = json!({
+    let mut variables = json!({
         "catalogs": session.catalogs, "packages": args.package, "filter": filter,
         "withOlmV1": args.olm_v1.is_some(),
     });
+    args.support.add_to(&mut variables);
     let items = read(session, names, BUNDLES, variables, "/bundles").await?;
     let found = items.iter().map(|item| text(item, "/package/name"));
     session.check_packages(&args.package, found).await?;

@@ -71,6 +71,7 @@ pub struct CustomColumns {
 }
 
 /// Column of a table of items of one type.
+#[derive(Clone)]
 pub struct TableColumn<T = Value> {
     header: &'static str,
     is_wide: bool,
@@ -78,11 +79,11 @@ pub struct TableColumn<T = Value> {
 }
 
 /// Objects of one kind, and how they are shown.
-pub struct ObjectList<T: 'static = Value> {
+pub struct ObjectList<T = Value> {
     /// Kind of an item, such as `Package`.
     pub kind: &'static str,
     /// Columns of the table.
-    pub columns: &'static [TableColumn<T>],
+    pub columns: Vec<TableColumn<T>>,
     /// Returns the name of an item for `-o name`.
     pub name: fn(&T) -> String,
     /// The objects.
@@ -105,6 +106,14 @@ pub const fn wide<T>(header: &'static str, value: fn(&T) -> String) -> TableColu
         is_wide: true,
         value,
     }
+}
+
+/// Returns columns with one more, before those of `-o wide`.
+pub fn with_column(columns: &[TableColumn], added: TableColumn) -> Vec<TableColumn> {
+    let mut columns = columns.to_vec();
+    let at = columns.iter().take_while(|column| !column.is_wide).count();
+    columns.insert(at, added);
+    columns
 }
 
 /// Returns `true` or `false` for a value at a JSON pointer: a column such as DEPRECATED.
@@ -307,7 +316,7 @@ impl<T: Serialize> ObjectList<T> {
 
     /// The columns of a table; that of the catalog also without `-o wide` if the items are of
     /// several.
-    fn shown_columns(&self, is_wide: bool) -> Vec<&'static TableColumn<T>> {
+    fn shown_columns(&self, is_wide: bool) -> Vec<&TableColumn<T>> {
         let has_several = |column: &TableColumn<T>| {
             let mut values = self
                 .items
@@ -318,7 +327,7 @@ impl<T: Serialize> ObjectList<T> {
                 .next()
                 .is_some_and(|first| values.any(|value| value != first))
         };
-        let is_shown = |column: &&'static TableColumn<T>| {
+        let is_shown = |column: &&TableColumn<T>| {
             !column.is_wide || is_wide || (column.header == CATALOG && has_several(column))
         };
         self.columns.iter().filter(is_shown).collect()

@@ -52,11 +52,8 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
         .iter()
         .map(|step| step_input(step, args.architecture.as_deref()))
         .collect();
-    let variables = json!({
-        "input": { "steps": steps, "installed": installed },
-        "on": args.support_on.as_deref().unwrap_or_default(),
-        "withSupport": args.support_on.is_some(),
-    });
+    let mut variables = json!({ "input": { "steps": steps, "installed": installed } });
+    args.support.add_to(&mut variables);
     let data = session.data(PLATFORM_UPGRADE, &variables).await;
     // A request that is refused is a wrong command line or a wrong file.
     let mut data = data.map_err(|error| match error.status {
@@ -71,7 +68,7 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
     let report = PlanReport {
         plan: &plan,
         installed: &installed,
-        has_support: args.support_on.is_some(),
+        has_support: args.support.is_shown(),
     };
     match &session.output {
         output if is_structured(output) => print_object("PlatformUpgrade", &plan, output)?,

@@ -12,8 +12,8 @@ use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
     CatalogAlias, DiffArgs, GraphArgs, ListArgs, MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs,
-    OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, UpgradePlanArgs,
-    WantedArg, parse_catalog_alias, parse_count, parse_day, parse_wanted,
+    OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, SupportArgs,
+    UpgradePlanArgs, WantedArg, parse_catalog_alias, parse_count, parse_wanted,
 };
 use jiff::SignedDuration;
 
@@ -193,6 +193,8 @@ pub(crate) enum PluginCommand {
         #[arg(long, short, value_name = "NAME")]
         package: Option<String>,
         #[command(flatten)]
+        support: SupportArgs,
+        #[command(flatten)]
         all: AllCatalogsArgs,
     },
     /// Show a shortest sequence of upgrades between two bundles of a package
@@ -366,6 +368,8 @@ pub(crate) struct VersionsArgs {
     #[arg(long)]
     pub(crate) range: Option<String>,
     #[command(flatten)]
+    pub(crate) support: SupportArgs,
+    #[command(flatten)]
     pub(crate) sort: SortArgs,
     #[command(flatten)]
     pub(crate) all: AllCatalogsArgs,
@@ -409,9 +413,8 @@ pub(crate) struct OutdatedArgs {
     /// Exit with status 1 if an upgrade is available
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// Also show the phase of support on a day, such as 2026-11-26
-    #[arg(long, value_name = "DATE", value_parser = parse_day)]
-    pub(crate) support_on: Option<String>,
+    #[command(flatten)]
+    pub(crate) support: SupportArgs,
     #[command(flatten)]
     pub(crate) sort: SortArgs,
     #[command(flatten)]

@@ -77,8 +77,11 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
         PluginCommand::Images(args) => lists::images(session, args).await?,
         PluginCommand::Providers { api, .. } => lists::providers(session, api).await?,
         PluginCommand::Describe {
-            object, package, ..
-        } => described::describe(session, object, package.as_deref()).await?,
+            object,
+            package,
+            support,
+            ..
+        } => described::describe(session, object, package.as_deref(), support).await?,
         PluginCommand::Path(args) => upgrades::path(session, args).await?,
         PluginCommand::Successors {
             package,

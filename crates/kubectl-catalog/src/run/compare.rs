@@ -60,7 +60,7 @@ pub(super) async fn compare(
     };
     let listing = ObjectList {
         kind: "Difference",
-        columns: &DIFFERENCE_COLUMNS,
+        columns: DIFFERENCE_COLUMNS.into(),
         name: shown,
         items,
     };

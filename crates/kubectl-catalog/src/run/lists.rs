@@ -2,7 +2,7 @@
 
 use commands::args::{ApiArg, parse_api};
 use commands::documents::BUNDLES;
-use commands::list::{bundle_name, channel_name, channels, day};
+use commands::list::{BUNDLE_SUPPORT, bundle_name, channel_name, channels, day};
 use commands::output::{
     NOTHING_FOUND, ObjectList, OutputFormat, TableColumn, column, hint, is_set, lines, print, wide,
 };
@@ -59,13 +59,13 @@ const IMAGE_COLUMNS: [TableColumn; 2] = [
 fn show(
     session: &ServerSession,
     kind: &'static str,
-    columns: &'static [TableColumn],
+    columns: &[TableColumn],
     name: fn(&Value) -> String,
     items: Vec<Value>,
 ) -> Result<(), CommandError> {
     session.print_list(ObjectList {
         kind,
-        columns,
+        columns: columns.to_vec(),
         name,
         items,
     })
@@ -95,7 +95,8 @@ pub(super) async fn versions(
 ) -> Result<(), CommandError> {
     let (catalogs, package) = session.split(&args.package);
     let filter = json!({ "channels": args.channel, "versionRange": args.range });
-    let variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
+    let mut variables = json!({ "catalogs": catalogs, "packages": [package], "filter": filter });
+    args.support.add_to(&mut variables);
     let items = session.walk(BUNDLES, variables, "/bundles").await?;
     if items.is_empty() && args.channel.is_empty() && args.range.is_none() {
         return Err(session.no_package(&args.package).await);
@@ -103,7 +104,8 @@ pub(super) async fn versions(
     session
         .check_channels(&args.package, &args.channel, &items)
         .await?;
-    show(session, "Bundle", &VERSION_COLUMNS, bundle_name, items)
+    let columns = args.support.columns(&VERSION_COLUMNS, BUNDLE_SUPPORT);
+    show(session, "Bundle", &columns, bundle_name, items)
 }
 
 /// Lists the images of a package.

@@ -1,7 +1,8 @@
 //! `outdated`: what is installed in a cluster, and what it can be upgraded to.
 
 use catalogql_client::{InstalledObject, installed};
-use commands::output::{ObjectList, TableColumn, column, name, support_phase, wide};
+use commands::list::BUNDLE_SUPPORT;
+use commands::output::{ObjectList, TableColumn, column, name, wide};
 use commands::{CommandError, ExitStatus};
 use printing::text;
 use serde_json::{Value, json};
@@ -29,19 +30,12 @@ const DEPRECATED: TableColumn = column("DEPRECATED", |item| {
         .is_some_and(|list| !list.is_empty());
     is_deprecated.to_string()
 });
-const SUPPORT: TableColumn = column("SUPPORT", |item| support_phase(&item["lifecycle"]));
 const REASON: TableColumn = column("REASON", |item| text(item, "/reason"));
 const CATALOG: TableColumn = wide("CATALOG", |item| text(item, "/package/catalog/name"));
 const KIND: TableColumn = wide("KIND", |item| text(item, "/kind"));
 
 const COLUMNS: [TableColumn; 10] = [
     NAME, NAMESPACE, PACKAGE, INSTALLED, CAN_GO_TO, NEWEST, DEPRECATED, REASON, CATALOG, KIND,
-];
-
-/// Columns with the phase of support.
-const SUPPORT_COLUMNS: [TableColumn; 11] = [
-    NAME, NAMESPACE, PACKAGE, INSTALLED, CAN_GO_TO, NEWEST, DEPRECATED, SUPPORT, REASON, CATALOG,
-    KIND,
 ];
 
 /// Lists what is installed, with what it can be upgraded to.
@@ -59,10 +53,9 @@ pub(super) async fn outdated(
         .partition(|object| !object.version.is_empty());
     let mut items = Vec::new();
     for part in found.chunks(MAX_INSTALLED) {
-        let variables = json!({
-            "catalogs": session.catalogs, "installed": part.iter().map(variable).collect::<Vec<_>>(),
-            "on": args.support_on.as_deref().unwrap_or_default(), "withSupport": args.support_on.is_some(),
-        });
+        let installed: Vec<_> = part.iter().map(variable).collect();
+        let mut variables = json!({ "catalogs": session.catalogs, "installed": installed });
+        args.support.add_to(&mut variables);
         let data = session.data(UPGRADES, &variables).await?;
         for upgrade in data["availableUpgrades"].as_array().into_iter().flatten() {
             let object = upgrade["index"]
@@ -84,11 +77,7 @@ pub(super) async fn outdated(
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
     session.print_list(ObjectList {
         kind: "InstalledPackage",
-        columns: if args.support_on.is_some() {
-            &SUPPORT_COLUMNS
-        } else {
-            &COLUMNS
-        },
+        columns: args.support.columns(&COLUMNS, BUNDLE_SUPPORT),
         name: shown,
         items,
     })?;

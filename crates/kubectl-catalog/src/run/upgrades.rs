@@ -125,7 +125,7 @@ fn steps(
     let shown = |item: &Value| name("bundle", item, &["/toName"]);
     session.print_list(ObjectList {
         kind: "UpdateEdge",
-        columns,
+        columns: columns.to_vec(),
         name: shown,
         items,
     })

@@ -106,6 +106,67 @@ fn formats_for_programs_hold_the_objects_of_the_api() {
 }
 
 #[test]
+fn lists_show_the_phase_of_support_on_a_day() {
+    let lifecycle = json!({
+        "schema": "io.openshift.operators.lifecycles.v1alpha1", "package": "oil",
+        "versions": [{ "name": "1.0", "phases": [
+            { "name": "Full support", "startDate": "2026-01-01", "endDate": "2026-12-31" },
+        ] }],
+    });
+    let server = Server::start();
+    let fixture =
+        format!("package oil default=a\nchannel a: v1.0.0 <- v2.0.0\n{lifecycle}");
+    server.serve_fixture("oils", &fixture, 0);
+
+    let versions = "VERSION  BUNDLE      CHANNELS  CREATED  DEPRECATED  SUPPORT\n\
+                    2.0.0    oil.v2.0.0  a         <none>   false       <none>\n\
+                    1.0.0    oil.v1.0.0  a         <none>   false       Full support until 2026-12-31\n";
+    server.ends(
+        &["versions", "oil", "--support-on", "2026-11-26"],
+        0,
+        versions,
+        "",
+    );
+    let bundles = "BUNDLE      VERSION  CHANNELS  DEPRECATED  CREATED  SUPPORT\n\
+                   oil.v2.0.0  2.0.0    a         false       <none>   <none>\n\
+                   oil.v1.0.0  1.0.0    a         false       <none>   none\n";
+    server.ends(
+        &["get", "bundles", "--support-on", "2027-01-01"],
+        0,
+        bundles,
+        "",
+    );
+    let packages = "NAME  DISPLAY-NAME  CATALOG  CHANNEL  VERSION  DEPRECATED  SUPPORT\n\
+                    oil   oil           oils     a        2.0.0    false       <none>\n";
+    server.ends(
+        &["get", "packages", "--support-on", "2026-11-26"],
+        0,
+        packages,
+        "",
+    );
+    let support_of = |object: &str| {
+        let arguments = ["describe", object, "--support-on", "2026-11-26"];
+        let printed = server.run(&arguments).stdout;
+        let line = printed.lines().find(|line| line.starts_with("Support:"));
+        line.map(str::to_owned)
+    };
+    assert_eq!(
+        support_of("oil.v1.0.0").as_deref(),
+        Some("Support:            Full support until 2026-12-31")
+    );
+    assert_eq!(
+        support_of("package/oil").as_deref(),
+        Some("Support:            unknown, the catalog has no life cycle of the version")
+    );
+    server.ends(
+        &["get", "channels", "--support-on", "2026-11-26"],
+        2,
+        "",
+        "error: --support-on shows the support of packages or bundles: list one of these\n",
+    );
+}
+
+#[test]
 fn the_status_says_how_a_command_ended() {
     let server = two(0, 0);
     let starts = |arguments: &[&str], status, stderr: &str| {

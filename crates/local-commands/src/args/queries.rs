@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ValueEnum, ValueHint};
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
-    SortArgs, UpgradePlanArgs,
+    SortArgs, SupportArgs, UpgradePlanArgs,
 };
 
 use super::ImageArgs;
@@ -80,6 +80,8 @@ pub struct LocalShowArgs {
     /// Show this bundle of the package
     #[arg(long, value_name = "NAME")]
     pub bundle: Option<String>,
+    #[command(flatten)]
+    pub support: SupportArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

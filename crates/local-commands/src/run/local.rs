@@ -224,8 +224,10 @@ pub(super) fn show(args: &LocalShowArgs) -> anyhow::Result<ExitCode> {
     let session = session(&args.catalogs.sources, &args.output, &args.images);
     end(session, async |session| {
         match &args.bundle {
-            Some(bundle) => describe::bundle(&session, bundle, Some(&args.package)).await?,
-            None => describe::package(&session, &args.package).await?,
+            Some(bundle) => {
+                describe::bundle(&session, bundle, Some(&args.package), &args.support).await?;
+            }
+            None => describe::package(&session, &args.package, &args.support).await?,
         }
         Ok(ExitStatus::Success)
     })
