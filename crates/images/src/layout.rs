@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use oci_client::manifest::{ImageIndexEntry, OciImageIndex};
-use sha2::{Digest as _, Sha256};
 
 use super::limits::PullLimits;
 use super::manifest::{
@@ -140,7 +140,7 @@ impl OpenLayout {
     pub(super) fn copy(&self, blob: BlobDescriptor, to: &Path) -> Result<(), ImageError> {
         let (name, mut from) = self.open_blob(blob.digest)?;
         let mut file = File::create(to).map_err(|source| io_error("create", to, source))?;
-        let mut hash = Sha256::new();
+        let mut hash = DigestHasher::new();
         let mut copied = 0;
         let mut buffer = vec![0; BUFFER_BYTES];
         loop {
@@ -170,7 +170,7 @@ impl OpenLayout {
                 actual,
             });
         }
-        let actual = Digest::new(hash.finalize().into());
+        let actual = hash.finish();
         if actual == blob.digest {
             Ok(())
         } else {
@@ -230,7 +230,7 @@ impl OpenLayout {
         let (name, file) = self.open_blob(digest)?;
         let resource = format!("`{name}` of `{}`", self.path.display());
         let bytes = read_limited(file, limit, &resource, &self.path)?;
-        let actual = manifest::digest(&bytes);
+        let actual = content_digest::digest(&bytes);
         if actual != digest {
             let resource = format!("the blob {digest}");
             let location = self.path.display().to_string();

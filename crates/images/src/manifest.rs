@@ -12,7 +12,6 @@ use oci_client::manifest::{
     OciDescriptor, OciImageIndex, OciImageManifest,
 };
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
 use super::ImageError;
 use super::limits::PullLimits;
@@ -128,11 +127,6 @@ struct ExecutionConfig {
 #[derive(Deserialize)]
 struct RootFs {
     diff_ids: Option<Vec<String>>,
-}
-
-/// Returns the SHA-256 of some bytes.
-pub(super) fn digest(bytes: &[u8]) -> Digest {
-    Digest::new(Sha256::digest(bytes).into())
 }
 
 impl ManifestOrIndex {

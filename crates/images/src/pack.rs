@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use content_digest::{DigestHasher, digest};
 use fbc_grammar::Digest;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,11 +19,9 @@ use oci_client::manifest::{
     OCI_IMAGE_MEDIA_TYPE,
 };
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use tar::{EntryType, Header};
 
 use crate::layout::{INDEX_FILE, REF_NAME};
-use crate::manifest::digest;
 use crate::unpack::CONFIGS_LABEL;
 use crate::{ImageError, io_error};
 
@@ -62,7 +61,7 @@ pub struct Packer {
 /// Counts and hashes what is written.
 struct Hashed<W> {
     inner: W,
-    hash: Sha256,
+    hash: DigestHasher,
     bytes: u64,
 }
 
@@ -231,17 +230,13 @@ impl<W> Hashed<W> {
     fn new(inner: W) -> Self {
         Self {
             inner,
-            hash: Sha256::new(),
+            hash: DigestHasher::new(),
             bytes: 0,
         }
     }
 
     fn finish(self) -> (W, Digest, u64) {
-        (
-            self.inner,
-            Digest::new(self.hash.finalize().into()),
-            self.bytes,
-        )
+        (self.inner, self.hash.finish(), self.bytes)
     }
 }
 

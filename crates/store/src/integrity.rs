@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
+use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use http_content::coding::Coding;
-use sha2::{Digest as _, Sha256};
 
 use super::{Store, StoreError, file, lock_mutex};
 
@@ -18,7 +18,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A writer that hashes at most a number of bytes.
 struct BoundedHash {
-    hash: Sha256,
+    hash: DigestHasher,
     remaining: u64,
 }
 
@@ -66,10 +66,10 @@ fn has_digest(
     write: impl FnOnce(&mut BoundedHash) -> io::Result<()>,
 ) -> bool {
     let mut hash = BoundedHash {
-        hash: Sha256::new(),
+        hash: DigestHasher::new(),
         remaining: length,
     };
-    write(&mut hash).is_ok() && Digest::new(hash.hash.finalize().into()) == *digest
+    write(&mut hash).is_ok() && hash.hash.finish() == *digest
 }
 
 fn copy(mut from: impl Read, to: &mut impl Write) -> io::Result<()> {

@@ -331,7 +331,13 @@ impl Store {
             digest: content.digest,
             bytes: content.content.len() as u64,
         };
-        let record = Record::new(key, state, content, record::digest(&text), self.record(key));
+        let record = Record::new(
+            key,
+            state,
+            content,
+            content_digest::digest(&text),
+            self.record(key),
+        );
         // The record comes last: a kill before leaves the former content, and the new files are swept.
         self.write_file(
             &self.analysis_path(&record.analysis),
@@ -374,9 +380,10 @@ impl Store {
     }
 
     fn record_path(&self, key: &str) -> PathBuf {
-        self.folder
-            .join(SOURCES)
-            .join(format!("{}.json", record::digest(key.as_bytes()).hex()))
+        self.folder.join(SOURCES).join(format!(
+            "{}.json",
+            content_digest::digest(key.as_bytes()).hex()
+        ))
     }
 }
 

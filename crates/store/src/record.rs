@@ -7,7 +7,6 @@ use fbc::outline::REMEMBERED;
 use fbc_grammar::Digest;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 /// Version of the file format. Records of another version are ignored; change it with the meaning
 /// of any field.
@@ -217,9 +216,4 @@ impl PreviousFile {
             first_read_at,
         })
     }
-}
-
-/// Returns the SHA-256 of some bytes.
-pub(super) fn digest(bytes: &[u8]) -> Digest {
-    Digest::new(Sha256::digest(bytes).into())
 }

@@ -138,7 +138,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
 /// The files of a store that holds what these records name and nothing else.
 fn files_of(records: &[&Record]) -> BTreeSet<String> {
     let names = |record: &&Record| {
-        let key = record::digest(record.key.as_bytes()).hex();
+        let key = content_digest::digest(record.key.as_bytes()).hex();
         [
             format!("content/{}.jsonl", record.content.hex()),
             format!("notes/{}.json", record.analysis.hex()),
@@ -158,7 +158,10 @@ fn what_was_kept_is_given_back_by_the_next_process() {
         "{\"a\":1}\n{\"a\":2}\n",
     )
     .unwrap();
-    assert_eq!(record.content, record::digest(b"{\"a\":1}\n{\"a\":2}\n"));
+    assert_eq!(
+        record.content,
+        content_digest::digest(b"{\"a\":1}\n{\"a\":2}\n")
+    );
     let store = open(folder.path());
     let kept = store.get("dir:a").unwrap();
     assert_eq!((kept.record, kept.analysis), (record, notes(7)));
@@ -295,7 +298,7 @@ fn a_content_of_an_ephemeral_store_lives_as_long_as_its_bytes() {
     let store = Store::ephemeral(folder.path()).unwrap();
     let record = keep(&store, "dir:a", None, "a\n").unwrap();
     let content = store.get("dir:a").unwrap().content;
-    assert_eq!(record.content, record::digest(b"a\n"));
+    assert_eq!(record.content, content_digest::digest(b"a\n"));
     drop(store);
     assert_eq!(
         (fs::read_dir(folder.path()).unwrap().count(), content),

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use fbc_grammar::Digest;
 
 use super::protection::Protection;
-use super::{file, lock_mutex, record};
+use super::{file, lock_mutex};
 
 /// Time after a change of a file in which another change may leave the same times: clocks of file
 /// systems are coarse.
@@ -55,7 +55,7 @@ impl VerifiedFiles {
         if lock_mutex(&self.0).get(&digest) == Some(&identity) {
             return Some(bytes);
         }
-        if record::digest(&bytes) != digest {
+        if content_digest::digest(&bytes) != digest {
             return None;
         }
         // Otherwise another write within the same step of the file system's clock would not be seen.
@@ -117,8 +117,8 @@ mod tests {
         std::fs::write(&path, "a").unwrap();
         let protection = Protection::probe(folder.path()).unwrap();
         let files = VerifiedFiles::default();
-        let right = record::digest(b"a");
-        let wrong = record::digest(b"b");
+        let right = content_digest::digest(b"a");
+        let wrong = content_digest::digest(b"b");
         let is_open = |digest| files.open(&path, digest, protection).is_some();
         assert!(is_open(right) && !is_open(wrong));
         // As if this was found out before.

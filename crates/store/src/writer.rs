@@ -3,8 +3,8 @@
 use std::sync::MutexGuard;
 
 use bytes::Bytes;
+use content_digest::DigestHasher;
 use fbc_grammar::Digest;
-use sha2::{Digest as _, Sha256};
 
 use super::crash_points::FileKind;
 use super::file::TempFile;
@@ -18,7 +18,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 pub struct ContentWriter<'a> {
     guard: WriteGuard<'a>,
     file: TempFile,
-    hash: Sha256,
+    hash: DigestHasher,
     buffer: Vec<u8>,
     written: u64,
     /// Maximum length of the content in bytes, before evicting others.
@@ -53,7 +53,7 @@ impl<'a> ContentWriter<'a> {
         Ok(Self {
             guard,
             file,
-            hash: Sha256::new(),
+            hash: DigestHasher::new(),
             buffer: Vec::with_capacity(BUFFER_BYTES),
             written: 0,
             max_bytes,
@@ -90,7 +90,7 @@ impl<'a> ContentWriter<'a> {
     /// Completes the content: syncs it to the disk and gives the file its name.
     pub fn finish(mut self) -> Result<WrittenContent<'a>, StoreError> {
         self.flush()?;
-        let digest = Digest::new(self.hash.finalize().into());
+        let digest = self.hash.finish();
         let content = self.file.map()?;
         let store = self.guard.store;
         self.file

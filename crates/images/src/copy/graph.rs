@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use content_digest::digest;
 use fbc_grammar::Digest;
 use oci_client::manifest::{OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciDescriptor};
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::plan::MAX_PLANNED_MANIFEST_BYTES;
 use super::source::GraphSource;
-use crate::manifest::{BlobDescriptor, MAX_NESTED_INDEXES, ManifestOrIndex, digest};
+use crate::manifest::{BlobDescriptor, MAX_NESTED_INDEXES, ManifestOrIndex};
 use crate::{ImageError, PullLimits};
 
 /// Maximum number of manifests of an image, with those that refer to it.

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use content_digest::digest;
 use fbc_grammar::Digest;
 use oci_client::manifest::OciDescriptor;
 
 use crate::layout::OpenLayout;
-use crate::manifest::{BlobDescriptor, digest};
+use crate::manifest::BlobDescriptor;
 use crate::pack::PackedImage;
 use crate::registries::{RegistrySession, blocking, fetch_blob};
 use crate::{ImageError, PullLimits, io_error};

@@ -10,7 +10,6 @@ use super::{
     CopyOrigin, CopyPlan, ImageToCopy, MAX_COPIED_BLOB_BYTES, MAX_COPIED_IMAGES,
     MAX_IMAGE_MANIFESTS, MAX_REFERRER_DEPTH,
 };
-use crate::manifest::digest;
 use crate::{ImageError, LayoutReference, Registries, RegistryReference, RegistrySettings};
 
 const REPOSITORY: &str = "example.com/ns/image";
@@ -34,7 +33,7 @@ impl Fixture {
     /// Writes a document, and returns its descriptor.
     fn put(&self, document: &Value) -> Value {
         let bytes = document.to_string().into_bytes();
-        let digest = digest(&bytes);
+        let digest = content_digest::digest(&bytes);
         let path = self.folder.path().join("blobs/sha256").join(digest.hex());
         fs::write(path, &bytes).unwrap();
         json!({
@@ -74,7 +73,7 @@ async fn plan(layout: &Path, images: usize) -> Result<CopyPlan, ImageError> {
 
 /// A manifest with a blob of this length, which the number makes different from others.
 fn manifest(number: usize, bytes: u64) -> Value {
-    let blob = digest(number.to_string().as_bytes()).to_string();
+    let blob = content_digest::digest(number.to_string().as_bytes()).to_string();
     let config = json!({
         "mediaType": "application/vnd.oci.image.config.v1+json", "digest": blob, "size": bytes,
     });

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use fbc_grammar::Digest;
+use content_digest::DigestHasher;
 use reqwest::header::{CONTENT_RANGE, HeaderMap};
 use reqwest::{Response, StatusCode};
-use sha2::{Digest as _, Sha256};
 
 use super::backoff::{Backoff, RegistryRequestError};
 use super::session::{RegistrySession, ResourceRequest};
@@ -27,7 +26,7 @@ struct PartialBlob<'a> {
     blob: BlobDescriptor,
     path: &'a Path,
     file: File,
-    hash: Sha256,
+    hash: DigestHasher,
     /// Number of bytes that are downloaded.
     downloaded: u64,
     /// The bytes are from more than one response.
@@ -51,7 +50,7 @@ pub(crate) async fn fetch(
         blob,
         path,
         file,
-        hash: Sha256::new(),
+        hash: DigestHasher::new(),
         downloaded: 0,
         resumed: false,
         restarted: false,
@@ -135,7 +134,7 @@ impl PartialBlob<'_> {
     /// Verifies the digest. If the bytes are from several responses, one of them may have had the
     /// wrong range: the first time, the download is then restarted and `false` returned.
     fn verify(&mut self, session: &RegistrySession) -> Result<bool, ImageError> {
-        let actual = Digest::new(self.hash.clone().finalize().into());
+        let actual = self.hash.clone().finish();
         if actual == self.blob.digest {
             return Ok(true);
         }
@@ -151,7 +150,7 @@ impl PartialBlob<'_> {
     fn restart(&mut self) -> Result<(), ImageError> {
         let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
         emptied.map_err(|source| io_error("truncate", self.path, source))?;
-        self.hash = Sha256::new();
+        self.hash = DigestHasher::new();
         self.downloaded = 0;
         Ok(())
     }

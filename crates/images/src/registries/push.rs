@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use content_digest::digest;
 use fbc_grammar::Digest;
 use http_body::{Frame, SizeHint};
 use oci_client::manifest::{OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE};
@@ -19,7 +20,7 @@ use reqwest::{Body, Response, StatusCode, Url};
 use super::backoff::{Backoff, RegistryRequestError};
 use super::session::{CONTENT_DIGEST, MANIFESTS, REFERRERS, RegistrySession};
 use super::transport::Trust;
-use crate::manifest::{MEDIA_TYPES, digest};
+use crate::manifest::MEDIA_TYPES;
 use crate::pack::PackedImage;
 use crate::{ImageError, io_error};
 

@@ -14,7 +14,7 @@ use super::conf::RepositoryLocation;
 use super::login::{RepositoryAccess, log_in};
 use super::response::{read, retry_after};
 use super::transport::{RegistryTransport, Trust, continue_trace, unreachable};
-use crate::manifest::{self, BlobDescriptor, MEDIA_TYPES};
+use crate::manifest::{BlobDescriptor, MEDIA_TYPES};
 use crate::metrics::METRICS;
 use crate::{ImageError, RegistryReference};
 
@@ -212,7 +212,7 @@ impl RegistrySession {
         let claimed = headers
             .get(CONTENT_DIGEST)
             .and_then(|value| Digest::parse(value.to_str().ok()?));
-        let actual = manifest::digest(bytes);
+        let actual = content_digest::digest(bytes);
         match expected.or(claimed) {
             Some(expected) if expected != actual => {
                 Err(self.wrong_digest(resource, expected, actual))

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
+use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use flate2::bufread::MultiGzDecoder;
-use sha2::{Digest as _, Sha256};
 
 use super::error::{io_error, read_error};
 use super::{Layer, UnpackError, UnpackLimits};
@@ -37,7 +37,7 @@ const BLOCK: u64 = 512;
 /// The uncompressed bytes of a layer.
 pub(super) struct LayerStream<'a> {
     bytes: BufReader<Box<dyn Read + 'a>>,
-    hash: Option<(Sha256, Digest)>,
+    hash: Option<(DigestHasher, Digest)>,
     layer: u32,
     limits: &'a UnpackLimits,
     counters: &'a StreamCounters,
@@ -92,7 +92,9 @@ impl<'a> LayerStream<'a> {
         let bytes = decompress(blob, number)?;
         Ok(Self {
             bytes: BufReader::with_capacity(BUFFER_BYTES, bytes),
-            hash: layer.diff_id.map(|expected| (Sha256::new(), expected)),
+            hash: layer
+                .diff_id
+                .map(|expected| (DigestHasher::new(), expected)),
             layer: number,
             limits,
             counters,
@@ -117,7 +119,7 @@ impl<'a> LayerStream<'a> {
             }
         }
         if let Some((hash, expected)) = self.hash {
-            let found = Digest::new(hash.finalize().into());
+            let found = hash.finish();
             if found != expected {
                 return Err(UnpackError::DigestMismatch {
                     layer: self.layer,

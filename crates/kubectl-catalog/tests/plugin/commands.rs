@@ -114,8 +114,7 @@ fn lists_show_the_phase_of_support_on_a_day() {
         ] }],
     });
     let server = Server::start();
-    let fixture =
-        format!("package oil default=a\nchannel a: v1.0.0 <- v2.0.0\n{lifecycle}");
+    let fixture = format!("package oil default=a\nchannel a: v1.0.0 <- v2.0.0\n{lifecycle}");
     server.serve_fixture("oils", &fixture, 0);
 
     let versions = "VERSION  BUNDLE      CHANNELS  CREATED  DEPRECATED  SUPPORT\n\
