@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
-use testing::{Folders, eventually, fixed_port, grpc_tools};
+use testing::{Folders, TEST_TIMEOUT, eventually, fixed_port, grpc_tools};
 use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
@@ -280,9 +280,14 @@ async fn connect(address: &str, from: [u8; 4], window: u32) -> SendRequest<Bytes
     requests.ready().await.expect("it takes requests")
 }
 
-/// Asks for all bundles; the message of the call is empty.
+/// Asks for all bundles of the catalog of the listener.
 fn list_bundles(client: &mut SendRequest<Bytes>) -> ResponseFuture {
-    let request = http::Request::post("http://localhost/api.Registry/ListBundles")
+    list_bundles_of(client, "localhost")
+}
+
+/// Asks for all bundles of the catalog of a host; the message of the call is empty.
+fn list_bundles_of(client: &mut SendRequest<Bytes>, host: &str) -> ResponseFuture {
+    let request = http::Request::post(format!("http://{host}/api.Registry/ListBundles"))
         .header("content-type", "application/grpc")
         .header("te", "trailers");
     let (response, mut message) = client
@@ -317,6 +322,57 @@ async fn count_bundles(mut client: SendRequest<Bytes>) -> usize {
         messages += 1;
     }
     messages
+}
+
+/// Returns whether a connection takes a call for the bundles of the catalog of a host.
+async fn takes_call(client: &mut SendRequest<Bytes>, host: &str) -> bool {
+    let is_ready = std::future::poll_fn(|context| client.poll_ready(context));
+    if is_ready.await.is_err() {
+        return false;
+    }
+    let mut body = match list_bundles_of(client, host).await {
+        Ok(response) => response.into_body(),
+        Err(_) => return false,
+    };
+    while let Some(data) = body.data().await {
+        if data.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+#[test]
+fn a_connection_ends_when_the_catalog_that_it_asked_for_has_new_content() {
+    let folders = folders();
+    let address = free();
+    let catalogs = [folders.text("a"), folders.text("b")];
+    let [a, b] = &catalogs;
+    let _server = Server::start(&folders, &["--watch", "--grpc", &address, a, b]);
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("there are threads");
+    runtime.block_on(async {
+        let window = 1 << 20;
+        let mut of_a = connect(&address, [127, 0, 0, 1], window).await;
+        let mut of_b = connect(&address, [127, 0, 0, 1], window).await;
+        assert!(takes_call(&mut of_a, "a.olm.svc").await);
+        assert!(takes_call(&mut of_b, "b.olm.svc").await);
+        // Later calls of the connection do not tie it to their catalogs.
+        assert!(takes_call(&mut of_b, "a.olm.svc").await);
+
+        folders.catalog("a", ARGO);
+        let begun = std::time::Instant::now();
+        while takes_call(&mut of_a, "a.olm.svc").await {
+            assert!(begun.elapsed() < TEST_TIMEOUT, "the connection stays open");
+            tokio::task::yield_now().await;
+        }
+        assert!(takes_call(&mut of_b, "b.olm.svc").await);
+
+        let mut again = connect(&address, [127, 0, 0, 1], window).await;
+        assert!(takes_call(&mut again, "a.olm.svc").await);
+    });
 }
 
 #[test]

@@ -643,6 +643,16 @@ fn a_layout_takes_a_set_to_a_registry_without_a_network() {
     let compared = fixture.mirror("verify", fixture.addresses(), fixture.target.address);
     assert_eq!(compared.status, Some(0), "{}", compared.stdout);
 
+    // The catalog of the site is one that catalogql serves.
+    let catalog = format!("{address}/site/main:latest");
+    let listed = run(catalogql()
+        .args(["list", "bundles", &catalog, "-o", "name"])
+        .args(["--insecure-registry", &address]));
+    assert_eq!(
+        (listed.status, &*listed.stdout, &*listed.stderr),
+        (Some(0), "bundle/main/etcd/etcd.v1.0.0\n", "")
+    );
+
     let damaged = fixture
         .folders
         .path("disk/blobs/sha256")

@@ -3,12 +3,14 @@
 //!
 //! [`FairSemaphore`] queues requests for a permit and runs work with it on threads that serve no
 //! connections; [`Permits`] never waits and bounds what is held, such as bytes. [`Peer`] is the
-//! client that both count for where no user is known.
+//! client that both count for where no user is known. [`ConnectionDrain`] ends a connection early.
 
+mod connection_drain;
 mod fair_semaphore;
 mod peer;
 mod permits;
 
+pub use connection_drain::ConnectionDrain;
 pub use fair_semaphore::{FairPermit, FairSemaphore};
 pub use peer::Peer;
 pub use permits::{PeerPermit, Permits};

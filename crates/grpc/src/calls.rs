@@ -4,12 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use admission::{FairPermit, Peer};
+use admission::{ConnectionDrain, FairPermit, Peer};
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt as _, stream};
-use serving::Catalogs;
+use serving::{Catalogs, Served};
 use tonic::codec::CompressionEncoding;
 use tonic::server::{Grpc as TonicServer, ServerStreamingService, StreamingService};
 use tonic::{Code, Status, Streaming};
@@ -60,6 +60,8 @@ struct CallContext {
     requested: RequestedCatalog,
     call: Call,
     peer: Peer,
+    /// The end of the connection; `None` if the listener does not say.
+    drain: Option<ConnectionDrain>,
     is_experimental: bool,
 }
 
@@ -74,6 +76,7 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
     };
     let catalogs = request.extensions().get().unwrap_or(&grpc.catalogs).clone();
     let peer = Peer::from_extensions(request.extensions());
+    let drain = request.extensions().get().cloned();
     let requested =
         RequestedCatalog::new(grpc.catalog.as_deref(), request.headers(), request.uri());
     let is_experimental = request
@@ -86,6 +89,7 @@ pub(crate) async fn respond(State(grpc): State<Grpc>, request: HttpRequest) -> R
         requested,
         call,
         peer,
+        drain,
         is_experimental,
     });
     let mut server = TonicServer::new(Codec(call))
@@ -204,6 +208,35 @@ impl StreamingService<CallRequest> for ReflectionService {
 }
 
 impl CallContext {
+    /// Drains the connection after this content of its catalog.
+    //
+    // OLM v0 reads a catalog when a connection begins, and then not for 30 minutes: for new content
+    // it replaces the pod of `opm serve`, which ends the connection.
+    fn drain_after(&self, served: &Served) {
+        let Some(drain) = self.drain.clone().filter(ConnectionDrain::observe) else {
+            return;
+        };
+        let catalogs = self.catalogs.clone();
+        let requested = self.requested.clone();
+        let content = served.content.digest;
+        tokio::spawn(async move {
+            let mut changes = catalogs.changes();
+            let is_current = || {
+                let now = requested.find(&catalogs.snapshot());
+                now.is_ok_and(|now| now.content.digest == content)
+            };
+            while is_current() {
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() {
+                        return;
+                    },
+                    () = drain.ended() => return,
+                }
+            }
+            drain.request();
+        });
+    }
+
     async fn answer(&self, request: CallRequest) -> Result<ResponseStream, Status> {
         let snapshot = self.catalogs.snapshot();
         if let CallRequest::Check(request) = &request {
@@ -214,6 +247,7 @@ impl CallContext {
             return Ok(stream::empty().boxed());
         }
         let served = self.requested.find(&snapshot)?;
+        self.drain_after(&served);
         let bundles = Arc::clone(&self.grpc.bundles);
         let registry = Registry { served, bundles };
         // A call may wait long for its permits, and must not keep other catalogs in memory.

@@ -10,6 +10,7 @@ use tonic::Status;
 pub const CATALOG_METADATA: &str = "catalog";
 
 /// Names by which a call may request its catalog.
+#[derive(Clone)]
 pub(crate) struct RequestedCatalog {
     /// The catalog of the listener, or that of the metadata.
     named: Option<String>,

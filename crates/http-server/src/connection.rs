@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
+use admission::ConnectionDrain;
 use axum::http::Extensions;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -169,7 +170,7 @@ impl ConnectionServer {
         self,
         stream: CoalescingStream,
         slot: Arc<ConnectionSlot>,
-        client: Extensions,
+        mut client: Extensions,
         mut closing: watch::Receiver<()>,
     ) {
         let write_timeout = self.limits.write_timeout;
@@ -177,6 +178,8 @@ impl ConnectionServer {
         let goodbye = self.limits.http2.goodbye;
 
         let streams = Http2Streams::new();
+        let (drain, mut drained) = ConnectionDrain::new();
+        client.insert(drain);
         let service = self.services.http2(&slot, &streams, client);
         let mut connection = std::pin::pin!(
             self.http2
@@ -193,6 +196,7 @@ impl ConnectionServer {
                 ended = poll_fn(|context| stream.poll(connection.as_mut(), context)) => return log_error(ended),
                 () = slot.evicted() => return,
                 _ = closing.changed(), if !is_ending => {}
+                _ = drained.wait_for(|is_requested| *is_requested), if !is_ending => {}
                 _ = checks.tick() => {
                     // The whole connection is closed: hyper cannot be told to give up one response.
                     if streams.stalled().is_some_and(|time| time > write_timeout) {
