@@ -23,7 +23,10 @@ const ALLOWED: [(&str, &[&str]); 41] = [
     ("metrics", &[]),
     ("olm-api", &[]),
     ("admission", &[]),
-    ("edit", &["fbc", "fbc-grammar", "fbc-read"]),
+    (
+        "edit",
+        &["content-digest", "fbc", "fbc-grammar", "fbc-read"],
+    ),
     ("solve", &["fbc", "fbc-grammar", "fbc-graph"]),
     ("platform-upgrade", &["fbc", "fbc-grammar", "fbc-graph"]),
     (

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::client::DocumentRequest;
 use crate::documents::{self, changes, served};
-use crate::retry::backoff;
+use crate::retry::retry_delay;
 use crate::transport::{OpenResponse, OutgoingRequest};
 use crate::types::{ChangeEvent, ContentChange};
 use crate::{Client, Result};
@@ -127,7 +127,7 @@ impl ChangeStream<'_> {
                 Ok(()) => {}
                 Err(error) if self.known.is_some() && error.is_retryable() => {
                     self.events = None;
-                    sleep(backoff(self.failures)).await;
+                    sleep(retry_delay(self.failures)).await;
                     self.failures += 1;
                 }
                 Err(error) => return Err(error),

@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::adapt::{MAX_LEFT_OUT, adapted};
 use crate::cache::{self, CachedEntry, ClientCache};
 use crate::error::is_retryable_status;
-use crate::retry::{MAX_RETRIES, MAX_RETRY_WAIT, backoff, retry_after};
+use crate::retry::{MAX_RETRIES, MAX_RETRY_WAIT, retry_after, retry_delay};
 use crate::transport::{BoxError, ClientTransport, OutgoingRequest, ReceivedResponse};
 use crate::{ClientError, Result};
 
@@ -26,9 +26,6 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Size of a request up to which it is a GET; longer ones are POSTs, which no cache knows.
 pub const MAX_GET_BYTES: usize = 8_000;
-
-/// Size of a response, decompressed.
-pub const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
 /// Time to connect to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -461,9 +458,9 @@ impl Client {
             let wait = match &outcome {
                 Ok(received) if is_retryable_status(received.status) => {
                     let asked = retry_after(&received.headers, SystemTime::now());
-                    asked.unwrap_or_default().max(backoff(attempt))
+                    asked.unwrap_or_default().max(retry_delay(attempt))
                 }
-                Err(ClientError::Unreachable { .. }) => backoff(attempt),
+                Err(ClientError::Unreachable { .. }) => retry_delay(attempt),
                 _ => return outcome,
             };
             if attempt == MAX_RETRIES || wait > MAX_RETRY_WAIT {

@@ -43,10 +43,7 @@ mod walk;
 
 pub use cache::{ClientCache, MAX_CACHE_BYTES};
 pub use changes::MAX_SILENCE;
-pub use client::{
-    Builder, Client, ClientResponse, DEFAULT_TIMEOUT, MAX_GET_BYTES, MAX_RESPONSE_BYTES,
-    ResponseOrigin,
-};
+pub use client::{Builder, Client, ClientResponse, DEFAULT_TIMEOUT, MAX_GET_BYTES, ResponseOrigin};
 #[cfg(feature = "kube")]
 pub use cluster::{
     ClusterOptions, ClusterRoute, ForwardedServer, MAX_SERVICE_AGE, current_context,
@@ -59,6 +56,7 @@ pub use installed::{
     MAX_OBJECT_PAGES, MAX_PAGE_OBJECTS, installed,
 };
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
+pub use transport::MAX_RESPONSE_BYTES;
 pub use types::{
     BundleQuery, BundleResolution, BundleResolutionFailure, ChangeEvent, ChannelHead,
     ContentChange, ContentDiff, ContentRef, InstalledVersion, ListedBundle, ListedPackage,

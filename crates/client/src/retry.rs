@@ -17,7 +17,7 @@ const INITIAL_WAIT: Duration = Duration::from_millis(100);
 
 /// Returns the wait before the repetition of this number, from 0: half of it is random, so that
 /// clients which failed together do not return together.
-pub(crate) fn backoff(attempt: u32) -> Duration {
+pub(crate) fn retry_delay(attempt: u32) -> Duration {
     let whole = INITIAL_WAIT
         .saturating_mul(1 << attempt.min(10))
         .min(MAX_RETRY_WAIT);
@@ -44,14 +44,14 @@ mod tests {
     fn waits_grow_and_vary_within_their_half() {
         for attempt in 0..4 {
             let whole = Duration::from_millis(100 << attempt);
-            let waits: Vec<_> = (0..100).map(|_| backoff(attempt)).collect();
+            let waits: Vec<_> = (0..100).map(|_| retry_delay(attempt)).collect();
             assert!(
                 waits.iter().all(|wait| (whole / 2..=whole).contains(wait)),
                 "{waits:?}"
             );
             assert!(waits.iter().any(|wait| *wait != waits[0]), "{waits:?}");
         }
-        assert!(backoff(99) <= MAX_RETRY_WAIT);
+        assert!(retry_delay(99) <= MAX_RETRY_WAIT);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use flate2::read::GzDecoder;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::client::MAX_RESPONSE_BYTES;
+/// Size of a response, decompressed.
+pub const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
 /// Error of a transport.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;

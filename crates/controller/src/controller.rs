@@ -417,7 +417,7 @@ impl Controller {
 
     /// Handles the deadlines that have passed.
     fn pass_deadline(&mut self) {
-        self.status.end_backoff();
+        self.status.end_write_retry();
         let late = self.loads.iter().filter(|(_, load)| load.is_late());
         self.status
             .queued
@@ -574,7 +574,7 @@ impl StatusWriteQueue {
     }
 
     /// Ends the backoff if its time is over.
-    fn end_backoff(&mut self) {
+    fn end_write_retry(&mut self) {
         self.retry_at = self.retry_at.filter(|at| *at > Instant::now());
     }
 }

@@ -91,7 +91,7 @@ impl LeaseCandidate {
                 self.state.renewed.unwrap_or_else(Instant::now) + self.state.durations.renew;
             match timeout_at(
                 deadline.max(Instant::now() + self.state.durations.retry),
-                self.attempt(),
+                self.acquire_or_renew(),
             )
             .await
             {
@@ -131,7 +131,7 @@ impl LeaseCandidate {
     }
 
     /// Acquires the Lease if it is free, or renews it if this replica holds it.
-    async fn attempt(&mut self) -> Result<(), Error> {
+    async fn acquire_or_renew(&mut self) -> Result<(), Error> {
         let sent = Instant::now();
         let Some(mut lease) = self.api.get_opt(LEASE).await? else {
             let metadata = ObjectMeta {

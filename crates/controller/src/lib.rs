@@ -35,7 +35,10 @@ pub use metrics::{ApiRequests, ControllerMetrics, ReconcileResult};
 pub use pull::FIRST_RESPONSE_TIMEOUT;
 pub use secret_name::SecretName;
 pub use status::{FIRST_REPORT, MAX_MESSAGE_BYTES, MAX_QUOTED_PROBLEM_BYTES};
-pub use writer::{FIELD_MANAGER, WRITE_TIMEOUT};
+pub use writer::WRITE_TIMEOUT;
+
+/// Field manager of this program's server-side applies and patches.
+pub const FIELD_MANAGER: &str = "catalogql";
 
 /// Prefix of the URL paths at which the content of catalogs is served.
 const CATALOGS_PATH: &str = "/catalogs/";

@@ -14,12 +14,10 @@ use serde_json::{Value, json};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use crate::FIELD_MANAGER;
 use crate::api_error::describe;
 use crate::events::{event, transitions};
 use crate::status::Observed;
-
-/// Field manager of this program's server-side applies and patches.
-pub const FIELD_MANAGER: &str = "catalogql";
 
 /// Namespace of events about cluster-scoped objects.
 const EVENTS_NAMESPACE: &str = "default";

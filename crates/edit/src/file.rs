@@ -7,10 +7,10 @@ use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use fbc_grammar::ignore::compare_paths;
 use fbc_read::{FileReader, ReadError, ReadEvent, ReadLimits};
-use sha2::{Digest as _, Sha256};
 
 use crate::blob::CatalogBlob;
 use crate::catalog::CatalogBlobs;
@@ -201,12 +201,12 @@ struct BlobChanges {
 /// Returns the digest of the content of files: the SHA-256 of their canonical lines, in the order
 /// of the files.
 pub fn digest(files: &[impl Borrow<SourceFile>]) -> Digest {
-    let mut hash = Sha256::new();
+    let mut hash = DigestHasher::new();
     for line in files.iter().flat_map(|file| file.borrow().lines()) {
-        hash.update(&**line);
-        hash.update("\n");
+        hash.update(line.as_bytes());
+        hash.update(b"\n");
     }
-    Digest::new(hash.finalize().into())
+    hash.finish()
 }
 
 /// Returns the files after changes, in catalog order.

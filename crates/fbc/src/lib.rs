@@ -13,7 +13,8 @@
 //!
 //! # Modules
 //!
-//! A module knows only those before it in this chain:
+//! A module knows those before it in this chain, but for the tables, which are lazy: the handles
+//! fill them.
 //!
 //! ```text
 //! fbc-grammar ─► fbc-read ─► names, record ─► decode ─► blobs ─► link ─► index
@@ -36,7 +37,7 @@
 //! | `tables` | inverted indexes, orders and summaries, made on first use |
 //! | `catalog`, `bundle`, `package`, `property`, `deprecation` | the catalog and its handles |
 //! | `metadata`, `summary`, `lifecycle`, `platform`, `bundle_properties` | display metadata of bundles and packages |
-//! | `olm_v1` | whether OLM v1 can install a bundle |
+//! | `olm_v1`, `install_verdict` | whether OLM v1 can install a bundle |
 //! | `check` | the rules of `opm validate` |
 //! | `find`, `requirement` | bundles, packages and blobs that meet conditions, facets, completions |
 //! | `build` | builds a catalog of lines |
@@ -134,6 +135,7 @@ pub mod go_types;
 mod gvk;
 mod ids;
 mod index;
+mod install_verdict;
 mod key;
 mod lifecycle;
 mod link;
@@ -165,6 +167,7 @@ pub use find::{
     PackageFilter,
 };
 pub use gvk::{ApiFilter, GroupVersionKind, RawGroupVersionKind};
+pub use install_verdict::OlmV1Installability;
 pub use key::{BundleKey, BundleVersion};
 pub use lifecycle::{PlatformSupport, SupportPhase, VersionLifecycle, parse_date};
 pub use metadata::{
@@ -172,10 +175,7 @@ pub use metadata::{
     PolicyRule, ResourceReference, ServiceAccountPermissions, WebhookDescription, WebhookRule,
     WebhookType, first_sentence, short_name,
 };
-pub use olm_v1::{
-    OlmV1Blocker, OlmV1BlockerCode, OlmV1Evidence, OlmV1Installability, OlmV1Judgement,
-    UNRESOLVED_TYPES,
-};
+pub use olm_v1::{OlmV1Blocker, OlmV1BlockerCode, OlmV1Evidence, OlmV1Judgement, UNRESOLVED_TYPES};
 pub use outline::Outline;
 pub use package::{Channel, ChannelEntry, Head, Package};
 pub use platform::{Platform, PlatformVersion, PlatformVersionError};

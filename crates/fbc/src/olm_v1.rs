@@ -6,7 +6,6 @@
 //! blockers that need them are found only where it has them.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use fbc_read::json::JsonText;
 use fbc_read::manifest::{Manifests, read_manifest};
@@ -16,6 +15,7 @@ use install_preview::{
 
 use crate::bundle::Bundle;
 use crate::csv_enums::{InstallMode, InstallModes};
+use crate::install_verdict::{InstallVerdict, OlmV1Installability};
 use crate::metadata::{CsvMetadata, ServiceAccountPermissions};
 use crate::property::{Property, PropertyKind};
 use crate::record::Payload;
@@ -38,19 +38,6 @@ const OLM_V0_RESOURCES: [&str; 5] = [
 
 /// API group of OLM v1: an operator that names it is prepared.
 const OLM_V1_GROUP: &str = "olm.operatorframework.io";
-
-/// Installability of a bundle by OLM v1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OlmV1Installability {
-    /// No hard blocker is known.
-    Yes,
-    /// With a feature gate that is off by default.
-    TechPreview,
-    /// A hard blocker is known.
-    No,
-    /// The catalog does not say enough.
-    Unknown,
-}
 
 /// Evidence of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,26 +87,6 @@ pub enum OlmV1BlockerCode {
     OlmV0Api,
     /// Its webhooks need a provider of certificates.
     NeedsCertificates,
-}
-
-/// The verdict on a bundle; a preliminary one becomes final when its manifests are rendered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InstallVerdict {
-    installability: OlmV1Installability,
-    is_preliminary: bool,
-}
-
-/// The verdicts on all bundles by id, a byte each. They depend on the content alone, so that making
-/// one final cannot be observed.
-#[derive(Default)]
-pub(crate) struct InstallVerdicts(Vec<AtomicU8>);
-
-/// Bit of a preliminary verdict.
-const PRELIMINARY: u8 = 1 << 7;
-
-impl OlmV1Installability {
-    /// All values, in the order of facets.
-    pub const ALL: [Self; 4] = [Self::Yes, Self::TechPreview, Self::No, Self::Unknown];
 }
 
 impl<'a> Bundle<'a> {
@@ -445,31 +412,5 @@ impl fmt::Display for OlmV1BlockerCode {
             Self::OlmV0Api => "OLM_V0_API",
             Self::NeedsCertificates => "NEEDS_CERTIFICATES",
         })
-    }
-}
-
-impl InstallVerdicts {
-    pub(crate) fn push(&mut self, verdict: InstallVerdict) {
-        let bit = if verdict.is_preliminary {
-            PRELIMINARY
-        } else {
-            0
-        };
-        self.0
-            .push(AtomicU8::new(verdict.installability as u8 | bit));
-    }
-
-    fn get(&self, bundle: usize) -> InstallVerdict {
-        // Relaxed, because a verdict guards no other memory, and every thread finds the same one.
-        let byte = self.0[bundle].load(Ordering::Relaxed);
-        InstallVerdict {
-            installability: OlmV1Installability::ALL[usize::from(byte & !PRELIMINARY)],
-            is_preliminary: byte & PRELIMINARY != 0,
-        }
-    }
-
-    /// Makes the verdict on a bundle final.
-    fn set(&self, bundle: usize, installability: OlmV1Installability) {
-        self.0[bundle].store(installability as u8, Ordering::Relaxed);
     }
 }

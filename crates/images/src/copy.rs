@@ -7,17 +7,18 @@
 
 mod copier;
 mod graph;
+mod limits;
 mod plan;
 mod source;
 mod target;
 mod verify;
 
-pub use copier::{CopiedBlobs, CopyOutcome, MAX_CONCURRENT_COPIES, MAX_COPIES_PER_REGISTRY};
+pub use copier::{CopiedBlobs, CopyOutcome};
 pub use graph::{MAX_COPIED_BLOB_BYTES, MAX_IMAGE_MANIFESTS, MAX_REFERRER_DEPTH};
-pub use plan::{
-    CopyFailure, CopyOrigin, CopyPlan, ImageToCopy, MAX_COPIED_IMAGES, MAX_PLANNED_MANIFEST_BYTES,
-    PlannedSize, layout_images,
+pub use limits::{
+    MAX_CONCURRENT_COPIES, MAX_COPIED_IMAGES, MAX_COPIES_PER_REGISTRY, MAX_PLANNED_MANIFEST_BYTES,
 };
+pub use plan::{CopyFailure, CopyOrigin, CopyPlan, ImageToCopy, PlannedSize, layout_images};
 pub use target::{CopyTarget, MAX_MOUNT_CANDIDATES};
 pub use verify::{ExpectedImage, MirrorCheck, MirrorFinding, MirrorState};
 

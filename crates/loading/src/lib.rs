@@ -41,15 +41,14 @@ pub use loader::{COMPRESS_AFTER, Loader, LoaderTask, READY_AFTER};
 pub use metrics::{CatalogLoads, LoadResult, SourceKind, Stage};
 pub use pipeline::{LoadStatistics, load_once};
 pub use read::{
-    ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, FileReadError, MAX_GROWTH,
-    READERS,
+    ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, MAX_GROWTH, READERS,
 };
 pub use refresh::{JITTER, POLL, PULL_BACKOFF, PollPolicy, RefreshPolicy, WatchInterval};
 pub use refresh_requests::{RefreshError, Refresher};
 pub use serving::FailureReason;
 pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};
-pub use status::{LoadError, SyncStatus};
+pub use status::{FileReadError, LoadError, SyncStatus};
 
 #[cfg(test)]
 mod tests;

@@ -11,12 +11,12 @@ use std::{mem, thread};
 
 use fbc_read::origin::{FileOrigin, Notice, Origins};
 use fbc_read::problem::{MAX_PROBLEMS_PER_CODE, ProblemCounts};
-use fbc_read::{FileReader, ReadError, ReadEvent, ReadLimits};
+use fbc_read::{FileReader, ReadEvent, ReadLimits};
 use store::{ContentWriter, StoreError, WrittenContent};
 
-use crate::LoadError;
 use crate::directory::{Listing, list};
 use crate::image::ImageFiles;
+use crate::status::{FileReadError, LoadError};
 
 /// Number of files that are read in parallel.
 pub const READERS: usize = 2;
@@ -65,16 +65,6 @@ pub(super) trait SourceFiles: Sync {
         &self,
         file: usize,
     ) -> Result<impl FnMut(&mut [u8]) -> Result<usize, LoadError>, LoadError>;
-}
-
-/// A file that cannot be parsed.
-#[derive(Debug, thiserror::Error)]
-#[error("{path}:{}: {}", error.line, error.kind)]
-pub struct FileReadError {
-    /// Path of the file from the root of the catalog.
-    pub path: String,
-    /// The error and its line.
-    pub error: ReadError,
 }
 
 /// Some lines of one file. The last chunk of a file may be empty.

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fbc::IndexError;
+use fbc_read::ReadError;
 use images::ImageError;
 use images::unpack::UnpackError;
 use serving::FailureReason;
 use store::StoreError;
 
 use crate::directory::DirectoryError;
-use crate::read::FileReadError;
 
 /// Relation of the served content to its source.
 #[derive(Clone, Debug)]
@@ -24,6 +24,16 @@ pub enum SyncStatus {
     Pending,
     /// The last attempt to load the source failed. The served content, if any, is an earlier one.
     Failed(Arc<LoadError>),
+}
+
+/// A file that cannot be parsed.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}:{}: {}", error.line, error.kind)]
+pub struct FileReadError {
+    /// Path of the file from the root of the catalog.
+    pub path: String,
+    /// The error and its line.
+    pub error: ReadError,
 }
 
 /// An error of loading a content.

@@ -7,7 +7,7 @@ use fbc::Catalog;
 use fbc_read::json::{JsonText, JsonValue};
 use hashbrown::{HashMap, HashSet};
 
-use crate::select::{MirroredChannel, MirroredPackage};
+use crate::mirror_set::{MirroredChannel, MirroredPackage};
 
 /// A blob of the selected part.
 #[derive(Clone, Debug, PartialEq, Eq)]

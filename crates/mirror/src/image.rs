@@ -8,8 +8,9 @@ use fbc_grammar::image::ImageReference;
 
 use crate::channel::shown;
 use crate::configuration::{CatalogSelection, MirrorConfiguration};
+use crate::mirror_set::MirrorSet;
 use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
-use crate::select::{MirrorRules, MirrorSet};
+use crate::select::MirrorRules;
 
 /// Beginning of a reference to a layout on the disk of whoever made the catalog.
 const LAYOUT_PREFIX: &str = "oci:";

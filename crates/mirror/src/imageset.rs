@@ -11,10 +11,11 @@ use fbc_grammar::version::Version;
 use crate::configuration::{
     API_VERSIONS, CatalogSelection, ChannelSelection, KIND, MirrorConfiguration, PackageSelection,
 };
+use crate::mirror_set::{MirrorSet, MirroredChannel, MirroredPackage, ReasonKind};
 use crate::need::PackageNeed;
 use crate::plan::PlannedPackage;
 use crate::range::MirrorRange;
-use crate::select::{MirrorRules, MirrorSet, MirroredChannel, MirroredPackage, ReasonKind, select};
+use crate::select::{MirrorRules, select};
 
 /// Steps that a selected bundle is charged as, for its form in plans that are compared.
 const PLANNED_BUNDLE_PRICE: usize = 60;
@@ -175,7 +176,7 @@ fn by_versions(
     package: &MirroredPackage<'_>,
 ) -> Option<MirrorRange> {
     let name = channel.channel.name();
-    let is_head = |one: &crate::select::MirrorReason<'_>| {
+    let is_head = |one: &crate::mirror_set::MirrorReason<'_>| {
         one.channel == Some(name) && one.kind == ReasonKind::Head
     };
     let has_head = package

@@ -33,6 +33,7 @@ pub mod configuration;
 pub mod filtered;
 pub mod image;
 pub mod imageset;
+pub mod mirror_set;
 pub mod need;
 mod node;
 pub mod output;
@@ -47,12 +48,13 @@ pub use configuration::{
     CatalogSelection, ChannelSelection, MirrorConfiguration, PackageSelection,
 };
 pub use image::{MirroredImage, MirroredImageKind, images};
+pub use mirror_set::{
+    MirrorReason, MirrorSet, MirroredBundle, MirroredChannel, MirroredDeprecation, MirroredPackage,
+    ReasonKind,
+};
 pub use need::{InstalledText, MAX_INSTALLED_BUNDLES, MirrorPlatform, PackageNeed};
 pub use pattern::MAX_PATTERN_BYTES;
 pub use plan::{MirrorPlan, PlannedImage, plan};
 pub use problem::{MirrorProblem, MirrorProblemCode, MirrorSeverity};
 pub use range::MirrorRange;
-pub use select::{
-    MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES, MirrorReason, MirrorRules, MirrorSet, MirroredBundle,
-    MirroredChannel, MirroredDeprecation, MirroredPackage, ReasonKind, select,
-};
+pub use select::{MAX_DEPENDENCY_WORK, MAX_SOLVED_BUNDLES, MirrorRules, select};

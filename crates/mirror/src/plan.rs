@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::configuration::{CatalogSelection, MirrorConfiguration};
 use crate::image::{MirroredImage, MirroredImageKind, images};
+use crate::mirror_set::{MirrorSet, MirroredPackage};
 use crate::problem::MirrorProblem;
-use crate::select::{MirrorRules, MirrorSet, MirroredPackage, select};
+use crate::select::{MirrorRules, select};
 
 /// A plan as JSON; names only, so that it outlives the catalogs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -6,8 +6,8 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::channel::shown;
 use crate::configuration::CatalogSelection;
+use crate::mirror_set::{MirrorReason, MirroredChannel, MirroredPackage, ReasonKind};
 use crate::problem::{MAX_PROBLEMS, MirrorProblem, MirrorProblemCode};
-use crate::select::{MirrorReason, MirroredChannel, MirroredPackage, ReasonKind};
 
 /// Removes bundles that no channel has an entry for, and adds a problem for each rule that the
 /// selected part breaks.

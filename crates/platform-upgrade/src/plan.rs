@@ -13,8 +13,8 @@ use crate::max_openshift::{ConditionSubject, upgrade_condition};
 use crate::request::{
     Approval, ClusterBundle, OlmRules, PlatformUpgradeError, PlatformUpgradeRequest,
 };
-use crate::route::{Route, StepBundle};
-use crate::walk::{Arrival, MAX_STATES, State, Visit, Walk, WalkEnd, WalkNode};
+use crate::route::{Route, StepBundle, WalkNode};
+use crate::walk::{Arrival, MAX_STATES, State, Visit, Walk, WalkEnd};
 
 /// Plan for a cluster.
 #[derive(Clone)]

@@ -8,14 +8,24 @@ use std::sync::Arc;
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use fbc::{Bundle, Channel, Package, PlatformVersion};
 use fbc_grammar::range::BlangRange;
+use fbc_grammar::version::VersionRelease;
 use fbc_graph::channel_order::{ChainEntry, sort_channel};
 use fbc_graph::graph::{Installed, successors};
 use fbc_graph::resolve::{InstalledBundle, Offer, ResolutionRequest, resolve};
 use hashbrown::{HashMap, HashSet};
 
-use crate::limits::{BlockCause, is_installable};
+use crate::limits::{BlockCause, SupportLimits, is_installable};
 use crate::request::{ClusterBundle, OlmRules, PlatformStep, PlatformUpgradeRequest, StepCatalog};
-use crate::walk::WalkNode;
+
+/// A bundle that is installed in some states.
+pub(crate) struct WalkNode<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) version_text: Option<&'a str>,
+    pub(crate) version: Option<VersionRelease<'a>>,
+    /// The bundle in the catalog that it was installed from; `None` when no catalog has it.
+    pub(crate) bundle: Option<StepBundle<'a>>,
+    pub(crate) limits: SupportLimits,
+}
 
 /// The channel that a state follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -387,7 +397,29 @@ impl<'a> ChannelEdges<'a> {
     }
 }
 
+impl WalkNode<'_> {
+    /// Returns the minor version as life cycles name it, such as `1.2`.
+    pub(crate) fn minor_version(&self) -> Option<String> {
+        let version = self.version?.version;
+        Some(format!("{}.{}", version.major(), version.minor()))
+    }
+}
+
 impl<'a> WalkNode<'a> {
+    pub(crate) fn of_target(
+        target: StepBundle<'a>,
+        work: &fbc::work::Work<'_>,
+    ) -> Result<Self, WorkStopped> {
+        let bundle: Bundle<'a> = target.bundle;
+        Ok(Self {
+            name: bundle.name(),
+            version_text: bundle.version(),
+            version: Installed::from_bundle(bundle).version,
+            bundle: Some(target),
+            limits: SupportLimits::of_bundle(bundle, work)?,
+        })
+    }
+
     pub(crate) fn installed(&self) -> Installed<'a> {
         Installed {
             name: self.name,

@@ -12,31 +12,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fbc::Bundle;
 use fbc::work::{Step, WorkStopped};
-use fbc_grammar::version::VersionRelease;
-use fbc_graph::graph::Installed;
 use hashbrown::{HashMap, HashSet};
 
-use crate::limits::{BlockCause, SupportLimits};
+use crate::limits::BlockCause;
 use crate::request::Approval;
-use crate::route::{ChannelChoice, Route, StepBundle};
+use crate::route::{ChannelChoice, Route, StepBundle, WalkNode};
 
 /// Maximum number of states of the walk of one installed bundle.
 pub const MAX_STATES: usize = 100_000;
 
 /// Number of bundles that a state is charged as.
 const STATE_PRICE: usize = 20;
-
-/// A bundle that is installed in some states.
-pub(crate) struct WalkNode<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) version_text: Option<&'a str>,
-    pub(crate) version: Option<VersionRelease<'a>>,
-    /// The bundle in the catalog that it was installed from; `None` when no catalog has it.
-    pub(crate) bundle: Option<StepBundle<'a>>,
-    pub(crate) limits: SupportLimits,
-}
 
 /// A state: a step, what is installed, and the channel that it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,14 +91,6 @@ pub(crate) struct Walk<'w, 'r, 'a> {
     settled_states: HashSet<State<'a>>,
     queue: BinaryHeap<Reverse<(WayCost, usize, usize)>>,
     max_states: usize,
-}
-
-impl WalkNode<'_> {
-    /// Returns the minor version as life cycles name it, such as `1.2`.
-    pub(crate) fn minor_version(&self) -> Option<String> {
-        let version = self.version?.version;
-        Some(format!("{}.{}", version.major(), version.minor()))
-    }
 }
 
 impl<'w, 'r, 'a> Walk<'w, 'r, 'a> {
@@ -298,18 +277,5 @@ impl<'w, 'r, 'a> Walk<'w, 'r, 'a> {
         let node = self.nodes.len() - 1;
         self.node_ids.insert(key, node);
         Ok(node)
-    }
-}
-
-impl<'a> WalkNode<'a> {
-    fn of_target(target: StepBundle<'a>, work: &fbc::work::Work<'_>) -> Result<Self, WorkStopped> {
-        let bundle: Bundle<'a> = target.bundle;
-        Ok(Self {
-            name: bundle.name(),
-            version_text: bundle.version(),
-            version: Installed::from_bundle(bundle).version,
-            bundle: Some(target),
-            limits: SupportLimits::of_bundle(bundle, work)?,
-        })
     }
 }

@@ -21,13 +21,13 @@ mod analysis;
 mod crash_points;
 mod encoded;
 mod file;
+mod garbage_collection;
 mod integrity;
 mod outlines;
 mod protection;
 mod record;
 mod repair;
 mod scratch;
-mod sweep;
 mod unnamed;
 mod verified;
 mod writer;
@@ -188,7 +188,7 @@ impl Store {
         store.sweep_unfinished()?;
         store.sweep_scratch()?;
         store.protect()?;
-        store.sweep()?;
+        store.collect_garbage()?;
         Ok(store)
     }
 
@@ -270,7 +270,7 @@ impl Store {
             self.record(key),
         );
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
-        self.sweep()?;
+        self.collect_garbage()?;
         Ok(Some(StoredContent {
             record,
             content,
@@ -314,7 +314,7 @@ impl Store {
     pub fn forget(&self, key: &str) -> Result<(), StoreError> {
         let _writing = lock_mutex(&self.write_lock);
         file::remove(&self.record_path(key))?;
-        self.sweep()
+        self.collect_garbage()
     }
 
     /// Writes the analysis of a content and the record of its source. The caller must hold the
@@ -345,7 +345,7 @@ impl Store {
             FileKind::Analysis,
         )?;
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
-        self.sweep()?;
+        self.collect_garbage()?;
         Ok(record)
     }
 

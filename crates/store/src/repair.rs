@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use super::garbage_collection::is_store_file;
 use super::protection::{MAPPED_MODE, WRITABLE_BY_OTHERS};
-use super::sweep::is_store_file;
 use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, file, io_error};
 
 /// Mode of files that are read, not mapped.

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::csv_enums::{CapabilityLevel, InstallMode};
-use crate::olm_v1::OlmV1Installability;
+use crate::install_verdict::OlmV1Installability;
 use crate::tables::search::fold::fold_text;
 use crate::work::{Step, Work, WorkStopped};
 

@@ -5,7 +5,7 @@ use fbc_read::problem::Severity;
 
 use crate::csv_enums::{CapabilityLevel, InstallMode};
 use crate::gvk::ApiFilter;
-use crate::olm_v1::OlmV1Installability;
+use crate::install_verdict::OlmV1Installability;
 use crate::platform::Platform;
 
 /// Conditions on packages; the default matches every package.

@@ -9,7 +9,7 @@ use crate::find::facet_counts::{Facet, FacetCounts, FacetValue};
 use crate::find::filter::PackageFilter;
 use crate::gvk::ApiFilter;
 use crate::ids::id;
-use crate::olm_v1::OlmV1Installability;
+use crate::install_verdict::OlmV1Installability;
 use crate::package::Package;
 use crate::platform::Platform;
 use crate::record::{HeadRecord, NONE};

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use jiff::Timestamp;
 
 use crate::ids::id;
-use crate::olm_v1::{InstallVerdict, InstallVerdicts};
+use crate::install_verdict::{InstallVerdict, InstallVerdicts};
 use crate::platform::{Platform, PlatformVersion};
 
 /// Properties of all bundles that their metadata decides, by bundle id.

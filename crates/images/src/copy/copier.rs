@@ -14,12 +14,6 @@ use super::target::{BlobArrival, CopyTarget, OpenTarget, TargetPlace};
 use crate::manifest::BlobDescriptor;
 use crate::{ImageError, Registries};
 
-/// Maximum number of images that are copied from one registry at the same time.
-pub const MAX_COPIES_PER_REGISTRY: usize = 4;
-
-/// Maximum number of images that are copied at the same time.
-pub const MAX_CONCURRENT_COPIES: usize = 12;
-
 /// Result of copying images.
 #[derive(Debug, Default)]
 pub struct CopyOutcome {

@@ -13,7 +13,7 @@ use oci_client::manifest::{OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, Oci
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::plan::MAX_PLANNED_MANIFEST_BYTES;
+use super::limits::MAX_PLANNED_MANIFEST_BYTES;
 use super::source::GraphSource;
 use crate::manifest::{BlobDescriptor, MAX_NESTED_INDEXES, ManifestOrIndex};
 use crate::{ImageError, PullLimits};

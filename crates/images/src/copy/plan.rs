@@ -8,19 +8,12 @@ use fbc_grammar::Digest;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::copier::{MAX_CONCURRENT_COPIES, MAX_COPIES_PER_REGISTRY};
 use super::graph::{GraphReader, ImageGraph};
+use super::limits::{MAX_CONCURRENT_COPIES, MAX_COPIED_IMAGES, MAX_COPIES_PER_REGISTRY};
 use super::source::{GraphSource, NamedLayout};
 use crate::layout::OpenLayout;
 use crate::registries::{RegistrySession, RepositoryAccess, RepositoryLocation};
 use crate::{ImageError, LayoutReference, PackedImage, PullLimits, Registries, RegistryReference};
-
-/// Maximum length in bytes of the manifests of all images that are copied together, which are held
-/// in memory.
-pub const MAX_PLANNED_MANIFEST_BYTES: u64 = 512 << 20;
-
-/// Maximum number of images that are copied together.
-pub const MAX_COPIED_IMAGES: usize = 50_000;
 
 /// Beginning of the tag that is made of a digest.
 const DIGEST_TAG_PREFIX: &str = "sha256-";

@@ -60,7 +60,7 @@ pub(super) enum Challenge {
 
 /// The response of a token service.
 #[derive(Deserialize)]
-struct TokenResponse {
+struct BearerTokenResponse {
     token: Option<String>,
     access_token: Option<String>,
 }
@@ -82,7 +82,7 @@ pub(super) async fn log_in(
     let secret = found.map(|found| found.secret);
     let authorization = match (challenge, secret) {
         (Challenge::Bearer { realm, service }, secret) => {
-            let token = TokenRequest {
+            let token = BearerTokenRequest {
                 transport,
                 location,
                 scopes,
@@ -111,7 +111,7 @@ pub(super) async fn log_in(
 }
 
 /// A request for an access token.
-struct TokenRequest<'a> {
+struct BearerTokenRequest<'a> {
     transport: &'a RegistryTransport,
     location: &'a RepositoryLocation,
     scopes: Vec<String>,
@@ -121,7 +121,7 @@ struct TokenRequest<'a> {
     credentials: Option<&'a str>,
 }
 
-impl TokenRequest<'_> {
+impl BearerTokenRequest<'_> {
     async fn send(self) -> Result<String, RegistryRequestError> {
         let (url, host, trust) = self.token_service()?;
         let service = self.service.iter().map(|service| ("service", &**service));
@@ -167,7 +167,7 @@ impl TokenRequest<'_> {
         let bytes = read(response, MAX_TOKEN_RESPONSE_BYTES)
             .await
             .map_err(|error| unreachable(&host, error))?;
-        let token: Option<TokenResponse> =
+        let token: Option<BearerTokenResponse> =
             bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let token = token.and_then(|token| token.token.or(token.access_token));
         Ok(token.ok_or(ImageError::NoToken(host))?)

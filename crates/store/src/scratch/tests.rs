@@ -49,7 +49,7 @@ fn what_is_in_it_counts_against_no_quota_and_survives_a_sweep() {
         .unwrap();
     let scratch = store.create_scratch_folder().unwrap();
     fs::write(scratch.create_folder("layers").unwrap().join("1"), "layer").unwrap();
-    store.sweep().unwrap();
+    store.collect_garbage().unwrap();
     assert_eq!((store.used_bytes().unwrap(), left(folder.path())), (0, 1));
     assert!(!path.exists());
 }

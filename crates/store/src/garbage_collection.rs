@@ -29,7 +29,7 @@ impl Store {
 
     /// Removes unusable records, and contents, analyses and outlines that no record refers to. The
     /// caller must hold the write lock.
-    pub(super) fn sweep(&self) -> Result<(), StoreError> {
+    pub(super) fn collect_garbage(&self) -> Result<(), StoreError> {
         let mut referenced = HashSet::new();
         for path in self.records()? {
             match Record::read(&path) {
@@ -109,7 +109,7 @@ impl Store {
             let oldest = if free < needed { unused.pop() } else { None };
             let Some((_, path)) = oldest else { break };
             file::remove(&path)?;
-            self.sweep()?;
+            self.collect_garbage()?;
         }
         // Compressed forms of served contents come last: they are optional, but expensive to make.
         for path in self.files(&[CONTENT])?.iter().filter(|path| {
