@@ -162,7 +162,9 @@ async fn a_queued_batch_is_parsed_when_it_is_its_turn() {
     let answer = queued.await.unwrap();
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert!(
-        answer.detail().starts_with("cannot read the batch: EOF"),
+        answer
+            .detail()
+            .starts_with("cannot read the batch: write a JSON array of operations"),
         "{answer:?}"
     );
 }
